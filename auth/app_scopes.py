@@ -66,6 +66,11 @@ def privilege_for(app_scope: str) -> str:
     return f"{'manage' if verb == 'write' else 'view'}_{AREAS[part]}"
 
 
+def covered_scopes(scope: Scope, scopes: Iterable[str]) -> list[str]:
+    """Return those of the scopes, and of the scopes they include, that the caller's privileges cover."""
+    return sorted(name for name in expand_scopes(scopes) if scope.actor.has_privilege(privilege_for(name)))
+
+
 def check_may_grant_scopes(scope: Scope, scopes: Iterable[str]) -> None:
     """Raise `InsufficientPrivileges`, naming the first missing privilege, if the caller may not grant the scopes."""
     missing = sorted(name for name in map(privilege_for, scopes) if not scope.actor.has_privilege(name))

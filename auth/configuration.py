@@ -16,7 +16,8 @@ class AuthNotConfigured(RuntimeError):
 class Configuration:
     """How this deployment signs users in (docs/reference/current.md#sign-in).
 
-    `secret_key` is VITRINE_SECRET_KEY; `issuer` and `audience` are the `iss` and `aud` of access tokens.
+    `secret_key` is VITRINE_SECRET_KEY, `fallbacks` further keys that only read; `issuer` and `audience` are the `iss` and `aud` of access
+    tokens. `retained_hash_keys` are (purpose, key) of secret keys that are no longer configured (`auth/hash_keys.py`).
     """
 
     secret_key: bytes
@@ -30,16 +31,27 @@ class Configuration:
     wrong_attempts: int = 10
     lockout_window: timedelta = timedelta(minutes=15)
     lockout: timedelta = timedelta(minutes=15)
+    fallbacks: tuple[bytes, ...] = ()
+    retained_hash_keys: tuple[tuple[str, bytes], ...] = ()
+
+    @property
+    def ring(self) -> tuple[bytes, ...]:
+        """Return every secret key that reads, the one that writes first."""
+        return (self.secret_key, *self.fallbacks)
 
 
 _configuration: Configuration | None = None
 
 
-def configure(secret_key: bytes, *, issuer: str = "vitrine", audience: str = "vitrine-api") -> Configuration:
-    """Set the secret and names; raise `ValueError` for a secret of fewer than 16 bytes."""
-    if len(secret_key) < MIN_SECRET_BYTES:
-        raise ValueError(f"VITRINE_SECRET_KEY has {len(secret_key)} bytes; expected at least {MIN_SECRET_BYTES}")
-    return use(Configuration(secret_key, issuer, audience))
+def configure(
+    secret_key: bytes, *fallbacks: bytes, issuer: str = "vitrine", audience: str = "vitrine-api"
+) -> Configuration:
+    """Set the secret key, the keys that only read, and names; raise `ValueError` for a key of fewer than 16 bytes."""
+    for key in (secret_key, *fallbacks):
+        if len(key) < MIN_SECRET_BYTES:
+            raise ValueError(f"VITRINE_SECRET_KEY has {len(key)} bytes; expected at least {MIN_SECRET_BYTES}")
+    readers = tuple(key for key in dict.fromkeys(fallbacks) if key != secret_key)
+    return use(Configuration(secret_key, issuer, audience, fallbacks=readers))
 
 
 def use(configuration: Configuration) -> Configuration:

@@ -20,6 +20,7 @@ from kernel.ip_addresses import rate_limit_key
 from kernel.scope import Scope
 from models import audit, database
 
+_PURPOSE = "lockout"
 _MINUTE = timedelta(minutes=1)
 
 # One statement checks and counts: PostgreSQL evaluates the condition on the locked row, so concurrent attempts are serialized.
@@ -38,8 +39,8 @@ _locks: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary
 async def count_attempt(scope: Scope, purpose: str) -> None:
     """Count an attempt of the caller's address, whatever its result and store; raise `RateLimited` for the sixth in a minute.
 
-    Each `purpose` has its own count: `login`, `auth_tokens`, `vendor_login`, `password_forgot`, `password_reset`, `register`,
-    `vendor_signup`, `vendor_profile`. Every operation of a GraphQL document counts.
+    Each `purpose` has its own count: `login`, `auth_tokens`, `vendor_login`, `password_forgot`, `password_reset`, `email_resend`,
+    `register`, `vendor_signup`, `vendor_profile`. Every operation of a GraphQL document counts.
     """
     async with database.separate_transaction(scope):
         await _count(scope.client_ip, purpose, scope.now)
@@ -65,7 +66,7 @@ def user_subject(user_id: int) -> str:
 
 def identifier_subject(normalised: str) -> str:
     """Return the lockout subject of an identifier that doesn't match exactly one account, so that unknown ones lock alike."""
-    return "identifier:" + keyed_hash("lockout", normalised)
+    return "identifier:" + keyed_hash(_PURPOSE, normalised)
 
 
 @asynccontextmanager

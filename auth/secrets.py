@@ -1,7 +1,13 @@
 """Encryption and keyed hashing with keys derived from VITRINE_SECRET_KEY (docs/reference/shared.md#secrets).
 
-Each purpose has its own key (HKDF, RFC 5869), so that a value encrypted for one can't be decrypted for another. The first byte of
-a ciphertext is its version, so that a new scheme can be added without touching stored values.
+Each purpose has its own key (HKDF, RFC 5869), so that a value encrypted for one can't be decrypted for another. The secret key and its
+fallbacks (VITRINE_SECRET_KEY_FALLBACKS) form a ring: the secret key writes, each key of the ring reads
+(docs/deploy.md#rotate-the-secret-key).
+
+    version 1   01, nonce, ciphertext with tag
+    version 2   02, key id, nonce, ciphertext with tag; authenticates its header too
+
+Version 2 is written only while there are fallbacks: until a first rotation, the program's previous version can read what this one writes.
 """
 
 from __future__ import annotations
@@ -9,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+from collections.abc import Iterator
 from functools import lru_cache
 
 from cryptography.exceptions import InvalidTag
@@ -19,30 +26,47 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from auth.configuration import configured
 
 APP_SECRET_PURPOSE = "app-secret"
-ENCRYPTED = b"\x01"
-"""The first byte of an encrypted value: the version of the scheme."""
+_WITHOUT_KEY_ID, _WITH_KEY_ID = b"\x01", b"\x02"
+_KEY_ID_BYTES = 4
+_HEADER_BYTES = len(_WITH_KEY_ID) + _KEY_ID_BYTES
 _NONCE_BYTES = 12  # NIST SP 800-38D
 
 
 class DecryptionError(Exception):
-    """Report a value that was encrypted with another secret or for another purpose, or was corrupted."""
+    """Report a value that was encrypted with a key outside of the ring or for another purpose, or was corrupted."""
+
+
+def key_id(secret_key: bytes) -> bytes:
+    """Return the four bytes that name a secret key; they don't reveal it."""
+    return _derived(secret_key, "key id")[:_KEY_ID_BYTES]
+
+
+def is_encrypted(stored: bytes) -> bool:
+    """Return whether the value begins like one of `encrypt`."""
+    return stored[:1] in (_WITHOUT_KEY_ID, _WITH_KEY_ID)
 
 
 def encrypt(purpose: str, plain: bytes) -> bytes:
-    """Encrypt the bytes with AES-256-GCM: version, nonce, ciphertext with tag."""
+    """Encrypt the bytes with AES-256-GCM under the secret key."""
+    configuration = configured()
+    header = _WITH_KEY_ID + key_id(configuration.secret_key) if configuration.fallbacks else _WITHOUT_KEY_ID
     nonce = os.urandom(_NONCE_BYTES)
-    return ENCRYPTED + nonce + AESGCM(_key(purpose)).encrypt(nonce, plain, purpose.encode())
+    cipher = AESGCM(_derived(configuration.secret_key, purpose))
+    return header + nonce + cipher.encrypt(nonce, plain, _associated_data(header, purpose))
 
 
 def decrypt(purpose: str, encrypted: bytes) -> bytes:
-    """Decrypt what `encrypt` returned for the same purpose; raise `DecryptionError` if it can't be."""
-    version, nonce, body = encrypted[:1], encrypted[1 : 1 + _NONCE_BYTES], encrypted[1 + _NONCE_BYTES :]
-    if version != ENCRYPTED:
-        raise DecryptionError(f"encrypted with version {version.hex() or 'none'}; expected {ENCRYPTED.hex()}")
-    try:
-        return AESGCM(_key(purpose)).decrypt(nonce, body, purpose.encode())
-    except (InvalidTag, ValueError) as error:
-        raise DecryptionError(f"a value for {purpose} can't be read: was VITRINE_SECRET_KEY changed?") from error
+    """Decrypt what `encrypt` returned for the same purpose, under any key of the ring; raise `DecryptionError` if it can't be."""
+    for _, plain in _readings(purpose, encrypted):
+        return plain
+    raise _unreadable(purpose, encrypted)
+
+
+def reencrypt(purpose: str, encrypted: bytes) -> bytes | None:
+    """Return the value encrypted under the secret key, None if it is already; raise `DecryptionError` if no key of the ring reads it."""
+    for secret_key, plain in _readings(purpose, encrypted):
+        return None if secret_key == configured().secret_key else encrypt(purpose, plain)
+    raise _unreadable(purpose, encrypted)
 
 
 def encrypt_deterministic(purpose: str, plain: bytes) -> bytes:
@@ -60,13 +84,54 @@ def decrypt_deterministic(purpose: str, encrypted: bytes) -> bytes:
 
 def keyed_hash(purpose: str, text: str) -> str:
     """Return the HMAC-SHA-256 of a guessable text in hexadecimal, so that only the secret's owner can look it up."""
-    return hmac.new(_key(purpose), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+    return _hash(hash_key(purpose, configured().secret_key), text)
 
 
-def _key(purpose: str) -> bytes:
-    return _derived(configured().secret_key, purpose)
+def keyed_hashes(purpose: str, text: str) -> tuple[str, ...]:
+    """Return the hash under every key that may have written a stored one: the secret key first, its fallbacks, retained hash keys."""
+    configuration = configured()
+    keys = [hash_key(purpose, secret_key) for secret_key in configuration.ring]
+    keys += [key for retained_purpose, key in configuration.retained_hash_keys if retained_purpose == purpose]
+    return tuple(_hash(key, text) for key in dict.fromkeys(keys))
 
 
-@lru_cache(maxsize=64)
+def hash_key(purpose: str, secret_key: bytes) -> bytes:
+    """Return the key with which `keyed_hash` hashes under a secret key."""
+    return _derived(secret_key, purpose)
+
+
+def _readings(purpose: str, encrypted: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the key of the ring that reads the value, and the plain text."""
+    version = encrypted[:1]
+    header = encrypted[: _HEADER_BYTES if version == _WITH_KEY_ID else 1]
+    nonce, body = encrypted[len(header) :][:_NONCE_BYTES], encrypted[len(header) + _NONCE_BYTES :]
+    if version not in (_WITHOUT_KEY_ID, _WITH_KEY_ID):
+        return
+    for secret_key in configured().ring:
+        if version == _WITH_KEY_ID and header[1:] != key_id(secret_key):
+            continue
+        try:
+            cipher = AESGCM(_derived(secret_key, purpose))
+            yield secret_key, cipher.decrypt(nonce, body, _associated_data(header, purpose))
+        except (InvalidTag, ValueError):
+            continue
+
+
+def _associated_data(header: bytes, purpose: str) -> bytes:
+    return purpose.encode() if header == _WITHOUT_KEY_ID else header + purpose.encode()
+
+
+def _unreadable(purpose: str, encrypted: bytes) -> DecryptionError:
+    if not is_encrypted(encrypted):
+        return DecryptionError(f"a value for {purpose} has the unknown version {encrypted[:1].hex() or 'none'}")
+    named = f" (encrypted under the key {encrypted[1:_HEADER_BYTES].hex()})" if encrypted[:1] == _WITH_KEY_ID else ""
+    return DecryptionError(f"a value for {purpose} can't be read{named}: was VITRINE_SECRET_KEY changed?")
+
+
+def _hash(key: bytes, text: str) -> str:
+    return hmac.new(key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
+
+@lru_cache(maxsize=256)
 def _derived(secret_key: bytes, purpose: str) -> bytes:
     return HKDF(hashes.SHA256(), length=32, salt=None, info=b"vitrine/1/" + purpose.encode()).derive(secret_key)

@@ -22,7 +22,7 @@ CACHE_SECONDS = 60.0
 # An unknown `kid` may be new or forged: the database is queried at most this often.
 RECHECK_SECONDS = 1.0
 
-_PURPOSE = "signing-keys"
+PURPOSE = "signing-keys"
 _LOCK = "select pg_advisory_xact_lock(hashtextextended('vitrine signing keys', 0))"
 _SERVED_KEYS = """
     select kid, private_key, public_key, retired_at from signing_keys
@@ -131,7 +131,7 @@ async def _create_key(now: datetime, *, replacing: str | None) -> str:
             "insert into signing_keys (kid, algorithm, private_key, public_key, created_at) values ($1, $2, $3, $4, $5)",
             kid,
             ALGORITHM,
-            encrypt(_PURPOSE, private.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())),
+            encrypt(PURPOSE, private.private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())),
             private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw),
             now,
         )
@@ -141,7 +141,7 @@ async def _create_key(now: datetime, *, replacing: str | None) -> str:
 def _decrypt_pair(row: Record) -> SigningKeyPair | None:
     """Decrypt a pair, None if it was encrypted with another secret: its tokens can be verified, but none signed."""
     try:
-        private = decrypt(_PURPOSE, row["private_key"])
+        private = decrypt(PURPOSE, row["private_key"])
     except DecryptionError:
         return None
     return SigningKeyPair(row["kid"], Ed25519PrivateKey.from_private_bytes(private))

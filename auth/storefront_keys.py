@@ -59,10 +59,13 @@ class CreatedStorefrontKey:
 async def create_storefront_key(scope: Scope, values: Mapping[str, Any]) -> CreatedStorefrontKey:
     """Create a key: `name`, `scopes` (default all three), `rate_limit` and `per_address` (requests per minute) and `server_side`.
 
-    Raise `InsufficientPrivileges` without `manage_apps`, `ValidationFailed` naming invalid fields.
+    Raise `InsufficientPrivileges` without `manage_apps`, and without `manage_orders` for a server-side key, which places orders for any
+    customer; `ValidationFailed` naming invalid fields.
     """
     scope.require("manage_apps")
     columns = read_fields(FIELDS, {name: value for name, value in values.items() if value is not None})
+    if columns.get("server_side"):
+        scope.require("manage_orders")
     key, public_id = checksummed_token(PREFIX), uuid7()
     scopes = columns.get("scopes", list(STOREFRONT_SCOPES))
     rate_limit = columns.get("rate_limit", DEFAULT_RATE)

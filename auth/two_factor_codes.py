@@ -17,7 +17,7 @@ import pyotp
 from asyncpg import Record
 
 from auth import lockout
-from auth.secrets import DecryptionError, decrypt, encrypt, keyed_hash
+from auth.secrets import DecryptionError, decrypt, encrypt, keyed_hash, keyed_hashes
 from kernel import logging
 from kernel.errors import Unauthenticated
 from kernel.ids import uuid7
@@ -25,6 +25,7 @@ from kernel.scope import Scope
 from models import database
 
 SECRET_PURPOSE = "totp"
+RECOVERY_PURPOSE = "recovery code"
 STEP_SECONDS = 30
 RECOVERY_CODES = 10
 WRONG = "invalid code"
@@ -162,7 +163,10 @@ async def replace_recovery_codes(scope: Scope, user_id: int) -> list[str]:
         scope.store.id,
         user_id,
         [uuid7() for _ in codes],
-        [_hash(user_id, _SEPARATORS.sub("", code)) for code in codes],
+        [
+            bytes.fromhex(keyed_hash(RECOVERY_PURPOSE, _hashed_text(user_id, _SEPARATORS.sub("", code))))
+            for code in codes
+        ],
     )
     return codes
 
@@ -173,8 +177,11 @@ async def delete_recovery_codes(scope: Scope, user_id: int) -> None:
 
 
 async def _factor(scope: Scope, user_id: int) -> Record | None:
+    # Locked, because `consume_totp` refuses a secret that changes in between, and re-encryption changes it.
     return await database.fetchrow(
-        "select secret from two_factors where tenant_id = $1 and user_id = $2 and confirmed_at is not null",
+        """
+        select secret from two_factors where tenant_id = $1 and user_id = $2 and confirmed_at is not null for no key update
+        """,
         scope.store.id,
         user_id,
     )
@@ -184,14 +191,14 @@ async def _consume_recovery_code(scope: Scope, user_id: int, code: str) -> bool:
     used = await database.execute(
         """
         update recovery_codes set used_at = $4
-        where tenant_id = $1 and user_id = $2 and code_hash = $3 and used_at is null
+        where tenant_id = $1 and user_id = $2 and code_hash = any($3::bytea[]) and used_at is null
           and exists (
               select from two_factors f where f.tenant_id = $1 and f.user_id = $2 and f.confirmed_at is not null
           )
         """,
         scope.store.id,
         user_id,
-        _hash(user_id, code),
+        [bytes.fromhex(code_hash) for code_hash in keyed_hashes(RECOVERY_PURPOSE, _hashed_text(user_id, code))],
         scope.now,
     )
     return used > 0
@@ -202,6 +209,6 @@ def _new_recovery_code() -> str:
     return "-".join(code[start : start + 4] for start in range(0, len(code), 4))
 
 
-def _hash(user_id: int, code: str) -> bytes:
-    # Keyed, so that a leaked table doesn't allow an offline search of 80 bits.
-    return bytes.fromhex(keyed_hash("recovery code", f"{user_id}:{code.upper()}"))
+def _hashed_text(user_id: int, code: str) -> str:
+    # Its hash is keyed, so that a leaked table doesn't allow an offline search of 80 bits.
+    return f"{user_id}:{code.upper()}"

@@ -24,8 +24,13 @@ _INSTALL_FILES = (".npmrc", "package.json", "package-lock.json")
 _INSTALL_SECONDS = 600
 
 
-def vitrine(database: BenchDatabase, *, profile: Path | None = None) -> AbstractContextManager[Server]:
-    """Run `vitrine serve` in production mode with all checks; the rate limits are above the load."""
+def vitrine(
+    database: BenchDatabase, *, profile: Path | None = None, pauses: Path | None = None
+) -> AbstractContextManager[Server]:
+    """Run `vitrine serve` in production mode with all checks; the rate limits are above the load.
+
+    `profile` and `pauses` are the files of `bench.profiled_server` and `bench.watched_server`.
+    """
     port = free_port()
     environment = {
         "VITRINE_ENV": "production",
@@ -42,6 +47,9 @@ def vitrine(database: BenchDatabase, *, profile: Path | None = None) -> Abstract
     if profile is not None:
         command = [sys.executable, "-m", "bench.profiled_server", "serve"]
         environment["BENCH_PROFILE"] = str(profile)
+    elif pauses is not None:
+        command = [sys.executable, "-m", "bench.watched_server", "serve"]
+        environment["BENCH_PAUSES"] = str(pauses)
     else:
         command = [sys.executable, "-m", "server.cli", "serve"]
     return run_server("vitrine", command, environment, port=port)

@@ -66,12 +66,16 @@ def statuses(type_: str = "switch_status") -> EntityFilter:
 
 def references(column: str, table: str, description: str, *, internal: bool = False) -> EntityFilter:
     """Return a filter by a reference."""
-    return EntityFilter("id", refers_to(column, table), description, many=True, internal=internal)
+    return EntityFilter(
+        "id", refers_to(column, table), description, many=True, internal=internal, of_users=table == "users"
+    )
 
 
 def optional_references(column: str, table: str, description: str, *, internal: bool = False) -> EntityFilter:
     """Return a filter by a nullable reference; 0 matches rows without one."""
-    return EntityFilter("id", refers_to_or_none(column, table), description, many=True, internal=internal)
+    return EntityFilter(
+        "id", refers_to_or_none(column, table), description, many=True, internal=internal, of_users=table == "users"
+    )
 
 
 def exact_second(column: str, label: str) -> EntityFilter:

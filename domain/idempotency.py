@@ -10,7 +10,7 @@ release         frees the key after a response that is not stored
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from uuid import UUID, uuid4
 
 import orjson
 
-from auth.secrets import ENCRYPTED, decrypt, encrypt
+from auth.secrets import decrypt, encrypt, is_encrypted
 from kernel.errors import Conflict, RuleViolation, Unavailable
 from kernel.ids import uuid7
 from kernel.scope import Scope
@@ -28,7 +28,7 @@ from models.database import execute, fetchrow, separate_transaction, transaction
 
 RETENTION = timedelta(hours=24)
 # Responses can hold an order's token or another secret.
-_PURPOSE = "idempotency"
+PURPOSE = "idempotency"
 # Requests time out long before this; a process that still owns a key after it has crashed.
 TAKEN_OVER_AFTER = timedelta(seconds=60)
 RETRY_AFTER_MS = 1000
@@ -42,7 +42,7 @@ ON CONFLICT (tenant_id, credential, key) DO UPDATE
         done_at = NULL, result = NULL, status = NULL, body = NULL
     WHERE idempotency_claims.claimed_at < $8
         OR (idempotency_claims.done_at IS NULL AND idempotency_claims.claimed_at < $9
-            AND idempotency_claims.fingerprint = excluded.fingerprint)
+            AND idempotency_claims.fingerprint = ANY($10::bytea[]))
 RETURNING owner
 """
 _SELECT = """
@@ -97,9 +97,12 @@ def active_claim(claim: KeyClaim) -> Iterator[None]:
         _current.reset(token)
 
 
-async def claim_key(scope: Scope, key: str, fingerprint: bytes, reused: str = REUSED) -> KeyClaim | StoredResponse:
+async def claim_key(
+    scope: Scope, key: str, fingerprints: Sequence[bytes], reused: str = REUSED
+) -> KeyClaim | StoredResponse:
     """Claim a key for this request, or return the response stored for it.
 
+    The first of the `fingerprints` is stored; any of them identifies a repetition.
     Raises `Conflict` (`in_progress`) while another request holds it, `RuleViolation` (`reused`) if it was used for a different request.
     """
     claim = KeyClaim(scope.actor.credential, key, uuid4())
@@ -112,22 +115,23 @@ async def claim_key(scope: Scope, key: str, fingerprint: bytes, reused: str = RE
                 uuid7(),
                 claim.credential,
                 key,
-                fingerprint,
+                fingerprints[0],
                 claim.owner,
                 scope.now,
                 scope.now - RETENTION,
                 scope.now - TAKEN_OVER_AFTER,
+                fingerprints,
             )
             if claimed is not None:
                 return claim
             existing = await fetchrow(_SELECT, scope.store.id, claim.credential, key)
         if existing is not None:
-            return _resume(claim, existing, fingerprint, reused)
+            return _resume(claim, existing, fingerprints, reused)
     raise Unavailable("try again")
 
 
-def _resume(claim: KeyClaim, existing: Any, fingerprint: bytes, reused: str) -> KeyClaim | StoredResponse:
-    if existing["fingerprint"] != fingerprint:
+def _resume(claim: KeyClaim, existing: Any, fingerprints: Sequence[bytes], reused: str) -> KeyClaim | StoredResponse:
+    if existing["fingerprint"] not in fingerprints:
         raise RuleViolation(reused)
     if existing["done_at"] is None:
         raise _in_progress_error()
@@ -141,7 +145,7 @@ def _resume(claim: KeyClaim, existing: Any, fingerprint: bytes, reused: str) -> 
 
 def _decrypt(stored: bytes) -> bytes:
     # Claims of before responses were encrypted are JSON or empty.
-    return decrypt(_PURPOSE, stored) if stored[:1] == ENCRYPTED else stored
+    return decrypt(PURPOSE, stored) if is_encrypted(stored) else stored
 
 
 def _decrypt_text(stored: str) -> bytes:
@@ -161,7 +165,7 @@ async def complete(scope: Scope, claim: KeyClaim, result: Mapping[str, Any]) -> 
         claim.key,
         claim.owner,
         scope.now,
-        encrypt(_PURPOSE, orjson.dumps(result)).hex(),
+        encrypt(PURPOSE, orjson.dumps(result)).hex(),
     )
     if not done:
         raise _in_progress_error()
@@ -179,7 +183,7 @@ async def store_response(scope: Scope, claim: KeyClaim, status: int, body: bytes
             claim.owner,
             scope.now,
             status,
-            encrypt(_PURPOSE, body) if body else b"",
+            encrypt(PURPOSE, body) if body else b"",
             content_type,
         )
 

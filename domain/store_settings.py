@@ -19,7 +19,7 @@ from kernel.text import InvalidValue, repr_value
 MASK = "****"
 SANDBOX_BUREAU = "/dev/credit-bureau"
 """Path of a development server's credit bureau sandbox; as a setting value, the sandbox of this server itself."""
-_PURPOSE = "store_setting"
+PURPOSE = "store_setting"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def setting(scope: Scope, name: str) -> Any:
 def secret_setting(scope: Scope, name: str) -> str:
     """Return a secret setting decrypted; empty if it was never set."""
     sealed: str = setting(scope, name)
-    return decrypt(_PURPOSE, bytes.fromhex(sealed)).decode() if sealed else ""
+    return decrypt(PURPOSE, bytes.fromhex(sealed)).decode() if sealed else ""
 
 
 def encrypt_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def encrypt_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
         if setting_value == MASK:
             del stored[name]
         elif setting_value:
-            stored[name] = encrypt(_PURPOSE, str(setting_value).encode()).hex()
+            stored[name] = encrypt(PURPOSE, str(setting_value).encode()).hex()
     return stored
 
 

@@ -13,6 +13,7 @@
     │   └── TenantNotFound         404
     ├── ValidationFailed           400   the request is invalid in itself
     │   ├── MalformedRequest       400   the body or a parameter can't be parsed
+    │   │   └── UnsupportedEncoding 415  the body's content coding is not supported
     │   └── OAuthError             400   a code, a token or a token request is invalid
     ├── Conflict                   409   the request contradicts the current state
     ├── RuleViolation              422   a well-formed request that a business rule refuses
@@ -182,6 +183,17 @@ class MalformedRequest(ValidationFailed):
 
     def __init__(self, message: str = "invalid request body", *, detail: str | None = None) -> None:
         super().__init__(message, details={"detail": detail} if detail else None)
+
+
+class UnsupportedEncoding(MalformedRequest):
+    """Reject a body in another content coding than those in `accepted` (RFC 9110, section 15.5.16)."""
+
+    code = "UNSUPPORTED_ENCODING"
+    status = 415
+
+    def __init__(self, encoding: str, accepted: tuple[str, ...]) -> None:
+        super().__init__(detail=f"the content encoding is {encoding}; expected {' or '.join(accepted)}")
+        self.accepted = accepted
 
 
 class OAuthError(ValidationFailed):

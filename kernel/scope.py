@@ -111,6 +111,11 @@ class Scope:
     client_ip: str = ""
     user_agent: str = ""
 
+    @property
+    def names_by_uuid(self) -> bool:
+        """Return whether the caller's interface names records by UUID only, not by number (docs/reference/shared.md#ids)."""
+        return self.family in ("graphql", "current", "apps")
+
     def as_system(self) -> Scope:
         """Return the scope with every right, for work on the platform's own behalf."""
         return replace(self, actor=SYSTEM)

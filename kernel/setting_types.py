@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -163,8 +164,26 @@ def _secret(text: str) -> str:
     return text
 
 
+def _secrets(text: str) -> tuple[str, ...]:
+    secrets = _json_texts(text) if text.startswith('["') else _items(text)
+    if not secrets or any(len(secret) < MIN_SECRET_LENGTH for secret in secrets):
+        raise InvalidSetting(
+            f"keys of at least {MIN_SECRET_LENGTH} characters, separated by commas (as a JSON array if one contains a comma)"
+        )
+    return tuple(secrets)
+
+
+def _json_texts(text: str) -> list[str]:
+    try:
+        items = json.loads(text)
+    except ValueError:
+        return []
+    return items if isinstance(items, list) and all(isinstance(item, str) for item in items) else []
+
+
 BOOLEAN: SettingType[bool] = SettingType("1 or 0", _boolean)
 SECRET: SettingType[str] = SettingType("text", _secret)
+SECRETS: SettingType[tuple[str, ...]] = SettingType("texts", _secrets)
 STORE_ID: SettingType[UUID] = SettingType("UUID", _store_id)
 DIRECTORY: SettingType[Path] = SettingType("directory", Path)
 HTTP_URL: SettingType[str] = SettingType("URL", _http_url)

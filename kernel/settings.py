@@ -26,6 +26,7 @@ from kernel.setting_types import (
     NETWORKS,
     ORIGINS,
     SECRET,
+    SECRETS,
     STORE_ID,
     InvalidSetting,
     SettingType,
@@ -107,6 +108,16 @@ class Settings:
             SECRET,
             "The key that encrypts stored secrets; keep a backup, because without it they can't be decrypted.",
             unset="development: generated once in VITRINE_DATA_DIR",
+        ),
+    )
+    secret_key_fallbacks: tuple[str, ...] = field(
+        default=(),
+        repr=False,
+        metadata=_metadata(
+            "VITRINE_SECRET_KEY_FALLBACKS",
+            SECRETS,
+            "Further keys that decrypt stored secrets but encrypt none, to replace VITRINE_SECRET_KEY.",
+            unset="none",
         ),
     )
     port: int = field(
@@ -334,6 +345,12 @@ class Settings:
         if settings.app_database_url is not None and settings.database_url is None:
             raise SettingError("VITRINE_APP_DATABASE_URL is set without DATABASE_URL; expected both or neither")
         return settings
+
+    @property
+    def secret_keys(self) -> tuple[bytes, ...]:
+        """Return the secret key, which must be set, and its fallbacks."""
+        assert self.secret_key is not None
+        return tuple(key.encode() for key in (self.secret_key, *self.secret_key_fallbacks))
 
     @property
     def is_production(self) -> bool:

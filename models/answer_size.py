@@ -14,6 +14,9 @@ from typing import Any
 
 from kernel.errors import TooComplex
 
+# A larger answer is serialized in parts.
+LARGE_OBJECTS, LARGE_BYTES = 500, 256 * 1024
+
 
 class AnswerTooLarge(TooComplex):
     """Reject a document whose answer is over a limit, while it is executed."""
@@ -27,6 +30,12 @@ class AnswerLimits:
     max_bytes: int
 
 
+class LargeAnswer(dict[str, Any]):
+    """The data of an answer that takes long to serialize."""
+
+    __slots__ = ()
+
+
 class AnswerSize:
     """The objects and bytes of one answer so far: those it will hold, counted before it is built."""
 
@@ -37,6 +46,16 @@ class AnswerSize:
         self._objects = 0
         self._rows = 0
         self._bytes = 0
+
+    def mark(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the data, as a `LargeAnswer` if it is one."""
+        is_large = max(self._objects, self._rows) > LARGE_OBJECTS or self._bytes > LARGE_BYTES
+        return LargeAnswer(data) if is_large else data
+
+    @property
+    def limits(self) -> AnswerLimits:
+        """Return the limits."""
+        return self._limits
 
     @property
     def max_objects(self) -> int:
@@ -76,11 +95,12 @@ def current_answer() -> AnswerSize | None:
 
 
 @contextmanager
-def limited_answer(limits: AnswerLimits | None) -> Iterator[None]:
-    """Limit the answer that is read in a `with` block."""
-    token = _current.set(AnswerSize(limits) if limits is not None else None)
+def limited_answer(limits: AnswerLimits | None) -> Iterator[AnswerSize | None]:
+    """Limit the answer that is read in a `with` block, and return its size."""
+    answer = AnswerSize(limits) if limits is not None else None
+    token = _current.set(answer)
     try:
-        yield
+        yield answer
     finally:
         _current.reset(token)
 

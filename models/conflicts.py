@@ -8,6 +8,7 @@ request to another server. `record_effect` is called for each of these.
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import re
 from collections.abc import Awaitable, Callable
@@ -19,7 +20,10 @@ from kernel.errors import TransactionConflict
 
 T = TypeVar("T")
 
+logger = logging.getLogger("vitrine.database")
+
 MAX_RETRIES = 3
+RETRIED = "transaction conflict, repeated"
 # Random, so that the transactions that met don't meet again.
 _DELAY_SECONDS = (0.01, 0.05)
 _WRITES = re.compile(r"\b(insert|update|delete|merge|pg_notify)\b", re.IGNORECASE)
@@ -68,6 +72,7 @@ async def retry_conflicts(
             except TransactionConflict:
                 if retry == MAX_RETRIES or effects.count != count:
                     raise
+            logger.info(RETRIED)
             await asyncio.sleep(random.uniform(*_DELAY_SECONDS))
         raise AssertionError("the last attempt returns or raises")
     finally:

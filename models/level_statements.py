@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kernel.errors import DomainError
+from kernel.event_loop import PART_SIZE, in_parts
 from kernel.scope import Scope
 from models import database
 from models.answer_size import AnswerSize, current_answer, value_size
@@ -239,11 +240,16 @@ class LevelReader:
             return []
         answer = current_answer()
         if answer is not None:
-            self._count(answer, records, times)
+            start = 0
+            async for part in in_parts(records):
+                self._count(answer, part, times[start : start + len(part)] if times is not None else None)
+                start += len(part)
         maps = []
         for reader, position in self.relations:
             maps.append((await reader.read(scope, [record[position] for record in records], times)).get)
-        return self._build(records, *maps)
+        if len(records) <= PART_SIZE:
+            return self._build(records, *maps)
+        return [built async for part in in_parts(records) for built in self._build(part, *maps)]
 
     def _count(self, answer: AnswerSize, records: Sequence[Any], times: Sequence[int] | None) -> None:
         size, sized = 0, self._sized
@@ -302,12 +308,13 @@ class _RelationReader:
                 firsts.setdefault(record[0], built)
             return firsts
         groups: dict[Any, list[Any]] = {}
-        for record, built in zip(records, objects, strict=True):
-            group = groups.get(record[0])
-            if group is None:
-                groups[record[0]] = [built]
-            elif self.relation.limit is None or len(group) < self.relation.limit:
-                group.append(built)
+        async for part in in_parts(list(zip(records, objects, strict=True))):
+            for record, built in part:
+                group = groups.get(record[0])
+                if group is None:
+                    groups[record[0]] = [built]
+                elif self.relation.limit is None or len(group) < self.relation.limit:
+                    group.append(built)
         return groups
 
     def _sql(self, texts: list[str]) -> str:

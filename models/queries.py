@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from kernel.errors import DomainError
+from kernel.event_loop import in_parts
 from kernel.ids import Reference
 from kernel.scope import Scope
 from models import database
@@ -44,7 +45,8 @@ class EntityFilter:
     """A filter of a list.
 
     `value_type` is a GraphQL type of `schema/filters.py`; with `many` the filter accepts a list, any element of which may match. `build`
-    returns the condition for a value; `build_for`, where it depends on the caller, is used instead.
+    returns the condition for a value; `build_for`, where it depends on the caller, is used instead. With `of_users` the values are users:
+    every user may filter by itself.
     """
 
     value_type: str
@@ -53,6 +55,7 @@ class EntityFilter:
     many: bool = False
     internal: bool = False
     build_for: Callable[[Scope, Any], Condition] | None = None
+    of_users: bool = False
 
     def condition(self, scope: Scope, value: Any) -> Condition:
         """Return the condition for a value and a caller."""
@@ -335,10 +338,12 @@ class _LevelReader:
         if answer is not None:
             answer.add_rows(len(records))
         keys, leading = self.keys, self.leading
-        if leading:
-            rows = [Row(zip(keys, tuple(record)[leading:], strict=True)) for record in records]
-        else:
-            rows = [Row(zip(keys, record, strict=True)) for record in records]
+        rows: list[Row] = []
+        async for part in in_parts(records):
+            if leading:
+                rows += [Row(zip(keys, tuple(record)[leading:], strict=True)) for record in part]
+            else:
+                rows += [Row(zip(keys, record, strict=True)) for record in part]
         if self.errors:
             for row in rows:
                 row.update(self.errors)
@@ -402,8 +407,9 @@ async def _attach_to_many(scope: Scope, child: ChildSelection, link: ToMany, par
         )
     records = await database.fetch(text, *statement.params)
     groups: dict[Any, list[Row]] = {}
-    for record, row in zip(records, await reader.build_rows(records), strict=True):
-        groups.setdefault(record[0], []).append(row)
+    async for part in in_parts(list(zip(records, await reader.build_rows(records), strict=True))):
+        for record, row in part:
+            groups.setdefault(record[0], []).append(row)
     for parent in parents:
         rows = groups.get(parent[source], [])
         parent[target] = rows if child.limit is None else rows[: child.limit]

@@ -40,14 +40,14 @@ _APPEND_ONLY = {"audit_entries"}
 # The columns of its own row that a store may change; the status and the others are the platform's.
 _OWN_TENANT_COLUMNS = "name, currency, maintenance_message, owner_id, settings, status_letters, gateway_secret"
 _PLATFORM_GRANTS: tuple[tuple[str, str, str], ...] = (
-    (APP_ROLE, "SELECT", "tenants, store_hosts, platform_users, signing_keys, tortoise_migrations"),
+    (APP_ROLE, "SELECT", "tenants, store_hosts, platform_users, signing_keys, hash_keys, tortoise_migrations"),
     (APP_ROLE, f"UPDATE ({_OWN_TENANT_COLUMNS})", "tenants"),
     (APP_ROLE, _READ_WRITE, "signin_counts, job_runs"),
     (APP_ROLE, "SELECT, INSERT", "apps"),
     (
         WORKER_ROLE,
         _READ_WRITE,
-        "tenants, store_hosts, platform_users, signing_keys, signin_counts, job_runs, apps",
+        "tenants, store_hosts, platform_users, signing_keys, hash_keys, signin_counts, job_runs, apps",
     ),
     (WORKER_ROLE, "SELECT", "tortoise_migrations"),
 )

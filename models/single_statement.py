@@ -8,7 +8,7 @@ from typing import Any
 from kernel.errors import DomainError
 from kernel.scope import Scope
 from models import database
-from models.answer_size import AnswerSize, current_answer, value_size
+from models.answer_size import AnswerLimits, AnswerSize, current_answer, value_size
 from models.caller_cache import AccessConditions, AccessConditionsPool, CallerCache
 from models.queries import Condition, ToOne
 from models.response_shapes import (
@@ -77,10 +77,12 @@ class SingleStatementReader:
         """Fetch the records of a list, with `extra` columns at the end, and the function that builds an object from a record."""
         access = self._access(scope)
         texts = tuple([condition.sql for condition in conditions])
-        key = (tail, extra, texts)
+        answer = current_answer()
+        form = (tail, extra, answer.limits if answer is not None else None)
+        key = (form, texts)
         compiled = access.statements.get(key)
         if compiled is None:
-            compiled = self._statement((tail, extra), access.texts + texts)
+            compiled = self._statement(form, access.texts + texts)
             if len(access.statements) < MAX_CACHED_STATEMENTS:
                 access.statements[key] = compiled
         params = [scope.store.id, *access.params]
@@ -88,7 +90,6 @@ class SingleStatementReader:
             params += condition.params
         sql, build = compiled
         records = await database.fetch(sql, *params)
-        answer = current_answer()
         if answer is not None and records:
             self._count(answer, records)
         return records, build
@@ -112,7 +113,9 @@ class SingleStatementReader:
         _collect(self._shape, scope, collector)
         return self._conditions_pool(collector.texts, collector.params)
 
-    def _statement(self, form: tuple[str, tuple[str, ...]], texts: tuple[str, ...]) -> tuple[str, Callable[[Any], Any]]:
+    def _statement(
+        self, form: tuple[str, tuple[str, ...], AnswerLimits | None], texts: tuple[str, ...]
+    ) -> tuple[str, Callable[[Any], Any]]:
         key = (*form, *texts)
         compiled = self._compiled.get(key)
         if compiled is None:
@@ -121,8 +124,10 @@ class SingleStatementReader:
                 self._compiled[key] = compiled
         return compiled
 
-    def _compile(self, texts: list[str], tail: str, extra: tuple[str, ...]) -> tuple[str, Callable[[Any], Any]]:
-        writer = _JsonWriter(texts)
+    def _compile(
+        self, texts: list[str], tail: str, extra: tuple[str, ...], limits: AnswerLimits | None
+    ) -> tuple[str, Callable[[Any], Any]]:
+        writer = _JsonWriter(texts, limits)
         columns: list[str] = []
         self._sized = []
         names: dict[str, Any] = {"required": require_value, "json": parse_json, "roles": ROLE_NAMES.get}
@@ -149,7 +154,7 @@ class SingleStatementReader:
         if isinstance(field, ObjectField):
             return self._object(field.fields, alias, writer, columns)
         if isinstance(field, RelationField):
-            columns.append(f"({writer.relation(field, alias)})::text")
+            columns.append(writer.text(field, alias))
             self._sized.append(len(columns) - 1)
             return f"related(r[{len(columns) - 1}])"
         sql = field.sql if isinstance(field.sql, str) else writer.take()
@@ -215,8 +220,9 @@ def _collect_fields(fields: tuple[ResponseField, ...], scope: Scope, collector: 
 class _JsonWriter:
     """Builds the SQL of related records as JSON. Each level has its own alias: `t`, `t1`, `t2`, …"""
 
-    def __init__(self, texts: list[str]) -> None:
+    def __init__(self, texts: list[str], limits: AnswerLimits | None) -> None:
         self._texts = texts
+        self._limits = limits
         self._numbering = ParameterNumbering()
         self._aliases = 0
 
@@ -227,6 +233,11 @@ class _JsonWriter:
     def take_rest(self) -> list[str]:
         """Return the remaining conditions, which are those of the list."""
         return [self.take() for _ in range(len(self._texts))]
+
+    def text(self, relation: RelationField, parent: str) -> str:
+        """Return the JSON of a relation as text: one character more than an answer may have bytes, so that the answer is refused."""
+        text = f"({self.relation(relation, parent)})::text"
+        return f"left({text}, {self._limits.max_bytes + 1})" if self._limits is not None else text
 
     def relation(self, relation: RelationField, parent: str) -> str:
         """Return the subquery of a relation."""
@@ -250,12 +261,15 @@ class _JsonWriter:
         order = replace_alias(link.order, alias)
         if relation.single:
             return f"SELECT {json} FROM {source} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT 1"
-        if relation.limit is None:
+        # Of an unlimited relation one record more than an answer may have, so that the answer is refused.
+        limit = self._limits.max_objects + 1 if self._limits is not None else None
+        limit = relation.limit if relation.limit is not None else limit
+        if limit is None:
             array = f"SELECT json_agg({json} ORDER BY {order}) FROM {source} WHERE {' AND '.join(where)}"
         else:
             array = (
                 f"SELECT json_agg(x.j) FROM (SELECT {json} AS j FROM {source} WHERE {' AND '.join(where)}"
-                f" ORDER BY {order} LIMIT {relation.limit}) x"
+                f" ORDER BY {order} LIMIT {limit}) x"
             )
         return f"SELECT coalesce(({array}), '[]'::json)"
 

@@ -70,6 +70,19 @@ class SigningKey(Model):
         table = "signing_keys"
 
 
+class HashKey(Model):
+    """The key of keyed hashes made under an earlier secret key; encrypted. `key_id` names that secret key."""
+
+    id = fields.BigIntField(primary_key=True)
+    purpose = fields.TextField()
+    key_id = fields.BinaryField()
+    sealed_key = fields.BinaryField()
+    created_at = fields.DatetimeField(default=now)
+
+    class Meta:
+        table = "hash_keys"
+
+
 class SigninCount(Model):
     """A rate limit per IP address and purpose, shared by all processes.
 

@@ -14,7 +14,7 @@ from domain.carts.record import load_cart_record, shipping_option_record
 from domain.carts.totals import shipping_options_for
 from models import queries
 from models.queries import Row
-from resolvers.mutation_helpers import rename_error_fields, rename_fields
+from resolvers.mutation_helpers import rename_error_fields, rename_fields, rename_line_fields
 from schema.fields import root_field
 from schema.inputs.carts import CartAddressInput, CartCheckoutInput, CartInput, CartItemInput
 from schema.inputs.optional_fields import provided_fields
@@ -37,18 +37,13 @@ _SEE_PLACED = Access(
     storefront=placed_orders.CHECKOUT,
     note="The order's access token grants access to it; a customer token grants access to that customer's orders.",
 )
-_ITEM_FIELD_NAMES = {"product_id": "product"}
 _CHECKOUT_FIELD_NAMES = {"customer_id": "customer", "payment_id": "payment"}
 
 
 def _rename_items(fields: dict[str, Any]) -> dict[str, Any]:
     if fields.get("items") is not None:
-        fields["items"] = [_rename_item(item) for item in fields["items"]]
+        fields["items"] = [rename_line_fields(item) for item in fields["items"]]
     return fields
-
-
-def _rename_item(fields: dict[str, Any]) -> dict[str, Any]:
-    return {_ITEM_FIELD_NAMES.get(name, name): value for name, value in fields.items()}
 
 
 @strawberry.type
@@ -96,7 +91,7 @@ class CartMutations:
     @root_field(EDIT_CARTS, "Add a product to a cart; quantities of the same product and options are added.")
     async def cart_item_add(self, info: Info, id: ID, input: CartItemInput) -> CartObject:
         """Add a cart line."""
-        return await change.add_item(info.context.scope, id, rename_fields(input, _ITEM_FIELD_NAMES))  # type: ignore[return-value]
+        return await change.add_item(info.context.scope, id, rename_line_fields(provided_fields(input)))  # type: ignore[return-value]
 
     @root_field(EDIT_CARTS, "Set the quantity of a cart line, 1 or more.")
     async def cart_item_update(self, info: Info, id: ID, item_id: ID, quantity: BigInt | None) -> CartObject:

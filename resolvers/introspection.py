@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from graphql import ExecutionResult, FieldNode, GraphQLSchema, OperationDefinitionNode, OperationType, execute
 
-from schema.documents import INTROSPECTION_FIELDS, PreparedDocument
+from schema.documents import INTROSPECTION_FIELDS, MAX_ERRORS, PreparedDocument
 from schema.execution import OffLoopExecutor
 
 # Cache bounds: results (of up to a megabyte each), and the length of variables in a key.
@@ -77,7 +77,7 @@ class Introspector:
             prepared.document,
             variable_values=dict(variables) if variables else None,
             operation_name=name,
-            max_coercion_errors=5,
+            max_coercion_errors=MAX_ERRORS,
             executor_class=OffLoopExecutor,
         )
         assert isinstance(result, ExecutionResult)  # no resolver of introspection is a coroutine

@@ -6,13 +6,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from kernel.errors import ValidationFailed
+from kernel.errors import Forbidden, ValidationFailed
+from kernel.ids import PublicId
 from models import queries
 from models.queries import Row
 from schema.fields import INHERITED, object_type, output_field
 from schema.inputs.optional_fields import provided_fields
-from schema.scalars import ID
+from schema.scalars import ID, requires_uuid
 from schema.selection import build_selection
+
+LINE_FIELD_NAMES = {"product_id": "product"}
 
 
 @object_type("DeletedRecord", "A deleted record.", access=INHERITED)
@@ -23,8 +26,16 @@ class DeletedRecordObject:
 
 
 async def load_record(info: Any, number: int) -> Any:
-    """Load the changed record with the mutation's selection; None for a caller who may change but not see it."""
-    return await queries.fetch_one(info.context.scope, build_selection(info), number)
+    """Load the changed record with the mutation's selection; None for a caller who may change but not see it.
+
+    The change is committed, so it must not be answered with an error.
+    """
+    selection = build_selection(info)
+    try:
+        selection.entity.visible(info.context.scope)
+    except Forbidden:
+        return None
+    return await queries.fetch_one(info.context.scope, selection, number)
 
 
 def deleted_record(id: str) -> Any:
@@ -35,6 +46,19 @@ def deleted_record(id: str) -> Any:
 def rename_fields(input: Any, names: Mapping[str, str]) -> dict[str, Any]:
     """Return the provided input fields with the domain's names."""
     return {names.get(name, name): value for name, value in provided_fields(input).items()}
+
+
+def rename_line_fields(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an order line or cart item with the domain's names; its options follow the id rule of the interface."""
+    fields = {LINE_FIELD_NAMES.get(name, name): value for name, value in line.items()}
+    if isinstance(fields.get("options"), dict) and requires_uuid():
+        fields["options"] = {PublicId(option): _public_choice(choice) for option, choice in fields["options"].items()}
+    return fields
+
+
+def _public_choice(choice: object) -> object:
+    """Return a variant that a number doesn't name; the text of a text option may be a number."""
+    return PublicId(choice) if isinstance(choice, str | int) and not isinstance(choice, bool) else choice
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """Execute prepared operations, for `/graphql` and for the facades.
 
 A query is answered by its compiled reads where they exist, everything else by the GraphQL executor. A mutation of a request with an
-Idempotency-Key is committed in one transaction with the key (docs/reference/shared.md#idempotency). A mutation whose transaction lost
-against a concurrent one is executed again, unless something of it was committed or sent before (`models.conflicts`).
+Idempotency-Key is committed in one transaction with the key (docs/reference/shared.md#idempotency), which is executed again after a
+conflict with a concurrent one; without a key each mutation field repeats its own (`schema.fields.root_field`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from domain.idempotency import KeyClaim, complete, current_claim, release
 from kernel.errors import TransactionConflict
 from kernel.scope import Scope
 from models.answer_size import AnswerLimits, AnswerTooLarge, limited_answer
-from models.database import in_transaction, retry_conflicts, transaction
+from models.database import retry_conflicts, transaction
 from models.response_shapes import NotCompiled
 from resolvers.introspection import Introspector, is_introspection
 from resolvers.query_compiler import QueryCompiler
 from schema.documents import PreparedDocument
-from schema.execution import ExecutionContext, error_code, error_of, execute_document, refused
+from schema.execution import ExecutionContext, error_code, error_of, execute_document, has_many_values, refused
 
 # Errors that a retry may not meet, so the idempotency key is released.
 _TRANSIENT_CODES = {"UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED", "UNAVAILABLE", "INTERNAL"}
@@ -55,11 +55,12 @@ class OperationExecutor:
         plan = self._compiler.cached_plan(prepared)
         if plan is None or (values := plan.values(variables)) is None:
             return None
-        with limited_answer(self._limits):
+        with limited_answer(self._limits) as size:
             try:
-                return await plan.plan.run(scope, values), plan.cost
+                data = await plan.plan.run(scope, values)
             except NotCompiled:
                 return None
+        return (size.mark(data) if size is not None else data), plan.cost
 
     async def execute(
         self,
@@ -73,11 +74,12 @@ class OperationExecutor:
         """Execute an operation; with its `cost`, its plan is cached with the document."""
         if self._public and is_introspection(operation):
             return await self._introspector.execute(prepared, operation, variables)
-        compiled = self._compiler.get(prepared, operation, variables)
+        compiled = None if has_many_values(variables) else self._compiler.get(prepared, operation, variables)
         if compiled is not None:
             try:
-                with limited_answer(self._limits):
+                with limited_answer(self._limits) as size:
                     data = await compiled.run(scope)
+                    data = size.mark(data) if size is not None else data
             except NotCompiled:
                 pass  # the executor handles the query and its errors
             except AnswerTooLarge as error:
@@ -91,7 +93,7 @@ class OperationExecutor:
             return await execution()
         claim = current_claim()
         if claim is None:
-            return await (execution() if in_transaction() else retry_conflicts(execution, has_conflict=_has_conflict))
+            return await execution()
         if claim.result is not None:
             return ExecutionResult(dict(claim.result), None)
         return await self._execute_once(scope, execution, claim)
@@ -105,8 +107,11 @@ class OperationExecutor:
     ) -> ExecutionResult:
         context = ExecutionContext(scope, public=self._public)
         name = operation.name.value if operation.name else None
-        with limited_answer(self._limits):
-            return await execute_document(self._schema, prepared, context, variables, name)
+        with limited_answer(self._limits) as size:
+            result = await execute_document(self._schema, prepared, context, variables, name)
+        if size is not None and result.data is not None:
+            result.data = size.mark(result.data)
+        return result
 
     async def _execute_once(
         self, scope: Scope, execution: Callable[[], Awaitable[ExecutionResult]], claim: KeyClaim

@@ -13,11 +13,13 @@ from domain.orders.read import ORDERS
 from kernel.scope import Scope
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (
+    LINE_FIELD_NAMES,
     DeletedRecordObject,
     deleted_record,
     load_record,
     rename_error_fields,
     rename_fields,
+    rename_line_fields,
 )
 from schema.fields import root_field
 from schema.inputs.optional_fields import provided_fields
@@ -38,15 +40,13 @@ _FIELD_NAMES = {
     "payment_method_id": "payment_method",
     "shipping_method_id": "shipping_method",
 }
-_LINE_FIELD_NAMES = {"product_id": "product"}
-_ALL_FIELD_NAMES = {**_FIELD_NAMES, **_LINE_FIELD_NAMES, "items": "lines"}
+_ALL_FIELD_NAMES = {**_FIELD_NAMES, **LINE_FIELD_NAMES, "items": "lines"}
 
 
 def _to_domain_fields(input: OrderInput) -> dict[str, Any]:
     fields = rename_fields(input, _FIELD_NAMES)
     if "items" in fields:
-        lines = fields.pop("items") or []
-        fields["lines"] = [{_LINE_FIELD_NAMES.get(name, name): value for name, value in line.items()} for line in lines]
+        fields["lines"] = [rename_line_fields(line) for line in fields.pop("items") or []]
     addresses = {
         kind: fields.pop(name)
         for kind, name in (("B", "billing_address"), ("S", "shipping_address"))

@@ -37,7 +37,7 @@ from resolvers.variables import (
     structural_variables,
     type_checks_of,
 )
-from schema.documents import PreparedDocument
+from schema.documents import MAX_ERRORS, PreparedDocument
 from schema.fields import strawberry_field
 from schema.selection import collect_fields
 
@@ -151,7 +151,7 @@ class QueryCompiler:
         checks = self._usage(prepared, operation, operation.name.value if operation.name else "")[1]
         if checks is not None and all(check(variables.get(name)) for name, check in checks):
             return VariableValues({}, {name: variables[name] for name, _ in checks})
-        values = get_variable_values(self._schema, operation.variable_definitions, dict(variables))
+        values = get_variable_values(self._schema, operation.variable_definitions, dict(variables), MAX_ERRORS)
         return values if isinstance(values, VariableValues) else None
 
     def _plan(

@@ -21,6 +21,7 @@ from kernel.clock import now
 from kernel.errors import DomainError, RuleViolation, TooComplex, ValidationFailed
 from kernel.ids import request_id_from
 from kernel.scope import SYSTEM, Scope, active_scope
+from models.answer_size import AnswerLimits, limited_answer
 from schema.documents import DocumentCache, PreparedDocument, calculate_cost, check_cost
 from schema.execution import ExecutionContext, error_of, execute_document
 from schema.fields import ACCESS, access_of, strawberry_field
@@ -28,6 +29,8 @@ from schema.fields import ACCESS, access_of, strawberry_field
 # The root field of each subject type of the outbox.
 SUBJECT_FIELDS = {events.ORDER: "order", events.PRODUCT: "product", events.USER: "user", events.CART: "cart"}
 _SUBJECTS = {name: name.partition(".")[0] for name in events.NAMES} | {events.CHECKOUT_COMPLETED: events.CART}
+# A payload: an answer of a fraction of the limits of `/graphql`, which the worker sends at each attempt.
+_LIMITS = AnswerLimits(max_objects=5_000, max_bytes=1024 * 1024)
 _SAMPLE_VARIABLES = {"id": "00000000-0000-7000-8000-000000000000"}
 
 
@@ -66,7 +69,7 @@ async def run_query(claimed: ClaimedDelivery) -> Mapping[str, Any]:
         family="graphql",
     )
     scope = as_app(platform, claimed.app_id, claimed.installation_id, claimed.scopes)
-    with active_scope(scope):
+    with active_scope(scope), limited_answer(_LIMITS):
         result = await execute_document(
             _documents().schema, prepared, ExecutionContext(scope), {"id": str(claimed.subject_id)}
         )

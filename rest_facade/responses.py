@@ -13,7 +13,7 @@ from aiohttp.compression_utils import MAX_SYNC_CHUNK_SIZE
 from aiohttp.helpers import rfc822_formatted_time
 from multidict import CIMultiDict
 
-from kernel.errors import DomainError, RateLimited, Unauthenticated
+from kernel.errors import DomainError, RateLimited, Unauthenticated, UnsupportedEncoding
 
 JSON = "application/json"
 WRITE_SIZE = 64 * 1024
@@ -103,13 +103,18 @@ def to_json(body: Any) -> bytes:
 
 
 def error_headers(error: DomainError, *, challenge: str) -> dict[str, str]:
-    """Return `Retry-After` (seconds) for a 429 and `WWW-Authenticate` for a 401 (RFC 9110, sections 10.2.3 and 11.6.1)."""
+    """Return `Retry-After` (seconds) for a 429, `WWW-Authenticate` for a 401, `Accept-Encoding` for a 415 (RFC 9110).
+
+    Sections 10.2.3, 11.6.1 and 12.5.3.
+    """
     if isinstance(error, RateLimited):
         return {"Retry-After": str(error.retry_after)}
     if isinstance(error, Unauthenticated):
         # RFC 6750, section 3.1: a request without a credential gets no error code.
         is_invalid = error.is_invalid_token and challenge.startswith("Bearer")
         return {"WWW-Authenticate": f'{challenge}, error="invalid_token"' if is_invalid else challenge}
+    if isinstance(error, UnsupportedEncoding):
+        return {"Accept-Encoding": ", ".join(error.accepted)}
     return {}
 
 

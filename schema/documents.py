@@ -6,6 +6,7 @@ often fragments are reused: each fragment is measured once. A document over a li
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -51,6 +52,8 @@ from schema.scanner import (
     scan_document,
 )
 
+# Characters of a document: long texts belong into variables. The parser and the positions of errors take time per character.
+MAX_LENGTH = 100_000
 MAX_DEPTH = 12
 MAX_ALIASES = 100
 MAX_TOKENS = 2000
@@ -67,9 +70,12 @@ MAX_FIELDS = 5000
 # The total number of tokens of all cached documents: a parsed token takes 600 bytes.
 MAX_CACHED_TOKENS = 100_000
 INTROSPECTION_FIELDS = ("__schema", "__type")
+# Longer texts are prepared in a thread: this one takes up to 30 ms, one of `MAX_LENGTH` half a second.
+MAX_LENGTH_ON_LOOP = 1_000
+# Errors of validation and of the coercion of variables that are reported.
+MAX_ERRORS = 5
 # Nested fragments recurse; Python's stack overflows at a chain of about 300.
 _MAX_FRAGMENT_CHAIN = 100
-
 
 _RULES = [FieldsMergeRule if rule is OverlappingFieldsCanBeMergedRule else rule for rule in specified_rules]
 
@@ -107,6 +113,8 @@ def prepare_document(
 
     With `variables` the cost of the operation is checked before parsing. Raises `TooComplex` for a document over a limit.
     """
+    if limited and len(text) > MAX_LENGTH:
+        raise TooComplex(f"the document is {len(text)} characters long; at most {MAX_LENGTH} are allowed")
     try:
         scanned = scan_document(text, max_tokens=MAX_TOKENS if limited else None)
     except TooManyTokens as problem:
@@ -129,7 +137,7 @@ def prepare_document(
         _reject_nul(document)
     if scanned is None:
         return _reject_type_system_document(schema, document)
-    errors = validate(schema, document, _RULES, max_errors=5)
+    errors = validate(schema, document, _RULES, max_errors=MAX_ERRORS)
     operations = {
         (node.name.value if node.name else None): node
         for node in document.definitions
@@ -140,7 +148,7 @@ def prepare_document(
 
 def _reject_type_system_document(schema: GraphQLSchema, document: DocumentNode) -> PreparedDocument:
     """Return the errors of a document that the parser accepts and the scanner rejects: it contains type definitions."""
-    errors = validate(schema, document, [ExecutableDefinitionsRule], max_errors=5)
+    errors = validate(schema, document, [ExecutableDefinitionsRule], max_errors=MAX_ERRORS)
     if not errors:
         raise ValidationFailed("the document can't be read")
     return PreparedDocument(None, tuple(errors), {})
@@ -194,6 +202,7 @@ class DocumentCache:
         self._max_length = max_length
         self._max_tokens = max_tokens
         self._tokens = 0
+        self._lock = asyncio.Lock()
 
     def __len__(self) -> int:
         """Return the number of cached documents."""
@@ -203,6 +212,21 @@ class DocumentCache:
     def total_tokens(self) -> int:
         """Return the total number of tokens of the cached documents."""
         return self._tokens
+
+    async def prepare(
+        self, text: str, variables: Mapping[str, Any] | None = None, operation: str | None = None
+    ) -> PreparedDocument:
+        """Return the same as `get`; a long text is prepared in a thread, one at a time, while other requests are served."""
+        if text in self._documents or len(text) <= MAX_LENGTH_ON_LOOP:
+            return self.get(text, variables, operation)
+        async with self._lock:
+            if text not in self._documents:
+                prepared = await asyncio.to_thread(
+                    prepare_document, self.schema, text, limited=True, variables=variables, operation=operation
+                )
+                self._store(text, prepared)
+                return prepared
+        return self.get(text, variables, operation)
 
     def get(
         self, text: str, variables: Mapping[str, Any] | None = None, operation: str | None = None
@@ -216,11 +240,12 @@ class DocumentCache:
             self._documents.move_to_end(text)
             return cached
         prepared = prepare_document(self.schema, text, limited=True, variables=variables, operation=operation)
-        if len(text) <= self._max_length:
-            self._store(text, prepared)
+        self._store(text, prepared)
         return prepared
 
     def _store(self, text: str, prepared: PreparedDocument) -> None:
+        if len(text) > self._max_length:
+            return
         self._documents[text] = prepared
         self._tokens += prepared.size
         while len(self._documents) > self._max_documents or (
@@ -373,7 +398,7 @@ def _size_variables(
 ) -> dict[str, int]:
     """Return the coerced variables that may be list sizes: validation allows only a plain `Int` as the value of a size argument."""
     definitions = [node for node in operation.variable_definitions or () if _named_type(node) == "Int"]
-    values = get_variable_values(schema, definitions, dict(variables)) if definitions else None
+    values = get_variable_values(schema, definitions, dict(variables), MAX_ERRORS) if definitions else None
     # A variable that can't be coerced is an error, and nothing is executed.
     coerced = values.coerced if isinstance(values, VariableValues) else {}
     return {name: value for name, value in coerced.items() if value is not None}

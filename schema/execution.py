@@ -6,18 +6,29 @@ logged with the request id, so that no internals leak.
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import isawaitable
-from typing import Any
+from typing import Any, ClassVar
 
-from graphql import ExecutionResult, Executor, GraphQLError, GraphQLSchema, execute
+from graphql import (
+    ExecutionResult,
+    Executor,
+    GraphQLError,
+    GraphQLSchema,
+    get_nullable_type,
+    is_input_object_type,
+    is_list_type,
+    type_from_ast,
+)
 
-from kernel.errors import DomainError, ValidationFailed
+from kernel.errors import DomainError, TooComplex, ValidationFailed
 from kernel.scope import Scope
 from models.answer_size import AnswerSize, AnswerTooLarge, current_answer, value_size
-from schema.documents import PreparedDocument
+from schema.documents import MAX_ERRORS, PreparedDocument
 
 log = logging.getLogger("vitrine.graphql")
 
@@ -47,11 +58,63 @@ class ExecutionContext:
     extensions: dict[str, Any] = field(default_factory=dict)
 
 
-# Introspection along with other fields runs on the event loop; this is a tenth of a second.
+# Introspection along with other fields.
 MAX_MIXED_INTROSPECTION_OBJECTS = 2_000
+# Fields that an execution completes before other requests get their turn: about 10 ms.
+MAX_FIELDS_AT_ONCE = 2_000
+# Lists of more items are completed item by item.
+_MAX_ITEMS_AT_ONCE = 50
+# Variables with more values are coerced in a thread: a value takes up to 50 microseconds.
+MAX_VALUES_ON_LOOP = 200
 
 
-class LimitedExecutor(Executor[Any]):
+# Fields of the types of all input objects: Strawberry converts each in a microsecond, those without a value as well. Lists of input objects
+# are limited by the domain, to at most 500 objects of 30 fields.
+MAX_INPUT_FIELDS = 20_000
+
+
+class SlicedExecutor(Executor[Any]):
+    """Executor that lets other requests be served while it completes a large answer.
+
+    graphql-core completes everything that needs no waiting at once: 50,000 objects block the event loop for seconds.
+    """
+
+    is_sliced: ClassVar[bool] = True
+    _fields_at_once = 0
+    _is_reset_scheduled = False
+
+    def execute_fields(self, parent_type: Any, source: Any, path: Any, fields: Any, *arguments: Any) -> Any:
+        """Count the fields of an object, then execute them."""
+        self._fields_at_once += 1 + len(fields)
+        return super().execute_fields(parent_type, source, path, fields, *arguments)
+
+    def complete_list_value(
+        self, return_type: Any, details: Any, info: Any, path: Any, result: Any, *arguments: Any
+    ) -> Any:
+        """Complete a list; item by item when it is long, or much was completed already."""
+        if (
+            self.is_sliced
+            and isinstance(result, Collection)
+            and (len(result) > _MAX_ITEMS_AT_ONCE or self._fields_at_once > MAX_FIELDS_AT_ONCE)
+        ):
+            result = self._items(result)
+        return super().complete_list_value(return_type, details, info, path, result, *arguments)
+
+    async def _items(self, items: Collection[Any]) -> AsyncIterator[Any]:
+        for item in items:
+            while self._fields_at_once > MAX_FIELDS_AT_ONCE:
+                # Lists of one answer share the turn: one reset for each round of the event loop.
+                if not self._is_reset_scheduled:
+                    self._is_reset_scheduled = True
+                    asyncio.get_running_loop().call_soon(self._reset)
+                await asyncio.sleep(0)
+            yield item
+
+    def _reset(self) -> None:
+        self._fields_at_once, self._is_reset_scheduled = 0, False
+
+
+class LimitedExecutor(SlicedExecutor):
     """Executor that counts the objects and bytes of the answer; the first `AnswerTooLarge` ends the execution."""
 
     _answer: AnswerSize | None = None
@@ -109,6 +172,7 @@ class LimitedExecutor(Executor[Any]):
 class OffLoopExecutor(LimitedExecutor):
     """Executor of introspection alone, in a thread: at most twice the objects of the standard introspection query."""
 
+    is_sliced = False
     max_introspection_objects = 20_000
 
 
@@ -126,18 +190,66 @@ async def execute_document(
 ) -> ExecutionResult:
     """Execute one operation of a prepared document."""
     assert prepared.document is not None
-    result = execute(
+    executor_class: type[SlicedExecutor] = LimitedExecutor if context.public else SlicedExecutor
+    build = partial(
+        executor_class.build,
         schema,
         prepared.document,
         context_value=context,
-        variable_values=dict(variables) if variables else None,
+        raw_variable_values=dict(variables) if variables else None,
         operation_name=operation_name,
-        max_coercion_errors=5,
-        executor_class=LimitedExecutor if context.public else None,
+        max_coercion_errors=MAX_ERRORS,
     )
+    if has_many_values(variables):
+        executor = await asyncio.to_thread(build)
+        fields = await asyncio.to_thread(_count_input_fields, executor)
+        if fields > MAX_INPUT_FIELDS:
+            message = f"the input objects of the variables have {fields} fields; at most {MAX_INPUT_FIELDS} are allowed"
+            return refused(TooComplex(message))
+    else:
+        executor = build()
+    if not isinstance(executor, Executor):
+        return ExecutionResult(None, executor)
+    result: Any = executor.execute_operation()
     if isawaitable(result):
-        return await result
+        result = await result
+    assert isinstance(result, ExecutionResult)  # nothing is deferred or streamed
     return result
+
+
+def _count_input_fields(executor: Executor[Any] | list[GraphQLError]) -> int:
+    """Count the fields of the types of all input objects in the coerced variables; 0 when there are errors instead."""
+    if not isinstance(executor, Executor):
+        return 0
+    values = executor.variable_values.coerced
+    pending: list[tuple[Any, Any]] = [
+        (type_from_ast(executor.schema, node.type), values.get(node.variable.name.value))
+        for node in executor.operation.variable_definitions or ()
+    ]
+    count = 0
+    while pending:
+        type_, value = pending.pop()
+        type_ = get_nullable_type(type_)
+        if isinstance(value, list) and is_list_type(type_):
+            pending += [(type_.of_type, item) for item in value]
+        elif isinstance(value, dict) and is_input_object_type(type_):
+            count += len(type_.fields)
+            pending += [(type_.fields[name].type, item) for name, item in value.items() if name in type_.fields]
+    return count
+
+
+def has_many_values(variables: Mapping[str, Any] | None) -> bool:
+    """Return whether the coercion of variables takes so long that it is done in a thread."""
+    pending: list[Any] = [variables]
+    count = 0
+    while pending:
+        value = pending.pop()
+        if isinstance(value, list | dict):
+            count += len(value)
+            if count > MAX_VALUES_ON_LOOP:
+                return True
+            pending += value.values() if isinstance(value, dict) else value
+    return False
 
 
 def graphql_error_code(error: DomainError) -> str:

@@ -19,12 +19,13 @@ from inspect import signature
 from typing import Any, TypeVar, dataclass_transform
 
 import strawberry
-from graphql import GraphQLField, GraphQLObjectType, GraphQLSchema
+from graphql import GraphQLField, GraphQLObjectType, GraphQLSchema, OperationType
 from strawberry.annotation import StrawberryAnnotation
 from strawberry.types.arguments import StrawberryArgument
 from strawberry.types.field import StrawberryField
 
 from auth.access import Access
+from models.database import in_transaction, retry_conflicts
 from models.queries import ColumnSql, Entity, ToMany, ToOne
 
 SOURCE = "vitrine.source"
@@ -156,14 +157,18 @@ def root_field(
 ) -> Callable[[Callable[..., Any]], Any]:
     """Declare a root field with its access rule, which is checked before the resolver runs.
 
+    A mutation that ends in a transaction conflict is repeated, others of the document are not (`models.conflicts`).
     A field that returns a `secret` ignores the Idempotency-Key: its response must not be stored (docs/reference/shared.md#idempotency).
     """
 
     def decorate(resolver: Callable[..., Any]) -> Any:
         @wraps(resolver)
         async def checked(*args: Any, **kwargs: Any) -> Any:
-            access.check(kwargs["info"].context.scope)
-            return await resolver(*args, **kwargs)
+            info = kwargs["info"]
+            access.check(info.context.scope)
+            if info.operation.operation is not OperationType.MUTATION or in_transaction():
+                return await resolver(*args, **kwargs)
+            return await retry_conflicts(lambda: resolver(*args, **kwargs))
 
         checked.__signature__ = signature(resolver)  # type: ignore[attr-defined]
         return strawberry.field(

@@ -65,12 +65,14 @@ def build_conditions_from_values(
     """Convert filter values by name to query conditions; null values are ignored."""
     conditions: list[Condition] = []
     if status is not None:
+        guards.check_filter(scope, "status")
         conditions.append(entity.filters["status"].build([status]))
     for name, value in (values or {}).items():
         if value is None:
             continue
-        guards.check_filter(scope, name)
         declared = entity.filters[name]
+        if not (declared.of_users and _is_caller(scope, value)):
+            guards.check_filter(scope, name)
         if declared.value_type == "id":
             # A malformed id matches no record.
             references = value if declared.many else [value]
@@ -82,6 +84,12 @@ def build_conditions_from_values(
                 check_filter_text(name, value)
             conditions.append(declared.condition(scope, value))
     return conditions
+
+
+def _is_caller(scope: Scope, users: list[Any]) -> bool:
+    """Return whether the ids name the calling user alone."""
+    actor = scope.actor
+    return actor.is_user and {parse_id(user) for user in users} <= {actor.user_id, actor.user_public_id} - {None}
 
 
 def check_filter_text(name: str, value: str | list[str]) -> None:

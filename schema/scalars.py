@@ -59,10 +59,6 @@ def _error(message: str) -> GraphQLError:
     return GraphQLError(message)
 
 
-# The families that name records by UUID only (docs/reference/shared.md#ids).
-_UUID_FAMILIES = ("graphql", "current", "apps")
-
-
 def _id_type() -> GraphQLScalarType:
     """Build the type `ID`, whose numbers name a record in the legacy family only."""
 
@@ -74,7 +70,7 @@ def _id_type() -> GraphQLScalarType:
         return by_family(GraphQLID.coerce_input_literal(node))
 
     def by_family(value: str) -> str:
-        return PublicId(value) if _requires_uuid() else value
+        return PublicId(value) if requires_uuid() else value
 
     type_ = GraphQLScalarType(
         "VitrineID",
@@ -88,14 +84,15 @@ def _id_type() -> GraphQLScalarType:
     return type_
 
 
-def _requires_uuid() -> bool:
+def requires_uuid() -> bool:
+    """Return whether the running request names records by UUID only."""
     scope = current_scope()
-    return scope is not None and scope.family in _UUID_FAMILIES
+    return scope is not None and scope.names_by_uuid
 
 
 def is_plain_id(value: object) -> bool:
     """Return whether an id is valid input of `ID` that needs no parsing."""
-    return type(value) is str and not (value.isdecimal() and _requires_uuid())
+    return type(value) is str and not (value.isdecimal() and requires_uuid())
 
 
 def _parse_int64(value: Any) -> int:

@@ -152,7 +152,9 @@ class Connection(RequestHandler):
             error = MalformedRequest("bad request", detail="this is not HTTP as this server reads it")
             response = graphql_errors.render(error)
         else:
-            logging.failure(UNEXPECTED_ERROR, exc or RuntimeError(message or ""), request_id=request_id)
+            # A client that is gone has its line in the access log (499).
+            if not (isinstance(exc, ConnectionError) and self.transport is None):
+                logging.failure(UNEXPECTED_ERROR, exc or RuntimeError(message or ""), request_id=request_id)
             response = graphql_errors.internal_error(False)
         if request.writer.output_size > 0:
             raise ConnectionError("part of another response was already sent")

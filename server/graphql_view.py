@@ -13,9 +13,10 @@ from graphql import ExecutionResult, FieldNode, OperationDefinitionNode
 
 from auth.schemes import MISSING_HEADER
 from kernel.errors import DomainError, MalformedRequest, Unauthenticated
+from kernel.large_json import dumps_in_parts
 from kernel.request_bodies import MalformedBody, parse_json
 from kernel.scope import ActorKind, Scope
-from models.answer_size import AnswerLimits, too_many_bytes
+from models.answer_size import AnswerLimits, LargeAnswer, too_many_bytes
 from resolvers import root
 from resolvers.operations import OperationExecutor
 from resolvers.persisted_documents import find_document, save_document
@@ -135,11 +136,11 @@ async def _execute(request: web.Request, body: dict[str, Any], *, allow_mutation
     is_anonymous = scope.actor.kind is ActorKind.ANONYMOUS
     try:
         name = body.get("operationName") or None
-        prepared = documents.get(text, variables, name)
+        prepared = await documents.prepare(text, variables, name)
         if name is None and not is_anonymous:
             cached = await executor.execute_cached_plan(scope, prepared, variables)
             if cached is not None:
-                return _respond_with_data(request, {"data": cached[0], "extensions": {"cost": cached[1]}}, 200)
+                return await _respond_with_data(request, {"data": cached[0], "extensions": {"cost": cached[1]}}, 200)
         operation = prepared.operation(name)
         if is_anonymous and not _needs_no_credential(operation, request.app[WITHOUT_CREDENTIAL]):
             raise Unauthenticated(MISSING_HEADER)
@@ -167,14 +168,14 @@ async def _execute(request: web.Request, body: dict[str, Any], *, allow_mutation
         if is_idempotent and len(operation.selection_set.selections) != 1:
             return _error_response(request, 400, "with an Idempotency-Key a document holds one mutation")
         result = await executor.execute(scope, prepared, operation, variables, cost=cost)
-        return _result_response(request, scope, result, cost)
+        return await _result_response(request, scope, result, cost)
 
     if is_idempotent:
         return await handle_once(request, scope, ERROR_FORMAT, respond)
     return await respond()
 
 
-def _result_response(request: web.Request, scope: Scope, result: ExecutionResult, cost: int) -> web.Response:
+async def _result_response(request: web.Request, scope: Scope, result: ExecutionResult, cost: int) -> web.Response:
     """Serialize a result; only a request whose execution did not begin is 400 where status codes matter."""
     body: dict[str, Any] = {}
     if result.errors:
@@ -183,7 +184,7 @@ def _result_response(request: web.Request, scope: Scope, result: ExecutionResult
     if started:
         body["data"] = result.data
     body["extensions"] = {"cost": cost}
-    return _respond_with_data(request, body, 200 if started else 400)
+    return await _respond_with_data(request, body, 200 if started else 400)
 
 
 def _needs_no_credential(operation: OperationDefinitionNode | None, names: frozenset[str]) -> bool:
@@ -240,11 +241,14 @@ def _wants_response_json(request: web.Request) -> bool:
     return _RESPONSE_JSON in request.headers.get("Accept", "")
 
 
-def _respond_with_data(request: web.Request, body: dict[str, Any], response_json_status: int) -> web.Response:
+async def _respond_with_data(request: web.Request, body: dict[str, Any], response_json_status: int) -> web.Response:
     """Serialize the result of an execution; an error instead when it is over the limit of bytes."""
-    content = orjson.dumps(body, option=_DATETIME_OPTIONS)
     limits = request.app[LIMITS]
-    if len(content) > limits.max_bytes:
+    if isinstance(body.get("data"), LargeAnswer):
+        content = await dumps_in_parts(body, option=_DATETIME_OPTIONS, max_bytes=limits.max_bytes)
+    else:
+        content = orjson.dumps(body, option=_DATETIME_OPTIONS)
+    if content is None or len(content) > limits.max_bytes:
         return _domain_error_response(request, too_many_bytes(limits))
     return _respond_bytes(request, 200, content, response_json_status)
 

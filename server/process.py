@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from aiohttp import web
 
 import auth
-from auth import credential_cache
+from auth import credential_cache, hash_keys
 from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
 from domain.b2b import bureau
@@ -27,7 +27,7 @@ from server.shared_limits import counters_for
 from server.sockets import addresses_of
 
 # Garbage collector thresholds; rare full collections, since most request objects are freed by reference counting.
-_GC_THRESHOLDS = (10_000, 20, 50)
+GC_THRESHOLDS = (10_000, 20, 50)
 # Platforms kill after 30 s; requests still running then are aborted.
 FINISH_SECONDS = 20.0
 
@@ -44,12 +44,12 @@ def no_background(settings: Settings, location: DatabaseLocation) -> AbstractAsy
 @asynccontextmanager
 async def process_resources(settings: Settings, location: DatabaseLocation) -> AsyncIterator[None]:
     """Open the resources of any process that works on stores: pools, credential key, outgoing HTTP."""
-    assert settings.secret_key is not None
     async with (
         connection_pools(settings, location),
         outgoing_client(allows_private=settings.allows_private_endpoints),
     ):
-        auth.configure(settings.secret_key.encode())
+        auth.configure(*settings.secret_keys)
+        await hash_keys.load()
         yield
 
 
@@ -80,7 +80,7 @@ def _tune_garbage_collector() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*_GC_THRESHOLDS)
+    gc.set_threshold(*GC_THRESHOLDS)
 
 
 async def serve_application(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from auth.secrets import keyed_hash
+from auth.secrets import keyed_hash, keyed_hashes
 from domain.visibility import VisibleRows
 from kernel.ids import parse_uuid
 from kernel.scope import ActorKind, Scope
@@ -16,7 +16,7 @@ from kernel.signatures import constant_time_equal
 from models.queries import Condition, Entity
 
 CHECKOUT = "storefront:checkout"
-_PURPOSE = "order token"
+TOKEN_PURPOSE = "order token"
 _STAFF = (ActorKind.ADMIN, ActorKind.APP, ActorKind.SYSTEM)
 
 _VISIBLE = VisibleRows(admin=("view_orders",), app="read_orders", customer="", storefront=CHECKOUT, storefront_rows="")
@@ -27,7 +27,16 @@ PLACED_ORDER_LINES = Entity(name="line of a placed order", table="order_lines", 
 
 def order_token(scope: Scope, order: object) -> str:
     """Return the 256-bit token that authorizes access to an order (by public id) for the customer that placed it."""
-    return keyed_hash(_PURPOSE, f"{scope.store.public_id}:{order}")
+    return keyed_hash(TOKEN_PURPOSE, _hashed_text(scope, order))
+
+
+def _is_order_token(scope: Scope, order: object, token: str) -> bool:
+    tokens = keyed_hashes(TOKEN_PURPOSE, _hashed_text(scope, order))
+    return any(constant_time_equal(token, valid) for valid in tokens)
+
+
+def _hashed_text(scope: Scope, order: object) -> str:
+    return f"{scope.store.public_id}:{order}"
 
 
 def order_filter(scope: Scope, order: object, token: str | None) -> Condition | None:
@@ -39,7 +48,7 @@ def order_filter(scope: Scope, order: object, token: str | None) -> Condition | 
     if public_id is None:
         return None
     of_storefront = "t.public_id = {}::uuid AND t.origin = 'storefront'"
-    if token is not None and constant_time_equal(token, order_token(scope, public_id)):
+    if token is not None and _is_order_token(scope, public_id, token):
         return Condition(of_storefront, (public_id,))
     user_id = scope.actor.user_id
     if scope.actor.kind in _STAFF or user_id is None:

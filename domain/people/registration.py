@@ -89,7 +89,11 @@ async def forgot_password(scope: Scope, email: str | None) -> None:
 
 
 async def resend_verification(scope: Scope, email: str | None) -> None:
-    """Mail a new confirmation token to the unconfirmed account with the e-mail, if there is one; at most three an hour."""
+    """Mail a new confirmation token to the unconfirmed account with the e-mail, if there is one; at most three an hour.
+
+    Raises `RateLimited`, and `ValidationFailed` if the e-mail is missing.
+    """
+    await lockout.count_attempt(scope, "email_resend")
     await _mail_token(scope, email, TokenPurpose.EMAIL_VERIFICATION, MailType.EMAIL_VERIFICATION)
 
 

@@ -94,7 +94,9 @@ async def confirm(scope: Scope, code: str) -> list[str]:
     async with database.transaction(scope):
         user = await _lock_user(scope, user_id)
         factor = await database.fetchrow(
-            "select secret, confirmed_at, created_at from two_factors where tenant_id = $1 and user_id = $2",
+            """
+            select secret, confirmed_at, created_at from two_factors where tenant_id = $1 and user_id = $2 for no key update
+            """,
             scope.store.id,
             user_id,
         )

@@ -101,7 +101,7 @@ async def _derive(change: Change) -> None:
         return
     for name in {"conditions", "bonuses"} - change.columns.keys():
         columns[name] = orjson.loads(columns[name])
-    in_conditions, in_bonuses = PendingReferences(), PendingReferences()
+    in_conditions, in_bonuses = _references_of(change, "conditions"), _references_of(change, "bonuses")
     errors: dict[str, tuple[str, str]] = {}
     rule = _try_parse("conditions", parse_conditions, columns, in_conditions, errors)
     gifts = _try_parse("bonuses", parse_bonuses, columns, in_bonuses, errors)
@@ -118,6 +118,12 @@ async def _derive(change: Change) -> None:
         "usage_cap": min(limits, default=0),
         "once_per_customer": is_once_per_customer(rule),
     }
+
+
+def _references_of(change: Change, name: str) -> PendingReferences:
+    """Return where to collect the references of a field; stored ones may be numbers, also when they are sent back as they were read."""
+    is_stored = name not in change.columns or change.columns[name] == orjson.loads(change.current[name])
+    return PendingReferences(uuid_only=change.scope.names_by_uuid and not is_stored)
 
 
 def _try_parse(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from kernel.ids import parse_reference
+from kernel.ids import PublicId, parse_reference
 from kernel.money import parse_cents
 from kernel.scope import Scope
 from kernel.text import InvalidValue, has_forbidden_characters, nfc, repr_value
@@ -84,17 +84,20 @@ def texts_of(value: object) -> list[str]:
 
 
 class PendingReferences:
-    """The references of a promotion, resolved with one statement per record type."""
+    """The references of a promotion, resolved with one statement per record type; with `uuid_only` a number names no record."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, uuid_only: bool) -> None:
+        self._uuid_only = uuid_only
         self._pending: list[tuple[ReferenceType, list[Any]]] = []
 
     def add(self, type_: ReferenceType, values: list[Any], name: str) -> list[Any]:
         """Add references, plain or objects with an `id`; `resolve` replaces them by internal ids in place."""
-        for value in values:
-            reference = value["id"] if isinstance(value, dict) else value
+        for index, value in enumerate(values):
+            reference = _reference(value)
             if isinstance(reference, bool) or parse_reference(reference) is None:
                 raise InvalidValue(f"hold {name} with {repr_value(reference)}; expected an id")
+            if self._uuid_only:
+                values[index] = _with_reference(value, PublicId(reference))
         self._pending.append((type_, values))
         return values
 
@@ -107,12 +110,12 @@ class PendingReferences:
             ids = await resolve_all(scope, type_, references, field=field)
             for pending_type, values in self._pending:
                 if pending_type is type_:
-                    values[:] = [_resolved(value, ids[_reference(value)]) for value in values]
+                    values[:] = [_with_reference(value, ids[_reference(value)]) for value in values]
 
 
 def _reference(value: Any) -> Any:
     return value["id"] if isinstance(value, dict) else value
 
 
-def _resolved(value: Any, number: int) -> Any:
-    return {**value, "id": number} if isinstance(value, dict) else number
+def _with_reference(value: Any, reference: object) -> Any:
+    return {**value, "id": reference} if isinstance(value, dict) else reference

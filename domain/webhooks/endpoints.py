@@ -10,12 +10,13 @@ from uuid import UUID
 import orjson
 from asyncpg import Record
 
+from auth.app_scopes import check_may_grant_scopes, covered_scopes, expand_scopes, privilege_for
 from domain import events
 from domain.outgoing import calls
 from domain.outgoing.targets import parse_target
 from domain.webhooks.event_scopes import PING, READ_SCOPES, as_app, may_receive
 from kernel.codes import SWITCH_STATUSES
-from kernel.errors import MissingScope, NotFound, RuleViolation, ValidationFailed
+from kernel.errors import InsufficientPrivileges, MissingScope, NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, code_in, read_fields
 from kernel.ids import parse_reference, uuid7
 from kernel.scope import ActorKind, Scope
@@ -86,13 +87,15 @@ CheckQuery: TypeAlias = Callable[[Scope, str, Sequence[str]], None]
 async def create_endpoint(scope: Scope, values: InputValues, check_query: CheckQuery) -> int:
     """Create an endpoint and return its internal id: `url`*, `events`*, `query`, `status`; `installed_app_id` for administrators.
 
-    Raises `MissingScope` for an event that the app may not receive, `RuleViolation` if it has too many endpoints.
+    Raises `MissingScope` for an event that the app may not receive, `InsufficientPrivileges` for one that an administrator may not read,
+    `RuleViolation` if the app has too many endpoints.
     """
     check_may_manage(scope)
     columns = read_fields(FIELDS, values, creating=True)
     async with database.transaction(scope):
         installation = await _installation(scope, values.get("installed_app_id"))
         check_may_receive(scope, columns["events"], installation["scopes"])
+        _check_may_forward(scope, columns["events"])
         _check_query(scope, check_query, installation, columns.get("query"), columns["events"])
         count = await database.fetchval(
             "select count(*) from event_endpoints where tenant_id = $1 and installation_id = $2 and deleted_at is null",
@@ -124,7 +127,9 @@ async def update_endpoint(scope: Scope, endpoint: object, values: InputValues, c
         wanted = columns.get("events", current["events"])
         if "events" in columns:
             check_may_receive(scope, wanted, current["scopes"])
-        if "query" in columns or "events" in columns:
+        if "url" in columns or "events" in columns:
+            _check_may_forward(scope, wanted)
+        if columns.keys() & {"url", "query", "events"}:
             _check_query(scope, check_query, current, columns.get("query", current["query"]), wanted)
         if columns.get("status") == "D":
             columns["disabled_reason"] = MANUAL
@@ -258,12 +263,24 @@ def check_may_receive(scope: Scope, names: Iterable[str], approved: Iterable[str
 def _check_query(
     scope: Scope, check_query: CheckQuery, installation: Record, query: str | None, names: Sequence[str]
 ) -> None:
-    """Raise if the app may not run the query, with its token's scopes or those approved by the store."""
-    if query is not None:
-        is_app = scope.actor.kind is ActorKind.APP
-        scopes = scope.actor.scopes if is_app else installation["scopes"]
-        app = as_app(scope, installation["app_id"], installation["installation_id"], scopes)
-        check_query(app, query, names)
+    """Raise if the app may not run the query, with its token's scopes or those that an administrator's privileges cover."""
+    if query is None:
+        return
+    is_app = scope.actor.kind is ActorKind.APP
+    scopes = scope.actor.scopes if is_app else covered_scopes(scope, installation["scopes"])
+    try:
+        check_query(as_app(scope, installation["app_id"], installation["installation_id"], scopes), query, names)
+    except MissingScope as error:
+        missing = error.details["scope"]
+        if not is_app and missing in expand_scopes(installation["scopes"]):
+            raise InsufficientPrivileges(privilege_for(missing)) from error
+        raise
+
+
+def _check_may_forward(scope: Scope, names: Iterable[str]) -> None:
+    """Raise `InsufficientPrivileges` for an administrator who would have events sent that it may not read itself."""
+    if scope.actor.kind is not ActorKind.APP:
+        check_may_grant_scopes(scope, {READ_SCOPES[name] for name in names})
 
 
 def check_may_manage(scope: Scope) -> None:

@@ -35,7 +35,7 @@ class RegistrationHandlers:
         return [
             post("/api/v1/auth/register", self.register, store, creates=True),
             post("/api/v1/auth/email/verify", self.verify, store),
-            post("/api/v1/auth/email/resend", self.resend, store),
+            post("/api/v1/auth/email/resend", self.resend, store, attempt_limit="email_resend"),
             post("/api/v1/auth/password/forgot", self.forgot, store, attempt_limit="password_forgot"),
             post("/api/v1/auth/password/reset", self.reset, store, attempt_limit="password_reset"),
         ]
@@ -55,8 +55,9 @@ class RegistrationHandlers:
 
     async def resend(self, request: web.Request) -> web.Response:
         """Resend the confirmation to `{email}`."""
-        body = await read_json_object(request, empty=True)
-        data = await execute(scope_of(request), self._resend, {"email": text_field(body, "email")})
+        scope = scope_of(request)
+        variables = await _parse_counted(request, scope, self._resend, ("email",))
+        data = await execute(scope, self._resend, variables)
         return json_response(data["email_resend"])
 
     async def forgot(self, request: web.Request) -> web.Response:

@@ -13,8 +13,10 @@ from pathlib import Path
 import asyncpg
 
 import auth
+from auth import signing_keys
 from auth.secrets import DecryptionError, decrypt
 from domain.jobs import JOBS
+from domain.reencryption import current_key_id, survey_values
 from domain.stores import GATEWAY_PURPOSE
 from kernel.clock import now
 from kernel.errors import DomainError
@@ -25,7 +27,6 @@ from server.database import FOLDER, DatabaseLocation, connection_pools, database
 from server.embedded_postgres import EmbeddedPostgresError
 from server.secret_key import with_secret_key
 
-SIGNING_PURPOSE = "signing-keys"  # auth/signing_keys.py
 ASSETS = Path(__file__).resolve().parents[1] / "assets" / "built" / "version"
 MAX_CLOCK_DRIFT = timedelta(seconds=5)
 OVERDUE = timedelta(minutes=10)
@@ -79,16 +80,16 @@ async def run_checks() -> AsyncIterator[CheckResult]:
         yield warn("database", f"not created yet: vitrine serve creates an embedded one in {settings.data_dir}")
         return
     try:
-        secret = with_secret_key(settings).secret_key
+        keys = with_secret_key(settings).secret_keys
     except SettingError as error:
         yield fail("secret key", str(error))
         return
-    assert secret is not None
     source = (
         "VITRINE_SECRET_KEY" if settings.secret_key else f"generated for development, stored in {settings.data_dir}"
     )
-    yield ok("secret key", source)
-    auth.configure(secret.encode())
+    fallbacks = len(settings.secret_key_fallbacks)
+    yield ok("secret key", f"{source}; {fallbacks} in VITRINE_SECRET_KEY_FALLBACKS" if fallbacks else source)
+    auth.configure(*keys)
     async for result in _check_database(settings):
         yield result
 
@@ -259,6 +260,7 @@ async def _check_contents() -> AsyncIterator[CheckResult]:
     yield await _check_stores()
     for result in await _check_gateways():
         yield result
+    yield await _check_encrypted_values()
     yield await _check_jobs()
     yield await _check_events()
 
@@ -271,7 +273,7 @@ async def _check_signing_keys() -> CheckResult:
     if key is None:
         return ok("signing keys", "none yet: the first sign-in creates one")
     # Not through the key ring, which replaces an unreadable key.
-    if not _is_readable(SIGNING_PURPOSE, key["private_key"]):
+    if not _is_readable(signing_keys.PURPOSE, key["private_key"]):
         return fail("signing keys", f"{key['kid']} was encrypted with another VITRINE_SECRET_KEY")
     return ok("signing keys", f"{key['kid']} signs")
 
@@ -300,6 +302,19 @@ async def _check_gateways() -> list[CheckResult]:
             )
         )
     return results or [ok("gateway", "every store has a secret for its notifications")]
+
+
+async def _check_encrypted_values() -> CheckResult:
+    if await database.fetchval("select to_regclass('hash_keys')") is None:
+        return ok("secrets", "not checked before the migration 0016_hash_keys")
+    reports = await survey_values()
+    unreadable = [place for report in reports for place in report.unreadable]
+    outdated = sum(report.outdated for report in reports)
+    if unreadable:
+        return fail("secrets", f"no configured key reads {_join_names(unreadable)}")
+    if outdated:
+        return warn("secrets", f"{outdated} values are under a fallback key: run vitrine keys reencrypt")
+    return ok("secrets", f"{sum(report.values for report in reports)} values are under the key {current_key_id()}")
 
 
 def _is_readable(purpose: str, encrypted: bytes | None) -> bool:

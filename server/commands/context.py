@@ -62,12 +62,12 @@ async def open_context(settings: Settings, *, quiet: bool = True) -> AsyncIterat
     `quiet` logs warnings only. Raises CommandError when migrations are pending in an external database.
     """
     import auth
+    from auth import hash_keys
     from models import migrate
     from server.database import connection_pools, database_location
     from server.secret_key import with_secret_key
 
     settings = with_secret_key(settings)
-    assert settings.secret_key is not None
     if quiet:
         quiet_logging(settings)
     async with database_location(settings) as location:
@@ -76,7 +76,8 @@ async def open_context(settings: Settings, *, quiet: bool = True) -> AsyncIterat
         else:
             await _reject_pending_migrations(location)
         async with connection_pools(settings, location):
-            auth.configure(settings.secret_key.encode())
+            auth.configure(*settings.secret_keys)
+            await hash_keys.load()
             yield CommandContext(settings, location)
 
 

@@ -1,17 +1,23 @@
-"""`vitrine keys rotate`: rotate the signing key of access tokens."""
+"""`vitrine keys`: rotate the signing key of access tokens, and encrypt stored values under the present secret key."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from server.commands.context import open_context, read_settings, run_command
-from server.commands.output import print_json, print_line
+from server.commands.errors import CommandError
+from server.commands.output import print_json, print_line, print_table
+
+if TYPE_CHECKING:
+    from domain.reencryption import Reencryption
+
+MAX_PLACES = 20
 
 
 def add(commands: Any) -> None:
     """Declare the commands."""
-    keys = commands.add_parser("keys", help="manage the signing keys of access tokens")
+    keys = commands.add_parser("keys", help="manage the signing keys of access tokens and the secret key")
     key_commands = keys.add_subparsers(title="commands", metavar="COMMAND", required=True)
     rotate = key_commands.add_parser(
         "rotate",
@@ -20,6 +26,19 @@ def add(commands: Any) -> None:
     )
     rotate.add_argument("--json", action="store_true", help="print JSON")
     rotate.set_defaults(run=_rotate)
+    reencrypt = key_commands.add_parser(
+        "reencrypt",
+        help="encrypt stored values under VITRINE_SECRET_KEY",
+        description="Encrypt every stored value that a key of VITRINE_SECRET_KEY_FALLBACKS can read under VITRINE_SECRET_KEY, while the"
+        " server runs; exit 1 when a value can't be read. An interrupted run is continued by the next one.",
+    )
+    reencrypt.add_argument(
+        "--forget-hash-keys",
+        action="store_true",
+        help="after a disclosure: don't retain what verifies order tokens and recovery codes of earlier keys, and delete what was",
+    )
+    reencrypt.add_argument("--json", action="store_true", help="print JSON")
+    reencrypt.set_defaults(run=_reencrypt)
 
 
 def _rotate(args: argparse.Namespace) -> None:
@@ -35,3 +54,56 @@ def _rotate(args: argparse.Namespace) -> None:
         print_json({"kid": kid})
     else:
         print_line(f"tokens are now signed with the key {kid}; older tokens stay valid until they expire")
+
+
+def _reencrypt(args: argparse.Namespace) -> None:
+    settings = read_settings()
+
+    async def execute() -> tuple[Reencryption, str]:
+        from domain.reencryption import current_key_id, reencrypt_values
+
+        async with open_context(settings):
+            return await reencrypt_values(forget_hash_keys=args.forget_hash_keys), current_key_id()
+
+    result, key = run_command(execute())
+    unreadable = [place for report in result.after for place in report.unreadable]
+    outdated = sum(report.outdated for report in result.after)
+    if args.json:
+        print_json(
+            {
+                "key": key,
+                "columns": [
+                    {"name": report.column.name, "values": report.values, "reencrypted": report.outdated}
+                    for report in result.before
+                ],
+                "unreadable": unreadable,
+                "outdated": outdated,
+            }
+        )
+    else:
+        _print_columns(result, unreadable)
+        if not outdated:
+            advice = ": VITRINE_SECRET_KEY_FALLBACKS can be removed" if settings.secret_key_fallbacks else ""
+            print_line(f"every readable value is encrypted under the key {key}{advice}")
+    if unreadable:
+        raise CommandError(f"{len(unreadable)} values can't be read with any configured key, first: {unreadable[0]}")
+    if outdated:
+        raise CommandError(
+            f"{outdated} values were written under another key meanwhile: restart every process with the new "
+            "VITRINE_SECRET_KEY and repeat this"
+        )
+
+
+def _print_columns(result: Reencryption, unreadable: list[str]) -> None:
+    print_table(
+        ("column", "values", "re-encrypted", "unreadable"),
+        [
+            (report.column.name, report.values, report.outdated, len(report.unreadable))
+            for report in result.before
+            if report.values
+        ],
+    )
+    for place in unreadable[:MAX_PLACES]:
+        print_line(f"unreadable: {place}")
+    if len(unreadable) > MAX_PLACES:
+        print_line(f"unreadable: {len(unreadable) - MAX_PLACES} more")

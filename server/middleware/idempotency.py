@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import orjson
 from aiohttp import web
 
-from auth.secrets import keyed_hash
+from auth.secrets import keyed_hashes
 from domain import idempotency
 from kernel.errors import DomainError, MalformedRequest
 from kernel.scope import Scope
@@ -39,7 +39,7 @@ async def handle_once(
             "invalid idempotency key", detail="expected 1 to 255 visible ASCII characters without spaces"
         )
     claim = await idempotency.claim_key(
-        scope, key, await _fingerprint(request), key_reuse_message or idempotency.REUSED
+        scope, key, await _fingerprints(request), key_reuse_message or idempotency.REUSED
     )
     if isinstance(claim, idempotency.StoredResponse):
         return web.Response(
@@ -76,8 +76,8 @@ async def _store_or_release(scope: Scope, claim: idempotency.KeyClaim, response:
     await idempotency.store_response(scope, claim, response.status, body or b"", response.content_type if body else "")
 
 
-async def _fingerprint(request: web.Request) -> bytes:
-    """Hash method, path and body; equivalent JSON bodies have the same fingerprint.
+async def _fingerprints(request: web.Request) -> list[bytes]:
+    """Hash method, path and body, under each key of the ring; equivalent JSON bodies have the same fingerprints.
 
     The hash is keyed because a body may contain a password, and it is stored for a day.
     """
@@ -87,4 +87,4 @@ async def _fingerprint(request: web.Request) -> bytes:
     except orjson.JSONDecodeError:
         pass
     digest = hashlib.sha256(b"\n".join([request.method.encode(), request.path.encode(), raw]))
-    return bytes.fromhex(keyed_hash("idempotency", digest.hexdigest()))
+    return [bytes.fromhex(keyed) for keyed in keyed_hashes(idempotency.PURPOSE, digest.hexdigest())]

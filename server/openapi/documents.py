@@ -152,6 +152,7 @@ _ERROR_DESCRIPTIONS: Mapping[int, str] = {
     404: "The record or the store does not exist.",
     409: "The request conflicts with the current state.",
     413: "The body is larger than 2 MiB.",
+    415: "The content coding of the body is not supported; `Accept-Encoding` lists those that are.",
     422: "A business rule rejects the request.",
     429: "Rate limit exceeded; `Retry-After` is the number of seconds to wait.",
     500: "Unexpected error.",

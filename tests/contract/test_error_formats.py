@@ -31,6 +31,7 @@ from kernel.errors import (
     TransactionConflict,
     Unauthenticated,
     Unavailable,
+    UnsupportedEncoding,
     ValidationFailed,
 )
 from rest_facade.apps import errors as apps
@@ -50,6 +51,7 @@ FAMILIES: dict[str, ErrorFormat] = {
 MAINTENANCE = "Loja em manutenção. Volte em alguns minutos."
 SUSPENDED = "Esta loja está suspensa."
 LIMIT = "more than 6000 requests a minute from this address"
+ENCODING = "the content encoding is 'br'; expected gzip or deflate"
 LOCKED = "too many wrong attempts; try again in 840 seconds"
 TWO_PRIVILEGES = ["manage_payments", "view_payments"]
 SCOPE_TEXT = "the scope write_products is required"
@@ -88,6 +90,7 @@ def error_samples() -> dict[str, DomainError]:
         "accounts": Conflict("sign in with the e-mail", reason="multiple_accounts_cnpj"),
         "rule": RuleViolation("the order is final"),
         "transition": RuleViolation("I is final", reason="transition_forbidden", details=ALLOWED),
+        "encoding": UnsupportedEncoding("'br'", ("gzip", "deflate")),
         "large": TooLarge("the request body is larger than 2097152 bytes"),
         "complex": TooComplex("the depth is 13; at most 12 is allowed"),
         "rate": RateLimited(LIMIT),
@@ -137,6 +140,7 @@ CURRENT = {
     "accounts": (409, {"error": "multiple_accounts_cnpj", "message": "sign in with the e-mail"}),
     "rule": (422, {"error": "the order is final"}),
     "transition": (422, {"error": "transition_forbidden", "message": "I is final", **ALLOWED}),
+    "encoding": (415, {"error": "invalid request body", "detail": ENCODING}),
     "large": (413, {"error": "the request body is larger than 2097152 bytes"}),
     "complex": (400, {"error": "the depth is 13; at most 12 is allowed"}),
     "rate": (429, {"error": "rate limit exceeded", "detail": LIMIT}),
@@ -179,6 +183,7 @@ APPS = {
     "accounts": "multiple_accounts_cnpj",
     "rule": "rule_violation",
     "transition": "rule_violation",
+    "encoding": "invalid_request_body",
     "large": "invalid_request_body",
     "complex": "invalid_parameter",
     "rate": "rate_limit_exceeded",
@@ -221,6 +226,7 @@ LEGACY: dict[str, tuple[str, dict]] = {
     "accounts": ("sign in with the e-mail", {}),
     "rule": ("the order is final", {}),
     "transition": ("I is final", ALLOWED),
+    "encoding": ("invalid request body", {"detail": ENCODING}),
     "large": ("the request body is larger than 2097152 bytes", {}),
     "complex": ("the depth is 13; at most 12 is allowed", {}),
     "rate": ("rate limit exceeded", {"detail": LIMIT}),
@@ -237,6 +243,7 @@ AUTH_TOKENS = {
     "disabled": {"message": "the account is disabled"},
     "unreadable": {"error": "invalid JSON", "detail": "the body is not JSON"},
     "parameter": {"error": "invalid JSON", "detail": "page is 'x'"},
+    "encoding": {"error": "invalid JSON", "detail": ENCODING},
     "in progress": {"error": "in_progress", "retry_after_ms": 500},
     "accounts": {"error": "multiple_accounts_cnpj"},
     "suspended": {"error": "tenant_suspended", "message": SUSPENDED},

@@ -473,6 +473,8 @@ async def test_changing_password_or_email_revokes_mailed_tokens(visitor: Client,
         (FORGOT, RESET, {"email": 5}, 400),
         (RESET, FORGOT, {"token": "x", "password": NEW}, 401),
         (RESET, LOGIN, {}, 400),
+        (RESEND, FORGOT, {"email": "nobody@example.com"}, 200),
+        (RESEND, FORGOT, {"email": 5}, 400),
     ],
 )
 async def test_each_route_is_limited_to_five_requests_a_minute(
@@ -519,6 +521,16 @@ async def test_every_registration_of_a_document_counts(visitor: Client, new_clie
     codes = [error["extensions"]["code"] for error in answer.body["errors"]]
     assert set(codes) == {"RATE_LIMITED"}
     assert len(await mails(visitor.store, "email_verification")) == 5
+
+
+async def test_every_requested_mail_of_a_document_counts_in_both_interfaces(visitor: Client, new_client) -> None:
+    person = (await new_client()).from_new_address()
+    fields = [f'r{index}: email_resend(email: "{index}@example.com") {{ message }}' for index in range(7)]
+    answer = await person.post("/graphql", {"query": f"mutation {{ {' '.join(fields)} }}"})
+    assert {error["extensions"]["code"] for error in answer.body["errors"]} == {"RATE_LIMITED"}
+    assert (
+        await Client(person.http, person.store, ip=person.ip).post(RESEND, {"email": "8@example.com"})
+    ).status == 429
 
 
 async def test_graphql_offers_registration_and_password_reset(visitor: Client, new_client) -> None:

@@ -10,6 +10,7 @@ from graphql import get_named_type, is_object_type
 from resolvers import query_compiler, root
 from tests.harness.records import UNKNOWN_ID
 from tests.harness.sample_store import SampleStore
+from tests.harness.storefront import StorefrontClient
 
 RECORDS = ("product", "order", "user", "category", "vendor", "payment_method", "shipping_method")
 ENDED = "mug"
@@ -133,6 +134,72 @@ async def test_the_current_api_takes_no_number(path: str, auth: str, sample: Sam
     customer = await sample.value("SELECT user_id FROM orders WHERE user_id IS NOT NULL LIMIT 1")
     orders = await sample.get("/api/v1/admin/orders", auth=auth, params={"customer_id": str(customer)})
     assert orders.body["total"] == 0
+
+
+# --- Ids inside JSON values ---------------------------------------------------------------------------------------------------
+
+
+def choices(sample: SampleStore, option: object, variant: object) -> dict[str, object]:
+    """Return a selection of the required options of the mug, of which one is named by the ids."""
+    return {sample.print.id: sample.plain.id, str(option): variant}
+
+
+async def test_an_option_chosen_by_number_is_not_found(sample: SampleStore, storefront: StorefrontClient):
+    size, large = sample.size, sample.large
+    item = {"product_id": sample.mug.id, "quantity": 1}
+    for option, variant in ((size.number, large.id), (size.id, large.number), (size.id, str(large.number))):
+        chosen = item | {"options": choices(sample, option, variant)}
+        added = await storefront.post("carts", {"items": [chosen]})
+        assert (added.status, added.body["fields"]) == (400, {"items.options": "not_found"}), added.body
+        for text in (CREATE_ORDER, UPDATE_ORDER):
+            body = await execute(sample, text, id=sample.order.id, input={"email": "a@example.com", "items": [chosen]})
+            assert body["errors"][0]["extensions"]["details"]["fields"] == {"options": "not_found"}, body
+    chosen = item | {"options": choices(sample, size.id, large.id) | {sample.engraving.id: 2026}}
+    added = await storefront.post("carts", {"items": [chosen]})
+    assert added.body["items"][0]["options"] == {
+        size.id: large.id,
+        sample.print.id: sample.plain.id,
+        sample.engraving.id: "2026",
+    }
+
+
+CREATE_ORDER = "mutation ($input: OrderInput!) { order_create(input: $input) { id } }"
+UPDATE_ORDER = "mutation ($id: ID!, $input: OrderInput!) { order_update(id: $id, input: $input) { id } }"
+CREATE_PROMOTION = "mutation ($input: PromotionInput!) { promotion_create(input: $input) { id } }"
+UPDATE_PROMOTION = """mutation ($id: ID!, $input: PromotionInput!) {
+    promotion_update(id: $id, input: $input) { name conditions bonuses } }"""
+
+
+@pytest.mark.parametrize(
+    "field, value",
+    [
+        ("conditions", lambda id: {"products": [id]}),
+        ("conditions", lambda id: {"products": str(id)}),
+        ("conditions", lambda id: {"products": [{"product_id": id, "amount": 2}]}),
+        ("conditions", lambda id: {"set": "any", "conditions": [{"condition": "products", "value": id}]}),
+        ("bonuses", lambda id: {"product_discount": {"percent": 10, "products": [id]}}),
+        ("bonuses", lambda id: {"free_products": [{"product_id": id, "amount": 1}]}),
+    ],
+)
+async def test_a_promotion_names_no_record_by_number(sample: SampleStore, field: str, value: Any):
+    bonuses = {"bonuses": {"order_discount": "10%"}}
+    for id in (sample.mug.number, str(sample.mug.number), UNKNOWN_ID):
+        body = await execute(sample, CREATE_PROMOTION, input={"name": "x", **bonuses, field: value(id)})
+        assert body["errors"][0]["extensions"]["details"]["fields"] == {field: "not_found"}, body
+    body = await execute(sample, CREATE_PROMOTION, input={"name": "x", **bonuses, field: value(sample.mug.id)})
+    assert "errors" not in body
+
+
+async def test_a_promotion_of_the_legacy_api_can_be_changed(sample: SampleStore):
+    """What it holds may be sent back as it was read."""
+    values = {"conditions": {"products": [sample.mug.number]}, "bonuses": {"order_discount": "10%"}}
+    created = await sample.post("/api/promotions", {"name": "Oferta", **values})
+    assert created.status == 201, created.body
+    id = str(await sample.value("SELECT public_id FROM promotions WHERE name = 'Oferta'"))
+    for input in ({"usage_limit": 5}, {"name": "Nova", "bonuses": {"order_discount": "5%"}}, values):
+        body = await execute(sample, UPDATE_PROMOTION, id=id, input=input)
+        assert body.get("errors") is None, body
+    assert body["data"]["promotion_update"] == {"name": "Nova", **values}
 
 
 async def test_the_legacy_api_takes_numbers_and_uuids(sample: SampleStore):

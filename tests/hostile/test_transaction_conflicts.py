@@ -228,16 +228,32 @@ async def test_an_app_request_is_retried(new_app: NewApp, fail_writes: Any) -> N
     assert answer.status == 201
 
 
-async def test_a_mutation_after_a_committed_one_is_not_repeated(sample: SampleStore, fail_writes: Any) -> None:
-    two = (
-        'mutation { a: category_create(input: {name: "A"}) { id }'
-        ' b: product_create(input: {name: "Copo", price_cents: 1}) { id } }'
+@pytest.mark.parametrize("failures", [3, 4])
+async def test_each_mutation_of_a_document_is_retried_alone(
+    sample: SampleStore, fail_writes: Any, failures: int
+) -> None:
+    three = (
+        'mutation { a: category_create(input: {name: "A"}) { name }'
+        ' b: product_create(input: {name: "Copo", price_cents: 1}) { name }'
+        ' c: category_create(input: {name: "C"}) { name } }'
     )
     await sample.token(sample.owner)
-    async with fail_writes("products", 1):
-        answer = await sample.post("/graphql", {"query": two}, auth="bearer")
-    assert answer.body["errors"][0]["extensions"]["code"] == "UNAVAILABLE"
-    assert await sample.value("SELECT count(*) FROM categories WHERE name = 'A'") == 1
+    async with fail_writes("products", failures) as attempts:
+        answer = await sample.post("/graphql", {"query": three}, auth="bearer")
+        assert await attempts() == 4
+    has_failed = failures == 4
+    errors = [(error["path"], error["extensions"]["code"]) for error in answer.body.get("errors", [])]
+    assert errors == ([(["b"], "UNAVAILABLE")] if has_failed else [])
+    assert answer.body["data"] == {
+        "a": {"name": "A"},
+        "b": None if has_failed else {"name": "Copo"},
+        "c": {"name": "C"},
+    }
+    counts = "SELECT name, count(*) FROM (SELECT name FROM {} WHERE name = ANY($1)) t GROUP BY 1 ORDER BY 1"
+    categories = await sample.rows(counts.format("categories"), ["A", "C"])
+    products = await sample.rows(counts.format("products"), ["Copo"])
+    assert [tuple(row) for row in categories] == [("A", 1), ("C", 1)]
+    assert [tuple(row) for row in products] == ([] if has_failed else [("Copo", 1)])
 
 
 # --- Work without a request ----------------------------------------------------------------------------------------------------

@@ -196,7 +196,7 @@ async def test_the_effect_of_a_lost_claim_is_rolled_back(sample: SampleStore) ->
     actor = Actor(ActorKind.ADMIN, user_id=sample.owner.number, privileges=ALL, credential="user:1")
     scope = replace(sample.scope, family="current", actor=actor)
     with active_scope(scope):
-        claim = await idempotency.claim_key(scope, "k", b"x" * 32)
+        claim = await idempotency.claim_key(scope, "k", [b"x" * 32])
         assert isinstance(claim, idempotency.KeyClaim)
         await sample.execute("UPDATE idempotency_claims SET owner = $1", uuid4())
         with idempotency.active_claim(claim), pytest.raises(Conflict):

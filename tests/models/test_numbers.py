@@ -222,7 +222,7 @@ class TestMigration:
         migrations = disk_migrations()
         names = [migration.name for migration in migrations]
         with monkeypatch.context() as patch:
-            patch.setattr("models.migrate.disk_migrations", lambda: migrations[: names.index("0016_store_numbers")])
+            patch.setattr("models.migrate.disk_migrations", lambda: migrations[: names.index("0017_store_numbers")])
             await migrate(empty_database_url)
         return empty_database_url
 
@@ -278,6 +278,6 @@ class TestMigration:
             (2, [4, 5, 6]),
             (1, [1, 2, 3]),
         ]
-        await revert(previous, "0016_store_numbers")
+        await revert(previous, "0017_store_numbers")
         assert await self.place(connection, two) == (3, [7, 8, 9])
         assert await self.place(connection, one) == (4, [10, 11, 12])

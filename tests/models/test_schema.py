@@ -20,7 +20,7 @@ WITHOUT_IDS = {"number_counters": ["tenant_id", "entity"]}
 # Platform tables, which belong to no store.
 PLATFORM_TABLES = {
     "tenants", "store_hosts", "platform_users", "signing_keys", "signin_counts", "job_runs", "tortoise_migrations",
-    "apps",
+    "apps", "hash_keys",
 }  # fmt: skip
 STORE_EXPRESSION = "(tenant_id = (NULLIF(current_setting('vitrine.tenant'::text, true), ''::text))::bigint)"
 TYPES = {

@@ -33,6 +33,7 @@ ROUTES = (
     Route("POST", "/api/v1/raw", reading(read_raw), Credential.NONE),
     Route("POST", "/api/admin/json", reading(read_json_object), Credential.NONE),
     Route("POST", "/api/legacy", reading(read_legacy), Credential.NONE),
+    Route("POST", "/graphql", reading(read_raw), Credential.NONE),
     Route("POST", "/api/v1/private", reading(read_raw), Credential.ADMIN),
 )
 # CPU time that decompressing 500 MB exceeds.
@@ -139,6 +140,20 @@ async def test_a_compressed_body_is_decompressed_and_a_broken_one_is_400():
     )
     broken = await post("/api/v1/json", b"no gzip", Content_Encoding="gzip")
     assert (broken.status, broken.json["error"]) == (400, "invalid request body")
+
+
+@pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, br", "x" * 100])
+@pytest.mark.parametrize("path", ["/api/v1/raw", "/api/admin/json", "/api/legacy", "/graphql"])
+async def test_a_body_in_another_content_coding_is_415_and_those_accepted_are_listed(path, encoding):
+    response = await post(path, b'{"a": 1}', Content_Encoding=encoding)
+    assert (response.status, response.headers["Accept-Encoding"]) == (415, "gzip, deflate")
+    assert response.json["detail"] == f"the content encoding is {encoding[:60]!r}; expected gzip or deflate"
+
+
+async def test_a_body_of_identity_coding_and_an_empty_body_of_any_are_read():
+    body = b'{"a": 1}'
+    assert (await post("/api/v1/json", body, Content_Encoding="identity")).json == {"received": {"a": 1}}
+    assert (await post("/api/v1/optional", b"", Content_Encoding="br")).json == {"received": {}}
 
 
 @pytest.mark.parametrize("pack", [zlib.compress, lambda body: zlib.compress(body, wbits=-15)])

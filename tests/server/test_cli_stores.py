@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from uuid import uuid4
 
@@ -196,6 +197,52 @@ async def test_rotation_creates_a_new_signing_key(vitrine):
     assert await db.fetchval("select kid from signing_keys where retired_at is null") == second
 
 
+def secrets_line(doctor):
+    return next(line for line in doctor.out.splitlines() if line[6:].startswith("secrets "))
+
+
+def test_the_secret_key_is_replaced(vitrine, empty_database_url):
+    new = "another secret of at least 32 characters"
+    url = {"DATABASE_URL": empty_database_url}
+    rotating = {**url, "VITRINE_SECRET_KEY": new, "VITRINE_SECRET_KEY_FALLBACKS": json.dumps([SECRET])}
+    replaced = {**url, "VITRINE_SECRET_KEY": new}
+    vitrine("migrate", **url)
+    tenant = vitrine("tenant", "create", "Loja", "--json", **url).json["tenant_id"]
+    kid = vitrine("keys", "rotate", "--json", **url).json["kid"]
+
+    assert secrets_line(vitrine("doctor", **rotating)) == (
+        "warn  secrets       2 values are under a fallback key: run vitrine keys reencrypt"
+    )
+    too_early = vitrine("keys", "reencrypt", **replaced)
+    assert too_early.error_line == (
+        f"2 values can't be read with any configured key, first: signing_keys.private_key {kid}"
+    )
+    assert too_early.out.startswith(
+        "column                    values  re-encrypted  unreadable\n"
+        "signing_keys.private_key  1       0             1\n"
+        "tenants.gateway_secret    1       0             1\n"
+        f"unreadable: signing_keys.private_key {kid}\n"
+        f"unreadable: tenants.gateway_secret {tenant}\n"
+    )
+    first = vitrine("keys", "reencrypt", **rotating)
+    key = first.out.splitlines()[-1].split()[8].rstrip(":")
+    hashes = 3
+    assert first.out == (
+        "column                    values  re-encrypted  unreadable\n"
+        "signing_keys.private_key  1       1             0\n"
+        f"hash_keys.sealed_key      {hashes}       0             0\n"
+        "tenants.gateway_secret    1       1             0\n"
+        f"every readable value is encrypted under the key {key}: VITRINE_SECRET_KEY_FALLBACKS can be removed\n"
+    )
+    again = vitrine("keys", "reencrypt", "--json", **rotating).json
+    assert (again["key"], again["outdated"], again["unreadable"]) == (key, 0, [])
+    assert {column["reencrypted"] for column in again["columns"]} == {0}
+    doctor = vitrine("doctor", **replaced)
+    assert doctor.code == 0
+    assert secrets_line(doctor) == f"ok    secrets       {2 + hashes} values are under the key {key}"
+    assert SECRET not in first.out + too_early.out + too_early.err
+
+
 def test_migrate_lists_applied_migrations_and_other_commands_require_it(vitrine, empty_database_url):
     away = {"DATABASE_URL": empty_database_url}
     names = [migration.name for migration in disk_migrations()]
@@ -241,6 +288,9 @@ async def test_doctor_passes_on_a_healthy_deployment_and_reports_problems(vitrin
         await connection.close()
     other_secret = vitrine("doctor", VITRINE_SECRET_KEY="another secret of at least 32 characters", **url)
     assert "fail  signing keys  " in other_secret.out
+    assert secrets_line(other_secret).startswith(
+        "fail  secrets       no configured key reads signing_keys.private_key "
+    )
     superuser = vitrine("doctor", DATABASE_URL=postgres.superuser_url())
     assert superuser.code == 1
 

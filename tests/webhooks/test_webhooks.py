@@ -491,3 +491,32 @@ async def test_replaced_secret_cannot_rotate(app: Client) -> None:
 async def test_administrators_cannot_rotate_an_apps_secret(admin: Client) -> None:
     error = await graphql_error(admin, 'mutation { client_secret_rotate(client_secret: "x") { client_secret } }')
     assert error["extensions"]["code"] == "FORBIDDEN"
+
+
+# --- Rights of administrators ------------------------------------------------------------------------------------------
+
+
+async def test_an_administrator_forwards_only_what_it_may_read(app: Client, admin: Client) -> None:
+    """Else `manage_apps` alone would send every order, and what a query selects, to an address of the administrator's choice."""
+    installed = (await graphql_result(admin, "{ installed_apps { id } }"))[0]["id"]
+    query = "{ id customer { name } items { product { id } } }"
+    endpoint_id = (await app.post(WEBHOOKS, {"url": URL, "events": ["order.updated"], "query": query})).body["id"]
+    body = {"url": URL, "events": ["order.created"], "installed_app_id": installed}
+    for privileges, missing in (
+        (("manage_apps",), "view_orders"),
+        (("manage_apps", "view_orders"), "view_products"),
+        (("manage_apps", "view_orders", "view_products"), None),
+    ):
+        user = await records.add_user(app.store, *privileges)
+        caller = app.with_token((await records.sign_in(app.store, user)).access_token).from_new_address()
+        for answer in (
+            await caller.patch(f"{ADMIN}/{endpoint_id}", {"url": "https://elsewhere.example/"}),
+            await caller.patch(f"{ADMIN}/{endpoint_id}", {"events": ["order.cancelled"]}),
+            await caller.patch(f"{ADMIN}/{endpoint_id}", {"query": query}),
+            await caller.post(ADMIN, body | {"query": query}),
+        ):
+            if missing is None:
+                assert answer.status in (200, 201), answer
+            else:
+                assert (answer.status, answer.body.get("required")) == (403, missing), answer
+        assert (await caller.patch(f"{ADMIN}/{endpoint_id}", {"status": "A"})).status == 200

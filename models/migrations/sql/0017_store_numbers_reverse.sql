@@ -1,4 +1,4 @@
--- Undo 0016_store_numbers: numbers go on for all stores together, above the highest of any of them. Records keep theirs.
+-- Undo 0017_store_numbers: numbers go on for all stores together, above the highest of any of them. Records keep theirs.
 
 DO $$
 DECLARE

@@ -1,0 +1,55 @@
+"""Keep the keys of keyed hashes when their secret key is removed (docs/deploy.md#rotate-the-secret-key).
+
+A hash can't be made again under another key. So that what is found by it (recovery codes, order tokens, repeated requests) outlives the
+secret key, the keys derived for those purposes are stored, encrypted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from auth.configuration import configured, use
+from auth.secrets import DecryptionError, decrypt, encrypt, hash_key, key_id
+from kernel import logging
+from models import database
+
+PURPOSE = "hash-keys"
+_LOAD = "select purpose, key_id, sealed_key from hash_keys order by id"
+_RETAIN = """
+    insert into hash_keys (purpose, key_id, sealed_key) select * from unnest($1::text[], $2::bytea[], $3::bytea[])
+    on conflict (purpose, key_id) do nothing
+"""
+
+
+async def load() -> None:
+    """Configure the retained keys in this process; one that no secret key of the ring decrypts is logged and left out."""
+    if await database.fetchval("select to_regclass('hash_keys')") is None:
+        return  # the migration is pending, so no secret key was ever removed
+    retained = []
+    for row in await database.fetch(_LOAD):
+        try:
+            retained.append((row["purpose"], decrypt(PURPOSE, row["sealed_key"])))
+        except DecryptionError as error:
+            logging.failure("a retained hash key can't be decrypted", error, key_id=row["key_id"].hex())
+    use(replace(configured(), retained_hash_keys=tuple(retained)))
+
+
+async def retain(purposes: Iterable[str]) -> None:
+    """Store the keys that the fallbacks hash with for the purposes, and load them."""
+    keys = [(purpose, fallback) for purpose in purposes for fallback in configured().fallbacks]
+    async with database.cross_store_connection() as platform:
+        await platform.execute(
+            _RETAIN,
+            [purpose for purpose, _ in keys],
+            [key_id(fallback) for _, fallback in keys],
+            [encrypt(PURPOSE, hash_key(purpose, fallback)) for purpose, fallback in keys],
+        )
+    await load()
+
+
+async def forget() -> None:
+    """Delete the retained keys: what was hashed under an earlier secret key isn't found any more once that isn't configured."""
+    async with database.cross_store_connection() as platform:
+        await platform.execute("delete from hash_keys")
+    await load()

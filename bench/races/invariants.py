@@ -1,0 +1,102 @@
+"""What must hold after any mix of operations: stock adds up, uses are counted, limits and totals hold, nothing happened twice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from bench.races.arena import STOCK, Arena
+from bench.races.operations import LIMIT, ON_HAND
+from domain.orders import limits
+
+_RESERVED = """
+SELECT 'product ' || p.id AS subject, p.reserved, coalesce((SELECT sum(l.quantity) FROM order_lines l
+    JOIN orders o ON o.tenant_id = l.tenant_id AND o.id = l.order_id AND o.stock_state = 'R'
+    WHERE l.tenant_id = p.tenant_id AND l.product_id = p.id AND l.combination_id IS NULL AND l.tracked), 0) AS expected
+FROM products p WHERE p.tenant_id = $1
+UNION ALL
+SELECT 'combination ' || c.id, c.reserved, coalesce((SELECT sum(l.quantity) FROM order_lines l
+    JOIN orders o ON o.tenant_id = l.tenant_id AND o.id = l.order_id AND o.stock_state = 'R'
+    WHERE l.tenant_id = c.tenant_id AND l.combination_id = c.id AND l.tracked), 0)
+FROM combinations c WHERE c.tenant_id = $1
+"""
+_ON_HAND = """
+SELECT p.id, p.on_hand, coalesce((SELECT sum(l.quantity) FROM order_lines l
+    JOIN orders o ON o.tenant_id = l.tenant_id AND o.id = l.order_id AND o.stock_state = 'D'
+    WHERE l.tenant_id = p.tenant_id AND l.product_id = p.id AND l.combination_id IS NULL), 0) AS deducted
+FROM products p WHERE p.tenant_id = $1 AND p.public_id = ANY($2::uuid[])
+"""
+_USES = """
+SELECT p.id, p.used, p.usage_cap, (SELECT count(*) FROM promotion_uses u
+    WHERE u.tenant_id = p.tenant_id AND u.promotion_id = p.id AND NOT u.given_back) AS counted,
+    (SELECT count(*) FROM promotion_uses u JOIN orders o ON o.tenant_id = u.tenant_id AND o.id = u.order_id
+    WHERE u.tenant_id = p.tenant_id AND u.promotion_id = p.id AND u.given_back <> (o.status IN ('D', 'F', 'I'))) AS wrong
+FROM promotions p WHERE p.tenant_id = $1
+"""
+_LIMITS = f"SELECT t.id, t.limit_cents, {limits.USED_SQL} AS used FROM order_limits t WHERE t.tenant_id = $1"
+# Each selects the rows that must not exist.
+_WRONG = {
+    "an order whose sums differ": """
+        SELECT o.id FROM orders o WHERE o.tenant_id = $1 AND (
+            o.total_cents <> o.subtotal_cents - o.discount_cents + o.shipping_cents + o.surcharge_cents + o.tax_cents
+            OR o.subtotal_cents <> (SELECT coalesce(sum(l.quantity * l.price_cents), 0) FROM order_lines l
+                WHERE l.tenant_id = o.tenant_id AND l.order_id = o.id)
+            OR o.paid_cents <> (SELECT coalesce(sum(p.amount_cents), 0) FROM payments p
+                WHERE p.tenant_id = o.tenant_id AND p.order_id = o.id))
+    """,
+    "a cart that is ordered without an order, or open with one": """
+        SELECT c.id FROM carts c WHERE c.tenant_id = $1 AND (c.status = 'ordered') <> (c.order_id IS NOT NULL)
+    """,
+    "an order of two carts": """
+        SELECT c.order_id FROM carts c WHERE c.tenant_id = $1 AND c.order_id IS NOT NULL GROUP BY c.order_id HAVING count(*) > 1
+    """,
+    # The deletion of a cancelled order emits the event again.
+    "an order cancelled twice": """
+        SELECT o.id FROM orders o WHERE o.tenant_id = $1 AND (o.deleted_at IS NOT NULL)::int + 1 < (SELECT count(*)
+            FROM outbox_events e WHERE e.tenant_id = o.tenant_id AND e.name = 'order.cancelled' AND e.subject_id = o.public_id)
+    """,
+    "an order created twice or without an event": """
+        SELECT o.id FROM orders o WHERE o.tenant_id = $1 AND 1 <> (SELECT count(*) FROM outbox_events e
+            WHERE e.tenant_id = o.tenant_id AND e.name = 'order.created' AND e.subject_id = o.public_id)
+    """,
+    "events with a gap in their sequence": """
+        SELECT e.subject_id FROM outbox_events e WHERE e.tenant_id = $1
+        GROUP BY e.subject_type, e.subject_id HAVING max(e.sequence) <> count(*) OR min(e.sequence) <> 1
+    """,
+    "an order whose history does not lead to its status": """
+        SELECT o.id FROM orders o WHERE o.tenant_id = $1 AND o.status <> (SELECT h.to_status FROM order_status_changes h
+            WHERE h.tenant_id = o.tenant_id AND h.order_id = o.id ORDER BY h.id DESC LIMIT 1)
+    """,
+    "an order shipped beyond its lines": """
+        SELECT l.id FROM order_lines l WHERE l.tenant_id = $1 AND l.quantity < (SELECT coalesce(sum(s.quantity), 0)
+            FROM shipment_lines s WHERE s.tenant_id = l.tenant_id AND s.order_line_id = l.id)
+    """,
+    "a notification that was not applied": """
+        SELECT n.id FROM gateway_notifications n WHERE n.tenant_id = $1 AND NOT n.processed
+    """,
+}
+
+
+async def violations(arena: Arena, voids: Collection[str]) -> list[str]:
+    """Return what is wrong in the arena's store, apart from the invariants that the operations void."""
+    rows = arena.client.rows
+    wrong = [
+        f"{row['subject']} has {row['reserved']} reserved; its orders {row['expected']}"
+        for row in await rows(_RESERVED)
+        if row["reserved"] != row["expected"]
+    ]
+    if ON_HAND not in voids:
+        wrong += [
+            f"product {row['id']} has {row['on_hand']} on hand after {row['deducted']} were deducted from {STOCK}"
+            for row in await rows(_ON_HAND, arena.products)
+            if row["on_hand"] != STOCK - row["deducted"]
+        ]
+    wrong += [
+        f"promotion {row['id']}: {dict(row)}"
+        for row in await rows(_USES)
+        if row["used"] != row["counted"] or row["wrong"] or 0 < row["usage_cap"] < row["used"]
+    ]
+    if LIMIT not in voids:
+        wrong += [f"limit {row['id']}: {dict(row)}" for row in await rows(_LIMITS) if row["used"] > row["limit_cents"]]
+    for sentence, sql in _WRONG.items():
+        wrong += [f"{sentence}: {row[0]}" for row in await rows(sql)]
+    return wrong

@@ -1,0 +1,138 @@
+"""The writing operations that race: one line each.
+
+The tests compare the table with the schema, so that a new mutation of these records is added here or to `NOT_RACED` with a reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import orjson
+
+from bench.races.arena import GATEWAY_SECRET, HOLD_MINUTES, SHOPPER, STAFF, STOCK, Arena
+
+ON_HAND, LIMIT = "on hand", "limit"
+"""Invariants that an operation may void: it sets the stock itself, or isn't subject to the customer's limit."""
+
+
+_BONUSES = {"order_discount": "1%"}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation: how its n-th try is sent, the mutation it sends, if any, and the invariants that it voids."""
+
+    send: Callable[[Arena, int], Awaitable[object]]
+    mutation: str = ""
+    voids: frozenset[str] = frozenset()
+
+
+def _mutation(caller: str, name: str, arguments: Callable[[Arena, int], dict[str, Any]], *voids: str) -> Operation:
+    return Operation(
+        lambda arena, number: arena.mutate(caller, name, **arguments(arena, number)), name, frozenset(voids)
+    )
+
+
+def _staff(name: str, arguments: Callable[[Arena, int], dict[str, Any]], *voids: str) -> Operation:
+    return _mutation(STAFF, name, arguments, *voids)
+
+
+def _shopper(name: str, arguments: Callable[[Arena, int], dict[str, Any]]) -> Operation:
+    return _mutation(SHOPPER, name, arguments)
+
+
+def _status(*statuses: str) -> Operation:
+    """Set an order to each of the statuses in turn."""
+    return _staff(
+        "order_set_status", lambda a, n: {"id": a.order(n).id, "status": statuses[n // a.size % len(statuses)]}
+    )
+
+
+def _item(arena: Arena, number: int) -> dict[str, Any]:
+    return {"product_id": arena.products[number % 2], "quantity": 1}
+
+
+def _unwanted(arena: Arena, number: int) -> list[str]:
+    """Return products to delete, in opposite order for every other number; every fourth time one that orders contain."""
+    return [*arena.spare, *arena.products[2 : 2 + (number % 4 == 3)]][:: -1 if number % 2 else 1]
+
+
+def _cart_item(arena: Arena, number: int, index: int) -> dict[str, Any]:
+    cart = arena.cart(number)
+    return {"id": cart.id, "item_id": cart.items[index]}
+
+
+async def _pay(arena: Arena, number: int) -> None:
+    """Notify the store of a payment that covers the order."""
+    order = arena.order(number)
+    charge = {
+        "id": f"ch_{uuid4().hex}",
+        "amount": 1_000_000,
+        "currency": "BRL",
+        "status": "paid",
+        "metadata": {"order_id": str(order.number)},
+    }
+    body = orjson.dumps({"id": f"hook_{uuid4().hex}", "type": "charge.paid", "data": charge})
+    await arena.client.notify(body, "sha256=" + hmac.new(GATEWAY_SECRET.encode(), body, hashlib.sha256).hexdigest())
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    # Orders
+    "place": _staff("order_create", lambda a, n: {"input": a.draft(n)}),
+    "place with a coupon": _staff("order_create", lambda a, n: {"input": a.draft(n, coupon_code=a.coupon)}),
+    "edit lines": _staff("order_update", lambda a, n: {"id": a.order(n).id, "input": {"items": a.lines(n, 1 + n % 3)}}),
+    "edit and cancel": _staff(
+        "order_update", lambda a, n: {"id": a.order(n).id, "input": {"items": a.lines(n, 2)[:2], "status": "I"}}
+    ),
+    "cancel": _status("I"),
+    "fail and reopen": _status("F", "O"),
+    "pay and backorder": _status("P", "B"),
+    "record a payment": _staff("payment_record", lambda a, n: {"order_id": a.order(n).id, "amount_cents": 100}),
+    "set fiscal data": _staff("order_set_fiscal_data", lambda a, n: {"id": a.order(n).id, "input": {"codigo_pedido_erp": str(n)}}),
+    "ship": _staff("shipment_create", lambda a, n: {"input": {"order_id": a.order(n).id, "tracking_number": f"BR{n}"}}),
+    "delete": _staff("order_delete", lambda a, n: {"id": a.order(n).id}),
+    "notify of a payment": Operation(_pay, voids=frozenset({LIMIT})),  # a late payment is never rejected
+    "expire": Operation(lambda arena, number: arena.client.expire(HOLD_MINUTES + 1 + number)),
+    # Carts
+    "create a cart": _shopper("cart_create", lambda a, n: {"input": {"items": [_item(a, n)]}}),
+    "add to the cart": _shopper("cart_item_add", lambda a, n: {"id": a.cart(n).id, "input": _item(a, n)}),
+    "set a quantity": _shopper("cart_item_update", lambda a, n: {**_cart_item(a, n, 0), "quantity": 1 + n % 3}),
+    "remove from the cart": _shopper("cart_item_remove", lambda a, n: _cart_item(a, n, 1)),
+    "set the address": _shopper("cart_set_address", lambda a, n: {"id": a.cart(n).id, "input": {"zipcode": "01001-000", "number": str(n)}}),
+    "set the e-mail": _shopper("cart_set_customer_email", lambda a, n: {"id": a.cart(n).id, "email": f"{n}@example.com"}),
+    "choose shipping": _shopper("cart_set_shipping_option", lambda a, n: {"id": a.cart(n).id, "shipping_id": a.shipping}),
+    "apply the coupon": _shopper("cart_apply_coupon", lambda a, n: {"id": a.cart(n).id, "code": a.coupon}),
+    "check out": _shopper("cart_checkout", lambda a, n: {"id": a.cart(n).id, "input": {"payment_id": a.payment}}),
+    # Stock
+    "create a product": _staff("product_create", lambda a, n: {"input": {"name": f"Prato {n}", "price_cents": 500, "stock": 1}}),
+    "set stock": _staff("product_update", lambda a, n: {"id": a.products[n % 3], "input": {"stock": STOCK}}, ON_HAND),
+    "import": _staff("product_bulk_upsert", lambda a, n: {"rows": a.stocked_rows(n), "error_policy": "REJECT_ALL"}, ON_HAND),
+    "set a combination's stock": _staff("combination_update", lambda a, n: {"id": a.combination, "input": {"stock": STOCK}}),
+    "delete a product": _staff("product_delete", lambda a, n: {"id": [*a.spare, a.products[1]][n % (a.size + 1)]}),
+    "delete products": _staff("product_bulk_delete", lambda a, n: {"ids": _unwanted(a, n)}),
+    # Promotions
+    "create a promotion": _staff("promotion_create", lambda a, n: {"input": {"name": "Nova", "status": "D", "bonuses": _BONUSES}}),
+    "change a promotion": _staff("promotion_update", lambda a, n: {"id": a.promotions[n % 2], "input": {"name": f"Oferta {n}"}}),
+    "delete a promotion": _staff("promotion_delete", lambda a, n: {"id": a.promotions[2]}),
+    # Limits
+    "set the limit": _staff("order_limit_set", lambda a, n: {"input": a.limit_input}),
+    "delete the limit": _staff("order_limit_delete", lambda a, n: {"id": a.limit}, LIMIT),
+}  # fmt: skip
+
+RACED_MUTATIONS = re.compile(
+    r"(order|cart|shipment|combination|promotion|vendor_order)_|product_(create|update|delete|bulk)|payment_record"
+)
+NOT_RACED: Mapping[str, str] = {
+    "vendor_order_update": "order_set_status of a vendor",
+    "shipment_update": "changes the shipment alone; its order_status is order_set_status",
+    "shipment_delete": "changes the shipment alone",
+    "combination_create": "adds stock that no order refers to",
+    "combination_batch_create": "adds stock that no order refers to",
+    "combination_delete": "as product_delete: orders keep their lines",
+}

@@ -1,0 +1,248 @@
+"""Encrypt stored values under the present VITRINE_SECRET_KEY, while the server runs (docs/deploy.md#rotate-the-secret-key).
+
+Each value is replaced only if it is still the one that was read, so a concurrent change is never lost. A run that was interrupted is
+continued by the next one, which skips what is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from asyncpg import Record
+
+from auth import hash_keys, signing_keys, two_factor_codes
+from auth.configuration import configured
+from auth.secrets import APP_SECRET_PURPOSE, DecryptionError, is_encrypted, key_id, reencrypt
+from auth.store_resolution import build_store
+from domain import idempotency, store_settings
+from domain.carts import placed_orders
+from domain.mails import outbox
+from domain.payments import methods
+from domain.store_settings import STORE_SETTINGS
+from domain.stores import GATEWAY_PURPOSE
+from kernel.clock import now
+from kernel.ids import uuid7
+from kernel.scope import SYSTEM, Scope, Store, active_scope
+from models import database
+
+BATCH_SIZE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class EncryptedColumn:
+    """A column with values of `auth.secrets.encrypt`; `member` is the one inside a JSON object, in hexadecimal like `is_hex` text.
+
+    `key` identifies a row, `label` names it to the operator. Values that expire within a day are plain where they are older than their
+    encryption.
+    """
+
+    table: str
+    column: str
+    purpose: str
+    is_platform: bool = False
+    key: str = "id"
+    key_type: str = "bigint"
+    label: str = "public_id"
+    is_hex: bool = False
+    member: str = ""
+    expires: bool = False
+
+    @property
+    def name(self) -> str:
+        """Return the table and column, as shown to the operator."""
+        return ".".join(filter(None, (self.table, self.column, self.member)))
+
+    def decode(self, stored: Any) -> bytes | None:
+        """Return the bytes of a stored value, None if it is older than encryption; raise `DecryptionError` for broken text."""
+        if self.expires and isinstance(stored, str) and stored.startswith("{"):
+            return None
+        try:
+            encrypted = bytes.fromhex(stored) if isinstance(stored, str) else bytes(stored)
+        except ValueError as error:
+            raise DecryptionError(f"{self.name} is not hexadecimal") from error
+        return None if self.expires and not is_encrypted(encrypted) else encrypted
+
+    def encode(self, encrypted: bytes) -> bytes | str:
+        """Return the bytes as they are stored."""
+        return encrypted.hex() if self.is_hex else encrypted
+
+    def read_sql(self) -> str:
+        """Return the statement that reads a batch after the key $1, in a store's table of the store $2."""
+        of_store = "" if self.is_platform else "and t.tenant_id = $2"
+        return f"""
+            select t.{self.key} as key, t.{self.label}::text as label, {self._value()} as stored from {self.table} t
+            where t.{self.key} > $1 {of_store} and {self._value()} <> '' order by t.{self.key} limit {BATCH_SIZE}
+        """
+
+    def write_sql(self) -> str:
+        """Return the statement that replaces the values $2 of the rows $1 by $3, in a store's table of the store $4."""
+        of_store = "" if self.is_platform else "and t.tenant_id = $4"
+        type_ = "text" if self.is_hex else "bytea"
+        new = f"jsonb_set(t.{self.column}, '{{{self.member}}}', to_jsonb(v.new))" if self.member else "v.new"
+        return f"""
+            update {self.table} t set {self.column} = {new}
+            from unnest($1::{self.key_type}[], $2::{type_}[], $3::{type_}[]) as v (key, old, new)
+            where t.{self.key} = v.key {of_store} and {self._value()} = v.old
+        """
+
+    def _value(self) -> str:
+        return f"t.{self.column} ->> '{self.member}'" if self.member else f"t.{self.column}"
+
+
+ENCRYPTED_COLUMNS = (
+    EncryptedColumn(
+        "signing_keys",
+        "private_key",
+        signing_keys.PURPOSE,
+        is_platform=True,
+        key="kid",
+        key_type="text",
+        label="kid",
+    ),
+    EncryptedColumn("hash_keys", "sealed_key", hash_keys.PURPOSE, is_platform=True, label="id"),
+    EncryptedColumn("apps", "secret_sealed", APP_SECRET_PURPOSE, is_platform=True),
+    EncryptedColumn("apps", "previous_secret_sealed", APP_SECRET_PURPOSE, is_platform=True),
+    EncryptedColumn("tenants", "gateway_secret", GATEWAY_PURPOSE, is_platform=True),
+    *(
+        EncryptedColumn("tenants", "settings", store_settings.PURPOSE, is_platform=True, is_hex=True, member=name)
+        for name, setting in STORE_SETTINGS.items()
+        if setting.secret
+    ),
+    EncryptedColumn("payment_methods", "processor_params", methods.PURPOSE),
+    EncryptedColumn("two_factors", "secret", two_factor_codes.SECRET_PURPOSE),
+    EncryptedColumn("mails", "body", outbox.BODY_PURPOSE),
+    EncryptedColumn("idempotency_claims", "result", idempotency.PURPOSE, is_hex=True, expires=True),
+    EncryptedColumn("idempotency_claims", "body", idempotency.PURPOSE, expires=True),
+)
+"""Every encrypted column; tests/domain/test_reencryption.py finds those that are missing."""
+
+LASTING_HASHES = (two_factor_codes.RECOVERY_PURPOSE, placed_orders.TOKEN_PURPOSE, idempotency.PURPOSE)
+"""The purposes of keyed hashes whose keys are retained; those of lockouts expire within 15 minutes."""
+
+
+@dataclass(slots=True)
+class ColumnReport:
+    """What a column holds: the number of values, of those under another key of the ring, and the places of unreadable ones."""
+
+    column: EncryptedColumn
+    values: int = 0
+    outdated: int = 0
+    unreadable: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Reencryption:
+    """The result of `reencrypt_values`: the columns before and after."""
+
+    before: tuple[ColumnReport, ...]
+    after: tuple[ColumnReport, ...]
+
+
+class _Database(Protocol):
+    async def fetch(self, sql: str, *args: Any) -> list[Record]: ...
+
+    async def execute(self, sql: str, *args: Any) -> int: ...
+
+
+def current_key_id() -> str:
+    """Return the id of the secret key in hexadecimal."""
+    return key_id(configured().secret_key).hex()
+
+
+async def reencrypt_values(*, forget_hash_keys: bool = False) -> Reencryption:
+    """Encrypt every value under the secret key, then read all again: other processes may have written meanwhile.
+
+    The fallbacks' keys of lasting hashes are retained, or with `forget_hash_keys` all retained ones deleted.
+    """
+    if forget_hash_keys:
+        await hash_keys.forget()
+    else:
+        await hash_keys.retain(LASTING_HASHES)
+    before = await _scan(ENCRYPTED_COLUMNS, writes=True)
+    return Reencryption(before, await _scan(ENCRYPTED_COLUMNS, writes=False))
+
+
+async def survey_values() -> tuple[ColumnReport, ...]:
+    """Count the encrypted values by key, without those that expire within a day; changes nothing."""
+    return await _scan(tuple(column for column in ENCRYPTED_COLUMNS if not column.expires), writes=False)
+
+
+async def _scan(columns: tuple[EncryptedColumn, ...], *, writes: bool) -> tuple[ColumnReport, ...]:
+    reports = tuple(ColumnReport(column) for column in columns)
+    for report in reports:
+        if report.column.is_platform:
+            await _scan_rows(report, None, writes=writes)
+    async for store in _stores():
+        for report in reports:
+            if not report.column.is_platform:
+                await _scan_rows(report, store, writes=writes)
+    return reports
+
+
+async def _stores() -> AsyncIterator[Store]:
+    last = 0
+    while True:
+        async with database.cross_store_connection() as platform:
+            rows = await platform.fetch(f"select * from tenants where id > $1 order by id limit {BATCH_SIZE}", last)
+        if not rows:
+            return
+        for row in rows:
+            yield build_store(row)
+        last = rows[-1]["id"]
+
+
+async def _scan_rows(report: ColumnReport, store: Store | None, *, writes: bool) -> None:
+    column = report.column
+    of_store = () if store is None else (store.id,)
+    last: Any = "" if column.key_type == "text" else 0
+    while True:
+        async with _connection(store) as connection:
+            rows = await connection.fetch(column.read_sql(), last, *of_store)
+            outdated = _count(report, rows, store)
+            if writes and outdated:
+                await _replace(connection, column, outdated, of_store)
+        if len(rows) < BATCH_SIZE:
+            return
+        last = rows[-1]["key"]
+
+
+@asynccontextmanager
+async def _connection(store: Store | None) -> AsyncIterator[_Database]:
+    if store is None:
+        async with database.cross_store_connection() as platform:
+            yield platform
+        return
+    with active_scope(Scope(store=store, actor=SYSTEM, request_id=f"reencryption-{uuid7()}", now=now())):
+        yield database
+
+
+def _count(report: ColumnReport, rows: list[Record], store: Store | None) -> list[tuple[Any, Any, bytes | str]]:
+    """Add the rows to the report; return key, stored value and new value of those under another key."""
+    outdated = []
+    for row in rows:
+        report.values += 1
+        try:
+            encrypted = report.column.decode(row["stored"])
+            new = None if encrypted is None else reencrypt(report.column.purpose, encrypted)
+        except DecryptionError:
+            of_store = "" if store is None else f" of the store {store.public_id}"
+            report.unreadable.append(f"{report.column.name} {row['label']}{of_store}")
+            continue
+        if new is not None:
+            report.outdated += 1
+            outdated.append((row["key"], row["stored"], report.column.encode(new)))
+    return outdated
+
+
+async def _replace(
+    connection: _Database, column: EncryptedColumn, rows: list[tuple[Any, Any, bytes | str]], of_store: tuple[int, ...]
+) -> None:
+    keys, old, new = (list(values) for values in zip(*rows, strict=True))
+
+    async def write() -> None:
+        await connection.execute(column.write_sql(), keys, old, new, *of_store)
+
+    await database.retry_conflicts(write)
