@@ -5,6 +5,7 @@ PYTHON ?= python3
 TEST_WORKERS ?= 2
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+SOAK_ARGS ?=
 LOCK_ARGS ?=
 
 VENV := .venv
@@ -21,7 +22,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --no-config --universal 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test test-fast check snapshots bench assets lock clean FORCE
+.PHONY: help run test test-fast check snapshots bench soak assets lock clean FORCE
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.* ## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -58,6 +59,9 @@ snapshots: $(INSTALLED_DEV) ## regenerate schema/*.graphql and docs/openapi/*.js
 
 bench: $(INSTALLED_DEV) $(ASSETS) ## run the benchmarks (BENCH_ARGS=...)
 	@$(BIN)/python -m bench $(BENCH_ARGS)
+
+soak: $(INSTALLED_DEV) $(ASSETS) ## run mixed traffic under fault injection for 30 minutes (SOAK_ARGS='--minutes 5')
+	@$(BIN)/python -m bench.soak $(SOAK_ARGS)
 
 assets: $(ASSETS) ## build the browser assets
 

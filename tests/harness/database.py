@@ -17,6 +17,7 @@ import asyncpg
 import pytest
 
 from auth.configuration import configure
+from bench.installed_postgres import use_installed_postgres
 from kernel.ids import uuid7
 from kernel.scope import Scope, Store
 from models import database as models_database
@@ -25,7 +26,6 @@ from resolvers import query_compiler
 from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer
 from server.embedded_postgres.data_folder import OWNER
 from server.embedded_postgres.locks import FileLock, exclusive_lock
-from tests.harness.installed_postgres import use_installed_postgres
 from tests.harness.scopes import system_scope
 
 use_installed_postgres()

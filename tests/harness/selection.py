@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -19,7 +19,6 @@ _STARTS_PROCESSES = frozenset(
     {"subprocess", "multiprocessing", "create_subprocess_exec", "_forked", "EmbeddedPostgres", "ProcessPool"}
 )
 _UUID_INSIDE = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
-_TEST = re.compile(r"^\s*(?:async )?def test_\w+\(([^)]*)\)", re.MULTILINE)
 
 
 def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
@@ -51,18 +50,59 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Skip files whose tests obviously use the database: importing them all takes longer than the fast tests."""
+    """Skip files whose tests all use the database: importing them takes longer than the fast tests."""
     if not config.getoption("fast") or not collection_path.name.startswith("test_"):
         return None
-    parameters = _TEST.findall(collection_path.read_text(encoding="utf-8"))
-    names = (set(re.findall(r"\w+", text)) for text in parameters)
-    return all(not _DATABASE_FIXTURES.isdisjoint(fixtures) for fixtures in names) or None
+    text = collection_path.read_text(encoding="utf-8")
+    database = _database_fixtures(collection_path)
+    everywhere = {*_AUTOUSE.findall(text), *_USED_BY_ALL.findall(text)}
+    uses_it = database.difference(*map(_parameters, _PARAMETRIZED.findall(text)))
+    tests = [parameters for _, name, parameters in _FUNCTION.findall(text) if name.startswith("test_")]
+    return bool(everywhere & database) or all(_parameters(parameters) & uses_it for parameters in tests) or None
 
 
-_DATABASE_FIXTURES = {
-    "database", "database_url", "empty_database_url", "store", "scope", "kit", "sample", "new_sample", "records",
-    "visitor", "new_client", "admin", "app", "new_app", "storefront", "http",
-}  # fmt: skip
+def pytest_pycollect_makeitem(collector: pytest.Module, name: str, obj: object) -> list[pytest.Item] | None:
+    """Skip the cases of a test that uses the database."""
+    if not (collector.config.getoption("fast") and name.startswith("test_") and inspect.isfunction(obj)):
+        return None
+    parametrized = [mark.args[0] for mark in getattr(obj, "pytestmark", ()) if mark.name == "parametrize"]
+    used = set(inspect.signature(obj).parameters).difference(*map(_parameters, parametrized))
+    return None if _database_fixtures(collector.path).isdisjoint(used) else []
+
+
+# Functions with the line before them, if it is a decorator.
+_FUNCTION = re.compile(r"^[ \t]*(@[^\n]*\n)?[ \t]*(?:async )?def (\w+)\(([^)]*)\)", re.MULTILINE)
+_PARAMETRIZED = re.compile(r"parametrize\(\s*\"([^\"]+)\"")
+_AUTOUSE = re.compile(r"^@pytest\w*\.fixture\([^\n]*autouse=True[^\n]*\n(?:async )?def (\w+)", re.MULTILINE)
+_USED_BY_ALL = re.compile(r"^pytestmark = .*usefixtures\(\"(\w+)\"", re.MULTILINE)
+
+
+@functools.cache
+def _database_fixtures(path: Path) -> frozenset[str]:
+    """Return the names of the fixtures that a test file can use and that use the database, directly or through another one."""
+    definitions: dict[str, set[str]] = {}
+    conftests = [folder / "conftest.py" for folder in reversed(path.parents) if (folder / "conftest.py").is_file()]
+    for source in (*sorted(Path(__file__).parent.glob("*.py")), *conftests, path):
+        definitions |= _fixtures_in(source)
+    database = {"postgres"}
+    while more := {name for name, used in definitions.items() if used & database} - database:
+        database |= more
+    return frozenset(database)
+
+
+@functools.cache
+def _fixtures_in(path: Path) -> dict[str, set[str]]:
+    """Return the fixtures that a file defines, each with its parameters."""
+    return {
+        name: _parameters(parameters)
+        for decorator, name, parameters in _FUNCTION.findall(path.read_text(encoding="utf-8"))
+        if "fixture" in decorator
+    }
+
+
+def _parameters(text: str | Sequence[str]) -> set[str]:
+    parts = text.split(",") if isinstance(text, str) else text
+    return {re.split(r"[:=]", part)[0].strip() for part in parts}
 
 
 def _is_fast(item: pytest.Function) -> bool:

@@ -12,6 +12,7 @@ import pytest
 from aiohttp import web
 
 from kernel.settings import Settings
+from rest_facade.bodies import read_raw
 from rest_facade.responses import BytesResponse, json_response
 from rest_facade.routing import Credential, Route
 from tests.server.middleware_server import Server, run_server
@@ -34,12 +35,18 @@ async def slow(request: web.Request) -> web.Response:
     return json_response({})
 
 
+async def reading(request: web.Request) -> web.Response:
+    await waiting.wait()
+    return BytesResponse(await read_raw(request))
+
+
 ROUTES = (
     Route("GET", "/api/v1/fine", fine, Credential.NONE),
     Route("GET", "/api/admin/fine", fine, Credential.NONE),
     Route("GET", "/api/fine", fine, Credential.NONE),
     Route("GET", "/api/v1/large", large, Credential.NONE),
     Route("GET", "/api/v1/slow", slow, Credential.NONE),
+    Route("GET", "/api/v1/reading", reading, Credential.NONE),
 )
 
 
@@ -102,6 +109,23 @@ async def test_a_client_that_reads_slowly_receives_its_response():
                 await asyncio.sleep(0.05)
             assert time.monotonic() - started > 0.9
         assert not server.lines.all("a client does not read its response: connection closed")
+
+
+async def test_a_client_that_hangs_up_before_its_body_is_read_is_no_error():
+    waiting.clear()
+    async with run_server(*ROUTES) as server:
+        async with connection(server) as (_, writer):
+            writer.write(head("/api/v1/reading", "Content-Length: 2") + b"{}")
+            await asyncio.sleep(0.2)
+            writer.transport.abort()
+        await asyncio.sleep(0.1)
+        waiting.set()
+        async with asyncio.timeout(5):
+            while not server.lines.requests:
+                await asyncio.sleep(0.05)
+        await asyncio.sleep(0.1)
+        assert [line["status"] for line in server.lines.requests] == [499]
+        assert [line for line in server.lines.all() if line["level"] == "error"] == []
 
 
 # --- Request heads and idle connections ------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Run the tests on an installed PostgreSQL such as Debian's: `VITRINE_TEST_POSTGRES_BIN=/usr/lib/postgresql/15/bin`.
+"""Use an installed PostgreSQL such as Debian's: `VITRINE_TEST_POSTGRES_BIN=/usr/lib/postgresql/15/bin`.
 
 Locks, accounts and sockets are those of the embedded one; only the programs differ.
 """
@@ -9,8 +9,6 @@ import os
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from server.embedded_postgres import data_folder, layout
 
 VARIABLE = "VITRINE_TEST_POSTGRES_BIN"
@@ -19,7 +17,7 @@ _LIBC_LOCALE = ("--locale-provider=libc", "--locale=C.UTF-8")
 
 
 def use_installed_postgres() -> None:
-    """Let `EmbeddedPostgres` run the programs that the variable names, if it is set."""
+    """Let `EmbeddedPostgres` of this process run the programs that the variable names, if it is set."""
     folder = os.environ.get(VARIABLE)
     if not folder:
         return
@@ -27,9 +25,5 @@ def use_installed_postgres() -> None:
     version = subprocess.run([programs / "postgres", "--version"], check=True, capture_output=True, text=True)
     major = int(version.stdout.split()[2].partition(".")[0])
     options = [option for option in data_folder.INITDB if "locale" not in option]
-    # For the life of this process.
-    patch = pytest.MonkeyPatch()
-    patch.setattr(layout, "MAJOR", major)
-    patch.setattr(data_folder, "MAJOR", major)
-    patch.setattr(layout, "wheel_programs", lambda: programs)
-    patch.setattr(data_folder, "INITDB", (*options, *_LIBC_LOCALE))
+    vars(layout).update(MAJOR=major, wheel_programs=lambda: programs)
+    vars(data_folder).update(MAJOR=major, INITDB=(*options, *_LIBC_LOCALE))

@@ -1,0 +1,140 @@
+"""Soak test: `make soak`, `make soak SOAK_ARGS='--minutes 5'`; exits with 1 on any wrong answer or growing memory."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import shutil
+import signal
+import sys
+from pathlib import Path
+from time import monotonic
+
+import aiohttp
+import uvloop
+
+from bench.servers import ROOT
+from bench.soak import report
+from bench.soak.audit import audit
+from bench.soak.calls import Client, Tally, Timeline, open_session
+from bench.soak.deployment import EMBEDDED, EXTERNAL, Deployment, running_deployment
+from bench.soak.faults import Director, kill_master
+from bench.soak.model import Findings, World
+from bench.soak.observation import Observation
+from bench.soak.receiver import Receiver
+from bench.soak.stores import Store, create_store
+from bench.soak.traffic import Traffic, sign_in_at_once
+
+LOGS = ROOT / ".vitrine" / "build" / "soak"
+STORES = 3
+# The embedded deployment gets a fifth of the time.
+_SHARES = {EXTERNAL: 0.8, EMBEDDED: 0.2}
+_START_SECONDS = 300.0
+# A killed master is followed by the start of a program, which would take up most of a shorter run.
+_MASTER_SECONDS = 180.0
+UNEXPECTED = {"unexpected error", "an unexpected error occurred", "webhook delivery failed unexpectedly"}
+
+
+def main() -> int:
+    """Run the deployments in turn and print what was wrong."""
+    arguments = _arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("soak: stopped by SIGTERM"))
+    random.seed(arguments.seed)
+    shutil.rmtree(LOGS, ignore_errors=True)
+    LOGS.mkdir(parents=True)
+    findings = Findings()
+    chosen = {kind: share for kind, share in _SHARES.items() if arguments.only in (None, kind)}
+    for kind, share in chosen.items():
+        seconds = arguments.minutes * 60 * share / sum(chosen.values())
+        uvloop.run(_soak(kind, seconds, findings))
+    if len(findings):
+        kinds = ", ".join(f"{kind} ({count})" for kind, count in findings.counts.most_common())
+        print(f"soak: {len(findings)} wrong answers: {kinds}; logs are in {LOGS}; seed {arguments.seed}")
+        return 1
+    print("soak: no wrong answer, no growing memory")
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=30.0, help="duration of the traffic (30)")
+    parser.add_argument("--only", choices=list(_SHARES), help="one of the deployments; both by default")
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="repeat the choices of a run")
+    return parser.parse_args()
+
+
+async def _soak(kind: str, seconds: float, findings: Findings) -> None:
+    """Run one deployment under traffic and faults, audit it and print its report."""
+    world, timeline, tally = World(findings), Timeline(), Tally()
+    receiver = Receiver(world)
+    await receiver.start()
+    try:
+        async with running_deployment(kind, LOGS) as deployment, open_session() as session:
+            client = Client(session, deployment.base_url, world, timeline, tally)
+            await _until_ready(session, deployment)
+            made = [create_store(number, deployment.environment, client, receiver) for number in range(STORES)]
+            stores = list(await asyncio.gather(*made))
+            await _run(deployment, receiver, client, stores, seconds)
+    finally:
+        await receiver.stop()
+
+
+async def _run(deployment: Deployment, receiver: Receiver, client: Client, stores: list[Store], seconds: float) -> None:
+    print(f"{deployment.kind}: {len(stores)} stores, {seconds:.0f} s ...", flush=True)
+    findings, timeline, tally = client.world.findings, client.timeline, client.tally
+    before = len(findings.lines)
+    observation = Observation()
+    sampling = asyncio.create_task(observation.run(deployment, timeline, findings))
+    traffic, director = Traffic(client, stores), Director(deployment, receiver, stores[0], timeline, findings)
+    began = monotonic()
+    traffic.start()
+    if seconds >= _MASTER_SECONDS:
+        await director.inject(kill_master(deployment))
+    else:
+        print(f"  skipped: kill -9 of the web master: less than {_MASTER_SECONDS:.0f} s", flush=True)
+    await sign_in_at_once(client, stores)
+    observation.began = monotonic()
+    for line in await director.run(began + seconds):
+        print(f"  skipped: {line}", flush=True)
+    await asyncio.sleep(max(0.0, began + seconds - monotonic()))
+    observation.ended = monotonic()
+    await traffic.stop()
+    elapsed = monotonic() - began
+    redelivered = await audit(client, stores)
+    await director.finish()
+    if sampling.done():
+        sampling.result()  # it only ends by an error
+    sampling.cancel()
+    observation.check(findings)
+    for service in deployment.services:
+        # A client that hung up does not see its 500; the log does.
+        for event in UNEXPECTED & service.logged_errors().keys():
+            findings.add("server error", f"{service.name} logged: {event}")
+        if service.unplanned_ends:
+            findings.add("process", f"{service.name} ended {service.unplanned_ends} times without being killed")
+    models = [store.model for store in stores]
+    for line in report.lines_of(deployment, elapsed, tally, models, director.records, observation, findings):
+        print(line, flush=True)
+    if redelivered:
+        print(f"  {redelivered} deliveries were sent again on request: their next attempt was minutes away", flush=True)
+    for line in findings.lines[before:]:
+        print(f"WRONG {line}", flush=True)
+
+
+async def _until_ready(session: aiohttp.ClientSession, deployment: Deployment) -> None:
+    deadline = monotonic() + _START_SECONDS
+    while monotonic() < deadline:
+        try:
+            async with session.get(f"{deployment.base_url}/health/ready") as response:
+                if response.status == 200:
+                    return
+        except (aiohttp.ClientError, OSError, TimeoutError):
+            pass  # not listening yet
+        await asyncio.sleep(0.2)
+    lines = Path(deployment.web.log).read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    raise SystemExit(f"soak: {deployment.kind} did not start: {lines[-1] if lines else 'without output'}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,192 @@
+"""Send requests and judge their answers: by status, by whether a fault was under way, and by isolation."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+import aiohttp
+import orjson
+
+from bench.soak.model import StoreModel, World
+
+# The server cuts requests off after 30 s (VITRINE_REQUEST_TIMEOUT).
+REQUEST_SECONDS = 40.0
+# A claim of an idempotency key whose process died is taken over after 60 s (docs/reference/shared.md#idempotency).
+SETTLE_SECONDS = 150.0
+_NO_ANSWER = 0
+_UNAVAILABLE, _TOO_MANY, _IN_PROGRESS = 503, 429, 409
+# GraphQL answers 200; these codes of its errors count as the status they have elsewhere (docs/reference/shared.md#error-codes).
+_GRAPHQL_STATUS = {
+    "UNAVAILABLE": _UNAVAILABLE, "TENANT_CLOSED": _UNAVAILABLE, "RATE_LIMITED": _TOO_MANY, "CONFLICT": 409, "NOT_FOUND": 404,
+    "RULE_VIOLATION": 422, "FORBIDDEN": 403, "UNAUTHENTICATED": 401, "VALIDATION_FAILED": 400, "QUERY_TOO_COMPLEX": 400,
+}  # fmt: skip
+
+
+class Timeline:
+    """The times at which requests may fail, because a fault was under way or the service was recovering from it."""
+
+    def __init__(self) -> None:
+        self._windows: list[tuple[float, float | None]] = []
+
+    def open(self) -> None:
+        """Begin a time of failures."""
+        self._windows.append((monotonic(), None))
+
+    def close(self) -> None:
+        """End it."""
+        began, _ = self._windows[-1]
+        self._windows[-1] = began, monotonic()
+
+    def covers(self, started_at: float, ended_at: float) -> bool:
+        """Return whether a request met a time of failures."""
+        return any(began <= ended_at and (ended is None or ended >= started_at) for began, ended in self._windows)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a request; `status` is 0 when none arrived, and that of the error for GraphQL."""
+
+    status: int
+    body: Any = None
+    text: str = ""
+    is_replayed: bool = False
+    failure: str = ""
+
+    @property
+    def is_in_progress(self) -> bool:
+        """Return whether the first request with the same Idempotency-Key is still running."""
+        return self.status == _IN_PROGRESS and "in_progress" in self.text
+
+    @property
+    def is_transient(self) -> bool:
+        """Return whether the request is worth an automatic retry."""
+        return self.status in (_NO_ANSWER, _UNAVAILABLE, _TOO_MANY) or self.is_in_progress
+
+
+@dataclass
+class Tally:
+    """Answers by family and status, and the time they took in seconds."""
+
+    answers: dict[str, Counter[str]] = field(default_factory=dict)
+    replays: int = 0
+    retries: int = 0
+    slowest: float = 0.0
+
+    def count(self, family: str, answer: Answer) -> None:
+        """Count an answer."""
+        label = str(answer.status) if answer.status else answer.failure
+        self.answers.setdefault(family, Counter())[label] += 1
+        self.replays += answer.is_replayed
+
+    @property
+    def total(self) -> int:
+        """Return the number of requests."""
+        return sum(counter.total() for counter in self.answers.values())
+
+
+class Client:
+    """One HTTP client of a store."""
+
+    def __init__(
+        self, session: aiohttp.ClientSession, base_url: str, world: World, timeline: Timeline, tally: Tally
+    ) -> None:
+        self.session = session
+        self.base_url = base_url
+        self.world = world
+        self.timeline = timeline
+        self.tally = tally
+
+    async def send(
+        self,
+        store: StoreModel,
+        family: str,
+        method: str,
+        path: str,
+        json: Any = None,
+        *,
+        headers: Mapping[str, str],
+        expected: Collection[int] = (200,),
+        is_repeated: bool = False,
+    ) -> Answer:
+        """Send one request; report an answer that is neither expected nor the failure that a fault excuses.
+
+        `is_repeated` says that an earlier attempt got no answer, which therefore may still be running.
+        """
+        started_at = monotonic()
+        answer = await self._exchange(method, path, json, {"X-Tenant-ID": store.tenant_id, **headers})
+        ended_at = monotonic()
+        self.tally.count(family, answer)
+        self.tally.slowest = max(self.tally.slowest, ended_at - started_at)
+        about = f"{family} {method} {path}"
+        asked = f"{path} {orjson.dumps(json).decode() if json is not None else ''}"
+        self.world.check_isolation(store, answer.text, asked=asked, about=about)
+        if answer.status in expected or (answer.is_in_progress and is_repeated):
+            return answer
+        if not (answer.is_transient and self.timeline.covers(started_at, ended_at)):
+            kind = "server error" if answer.status >= 500 else "no answer" if not answer.status else "status"
+            when = "" if answer.status >= 500 and answer.status != _UNAVAILABLE else " without a fault"
+            text = f"{about}: {answer.status or answer.failure}{when}, expected {sorted(expected)}: {answer.text[:200]}"
+            self.world.findings.add(kind, text)
+        return answer
+
+    async def settle(self, *arguments: Any, is_repeated: bool = False, **options: Any) -> Answer:
+        """Repeat a request that may be repeated until its outcome is known; report one that never gets an answer."""
+        deadline = monotonic() + SETTLE_SECONDS
+        while True:
+            answer = await self.send(*arguments, is_repeated=is_repeated, **options)
+            if not answer.is_transient:
+                return answer
+            if monotonic() > deadline:
+                self.world.findings.add("lost", f"{arguments[1:4]} has no outcome after {SETTLE_SECONDS:.0f} s")
+                return answer
+            is_repeated = True
+            self.tally.retries += 1
+            await asyncio.sleep(random.uniform(0.2, 0.8))
+
+    async def _exchange(self, method: str, path: str, json: Any, headers: Mapping[str, str]) -> Answer:
+        data = None if json is None else orjson.dumps(json)
+        sent = dict(headers)
+        if data is not None:
+            sent.setdefault("Content-Type", "application/json")
+        sent.setdefault("X-Forwarded-For", client_address())
+        try:
+            async with self.session.request(method, self.base_url + path, data=data, headers=sent) as response:
+                text = await response.text()
+                replayed = response.headers.get("Idempotent-Replayed") == "true"
+                return read_answer(path, response.status, text, is_replayed=replayed)
+        except TimeoutError:
+            return Answer(_NO_ANSWER, failure="time-out")
+        except (aiohttp.ClientError, OSError) as error:
+            return Answer(_NO_ANSWER, failure="refused" if isinstance(error, ConnectionRefusedError) else "cut off")
+
+
+def open_session() -> aiohttp.ClientSession:
+    """Return a session that never repeats a request by itself, which aiohttp does with a GET on a connection that was cut."""
+    session = aiohttp.ClientSession(
+        timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS), connector=aiohttp.TCPConnector(limit=0)
+    )
+    session._retry_connection = False
+    return session
+
+
+def read_answer(path: str, status: int, text: str, *, is_replayed: bool = False) -> Answer:
+    """Parse an answer; a body that is not JSON is a 599, an error of GraphQL has the status of its code, 500 if unknown."""
+    try:
+        body = orjson.loads(text) if text else None
+    except orjson.JSONDecodeError:
+        return Answer(599, None, text)
+    if path == "/graphql" and status == 200 and isinstance(body, dict) and body.get("errors"):
+        code = body["errors"][0].get("extensions", {}).get("code", "")
+        status = _GRAPHQL_STATUS.get(code, 500)
+    return Answer(status, body, text, is_replayed)
+
+
+def client_address() -> str:
+    """Return an address for X-Forwarded-For, so that limits per address never count two clients as one."""
+    return f"10.{random.randrange(256)}.{random.randrange(256)}.{random.randrange(1, 255)}"
