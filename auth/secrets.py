@@ -70,16 +70,21 @@ def reencrypt(purpose: str, encrypted: bytes) -> bytes | None:
 
 
 def encrypt_deterministic(purpose: str, plain: bytes) -> bytes:
-    """Encrypt the bytes with AES-128-SIV (RFC 5297): equal bytes give equal ciphertexts, for texts that clients may compare."""
-    return AESSIV(_key(purpose)).encrypt(plain, None)
+    """Encrypt the bytes with AES-128-SIV (RFC 5297) under the secret key: equal bytes give equal ciphertexts, for texts clients may compare.
+
+    For what is never stored: it carries no key id, and `reencrypt` doesn't know it.
+    """
+    return AESSIV(_derived(configured().secret_key, purpose)).encrypt(plain, None)
 
 
 def decrypt_deterministic(purpose: str, encrypted: bytes) -> bytes:
-    """Decrypt what `encrypt_deterministic` returned for the same purpose; raise `DecryptionError` if it can't be."""
-    try:
-        return AESSIV(_key(purpose)).decrypt(encrypted, None)
-    except (InvalidTag, ValueError) as error:
-        raise DecryptionError(f"a value for {purpose} can't be read") from error
+    """Decrypt what `encrypt_deterministic` returned for the same purpose, under any key of the ring; raise `DecryptionError` if it can't be."""
+    for secret_key in configured().ring:
+        try:
+            return AESSIV(_derived(secret_key, purpose)).decrypt(encrypted, None)
+        except (InvalidTag, ValueError):
+            continue
+    raise DecryptionError(f"a value for {purpose} can't be read")
 
 
 def keyed_hash(purpose: str, text: str) -> str:

@@ -1,7 +1,7 @@
 """The numbers of records: legacy ids, which are the rows' ids (docs/reference/shared.md#numbers).
 
 Each store numbers the rows of `NUMBERED_TABLES` itself, from 1 on: `number_counters` contains the highest number given out, and triggers
-(migration 0016) number the rows that a statement inserts without an id. The counter is then locked until the transaction ends, so other
+(migration 0017) number the rows that a statement inserts without an id. The counter is then locked until the transaction ends, so other
 inserts of the store into that table wait for its commit.
 
 What many customers insert at once must not wait. Rows of `RESERVED_TABLES` get their numbers here, in a statement that commits at once on
