@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import strawberry
-from graphql import GraphQLSchema
+from graphql import GraphQLSchema, is_non_null_type
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types.base import StrawberryObjectDefinition
 from strawberry.types.field import StrawberryField
@@ -80,7 +80,16 @@ def _build(schema_class: type[strawberry.Schema]) -> strawberry.Schema:
     config = StrawberryConfig(auto_camel_case=False, default_resolver=_resolve_result_field, scalar_map=SCALARS)
     schema = schema_class(query=query, mutation=mutation, config=config)
     bind_resolvers(graphql_core(schema))
+    _make_reads_nullable(graphql_core(schema))
     return schema
+
+
+def _make_reads_nullable(schema: GraphQLSchema) -> None:
+    """Make the fields of the query root nullable: a refused one leaves its neighbours."""
+    assert schema.query_type is not None
+    for field in schema.query_type.fields.values():
+        if is_non_null_type(field.type):
+            field.type = field.type.of_type
 
 
 def _resolve_result_field(source: Any, name: str) -> Any:

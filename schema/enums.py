@@ -37,15 +37,15 @@ class CodeEnum(GraphQLEnumType):
         """Return the code as it is stored."""
         return str(value)
 
-    def coerce_input_value(self, value: Any, *_: Any, **__: Any) -> str:
+    def coerce_input_value(self, input_value: Any, hide_suggestions: bool = False) -> str:
         """Parse the value of a variable."""
-        return self._parse(value)
+        return self._parse(input_value)
 
-    def coerce_input_literal(self, node: ConstValueNode, *_: Any, **__: Any) -> str:
+    def coerce_input_literal(self, value_node: ConstValueNode, hide_suggestions: bool = False) -> str:
         """Parse a literal: an enum value or, for older clients, a string."""
-        if not isinstance(node, EnumValueNode | StringValueNode):
-            raise GraphQLError(f"{self.name} cannot represent {print_ast(node)}")
-        return self._parse(node.value)
+        if not isinstance(value_node, EnumValueNode | StringValueNode):
+            raise GraphQLError(f"{self.name} cannot represent {print_ast(value_node)}")
+        return self._parse(value_node.value)
 
 
 class _RoleEnum(CodeEnum):
