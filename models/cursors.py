@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 import orjson
 
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
-from models.queries import Column, Condition, Entity, Row, sort_of
+from models.queries import Condition, Entity, sort_of
 
 
-def cursor_columns(entity: Entity, sort: str | None) -> tuple[Column, Column]:
+def key_columns(scope: Scope, entity: Entity, sort: str | None) -> Condition:
     """Return the columns of a cursor: the sort key and the id."""
     order, _ = sort_of(entity, sort)
-    return Column("@key", order.sql_for or order.sql), Column("@id", "t.id")
+    key = order.expression(scope)
+    return Condition(f"{key.sql}, t.id", key.params)
 
 
-def encode_cursor(sort: str, row: Row) -> str:
-    """Encode the position of a row in a list; the cursor contains its sort order."""
+def encode_cursor(sort: str, row: Mapping[str, Any]) -> str:
+    """Encode the position of a row in a list, its sort key `@key` and its id `@id`; the cursor contains its sort order."""
     key = row["@key"]
     if isinstance(key, datetime):
         key = key.isoformat()
     return base64.urlsafe_b64encode(orjson.dumps([sort, key, row["@id"]])).rstrip(b"=").decode()
+
+
+def encode_cursors(entity: Entity, sort: str | None, keys: Iterable[tuple[Any, int]]) -> list[str]:
+    """Encode the positions of a list's rows, from their sort keys and ids."""
+    name = sort or entity.default_sort
+    return [encode_cursor(name, {"@key": key, "@id": number}) for key, number in keys]
 
 
 def after_cursor(scope: Scope, entity: Entity, sort: str | None, cursor: str) -> Condition:

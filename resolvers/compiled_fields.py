@@ -19,21 +19,20 @@ from graphql.execution.values import VariableValues, get_argument_values
 from kernel.errors import DomainError
 from kernel.ids import Reference
 from kernel.scope import Scope
-from models import queries
+from models import row_reads
 from models.caller_cache import CallerCache
-from models.columns import is_nullable
 from models.compiled_reads import CompiledReader
-from models.cursors import after_cursor, encode_cursor
-from models.queries import Condition, Row, by_id
+from models.cursors import after_cursor, encode_cursors
+from models.queries import Condition, by_id
 from models.response_shapes import NotCompiled
 from resolvers.entity_queries import EntityQuery
 from resolvers.variables import (
     constant_arguments,
 )
 from schema.filters import build_conditions_from_values
-from schema.pagination import MAX_PAGE_SIZE
+from schema.pagination import MAX_PAGE_SIZE, page_info
 from schema.scalars import parse_id
-from schema.selection import build_shape, collect_fields
+from schema.selection import collect_fields, response_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +167,6 @@ class CompiledRootField:
             has_cursor = values.get("after") is not None
             bounds = _page_bounds(self._query, values)
             self._query.guards.check_sort(scope, bounds.sort)
-            if queries.is_sort_of_caller(scope, self._query.entity, bounds.sort):
-                raise NotCompiled
             return RootFieldArguments(bounds, _conditions(scope, self._query, values), has_cursor)
         except (DomainError, GraphQLError) as error:
             raise NotCompiled from error
@@ -207,7 +204,7 @@ class CompiledRootField:
 
     async def _count(self, scope: Scope, arguments: RootFieldArguments) -> int:
         try:
-            return await queries.count_rows(scope, self._query.entity, arguments.conditions)
+            return await row_reads.count_rows(scope, self._query.entity, arguments.conditions)
         except DomainError as error:
             raise NotCompiled from error
 
@@ -218,15 +215,9 @@ class CompiledRootField:
         nodes, keys = await self._reader.fetch_with_keys(
             scope, arguments.conditions, sort=bounds.sort, limit=bounds.limit + 1
         )
-        sort = bounds.sort or entity.default_sort
-        cursors = [encode_cursor(sort, Row({"@key": key, "@id": number})) for key, number in keys[: bounds.limit]]
-        info = {
-            "has_next_page": len(nodes) > bounds.limit,
-            "has_previous_page": arguments.has_cursor,
-            "start_cursor": cursors[0] if cursors else None,
-            "end_cursor": cursors[-1] if cursors else None,
-            "__typename": "PageInfo",
-        }
+        cursors = encode_cursors(entity, bounds.sort, keys[: bounds.limit])
+        info = page_info(cursors, has_next=len(nodes) > bounds.limit, has_previous=arguments.has_cursor)
+        info["__typename"] = "PageInfo"
         data: dict[str, Any] = {}
         for key, name in self._layout:
             if name == "edges":
@@ -250,7 +241,7 @@ def _object_type(type_: GraphQLObjectType, name: str) -> GraphQLObjectType:
 def _reader(
     values: CompilationValues, type_: GraphQLObjectType, nodes: list[FieldNode], native: bool
 ) -> CompiledReader:
-    return CompiledReader(build_shape(values, type_, nodes, is_nullable), native=native)
+    return CompiledReader(response_shape(values, type_, nodes), native=native)
 
 
 def _page_bounds(query: EntityQuery, arguments: Mapping[str, Any]) -> PageBounds:

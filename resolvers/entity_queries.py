@@ -10,15 +10,22 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from models import queries
-from models.cursors import after_cursor, cursor_columns, encode_cursor
+from models import row_reads
+from models.cursors import after_cursor, encode_cursors
 from models.queries import Entity, Row
 from schema.column_guards import ColumnGuards, column_guards
 from schema.fields import root_field
 from schema.filters import build_conditions, build_filter_input, build_sort_enum, sort_name
-from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds, connection_type, page_type
+from schema.pagination import (
+    DEFAULT_PAGE_SIZE,
+    MAX_PAGE_SIZE,
+    check_page_bounds,
+    connection_type,
+    page_info,
+    page_type,
+)
 from schema.scalars import FILTER_SCALARS, ID, parse_id
-from schema.selection import build_selection, is_requested
+from schema.selection import is_requested, requested_shape
 
 ENTITY_QUERY = "vitrine.read"
 
@@ -64,7 +71,7 @@ def build_entity_queries(
         reference = parse_id(id, numeric=entity.has_numeric_ids)
         if reference is None:
             return None
-        return await queries.fetch_one(info.context.scope, build_selection(info), reference)
+        return await row_reads.fetch_one(info.context.scope, requested_shape(info), reference)
 
     async def page(  # type: ignore[no-untyped-def]
         info: Info,
@@ -81,16 +88,16 @@ def build_entity_queries(
         order = sort_name(scope, guards, sort)
         result = Row(page=page, per_page=per_page)
         if is_requested(info, "items"):
-            result["items"] = await queries.fetch_many(
+            result["items"] = await row_reads.fetch_many(
                 scope,
-                build_selection(info, "items"),
+                requested_shape(info, "items"),
                 conditions=conditions,
                 sort=order,
                 limit=per_page,
                 offset=(page - 1) * per_page,
             )
         if is_requested(info, "total"):
-            result["total"] = await queries.count_rows(scope, entity, conditions)
+            result["total"] = await row_reads.count_rows(scope, entity, conditions)
         return result
 
     def metadata(kind: str) -> dict[str, Any]:
@@ -135,9 +142,9 @@ def _list_field(type_: Any, entity: Entity, guards: ColumnGuards, filters: Any, 
         ) -> list[type_]:
             check_page_bounds(limit, offset, MAX_PAGE_SIZE)
             scope = info.context.scope
-            return await queries.fetch_many(
+            return await row_reads.fetch_many(
                 scope,
-                build_selection(info),
+                requested_shape(info),
                 conditions=build_conditions(scope, entity, guards, filter),
                 sort=sort_name(scope, guards, sort),
                 limit=limit,
@@ -158,9 +165,9 @@ def _list_field(type_: Any, entity: Entity, guards: ColumnGuards, filters: Any, 
     ) -> list[type_]:
         check_page_bounds(limit, offset, MAX_PAGE_SIZE)
         scope = info.context.scope
-        return await queries.fetch_many(
+        return await row_reads.fetch_many(
             scope,
-            build_selection(info),
+            requested_shape(info),
             conditions=build_conditions(scope, entity, guards, filter, status),
             sort=sort_name(scope, guards, sort),
             limit=limit,
@@ -186,20 +193,12 @@ def _connection_field(type_: Any, entity: Entity, guards: ColumnGuards, filters:
         conditions = build_conditions(scope, entity, guards, filter)
         if after is not None:
             conditions.append(after_cursor(scope, entity, order, after))
-        selection = build_selection(info, "edges", "node")
-        keyed = queries.Selection(
-            selection.entity, (*selection.columns, *cursor_columns(entity, order)), selection.children
-        )
-        rows = await queries.fetch_many(scope, keyed, conditions=conditions, sort=order, limit=first + 1)
-        edges = [Row(cursor=encode_cursor(order or entity.default_sort, row), node=row) for row in rows[:first]]
+        shape = requested_shape(info, "edges", "node")
+        rows, keys = await row_reads.fetch_with_keys(scope, shape, conditions=conditions, sort=order, limit=first + 1)
+        cursors = encode_cursors(entity, order, keys[:first])
         return Row(
-            edges=edges,
-            page_info=Row(
-                has_next_page=len(rows) > first,
-                has_previous_page=after is not None,
-                start_cursor=edges[0]["cursor"] if edges else None,
-                end_cursor=edges[-1]["cursor"] if edges else None,
-            ),
+            edges=[Row(cursor=cursor, node=row) for cursor, row in zip(cursors, rows, strict=False)],
+            page_info=page_info(cursors, has_next=len(rows) > first, has_previous=after is not None),
         )
 
     return connection

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from kernel.errors import ValidationFailed
-from models import queries
+from models import row_reads
 from models.queries import Row
 from schema.fields import INHERITED, object_type, output_field
 from schema.inputs.optional_fields import provided_fields
 from schema.scalars import ID
-from schema.selection import build_selection
+from schema.selection import requested_shape
 
 
 @object_type("DeletedRecord", "A deleted record.", access=INHERITED)
@@ -24,7 +24,7 @@ class DeletedRecordObject:
 
 async def load_record(info: Any, number: int) -> Any:
     """Load the changed record with the mutation's selection; None for a caller who may change but not see it."""
-    return await queries.fetch_one(info.context.scope, build_selection(info), number)
+    return await row_reads.fetch_one(info.context.scope, requested_shape(info), number)
 
 
 def deleted_record(id: str) -> Any:

@@ -17,6 +17,7 @@ from graphql import ExecutionResult, Executor, GraphQLError, GraphQLSchema, exec
 from kernel.errors import DomainError, ValidationFailed
 from kernel.scope import Scope
 from models.answer_size import AnswerSize, AnswerTooLarge, current_answer, value_size
+from models.row_reads import relation_loads
 from schema.documents import PreparedDocument
 
 log = logging.getLogger("vitrine.graphql")
@@ -126,18 +127,19 @@ async def execute_document(
 ) -> ExecutionResult:
     """Execute one operation of a prepared document."""
     assert prepared.document is not None
-    result = execute(
-        schema,
-        prepared.document,
-        context_value=context,
-        variable_values=dict(variables) if variables else None,
-        operation_name=operation_name,
-        max_coercion_errors=5,
-        executor_class=LimitedExecutor if context.public else None,
-    )
-    if isawaitable(result):
-        return await result
-    return result
+    with relation_loads():
+        result = execute(
+            schema,
+            prepared.document,
+            context_value=context,
+            variable_values=dict(variables) if variables else None,
+            operation_name=operation_name,
+            max_coercion_errors=5,
+            executor_class=LimitedExecutor if context.public else None,
+        )
+        if isawaitable(result):
+            return await result
+        return result
 
 
 def graphql_error_code(error: DomainError) -> str:

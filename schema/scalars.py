@@ -204,8 +204,7 @@ def _extensible_code_scalar(name: str, table: codes.CodeTable, description: str)
     )
 
 
-_ROLES = {"admin": "A", "vendor": "V", "customer": "C"}
-_ROLE_NAMES = {code: name for name, code in _ROLES.items()}
+_ROLES = {name: code for code, name in codes.ROLE_NAMES.items()}
 
 
 def _parse_role(value: Any) -> str:
@@ -215,7 +214,7 @@ def _parse_role(value: Any) -> str:
 
 
 def _serialize_role(value: Any) -> str:
-    return _ROLE_NAMES.get(value, str(value))
+    return codes.ROLE_NAMES.get(value, str(value))
 
 
 def _scalar(
