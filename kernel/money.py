@@ -41,9 +41,7 @@ def parse_cents(value: object, *, negative: bool = False, field: str = "amount")
 
 def format_cents(cents: int) -> str:
     """Format cents as the legacy API's decimal string: 12990 is `129.90`, -5 is `-0.05`."""
-    sign = "-" if cents < 0 else ""
-    units, rest = divmod(abs(cents), 100)
-    return f"{sign}{units}.{rest:02d}"
+    return f"{cents // 100}.{cents % 100:02d}" if cents >= 0 else f"-{-cents // 100}.{-cents % 100:02d}"
 
 
 def divide_half_up(numerator: int, denominator: int) -> int:

@@ -17,6 +17,7 @@ import orjson
 
 from kernel.codes import ROLE_NAMES
 from kernel.errors import DomainError
+from kernel.record_conversion import RecordConversion
 from kernel.scope import Scope
 from models import database
 from models.answer_size import AnswerSize, current_answer, value_size
@@ -47,12 +48,14 @@ _FIRST = Condition(" LIMIT 1")
 
 
 class CompiledReader:
-    """Reads records of one shape. `native` leaves times and JSON to `orjson`; else the result is plain data."""
+    """Reads records of one shape. `native` leaves times and JSON to `orjson`; else the result is plain data, `conversion` applied."""
 
-    def __init__(self, shape: ResponseShape, *, native: bool) -> None:
+    def __init__(self, shape: ResponseShape, *, native: bool, conversion: RecordConversion | None = None) -> None:
         self.entity = shape.entity
-        self._levels = RecordReader(shape, native)
-        self._single = RecordReader(shape, native, whole=True) if fits_one_statement(shape) else None
+        self._levels = RecordReader(shape, native, conversion=conversion)
+        self._single = (
+            RecordReader(shape, native, whole=True, conversion=conversion) if fits_one_statement(shape) else None
+        )
         # For short lists: without relations the level reader needs one statement as well.
         self._short_lists = self._single if self._levels.relations else None
 
@@ -95,7 +98,13 @@ class RecordReader:
     """
 
     def __init__(
-        self, shape: ResponseShape, native: bool, *, whole: bool = False, relation: RelationField | None = None
+        self,
+        shape: ResponseShape,
+        native: bool,
+        *,
+        whole: bool = False,
+        relation: RelationField | None = None,
+        conversion: RecordConversion | None = None,
     ) -> None:
         limit = None if relation is None else 1 if relation.single else relation.limit
         self.relations: list[tuple[RecordReader, int]] = []
@@ -105,14 +114,16 @@ class RecordReader:
         self._objects = 1 + count_objects(shape.fields)
         self._starts = json_object_starts(shape.fields) if whole else set()
         self._sized: list[int] = []
-        self._build = self._compile(shape.fields)
+        self._build = self._compile(shape.fields, conversion)
         self._statements: dict[tuple[str, ...], str] = {}
         self._conditions_pool = AccessConditionsPool()
         self._access = CallerCache(self._access_conditions)
 
     # --- compiling ----------------------------------------------------------------------------------------------------
 
-    def _compile(self, fields: tuple[ResponseField, ...]) -> Callable[..., list[Any]]:
+    def _compile(
+        self, fields: tuple[ResponseField, ...], conversion: RecordConversion | None
+    ) -> Callable[..., list[Any]]:
         """Return the function that builds the objects from the records and a function per relation, which finds related objects."""
         names: dict[str, Any] = {
             "required": _require_value,
@@ -121,12 +132,30 @@ class RecordReader:
             "roles": ROLE_NAMES.get,
             "related": _json_fragment if self._native else _parse_json,
         }
-        literal = self._object(fields)
+        literal = self._object(fields) if conversion is None else self._converted(fields, conversion, names)
         maps = "".join([f", m{index}" for index in range(len(self.relations))])
         source = f"def build(records{maps}):\n    return [{literal} for r in records]"
         exec(compile(source, "<shape>", "exec"), names)  # noqa: S102  # made of literals and repr() of keys
         build: Callable[..., list[Any]] = names["build"]
         return build
+
+    def _converted(self, fields: tuple[ResponseField, ...], conversion: RecordConversion, names: dict[str, Any]) -> str:
+        """Return the expression of a record whose values are converted as they are read, unless all of it has to be prepared."""
+        if conversion.prepare is not None:
+            names["convert"] = conversion
+            return f"convert({self._object(fields)})"
+        items = []
+        for field in fields:
+            value = self._value(field, "t")
+            if field.key in conversion.fields:
+                names[f"c{len(items)}"] = conversion.fields[field.key]
+                value = f"c{len(items)}({value})"
+            items.append(f"{field.key!r}: {value}")
+        literal = "{" + ", ".join(items) + "}"
+        if conversion.complete is None:
+            return literal
+        names["convert"] = RecordConversion({}, complete=conversion.complete)
+        return f"convert({literal})"
 
     def _object(self, fields: tuple[ResponseField, ...], alias: str = "t") -> str:
         return "{" + ", ".join([f"{field.key!r}: {self._value(field, alias)}" for field in fields]) + "}"

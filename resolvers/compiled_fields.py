@@ -18,6 +18,7 @@ from graphql.execution.values import VariableValues, get_argument_values
 
 from kernel.errors import DomainError
 from kernel.ids import Reference
+from kernel.record_conversion import Conversions
 from kernel.scope import Scope
 from models import row_reads
 from models.caller_cache import CallerCache
@@ -41,6 +42,7 @@ class CompilationValues:
 
     fragments: Mapping[str, FragmentDefinitionNode]
     variable_values: Any
+    conversions: Conversions
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ class CompiledRootField:
         self._edge_fields: list[tuple[str, str]] = []
         self._item_readers: dict[str, CompiledReader] = {}
         if query.kind in ("one", "list"):
-            self._reader = _reader(values, type_, nodes, native)
+            self._reader = _reader(values, type_, nodes, native, (key,))
         else:
             self._compile_layout(values, type_, nodes, native)
 
@@ -113,7 +115,7 @@ class CompiledRootField:
         for key, group in collect_fields(values, type_, nodes).items():
             name = group[0].name.value
             if name == "items":
-                self._item_readers[key] = _reader(values, _object_type(type_, name), group, native)
+                self._item_readers[key] = _reader(values, _object_type(type_, name), group, native, (self.key, key))
             elif name == "edges":
                 self._compile_edges(values, _object_type(type_, name), group, native)
             elif name == "page_info":
@@ -131,7 +133,7 @@ class CompiledRootField:
             if name == "node":
                 if self._reader is not None:
                     raise NotCompiled
-                self._reader = _reader(values, _object_type(edge, name), group, native)
+                self._reader = _reader(values, _object_type(edge, name), group, native, ())
             self._edge_fields.append((key, name if name != "__typename" else f"={edge.name}"))
 
     async def run(self, scope: Scope, variables: VariableValues) -> Any:
@@ -239,9 +241,10 @@ def _object_type(type_: GraphQLObjectType, name: str) -> GraphQLObjectType:
 
 
 def _reader(
-    values: CompilationValues, type_: GraphQLObjectType, nodes: list[FieldNode], native: bool
+    values: CompilationValues, type_: GraphQLObjectType, nodes: list[FieldNode], native: bool, path: tuple[str, ...]
 ) -> CompiledReader:
-    return CompiledReader(response_shape(values, type_, nodes), native=native)
+    conversion = values.conversions.get(path)
+    return CompiledReader(response_shape(values, type_, nodes), native=native, conversion=conversion)
 
 
 def _page_bounds(query: EntityQuery, arguments: Mapping[str, Any]) -> PageBounds:

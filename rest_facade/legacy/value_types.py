@@ -149,8 +149,7 @@ def parse_grams(value: Any, label: str) -> int:
 
 
 def _format_kilograms(grams: int) -> str:
-    whole, rest = divmod(grams, _GRAMS_PER_KG)
-    return f"{whole}.{rest:03d}"
+    return f"{grams // _GRAMS_PER_KG}.{grams % _GRAMS_PER_KG:03d}"
 
 
 WEIGHT = ValueType(
@@ -294,7 +293,7 @@ def parse_ids(value: Any, label: str) -> Any:
 
 
 def _render_ids(numbers: Iterable[int]) -> list[str]:
-    return [str(number) for number in numbers]
+    return list(map(str, numbers))
 
 
 IDS = ValueType(render=_render_ids, parse=parse_ids, parse_filter=str, schema={"type": "array", "items": _DIGITS})

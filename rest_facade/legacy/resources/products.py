@@ -49,7 +49,9 @@ PRODUCTS = Resource(
         RecordField("max_qty", types.INTEGER, "max_quantity", "max_quantity"),
         RecordField("tax_ids", types.IDS, "tax_ids", "tax_id"),
         # CS-Cart format: comma-separated numbers, 0 for all customers.
-        RecordField("usergroup_ids", types.rendered_by(lambda numbers: ",".join(map(str, numbers)) or "0")),
+        RecordField(
+            "usergroup_ids", types.rendered_by(lambda numbers: ",".join(map(str, numbers)) if numbers else "0")
+        ),
         RecordField("seo_name", types.TEXT, "slug", "slug"),
     ),
     detail_fields=(
