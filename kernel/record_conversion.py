@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 Record: TypeAlias = dict[str, Any]
 RecordHook: TypeAlias = Callable[[Record], None]
+Convert: TypeAlias = Callable[[Any], Any]
+
+_VALUE = re.compile(r"\bv\b")
+
+
+class Inline:
+    """A conversion as a Python expression of the value `v`, which compiled reads contain in place of a call."""
+
+    __slots__ = ("_expression", "_function")
+
+    def __init__(self, expression: str) -> None:
+        self._expression = expression
+        self._function: Convert = eval(f"lambda v: {expression}")  # noqa: S307  # a literal of the code
+
+    def __call__(self, value: Any) -> Any:
+        """Convert a value."""
+        return self._function(value)
+
+    def of(self, variable: str) -> str:
+        """Return the expression of another variable."""
+        return f"({_VALUE.sub(variable, self._expression)})"
 
 
 class RecordConversion:
@@ -19,7 +41,7 @@ class RecordConversion:
 
     def __init__(
         self,
-        fields: Mapping[str, Callable[[Any], Any]],
+        fields: Mapping[str, Convert],
         *,
         prepare: RecordHook | None = None,
         complete: RecordHook | None = None,

@@ -17,7 +17,7 @@ import orjson
 
 from kernel.codes import ROLE_NAMES
 from kernel.errors import DomainError
-from kernel.record_conversion import RecordConversion
+from kernel.record_conversion import Inline, RecordConversion
 from kernel.scope import Scope
 from models import database
 from models.answer_size import AnswerSize, current_answer, value_size
@@ -81,8 +81,8 @@ class CompiledReader:
         """Read a list and, for the cursor of each record, its sort key and id."""
         reader, keys = self._reader(limit), key_columns(scope, self.entity, sort)
         records = await reader.fetch(scope, conditions, page_of(scope, self.entity, sort, limit), keys)
-        objects = await reader.build(scope, records[:limit])
-        return objects, [(record[-2], record[-1]) for record in records[:limit]]
+        rows = [tuple(record) for record in records[:limit]]
+        return await reader.build(scope, [row[:-2] for row in rows]), [row[-2:] for row in rows]
 
     def _reader(self, limit: int) -> RecordReader:
         return (
@@ -134,7 +134,9 @@ class RecordReader:
         }
         literal = self._object(fields) if conversion is None else self._converted(fields, conversion, names)
         maps = "".join([f", m{index}" for index in range(len(self.relations))])
-        source = f"def build(records{maps}):\n    return [{literal} for r in records]"
+        # Taking a record apart costs less than asking it for each value.
+        values = "".join([f"a{position}, " for position in range(len(self._statement.columns))]) or "_"
+        source = f"def build(records{maps}):\n    return [{literal} for {values} in records]"
         exec(compile(source, "<shape>", "exec"), names)  # noqa: S102  # made of literals and repr() of keys
         build: Callable[..., list[Any]] = names["build"]
         return build
@@ -148,8 +150,12 @@ class RecordReader:
         for field in fields:
             value = self._value(field, "t")
             if field.key in conversion.fields:
-                names[f"c{len(items)}"] = conversion.fields[field.key]
-                value = f"c{len(items)}({value})"
+                convert = conversion.fields[field.key]
+                names[f"c{len(items)}"] = convert
+                if isinstance(convert, Inline) and value.isidentifier():
+                    value = convert.of(value)
+                else:
+                    value = f"c{len(items)}({value})"
             items.append(f"{field.key!r}: {value}")
         literal = "{" + ", ".join(items) + "}"
         if conversion.complete is None:
@@ -173,7 +179,7 @@ class RecordReader:
         position = self._statement.add_scalar(field, alias)
         if field.has_any_size:
             self._sized.append(position)
-        value = f"r[{position}]"
+        value = f"a{position}"
         if field.requires_value:
             value = f"required({value})"
         if field.value_type == "json":
@@ -187,15 +193,15 @@ class RecordReader:
         if self._whole:
             position = self._statement.add(field, field.guard)
             self._sized.append(position)
-            return f"related(r[{position}])"
+            return f"related(a{position})"
         if isinstance(link, ToOne) and _is_joinable(shape):
             self._objects += 1
             alias, position = self._statement.join(shape.entity, link, field.guard)
-            return f"(None if r[{position}] is None else {self._object(shape.fields, alias)})"
+            return f"(None if a{position} is None else {self._object(shape.fields, alias)})"
         position = self._statement.add_source(link, field.guard)
         self.relations.append((RecordReader(shape, self._native, relation=field), position))
         missing = "" if isinstance(link, ToOne) or field.single else ", ()"
-        return f"m{len(self.relations) - 1}(r[{position}]{missing})"
+        return f"m{len(self.relations) - 1}(a{position}{missing})"
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
@@ -289,7 +295,7 @@ class RecordReader:
 
 def group_related(relation: RelationField, records: Sequence[Any], objects: Sequence[Any]) -> dict[Any, Any]:
     """Return the objects of a relation by the key of their parent, which is the first column of their records."""
-    if isinstance(relation.link, ToOne):
+    if isinstance(relation.link, ToOne) or relation.single:  # at most one for each parent
         return {record[0]: built for record, built in zip(records, objects, strict=True)}
     groups: dict[Any, list[Any]] = {}
     for record, built in zip(records, objects, strict=True):
@@ -298,7 +304,7 @@ def group_related(relation: RelationField, records: Sequence[Any], objects: Sequ
             groups[record[0]] = [built]
         elif relation.limit is None or len(group) < relation.limit:
             group.append(built)
-    return {key: group[0] for key, group in groups.items()} if relation.single else groups
+    return groups
 
 
 def array_literal(keys: Any) -> str:
