@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,15 +23,14 @@ from kernel.scope import Scope
 from models import row_reads
 from models.caller_cache import CallerCache
 from models.compiled_reads import CompiledReader
-from models.cursors import after_cursor, encode_cursors
-from models.queries import Condition, by_id
+from models.cursors import encode_cursors
+from models.queries import by_id
 from models.response_shapes import NotCompiled
-from resolvers.entity_queries import EntityQuery
+from resolvers.entity_queries import EntityQuery, ListRequest
 from resolvers.variables import (
     constant_arguments,
 )
-from schema.filters import build_conditions_from_values
-from schema.pagination import MAX_PAGE_SIZE, page_info
+from schema.pagination import page_info
 from schema.scalars import parse_id
 from schema.selection import collect_fields, response_shape
 
@@ -43,25 +42,6 @@ class CompilationValues:
     fragments: Mapping[str, FragmentDefinitionNode]
     variable_values: Any
     conversions: Conversions
-
-
-@dataclass(frozen=True, slots=True)
-class PageBounds:
-    """The requested part of a list and its sort order."""
-
-    limit: int
-    offset: int
-    sort: str | None
-    page: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class RootFieldArguments:
-    """The evaluated arguments of a root field; `has_cursor` if `after` was passed."""
-
-    bounds: PageBounds
-    conditions: Sequence[Condition]
-    has_cursor: bool
 
 
 class CompiledRootField:
@@ -143,14 +123,11 @@ class CompiledRootField:
             assert self._reader is not None
             reference = self._evaluate_id(scope, variables)
             return None if reference is None else await self._reader.fetch_one(scope, by_id(reference))
-        arguments = self._evaluate_arguments(scope, variables)
+        request = self._evaluate_arguments(scope, variables)
         if kind == "list":
             assert self._reader is not None
-            bounds = arguments.bounds
-            return await self._reader.fetch_many(
-                scope, arguments.conditions, sort=bounds.sort, limit=bounds.limit, offset=bounds.offset
-            )
-        return await (self._page(scope, arguments) if kind == "page" else self._connection(scope, arguments))
+            return await _read(self._reader, scope, request)
+        return await (self._page(scope, request) if kind == "page" else self._connection(scope, request))
 
     def _evaluate_id(self, scope: Scope, variables: VariableValues) -> Reference | None:
         """Return the requested id; None if it is malformed."""
@@ -161,15 +138,11 @@ class CompiledRootField:
         except (DomainError, GraphQLError) as error:
             raise NotCompiled from error
 
-    def _evaluate_arguments(self, scope: Scope, variables: VariableValues) -> RootFieldArguments:
+    def _evaluate_arguments(self, scope: Scope, variables: VariableValues) -> ListRequest:
         """Evaluate the arguments; errors are left to the executor."""
         try:
             self._check_access(scope)
-            values = self._argument_values(variables)
-            has_cursor = values.get("after") is not None
-            bounds = _page_bounds(self._query, values)
-            self._query.guards.check_sort(scope, bounds.sort)
-            return RootFieldArguments(bounds, _conditions(scope, self._query, values), has_cursor)
+            return self._query.evaluate(scope, self._argument_values(variables))
         except (DomainError, GraphQLError) as error:
             raise NotCompiled from error
 
@@ -186,39 +159,35 @@ class CompiledRootField:
                 return constants | values if constants else values
         return get_argument_values(self._field, self._node, variables)
 
-    async def _page(self, scope: Scope, arguments: RootFieldArguments) -> dict[str, Any]:
-        bounds = arguments.bounds
+    async def _page(self, scope: Scope, request: ListRequest) -> dict[str, Any]:
         data: dict[str, Any] = {}
         for key, name in self._layout:
             if name == "items":
-                data[key] = await self._item_readers[key].fetch_many(
-                    scope, arguments.conditions, sort=bounds.sort, limit=bounds.limit, offset=bounds.offset
-                )
+                data[key] = await _read(self._item_readers[key], scope, request)
             elif name == "total":
-                data[key] = await self._count(scope, arguments)
+                data[key] = await self._count(scope, request)
             elif name == "page":
-                data[key] = bounds.page
+                data[key] = request.page
             elif name == "per_page":
-                data[key] = bounds.limit
+                data[key] = request.limit
             else:
                 data[key] = name[1:]
         return data
 
-    async def _count(self, scope: Scope, arguments: RootFieldArguments) -> int:
+    async def _count(self, scope: Scope, request: ListRequest) -> int:
         try:
-            return await row_reads.count_rows(scope, self._query.entity, arguments.conditions)
+            return await row_reads.count_rows(scope, self._query.entity, request.conditions)
         except DomainError as error:
             raise NotCompiled from error
 
-    async def _connection(self, scope: Scope, arguments: RootFieldArguments) -> dict[str, Any]:
-        bounds, entity = arguments.bounds, self._query.entity
+    async def _connection(self, scope: Scope, request: ListRequest) -> dict[str, Any]:
         if self._reader is None:
             raise NotCompiled
         nodes, keys = await self._reader.fetch_with_keys(
-            scope, arguments.conditions, sort=bounds.sort, limit=bounds.limit + 1
+            scope, request.conditions, sort=request.sort, limit=request.limit + 1
         )
-        cursors = encode_cursors(entity, bounds.sort, keys[: bounds.limit])
-        info = page_info(cursors, has_next=len(nodes) > bounds.limit, has_previous=arguments.has_cursor)
+        cursors = encode_cursors(self._query.entity, request.sort, keys[: request.limit])
+        info = page_info(cursors, has_next=len(nodes) > request.limit, has_previous=request.has_cursor)
         info["__typename"] = "PageInfo"
         data: dict[str, Any] = {}
         for key, name in self._layout:
@@ -234,6 +203,12 @@ class CompiledRootField:
         return data
 
 
+async def _read(reader: CompiledReader, scope: Scope, request: ListRequest) -> list[Any]:
+    return await reader.fetch_many(
+        scope, request.conditions, sort=request.sort, limit=request.limit, offset=request.offset
+    )
+
+
 def _object_type(type_: GraphQLObjectType, name: str) -> GraphQLObjectType:
     target = get_named_type(type_.fields[name].type)
     assert isinstance(target, GraphQLObjectType)
@@ -245,29 +220,6 @@ def _reader(
 ) -> CompiledReader:
     conversion = values.conversions.get(path)
     return CompiledReader(response_shape(values, type_, nodes), native=native, conversion=conversion)
-
-
-def _page_bounds(query: EntityQuery, arguments: Mapping[str, Any]) -> PageBounds:
-    size = arguments[{"list": "limit", "page": "per_page", "connection": "first"}[query.kind]]
-    page, offset = arguments.get("page", 1), arguments.get("offset", 0)
-    if size is None or page is None or offset is None:
-        raise NotCompiled
-    if not 0 <= size <= MAX_PAGE_SIZE or not 0 <= offset < 2**31 or not 0 <= page < 2**31:
-        raise NotCompiled
-    page = max(page, 1)
-    sort = arguments.get("sort")
-    return PageBounds(size, (page - 1) * size if query.kind == "page" else offset, getattr(sort, "value", sort), page)
-
-
-def _conditions(scope: Scope, query: EntityQuery, arguments: Mapping[str, Any]) -> list[Condition]:
-    conditions = build_conditions_from_values(
-        scope, query.entity, query.guards, arguments.get("filter"), arguments.get("status")
-    )
-    after = arguments.get("after")
-    if after is not None:
-        sort = arguments.get("sort")
-        conditions.append(after_cursor(scope, query.entity, getattr(sort, "value", sort), after))
-    return conditions
 
 
 @dataclass(frozen=True, slots=True)

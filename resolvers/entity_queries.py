@@ -1,18 +1,25 @@
 """Build the query fields of an entity: one record, a list, a numbered page, a connection (cursor pagination).
 
-This module doesn't postpone annotations: the resolvers' signatures use types that are local to the factory.
+The signatures of their resolvers are built from the entity, so that the executor and compiled reads (`resolvers/compiled_fields.py`)
+evaluate the same arguments in the same way.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from inspect import Parameter, Signature
+from typing import Any, Optional
 
 import strawberry
 from strawberry import Info
 
 from auth.access import Access
+from kernel.scope import Scope
 from models import row_reads
 from models.cursors import after_cursor, encode_cursors
-from models.queries import Entity, Row
+from models.queries import Condition, Entity, Row
+from models.response_shapes import ResponseShape
 from schema.column_guards import ColumnGuards, column_guards
 from schema.fields import root_field
 from schema.filters import build_conditions, build_filter_input, build_sort_enum, sort_name
@@ -29,6 +36,21 @@ from schema.selection import is_requested, requested_shape
 
 ENTITY_QUERY = "vitrine.read"
 
+# The argument with the size of a list.
+_SIZES = {"list": "limit", "page": "per_page", "connection": "first"}
+
+
+@dataclass(frozen=True, slots=True)
+class ListRequest:
+    """The evaluated arguments of a list; `has_cursor` if `after` was passed."""
+
+    conditions: list[Condition]
+    sort: str | None
+    limit: int
+    offset: int
+    page: int
+    has_cursor: bool
+
 
 @dataclass(frozen=True)
 class EntityQuery:
@@ -38,6 +60,21 @@ class EntityQuery:
     entity: Entity
     access: Access
     guards: ColumnGuards
+
+    def evaluate(self, scope: Scope, values: Mapping[str, Any]) -> ListRequest:
+        """Evaluate the arguments of a list; raise the `DomainError` of an invalid one, or one that the caller may not use."""
+        name = _SIZES[self.kind]
+        limit, offset, page, after = values[name], values.get("offset", 0), values.get("page", 1), values.get("after")
+        check_page_bounds(limit, offset, MAX_PAGE_SIZE, name)
+        check_page_bounds(page, 0, 2**31 - 1, "page")
+        page = max(page, 1)
+        conditions = build_conditions(scope, self.entity, self.guards, values.get("filter"), values.get("status"))
+        sort = sort_name(scope, self.guards, values.get("sort"))
+        if after is not None:
+            conditions.append(after_cursor(scope, self.entity, sort, after))
+        if self.kind == "page":
+            offset = (page - 1) * limit
+        return ListRequest(conditions, sort, limit, offset, page, after is not None)
 
 
 def with_article(singular: str) -> str:
@@ -61,144 +98,137 @@ def build_entity_queries(
     """
     name: str = type_.__strawberry_definition__.name
     rule: Access = access or entity.visible.access  # type: ignore[attr-defined]
-    filters = build_filter_input(entity, f"{name}Filter")
-    sorts = build_sort_enum(entity, f"{name}Sort")
-    page_of = page_type(type_, f"{name}Page")
     guards = column_guards(type_, entity)
     label = singular.replace("_", " ")
+    narrowing = {
+        "filter": (Optional[build_filter_input(entity, f"{name}Filter")], None),  # noqa: UP045  # a class made here
+        "sort": (Optional[build_sort_enum(entity, f"{name}Sort")], None),  # noqa: UP045
+    }
+    statuses: dict[str, Any] = {}
+    if "status" in entity.filters:
+        scalar = FILTER_SCALARS[entity.filters["status"].value_type]
+        statuses["status"] = (Optional[scalar], None)  # noqa: UP045
 
-    async def one(info: Info, id: ID) -> type_ | None:  # type: ignore[valid-type]
-        reference = parse_id(id, numeric=entity.has_numeric_ids)
+    def field(
+        kind: str, build: Callable[[EntityQuery], Any], result: Any, arguments: Mapping[str, Any], description: str
+    ) -> Any:
+        query = EntityQuery(kind, entity, rule, guards)
+        resolver = _with_signature(build(query), result, arguments)
+        return root_field(rule, description, internal=internal, metadata={ENTITY_QUERY: query})(resolver)
+
+    size, offset, page = (int, DEFAULT_PAGE_SIZE), (int, 0), (int, 1)
+    fields = {
+        singular: field(
+            "one",
+            _one_resolver,
+            Optional[type_],  # noqa: UP045
+            {"id": (ID, Parameter.empty)},
+            f"Returns {with_article(singular)} by ID; null if it doesn't exist.",
+        ),
+        plural: field(
+            "list",
+            _list_resolver,
+            list[type_],
+            {"limit": size, "offset": offset, **statuses, **narrowing},
+            f"Returns a list of {label} records.",
+        ),
+        f"{singular}_page": field(
+            "page",
+            _page_resolver,
+            page_type(type_, f"{name}Page"),
+            {"page": page, "per_page": size, **narrowing},
+            f"Returns a numbered page of {label} records with the total count (offset pagination).",
+        ),
+    }
+    if connection:
+        fields[f"{singular}_connection"] = field(
+            "connection",
+            _connection_resolver,
+            connection_type(type_, name),
+            {"first": size, "after": (Optional[str], None), **narrowing},  # noqa: UP045
+            f"Returns a page of {label} records (cursor pagination); every page has the same cost.",
+        )
+    return strawberry.type(type(f"{name}Queries", (), fields))
+
+
+def _with_signature(resolver: Any, result: Any, arguments: Mapping[str, Any]) -> Any:
+    """Set the types and defaults of a resolver's arguments, which Strawberry reads from its signature."""
+    annotations = {"info": Info, **{name: type_ for name, (type_, _) in arguments.items()}}
+    defaults = {name: default for name, (_, default) in arguments.items()}
+    resolver.__annotations__ = {**annotations, "return": result}
+    resolver.__signature__ = Signature(
+        [
+            Parameter(
+                name,
+                Parameter.POSITIONAL_OR_KEYWORD,
+                default=defaults.get(name, Parameter.empty),
+                annotation=annotation,
+            )
+            for name, annotation in annotations.items()
+        ],
+        return_annotation=result,
+    )
+    return resolver
+
+
+def _one_resolver(query: EntityQuery) -> Any:
+    async def one(info: Any, id: str) -> Any:
+        reference = parse_id(id, numeric=query.entity.has_numeric_ids)
         if reference is None:
             return None
         return await row_reads.fetch_one(info.context.scope, requested_shape(info), reference)
 
-    async def page(  # type: ignore[no-untyped-def]
-        info: Info,
-        page: int = 1,
-        per_page: int = DEFAULT_PAGE_SIZE,
-        filter: filters | None = None,
-        sort: sorts | None = None,
-    ) -> page_of:
-        check_page_bounds(per_page, 0, MAX_PAGE_SIZE, "per_page")
-        check_page_bounds(page, 0, 2**31 - 1, "page")
-        page = max(page, 1)
+    return one
+
+
+def _list_resolver(query: EntityQuery) -> Any:
+    async def records(info: Any, **arguments: Any) -> Any:
         scope = info.context.scope
-        conditions = build_conditions(scope, entity, guards, filter)
-        order = sort_name(scope, guards, sort)
-        result = Row(page=page, per_page=per_page)
+        return await _read(scope, requested_shape(info), query.evaluate(scope, arguments))
+
+    return records
+
+
+def _page_resolver(query: EntityQuery) -> Any:
+    async def page(info: Any, **arguments: Any) -> Any:
+        scope = info.context.scope
+        request = query.evaluate(scope, arguments)
+        result = Row(page=request.page, per_page=request.limit)
         if is_requested(info, "items"):
-            result["items"] = await row_reads.fetch_many(
-                scope,
-                requested_shape(info, "items"),
-                conditions=conditions,
-                sort=order,
-                limit=per_page,
-                offset=(page - 1) * per_page,
-            )
+            result["items"] = await _read(scope, requested_shape(info, "items"), request)
         if is_requested(info, "total"):
-            result["total"] = await row_reads.count_rows(scope, entity, conditions)
+            result["total"] = await row_reads.count_rows(scope, query.entity, request.conditions)
         return result
 
-    def metadata(kind: str) -> dict[str, Any]:
-        return {ENTITY_QUERY: EntityQuery(kind, entity, rule, guards)}
-
-    fields: dict[str, Any] = {
-        singular: root_field(
-            rule,
-            f"Returns {with_article(singular)} by ID; null if it doesn't exist.",
-            internal=internal,
-            metadata=metadata("one"),
-        )(one),
-        plural: root_field(rule, f"Returns a list of {label} records.", internal=internal, metadata=metadata("list"))(
-            _list_field(type_, entity, guards, filters, sorts)
-        ),
-        f"{singular}_page": root_field(
-            rule,
-            f"Returns a numbered page of {label} records with the total count (offset pagination).",
-            internal=internal,
-            metadata=metadata("page"),
-        )(page),
-    }
-    if connection:
-        fields[f"{singular}_connection"] = root_field(
-            rule,
-            f"Returns a page of {label} records (cursor pagination); every page has the same cost.",
-            internal=internal,
-            metadata=metadata("connection"),
-        )(_connection_field(type_, entity, guards, filters, sorts, name))
-    return strawberry.type(type(f"{name}Queries", (), fields))
+    return page
 
 
-def _list_field(type_: Any, entity: Entity, guards: ColumnGuards, filters: Any, sorts: Any) -> Any:
-    if "status" not in entity.filters:
-
-        async def list_records(  # type: ignore[no-untyped-def]
-            info: Info,
-            limit: int = DEFAULT_PAGE_SIZE,
-            offset: int = 0,
-            filter: filters | None = None,
-            sort: sorts | None = None,
-        ) -> list[type_]:
-            check_page_bounds(limit, offset, MAX_PAGE_SIZE)
-            scope = info.context.scope
-            return await row_reads.fetch_many(
-                scope,
-                requested_shape(info),
-                conditions=build_conditions(scope, entity, guards, filter),
-                sort=sort_name(scope, guards, sort),
-                limit=limit,
-                offset=offset,
-            )
-
-        return list_records
-
-    status_scalar = FILTER_SCALARS[entity.filters["status"].value_type]
-
-    async def list_records_by_status(  # type: ignore[no-untyped-def]
-        info: Info,
-        limit: int = DEFAULT_PAGE_SIZE,
-        offset: int = 0,
-        status: status_scalar | None = None,  # type: ignore[valid-type]
-        filter: filters | None = None,
-        sort: sorts | None = None,
-    ) -> list[type_]:
-        check_page_bounds(limit, offset, MAX_PAGE_SIZE)
+def _connection_resolver(query: EntityQuery) -> Any:
+    async def connection(info: Any, **arguments: Any) -> Any:
         scope = info.context.scope
-        return await row_reads.fetch_many(
+        request = query.evaluate(scope, arguments)
+        rows, keys = await row_reads.fetch_with_keys(
             scope,
-            requested_shape(info),
-            conditions=build_conditions(scope, entity, guards, filter, status),
-            sort=sort_name(scope, guards, sort),
-            limit=limit,
-            offset=offset,
+            requested_shape(info, "edges", "node"),
+            conditions=request.conditions,
+            sort=request.sort,
+            limit=request.limit + 1,
         )
-
-    return list_records_by_status
-
-
-def _connection_field(type_: Any, entity: Entity, guards: ColumnGuards, filters: Any, sorts: Any, name: str) -> Any:
-    connection_of = connection_type(type_, name)
-
-    async def connection(  # type: ignore[no-untyped-def]
-        info: Info,
-        first: int = DEFAULT_PAGE_SIZE,
-        after: str | None = None,
-        filter: filters | None = None,
-        sort: sorts | None = None,
-    ) -> connection_of:
-        check_page_bounds(first, 0, MAX_PAGE_SIZE, "first")
-        scope = info.context.scope
-        order = sort_name(scope, guards, sort)
-        conditions = build_conditions(scope, entity, guards, filter)
-        if after is not None:
-            conditions.append(after_cursor(scope, entity, order, after))
-        shape = requested_shape(info, "edges", "node")
-        rows, keys = await row_reads.fetch_with_keys(scope, shape, conditions=conditions, sort=order, limit=first + 1)
-        cursors = encode_cursors(entity, order, keys[:first])
+        cursors = encode_cursors(query.entity, request.sort, keys[: request.limit])
         return Row(
             edges=[Row(cursor=cursor, node=row) for cursor, row in zip(cursors, rows, strict=False)],
-            page_info=page_info(cursors, has_next=len(rows) > first, has_previous=after is not None),
+            page_info=page_info(cursors, has_next=len(rows) > request.limit, has_previous=request.has_cursor),
         )
 
     return connection
+
+
+async def _read(scope: Scope, shape: ResponseShape, request: ListRequest) -> list[Row]:
+    return await row_reads.fetch_many(
+        scope,
+        shape,
+        conditions=request.conditions,
+        sort=request.sort,
+        limit=request.limit,
+        offset=request.offset,
+    )
