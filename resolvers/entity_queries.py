@@ -15,11 +15,11 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
+from kernel.ids import Reference
 from kernel.scope import Scope
 from models import row_reads
 from models.cursors import after_cursor, encode_cursors
 from models.queries import Condition, Entity, Row
-from models.response_shapes import ResponseShape
 from schema.column_guards import ColumnGuards, column_guards
 from schema.fields import root_field
 from schema.filters import build_conditions, build_filter_input, build_sort_enum, sort_name
@@ -60,6 +60,10 @@ class EntityQuery:
     entity: Entity
     access: Access
     guards: ColumnGuards
+
+    def reference(self, values: Mapping[str, Any]) -> Reference | None:
+        """Return the requested id; None if it is malformed."""
+        return parse_id(values["id"], numeric=self.entity.has_numeric_ids)
 
     def evaluate(self, scope: Scope, values: Mapping[str, Any]) -> ListRequest:
         """Evaluate the arguments of a list; raise the `DomainError` of an invalid one, or one that the caller may not use."""
@@ -153,27 +157,19 @@ def build_entity_queries(
 
 def _with_signature(resolver: Any, result: Any, arguments: Mapping[str, Any]) -> Any:
     """Set the types and defaults of a resolver's arguments, which Strawberry reads from its signature."""
-    annotations = {"info": Info, **{name: type_ for name, (type_, _) in arguments.items()}}
-    defaults = {name: default for name, (_, default) in arguments.items()}
-    resolver.__annotations__ = {**annotations, "return": result}
-    resolver.__signature__ = Signature(
-        [
-            Parameter(
-                name,
-                Parameter.POSITIONAL_OR_KEYWORD,
-                default=defaults.get(name, Parameter.empty),
-                annotation=annotation,
-            )
-            for name, annotation in annotations.items()
-        ],
-        return_annotation=result,
-    )
+    declared = {"info": (Info, Parameter.empty), **arguments}
+    parameters = [
+        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=type_)
+        for name, (type_, default) in declared.items()
+    ]
+    resolver.__annotations__ = {name: type_ for name, (type_, _) in declared.items()} | {"return": result}
+    resolver.__signature__ = Signature(parameters, return_annotation=result)
     return resolver
 
 
 def _one_resolver(query: EntityQuery) -> Any:
-    async def one(info: Any, id: str) -> Any:
-        reference = parse_id(id, numeric=query.entity.has_numeric_ids)
+    async def one(info: Any, **arguments: Any) -> Any:
+        reference = query.reference(arguments)
         if reference is None:
             return None
         return await row_reads.fetch_one(info.context.scope, requested_shape(info), reference)
@@ -183,8 +179,7 @@ def _one_resolver(query: EntityQuery) -> Any:
 
 def _list_resolver(query: EntityQuery) -> Any:
     async def records(info: Any, **arguments: Any) -> Any:
-        scope = info.context.scope
-        return await _read(scope, requested_shape(info), query.evaluate(scope, arguments))
+        return await _read(info, query.evaluate(info.context.scope, arguments))
 
     return records
 
@@ -195,7 +190,7 @@ def _page_resolver(query: EntityQuery) -> Any:
         request = query.evaluate(scope, arguments)
         result = Row(page=request.page, per_page=request.limit)
         if is_requested(info, "items"):
-            result["items"] = await _read(scope, requested_shape(info, "items"), request)
+            result["items"] = await _read(info, request, "items")
         if is_requested(info, "total"):
             result["total"] = await row_reads.count_rows(scope, query.entity, request.conditions)
         return result
@@ -223,10 +218,10 @@ def _connection_resolver(query: EntityQuery) -> Any:
     return connection
 
 
-async def _read(scope: Scope, shape: ResponseShape, request: ListRequest) -> list[Row]:
+async def _read(info: Any, request: ListRequest, *path: str) -> list[Row]:
     return await row_reads.fetch_many(
-        scope,
-        shape,
+        info.context.scope,
+        requested_shape(info, *path),
         conditions=request.conditions,
         sort=request.sort,
         limit=request.limit,
