@@ -165,7 +165,7 @@ class RelationLoader(DataLoader[int, Any]):
     """Loads one selection of a relation for all rows of a level at once."""
 
     def __init__(self, scope: Scope, relation: RelationField) -> None:
-        super().__init__()
+        super().__init__(self._load)
         self._scope = scope
         self._relation = relation
         self._missing: Any = None if isinstance(relation.link, ToOne) or relation.single else []
@@ -183,7 +183,7 @@ class RelationLoader(DataLoader[int, Any]):
     def _level(self) -> _Level:
         return _Level(self._scope, self._relation.shape, self._relation)
 
-    async def batch_load_fn(self, keys: list[int]) -> list[Any]:
+    async def _load(self, keys: list[int]) -> list[Any]:
         """Read the rows related to the keys with one statement."""
         relation, answer = self._relation, current_answer()
         is_unlimited = not isinstance(relation.link, ToOne) and not relation.single and relation.limit is None
@@ -195,7 +195,7 @@ class RelationLoader(DataLoader[int, Any]):
 
 
 def _retrieve_error(future: asyncio.Future[Any]) -> None:
-    """Mark the error of a future as retrieved: after another error nobody may wait for it."""
+    """Mark the error of a future as retrieved: after another error nothing may wait for it."""
     if not future.cancelled():
         future.exception()
 
@@ -220,7 +220,7 @@ class _Loads:
             self._tasks.discard(task)
 
     def cancel(self) -> None:
-        """Cancel the batches that nobody waits for: the execution has ended, or was cancelled."""
+        """Cancel the batches that are still running: the execution has ended, or was cancelled."""
         for task in self._tasks:
             task.cancel()
 
