@@ -70,7 +70,7 @@ def reencrypt(purpose: str, encrypted: bytes) -> bytes | None:
 
 
 def encrypt_deterministic(purpose: str, plain: bytes) -> bytes:
-    """Encrypt the bytes with AES-128-SIV (RFC 5297) under the secret key: equal bytes give equal ciphertexts, for texts clients may compare.
+    """Encrypt the bytes with AES-128-SIV (RFC 5297) under the secret key; equal bytes give equal ciphertexts.
 
     For what is never stored: it carries no key id, and `reencrypt` doesn't know it.
     """
@@ -78,7 +78,7 @@ def encrypt_deterministic(purpose: str, plain: bytes) -> bytes:
 
 
 def decrypt_deterministic(purpose: str, encrypted: bytes) -> bytes:
-    """Decrypt what `encrypt_deterministic` returned for the same purpose, under any key of the ring; raise `DecryptionError` if it can't be."""
+    """Decrypt what `encrypt_deterministic` returned, under any key of the ring; raise `DecryptionError` if it can't be."""
     for secret_key in configured().ring:
         try:
             return AESSIV(_derived(secret_key, purpose)).decrypt(encrypted, None)

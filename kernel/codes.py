@@ -103,6 +103,8 @@ SHIPMENT_STATUSES = _table("status", P="picked_up", A="packed", S="shipped")
 CALL_REQUEST_STATUSES = _table("status", N="new", I="in_progress", C="completed", F="no_answer")
 
 USER_TYPES = _table("user_type", A="admin administrator", V="vendor", C="customer")
+ROLE_NAMES: Mapping[str, str] = {code: USER_TYPES.name(code) for code in USER_TYPES.codes}
+"""The names of the user types as roles of an account."""
 FEATURE_TYPES = _table(
     "feature_type",
     S="select",

@@ -6,6 +6,7 @@ import math
 import re
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
+from kernel.record_conversion import Inline
 from kernel.text import InvalidValue as InvalidValue
 from kernel.text import repr_value
 
@@ -39,11 +40,13 @@ def parse_cents(value: object, *, negative: bool = False, field: str = "amount")
     return int(whole)
 
 
+CENTS = Inline("f'{v // 100}.{v % 100:02d}' if v >= 0 else f'-{-v // 100}.{-v % 100:02d}'")
+
+
 def format_cents(cents: int) -> str:
     """Format cents as the legacy API's decimal string: 12990 is `129.90`, -5 is `-0.05`."""
-    sign = "-" if cents < 0 else ""
-    units, rest = divmod(abs(cents), 100)
-    return f"{sign}{units}.{rest:02d}"
+    text: str = CENTS(cents)
+    return text
 
 
 def divide_half_up(numerator: int, denominator: int) -> int:

@@ -41,15 +41,16 @@ class CallerCache(Generic[T]):
     `auth.credential_cache`) that are replaced when anything they depend on changes, so comparing identities is enough.
     """
 
-    __slots__ = ("__weakref__", "_compute", "_entries")
+    __slots__ = ("__weakref__", "_compute", "_counter", "_entries")
 
     def __init__(self, compute: Callable[[Scope], T]) -> None:
         self._compute = compute
         self._entries: dict[int, tuple[Actor, Store, T]] = {}
-        _counter.caches.add(self)
+        self._counter = _counter
+        self._counter.caches.add(self)
 
     def __del__(self) -> None:
-        _counter.entries -= len(self._entries)
+        self._counter.entries -= len(self._entries)
 
     def clear(self) -> None:
         """Remove all entries."""
@@ -66,7 +67,7 @@ class CallerCache(Generic[T]):
         if entry is not None or len(self._entries) >= MAX_CALLERS:
             del self._entries[id(actor) if entry is not None else next(iter(self._entries))]
         else:
-            _counter.add()
+            self._counter.add()
         self._entries[id(actor)] = (actor, scope.store, value)
         return value
 

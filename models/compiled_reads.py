@@ -9,37 +9,60 @@ Cases that need the exact behaviour of graphql-core's executor (a field the call
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import orjson
+
+from kernel.codes import ROLE_NAMES
+from kernel.errors import DomainError
+from kernel.event_loop import PART_SIZE, in_parts
+from kernel.record_conversion import Inline, RecordConversion
 from kernel.scope import Scope
-from models.level_statements import LevelReader
-from models.queries import Condition, order_sql, sort_of, statement_limit
-from models.response_shapes import ResponseShape
-from models.single_statement import SingleStatementReader, fits_one_statement
+from models import database
+from models.answer_size import AnswerSize, current_answer, value_size
+from models.caller_cache import AccessConditions, AccessConditionsPool, CallerCache
+from models.queries import Condition, ToOne, key_columns, page_of
+from models.read_statements import ReadStatement, fits_one_statement, json_object_starts
+from models.response_shapes import (
+    ConstantField,
+    NotCompiled,
+    ObjectField,
+    RelationField,
+    ResponseField,
+    ResponseShape,
+    ScalarField,
+    count_objects,
+)
 
 # Up to this size, saving the round trips is worth the cost of building JSON in PostgreSQL. Lists with an offset are read by level, because
 # the JSON of the skipped rows would be built as well.
 SINGLE_STATEMENT_MAX_ROWS = 25
+# A record referred to is joined up to this number of columns; a wider one would be repeated in every row.
+JOIN_MAX_COLUMNS = 6
+# SQL texts cached per level of a document. Filters and caller types make a dozen; further ones are built on each request.
+MAX_CACHED_STATEMENTS = 200
+
+_FIRST = Condition(" LIMIT 1")
 
 
 class CompiledReader:
-    """Reads records of one shape. `native` leaves times and JSON to `orjson`; else the result is plain data."""
+    """Reads records of one shape. `native` leaves times and JSON to `orjson`; else the result is plain data, `conversion` applied."""
 
-    def __init__(self, shape: ResponseShape, *, native: bool) -> None:
+    def __init__(self, shape: ResponseShape, *, native: bool, conversion: RecordConversion | None = None) -> None:
         self.entity = shape.entity
-        self.native = native
-        self._shape = shape
-        self._levels = LevelReader(shape, native)
-        self._single = SingleStatementReader(shape, native) if fits_one_statement(shape) else None
+        self._levels = RecordReader(shape, native, conversion=conversion)
+        self._single = (
+            RecordReader(shape, native, whole=True, conversion=conversion) if fits_one_statement(shape) else None
+        )
         # For short lists: without relations the level reader needs one statement as well.
         self._short_lists = self._single if self._levels.relations else None
 
     async def fetch_one(self, scope: Scope, condition: Condition) -> Any:
         """Read the first record that matches the condition, or None."""
-        if self._single is not None:
-            return await self._single.read(scope, condition)
-        objects = await self.fetch_many(scope, [condition], sort=None, limit=1, offset=0)
+        reader = self._single or self._levels
+        objects = await reader.build(scope, await reader.fetch(scope, (condition,), _FIRST))
         return objects[0] if objects else None
 
     async def fetch_many(
@@ -48,24 +71,293 @@ class CompiledReader:
         """Read a list."""
         if limit <= 0:
             return []
-        tail = f" ORDER BY {order_sql(self.entity, sort)} LIMIT {statement_limit(limit)}"
-        if self._short_lists is not None and not offset and limit <= SINGLE_STATEMENT_MAX_ROWS:
-            records, build = await self._short_lists.fetch(scope, conditions, tail)
-            return [build(record) for record in records[:limit]]
-        records = await self._levels.fetch(scope, conditions, tail, offset)
-        return await self._levels.build(scope, records[:limit])
+        reader = self._reader(limit) if not offset else self._levels
+        records = await reader.fetch(scope, conditions, page_of(scope, self.entity, sort, limit, offset))
+        return await reader.build(scope, records[:limit])
 
     async def fetch_with_keys(
         self, scope: Scope, conditions: Sequence[Condition], *, sort: str | None, limit: int
     ) -> tuple[list[Any], list[Any]]:
         """Read a list and, for the cursor of each record, its sort key and id."""
-        sort_column = sort_of(self.entity, sort)[0].sql
-        tail = f" ORDER BY {order_sql(self.entity, sort)} LIMIT {statement_limit(limit)}"
-        extra = (sort_column, "t.id")
-        if self._short_lists is not None and limit <= SINGLE_STATEMENT_MAX_ROWS:
-            records, build = await self._short_lists.fetch(scope, conditions, tail, extra)
-            objects = [build(record) for record in records[:limit]]
-        else:
-            records = await self._levels.fetch(scope, conditions, tail, 0, extra=extra)
-            objects = await self._levels.build(scope, records[:limit])
-        return objects, [(record[-2], record[-1]) for record in records[:limit]]
+        reader, keys = self._reader(limit), key_columns(scope, self.entity, sort)
+        records = await reader.fetch(scope, conditions, page_of(scope, self.entity, sort, limit), keys)
+        rows = [tuple(record) for record in records[:limit]]
+        return await reader.build(scope, [row[:-2] for row in rows]), [row[-2:] for row in rows]
+
+    def _reader(self, limit: int) -> RecordReader:
+        return (
+            self._short_lists if self._short_lists is not None and limit <= SINGLE_STATEMENT_MAX_ROWS else self._levels
+        )
+
+
+class RecordReader:
+    """Reads records of one shape and builds their objects.
+
+    Related records are read by the same statement as JSON (`whole`), or by one statement per level: narrow ones are joined. With a
+    `relation` it reads the related records of many parents at once.
+    """
+
+    def __init__(
+        self,
+        shape: ResponseShape,
+        native: bool,
+        *,
+        whole: bool = False,
+        relation: RelationField | None = None,
+        conversion: RecordConversion | None = None,
+    ) -> None:
+        limit = None if relation is None else 1 if relation.single else relation.limit
+        self.relations: list[tuple[RecordReader, int]] = []
+        self._relation = relation
+        self._statement = ReadStatement(shape.entity, None if relation is None else relation.link, limit)
+        self._native, self._whole = native, whole
+        self._objects = 1 + count_objects(shape.fields)
+        self._starts = json_object_starts(shape.fields) if whole else set()
+        self._sized: list[int] = []
+        self._build = self._compile(shape.fields, conversion)
+        self._statements: dict[tuple[Any, ...], str] = {}
+        self._conditions_pool = AccessConditionsPool()
+        self._access = CallerCache(self._access_conditions)
+
+    # --- compiling ----------------------------------------------------------------------------------------------------
+
+    def _compile(
+        self, fields: tuple[ResponseField, ...], conversion: RecordConversion | None
+    ) -> Callable[..., list[Any]]:
+        """Return the function that builds the objects from the records and a function per relation, which finds related objects."""
+        names: dict[str, Any] = {
+            "required": _require_value,
+            "json": _parse_json,
+            "time": _format_time,
+            "roles": ROLE_NAMES.get,
+            "related": _json_fragment if self._native else _parse_json,
+        }
+        literal = self._object(fields) if conversion is None else self._converted(fields, conversion, names)
+        maps = "".join([f", m{index}" for index in range(len(self.relations))])
+        # Taking a record apart costs less than asking it for each value.
+        values = "".join([f"a{position}, " for position in range(len(self._statement.columns))]) or "_"
+        source = f"def build(records{maps}):\n    return [{literal} for {values} in records]"
+        exec(compile(source, "<shape>", "exec"), names)  # noqa: S102  # made of literals and repr() of keys
+        build: Callable[..., list[Any]] = names["build"]
+        return build
+
+    def _converted(self, fields: tuple[ResponseField, ...], conversion: RecordConversion, names: dict[str, Any]) -> str:
+        """Return the expression of a record whose values are converted as they are read, unless all of it has to be prepared."""
+        if conversion.prepare is not None:
+            names["convert"] = conversion
+            return f"convert({self._object(fields)})"
+        items = []
+        for field in fields:
+            value = self._value(field, "t")
+            if field.key in conversion.fields:
+                convert = conversion.fields[field.key]
+                names[f"c{len(items)}"] = convert
+                if isinstance(convert, Inline) and value.isidentifier():
+                    value = convert.of(value)
+                else:
+                    value = f"c{len(items)}({value})"
+            items.append(f"{field.key!r}: {value}")
+        literal = "{" + ", ".join(items) + "}"
+        if conversion.complete is None:
+            return literal
+        names["convert"] = RecordConversion({}, complete=conversion.complete)
+        return f"convert({literal})"
+
+    def _object(self, fields: tuple[ResponseField, ...], alias: str = "t") -> str:
+        return "{" + ", ".join([f"{field.key!r}: {self._value(field, alias)}" for field in fields]) + "}"
+
+    def _value(self, field: ResponseField, alias: str) -> str:
+        if isinstance(field, ConstantField):
+            return repr(field.value)
+        if isinstance(field, ObjectField):
+            return self._object(field.fields)
+        return self._scalar(field, alias) if isinstance(field, ScalarField) else self._related(field)
+
+    def _scalar(self, field: ScalarField, alias: str) -> str:
+        if field.value_type == "python":
+            raise NotCompiled
+        position = self._statement.add_scalar(field, alias)
+        if field.has_any_size:
+            self._sized.append(position)
+        value = f"a{position}"
+        if field.requires_value:
+            value = f"required({value})"
+        if field.value_type == "json":
+            return f"json({value})"
+        if field.value_type == "role":
+            return f"roles({value}, {value})"
+        return f"time({value})" if field.value_type == "time" and not self._native else value
+
+    def _related(self, field: RelationField) -> str:
+        link, shape = field.link, field.shape
+        if self._whole:
+            position = self._statement.add(field, field.guard)
+            self._sized.append(position)
+            return f"related(a{position})"
+        if isinstance(link, ToOne) and _is_joinable(shape):
+            self._objects += 1
+            alias, position = self._statement.join(shape.entity, link, field.guard)
+            return f"(None if a{position} is None else {self._object(shape.fields, alias)})"
+        position = self._statement.add_source(link, field.guard)
+        self.relations.append((RecordReader(shape, self._native, relation=field), position))
+        missing = "" if isinstance(link, ToOne) or field.single else ", ()"
+        return f"m{len(self.relations) - 1}(a{position}{missing})"
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    def _access_conditions(self, scope: Scope) -> AccessConditions:
+        try:
+            collector = self._statement.collect(scope)
+        except DomainError as error:
+            raise NotCompiled from error
+        return self._conditions_pool(collector.texts, collector.params)
+
+    def _sql(self, access: AccessConditions, tail: str = "", extra: str = "", conditions: tuple[str, ...] = ()) -> str:
+        answer = current_answer() if self._whole else None
+        limits = answer.limits if answer is not None else None
+        key = (limits, tail, extra, *conditions)
+        sql = access.statements.get(key)
+        if sql is None:
+            shared = (*key, *access.texts)
+            sql = self._statements.get(shared) or self._statement.sql(access.texts, conditions, tail, extra, limits)
+            for cache, cache_key in ((self._statements, shared), (access.statements, key)):
+                if len(cache) < MAX_CACHED_STATEMENTS:
+                    cache[cache_key] = sql
+        return sql
+
+    async def fetch(
+        self, scope: Scope, conditions: Sequence[Condition], tail: Condition, extra: Condition | None = None
+    ) -> list[Any]:
+        """Fetch the records of a list, with `extra` columns at the end."""
+        access = self._access(scope)
+        texts = tuple([condition.sql for condition in conditions])
+        sql = self._sql(access, tail.sql, "" if extra is None else extra.sql, texts)
+        params = [scope.store.id, *access.params]
+        for condition in conditions:
+            params += condition.params
+        params += tail.params
+        if extra is not None:
+            params += extra.params
+        return await database.fetch(sql, *params)
+
+    async def build(self, scope: Scope, records: Sequence[Any], times: Sequence[int] | None = None) -> list[Any]:
+        """Read the related records and build the objects. `times`: how often the answer contains each record; None: once.
+
+        Raise `AnswerTooLarge` when the answer would be over its limits, before the next level is read.
+        """
+        if not records:
+            return []
+        answer = current_answer()
+        if answer is not None:
+            start = 0
+            async for part in in_parts(records):
+                self._count(answer, part, times[start : start + len(part)] if times is not None else None)
+                start += len(part)
+        maps = []
+        for reader, position in self.relations:
+            maps.append((await reader.read_related(scope, [record[position] for record in records], times)).get)
+        if len(records) <= PART_SIZE:
+            return self._build(records, *maps)
+        return [built async for part in in_parts(records) for built in self._build(part, *maps)]
+
+    async def read_related(
+        self, scope: Scope, parents: list[Any], times: Sequence[int] | None = None
+    ) -> dict[Any, Any]:
+        """Read the related objects by the key of their parent.
+
+        The objects of a key are in the answer as often as its parents are: `times` each, None for once.
+        """
+        relation, access = self._relation, self._access(scope)
+        assert relation is not None
+        is_one = isinstance(relation.link, ToOne)
+        keys = {parent for parent in parents if parent is not None} if is_one else parents
+        if not keys:
+            return {}
+        sql, answer = self._sql(access), current_answer()
+        if answer is not None and not is_one and not relation.single and relation.limit is None:
+            sql = f"{sql} LIMIT {answer.max_objects + 1}"
+        records = await database.fetch(sql, scope.store.id, *access.params, array_literal(keys))
+        if answer is not None and (times is not None or len(set(parents)) < len(parents)):
+            totals = _total_times(parents, times)
+            times = [totals[record[0]] for record in records]
+        objects = await self.build(scope, records, times)
+        return await group_related(relation, records, objects)
+
+    def _count(self, answer: AnswerSize, records: Sequence[Any], times: Sequence[int] | None) -> None:
+        size = 0
+        for position in self._sized:
+            if times is None:
+                size += sum([value_size(record[position]) for record in records])
+            else:
+                size += sum([n * value_size(record[position]) for record, n in zip(records, times, strict=True)])
+        objects = self._objects * (len(records) if times is None else sum(times))
+        # An object takes more than one character, so that most answers need no look into the JSON.
+        if self._starts and size > answer.max_objects:
+            texts = [record[position] for record in records for position in self._sized]
+            for text in texts:
+                if isinstance(text, str):
+                    objects += sum([text.count(start) for start in self._starts])
+        answer.add(objects, size)
+
+
+async def group_related(relation: RelationField, records: Sequence[Any], objects: Sequence[Any]) -> dict[Any, Any]:
+    """Return the objects of a relation by the key of their parent, which is the first column of their records."""
+    if isinstance(relation.link, ToOne) or relation.single:  # at most one for each parent
+        return {record[0]: built for record, built in zip(records, objects, strict=True)}
+    groups: dict[Any, list[Any]] = {}
+    async for part in in_parts(list(zip(records, objects, strict=True))):
+        for record, built in part:
+            group = groups.get(record[0])
+            if group is None:
+                groups[record[0]] = [built]
+            elif relation.limit is None or len(group) < relation.limit:
+                group.append(built)
+    return groups
+
+
+def array_literal(keys: Any) -> str:
+    """Return an array of numbers as text: asyncpg checks the type of each element of a list twice."""
+    return "{" + ",".join(map(str, keys)) + "}"
+
+
+def _is_joinable(shape: ResponseShape) -> bool:
+    return len(shape.fields) <= JOIN_MAX_COLUMNS and all(
+        isinstance(field, ConstantField)
+        or (isinstance(field, ScalarField) and isinstance(field.sql, str) and not field.requires_value)
+        for field in shape.fields
+    )
+
+
+def _total_times(parents: Sequence[Any], times: Sequence[int] | None) -> Counter[Any]:
+    """Return how often the answer contains the parents with each key."""
+    if times is None:
+        return Counter(parents)
+    totals: Counter[Any] = Counter()
+    for parent, count in zip(parents, times, strict=True):
+        totals[parent] += count
+    return totals
+
+
+# --- conversion of values ---------------------------------------------------------------------------------------------
+
+
+def _require_value(value: Any) -> Any:
+    """Return a non-null value; raise `NotCompiled` for null, because the executor reports the error."""
+    if value is None:
+        raise NotCompiled
+    return value
+
+
+def _parse_json(value: Any) -> Any:
+    """Parse JSON that the database returned as text."""
+    return orjson.loads(value) if isinstance(value, str) else value
+
+
+def _json_fragment(value: str | None) -> Any:
+    """Wrap JSON text so that orjson writes it unchanged."""
+    return None if value is None else orjson.Fragment(value)
+
+
+def _format_time(value: Any) -> Any:
+    """Format a time for responses that orjson does not serialize."""
+    return None if value is None else value.isoformat()[:19] + "Z"

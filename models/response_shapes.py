@@ -1,10 +1,11 @@
-"""Response shapes: the fields that a GraphQL document selects, in the order of the response; `models.compiled_reads` compiles them."""
+"""Shapes of reads: the fields that a GraphQL document selects. `schema/selection.py` derives them, all reads consume them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from models.queries import ColumnSql, Entity, Guard, ToMany, ToOne
+from models.queries import ColumnSql, Entity, Guard, Link
 
 
 class NotCompiled(Exception):
@@ -13,10 +14,10 @@ class NotCompiled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ScalarField:
-    """A scalar: response key, SQL expression over `t`, and value type.
+    """A scalar: its key, SQL expression over `t`, and value type.
 
-    The value types are `plain` (numbers, booleans, codes), `text` (lists too), `id`, `time`, `json` and `role`. `requires_value` when null
-    would be an error that the database's constraints do not rule out.
+    The value types are `plain` (numbers, booleans, codes), `text` (lists too), `id`, `time`, `json`, `role`, and `python`, which only the
+    executor serializes. `requires_value` when null would be an error that neither the database nor the declaration rules out.
     """
 
     key: str
@@ -44,7 +45,7 @@ class RelationField:
     """Related records: a list, the first of a list (`single`), or the one that `link` refers to."""
 
     key: str
-    link: ToOne | ToMany
+    link: Link
     shape: ResponseShape
     single: bool = False
     limit: int | None = None
@@ -64,7 +65,21 @@ ResponseField = ScalarField | ConstantField | RelationField | ObjectField
 
 @dataclass(frozen=True, slots=True)
 class ResponseShape:
-    """The selected fields of an entity."""
+    """The selected fields of an entity, in the order of the response."""
 
     entity: Entity
     fields: tuple[ResponseField, ...]
+
+
+def row_fields(fields: tuple[ResponseField, ...]) -> Iterator[ScalarField | RelationField]:
+    """Iterate over the scalars and relations of a row, those of nested objects included, in order."""
+    for field in fields:
+        if isinstance(field, ObjectField):
+            yield from row_fields(field.fields)
+        elif not isinstance(field, ConstantField):
+            yield field
+
+
+def count_objects(fields: tuple[ResponseField, ...]) -> int:
+    """Return the number of objects nested in a row."""
+    return sum(1 + count_objects(field.fields) for field in fields if isinstance(field, ObjectField))

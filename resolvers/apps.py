@@ -8,14 +8,14 @@ from strawberry import Info
 from auth import storefront_keys
 from domain.apps import consent, installations, oauth, registration
 from domain.apps.read import INSTALLED_APPS, STOREFRONT_KEYS
-from models import queries
+from models import row_reads
 from models.queries import Row
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import DeletedRecordObject, deleted_record, load_record, rename_fields
 from schema.fields import root_field
 from schema.inputs.apps import AppInput, InstalledAppInput, StorefrontKeyInput
 from schema.scalars import ID
-from schema.selection import build_selection, is_requested
+from schema.selection import is_requested, requested_shape
 from schema.types.apps import (
     MANAGE_APPS,
     VIEW_APPS,
@@ -172,8 +172,8 @@ class StorefrontKeyMutations:
         created = await storefront_keys.create_storefront_key(scope, rename_fields(input, {}))
         result = Row(key=created.key)
         if is_requested(info, "storefront_key"):
-            result["storefront_key"] = await queries.fetch_one(
-                scope, build_selection(info, "storefront_key"), created.number
+            result["storefront_key"] = await row_reads.fetch_one(
+                scope, requested_shape(info, "storefront_key"), created.number
             )
         return result  # type: ignore[return-value]
 

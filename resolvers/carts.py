@@ -12,14 +12,14 @@ from domain.carts import change, checkout, placed_orders
 from domain.carts.locked import find_cart
 from domain.carts.record import load_cart_record, shipping_option_record
 from domain.carts.totals import shipping_options_for
-from models import queries
+from models import row_reads
 from models.queries import Row
 from resolvers.mutation_helpers import rename_error_fields, rename_fields, rename_line_fields
 from schema.fields import root_field
 from schema.inputs.carts import CartAddressInput, CartCheckoutInput, CartInput, CartItemInput
 from schema.inputs.optional_fields import provided_fields
 from schema.scalars import ID, BigInt
-from schema.selection import build_selection, is_requested
+from schema.selection import is_requested, requested_shape
 from schema.types.carts import (
     CHECK_OUT,
     EDIT_CARTS,
@@ -75,7 +75,7 @@ class CartQueries:
         condition = placed_orders.order_filter(scope, id, token)
         if condition is None:
             return None
-        return await queries.fetch_first(scope, build_selection(info), condition)  # type: ignore[return-value]
+        return await row_reads.fetch_first(scope, requested_shape(info), condition)  # type: ignore[return-value]
 
 
 @strawberry.type
@@ -135,7 +135,7 @@ class CartMutations:
             ordered = await checkout.check_out(scope, id, rename_fields(input, _CHECKOUT_FIELD_NAMES))
         result = Row(token=ordered.token)
         if is_requested(info, "order"):
-            result["order"] = await queries.fetch_one(scope, build_selection(info, "order"), ordered.id)
+            result["order"] = await row_reads.fetch_one(scope, requested_shape(info, "order"), ordered.id)
         return result  # type: ignore[return-value]
 
 

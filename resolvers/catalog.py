@@ -16,8 +16,9 @@ from domain.catalog.categories import CATEGORY_RECORDS
 from domain.catalog.features import FEATURE_RECORDS
 from domain.catalog.read import CATEGORIES, FEATURES, PRODUCTS
 from kernel.errors import ValidationFailed
-from models import queries
-from models.queries import Column, Row, Selection, by_ids
+from models import row_reads
+from models.queries import Row, by_ids
+from models.response_shapes import ResponseShape, ScalarField
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (
@@ -63,7 +64,7 @@ _PRODUCT_FIELD_NAMES = {
 }
 _INPUT_NAMES = {domain: fields for fields, domain in _PRODUCT_FIELD_NAMES.items()}
 _FEATURE_VALUE_FIELD_NAMES = {"feature_id": "feature", "variant_id": "variant"}
-_IDS = Selection(PRODUCTS, (Column("number", "t.id"), Column("id", "t.public_id")))
+_IDS = ResponseShape(PRODUCTS, (ScalarField("number", "t.id"), ScalarField("id", "t.public_id")))
 
 
 @strawberry.enum(description="The handling of invalid rows in a bulk mutation.")
@@ -163,7 +164,7 @@ class CatalogMutations:
             check_sku=scope.family != "legacy",
         )
         saved = [result.id for result in results if result.id is not None]
-        records = await queries.fetch_many(scope, _IDS, conditions=[by_ids(saved)], limit=len(saved))
+        records = await row_reads.fetch_many(scope, _IDS, conditions=[by_ids(saved)], limit=len(saved))
         public_ids = {row["number"]: row["id"] for row in records}
         return [_bulk_result(result, public_ids) for result in results]  # type: ignore[misc]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from graphql import (
     FieldNode,
@@ -17,23 +17,18 @@ from graphql import (
 from graphql.execution.values import VariableValues, get_argument_values
 
 from kernel.errors import DomainError
-from kernel.ids import Reference
+from kernel.record_conversion import Conversions
 from kernel.scope import Scope
-from models import queries
+from models import row_reads
 from models.caller_cache import CallerCache
-from models.columns import is_nullable
 from models.compiled_reads import CompiledReader
-from models.queries import Condition, Row, by_id
+from models.queries import by_id
 from models.response_shapes import NotCompiled
-from resolvers.cursors import after_cursor, encode_cursor
-from resolvers.entity_queries import EntityQuery
-from resolvers.variables import (
-    constant_arguments,
-)
-from schema.filters import build_conditions_from_values
-from schema.pagination import MAX_PAGE_SIZE
-from schema.scalars import parse_id
-from schema.selection import build_shape, collect_fields
+from resolvers.cursors import encode_cursors
+from resolvers.entity_queries import EntityQuery, ListRequest
+from resolvers.variables import constant_arguments
+from schema.pagination import page_info
+from schema.selection import collect_fields, response_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +37,11 @@ class CompilationValues:
 
     fragments: Mapping[str, FragmentDefinitionNode]
     variable_values: Any
+    conversions: Conversions
 
 
-@dataclass(frozen=True, slots=True)
-class PageBounds:
-    """The requested part of a list and its sort order."""
-
-    limit: int
-    offset: int
-    sort: str | None
-    page: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class RootFieldArguments:
-    """The evaluated arguments of a root field; `has_cursor` if `after` was passed."""
-
-    bounds: PageBounds
-    conditions: Sequence[Condition]
-    has_cursor: bool
+# The fields of an object around the records in the order of the response: response key, name, and the fields of a nested object.
+Layout: TypeAlias = list[tuple[str, str, "Layout | None"]]
 
 
 class CompiledRootField:
@@ -69,12 +50,10 @@ class CompiledRootField:
     __slots__ = (
         "_check_access",
         "_constant_arguments",
-        "_edge_fields",
         "_field",
-        "_item_readers",
+        "_has_total",
         "_layout",
         "_node",
-        "_page_info_fields",
         "_query",
         "_reader",
         "key",
@@ -98,79 +77,61 @@ class CompiledRootField:
         self._node = nodes[0]
         self._constant_arguments = constant_arguments(field, nodes[0], values.variable_values)
         self._reader: CompiledReader | None = None
-        self._layout: list[tuple[str, str]] = []
-        self._page_info_fields: list[tuple[str, str, Any]] = []
-        self._edge_fields: list[tuple[str, str]] = []
-        self._item_readers: dict[str, CompiledReader] = {}
+        self._layout: Layout = []
         if query.kind in ("one", "list"):
-            self._reader = _reader(values, type_, nodes, native)
+            self._reader = _reader(values, type_, nodes, native, (key,))
         else:
-            self._compile_layout(values, type_, nodes, native)
+            self._layout = self._compile_layout(values, type_, nodes, native, (key,))
+        self._has_total = any(name == "total" for _, name, _ in self._layout)
 
     def _compile_layout(
-        self, values: CompilationValues, type_: GraphQLObjectType, nodes: list[FieldNode], native: bool
-    ) -> None:
-        """Store the response keys of a page or connection in order; a connection with two `edges` fields is left to the executor."""
+        self,
+        values: CompilationValues,
+        type_: GraphQLObjectType,
+        nodes: list[FieldNode],
+        native: bool,
+        path: tuple[str, ...],
+    ) -> Layout:
+        """Return the layout of a page or connection; one that reads its records under two keys is left to the executor."""
+        layout: Layout = []
         for key, group in collect_fields(values, type_, nodes).items():
-            name = group[0].name.value
-            if name == "items":
-                self._item_readers[key] = _reader(values, _object_type(type_, name), group, native)
-            elif name == "edges":
-                self._compile_edges(values, _object_type(type_, name), group, native)
-            elif name == "page_info":
-                info = collect_fields(values, _object_type(type_, name), group)
-                self._page_info_fields += [(key, inner, nodes[0].name.value) for inner, nodes in info.items()]
-            self._layout.append((key, name if name != "__typename" else f"={type_.name}"))
-
-    def _compile_edges(
-        self, values: CompilationValues, edge: GraphQLObjectType, nodes: list[FieldNode], native: bool
-    ) -> None:
-        if self._edge_fields:
-            raise NotCompiled
-        for key, group in collect_fields(values, edge, nodes).items():
-            name = group[0].name.value
-            if name == "node":
+            name, nested = group[0].name.value, None
+            if name == "__typename":
+                name = f"={type_.name}"
+            elif name in ("items", "node"):
                 if self._reader is not None:
                     raise NotCompiled
-                self._reader = _reader(values, _object_type(edge, name), group, native)
-            self._edge_fields.append((key, name if name != "__typename" else f"={edge.name}"))
+                self._reader = _reader(values, _object_type(type_, name), group, native, (*path, key))
+            elif name in ("edges", "page_info"):
+                nested = self._compile_layout(values, _object_type(type_, name), group, native, (*path, key))
+            layout.append((key, name, nested))
+        return layout
 
     async def run(self, scope: Scope, variables: VariableValues) -> Any:
         """Read the field's data."""
-        kind = self._query.kind
-        if kind == "one":
-            assert self._reader is not None
-            reference = self._evaluate_id(scope, variables)
-            return None if reference is None else await self._reader.fetch_one(scope, by_id(reference))
-        arguments = self._evaluate_arguments(scope, variables)
-        if kind == "list":
-            assert self._reader is not None
-            bounds = arguments.bounds
-            return await self._reader.fetch_many(
-                scope, arguments.conditions, sort=bounds.sort, limit=bounds.limit, offset=bounds.offset
-            )
-        return await (self._page(scope, arguments) if kind == "page" else self._connection(scope, arguments))
+        query, reader = self._query, self._reader
+        request = self._evaluate_arguments(scope, variables)
+        if query.kind == "one":
+            assert reader is not None
+            return None if request is None else await reader.fetch_one(scope, by_id(request))
+        if query.kind == "connection":
+            return await self._connection(scope, request)
+        items = None if reader is None else await _read(reader, scope, request)
+        if query.kind == "list":
+            return items
+        total = await row_reads.count_rows(scope, query.entity, request.conditions) if self._has_total else None
+        page = {"items": items, "total": total, "page": request.page, "per_page": request.limit}
+        return _arrange(self._layout, page)
 
-    def _evaluate_id(self, scope: Scope, variables: VariableValues) -> Reference | None:
-        """Return the requested id; None if it is malformed."""
+    def _evaluate_arguments(self, scope: Scope, variables: VariableValues) -> Any:
+        """Return the requested id, or the `ListRequest`; errors are left to the executor."""
+        query = self._query
         try:
             self._check_access(scope)
-            value = self._argument_values(variables)["id"]
-            return parse_id(value, numeric=self._query.entity.has_numeric_ids)
-        except (DomainError, GraphQLError) as error:
-            raise NotCompiled from error
-
-    def _evaluate_arguments(self, scope: Scope, variables: VariableValues) -> RootFieldArguments:
-        """Evaluate the arguments; errors are left to the executor."""
-        try:
-            self._check_access(scope)
+            if self._has_total:
+                query.entity.visible(scope)
             values = self._argument_values(variables)
-            has_cursor = values.get("after") is not None
-            bounds = _page_bounds(self._query, values)
-            self._query.guards.check_sort(scope, bounds.sort)
-            if queries.is_sort_of_caller(scope, self._query.entity, bounds.sort):
-                raise NotCompiled
-            return RootFieldArguments(bounds, _conditions(scope, self._query, values), has_cursor)
+            return query.reference(values) if query.kind == "one" else query.evaluate(scope, values)
         except (DomainError, GraphQLError) as error:
             raise NotCompiled from error
 
@@ -187,60 +148,35 @@ class CompiledRootField:
                 return constants | values if constants else values
         return get_argument_values(self._field, self._node, variables)
 
-    async def _page(self, scope: Scope, arguments: RootFieldArguments) -> dict[str, Any]:
-        bounds = arguments.bounds
-        data: dict[str, Any] = {}
-        for key, name in self._layout:
-            if name == "items":
-                data[key] = await self._item_readers[key].fetch_many(
-                    scope, arguments.conditions, sort=bounds.sort, limit=bounds.limit, offset=bounds.offset
-                )
-            elif name == "total":
-                data[key] = await self._count(scope, arguments)
-            elif name == "page":
-                data[key] = bounds.page
-            elif name == "per_page":
-                data[key] = bounds.limit
-            else:
-                data[key] = name[1:]
-        return data
-
-    async def _count(self, scope: Scope, arguments: RootFieldArguments) -> int:
-        try:
-            return await queries.count_rows(scope, self._query.entity, arguments.conditions)
-        except DomainError as error:
-            raise NotCompiled from error
-
-    async def _connection(self, scope: Scope, arguments: RootFieldArguments) -> dict[str, Any]:
-        bounds, entity = arguments.bounds, self._query.entity
+    async def _connection(self, scope: Scope, request: ListRequest) -> dict[str, Any]:
         if self._reader is None:
             raise NotCompiled
         nodes, keys = await self._reader.fetch_with_keys(
-            scope, arguments.conditions, sort=bounds.sort, limit=bounds.limit + 1
+            scope, request.conditions, sort=request.sort, limit=request.limit + 1
         )
-        sort = bounds.sort or entity.default_sort
-        cursors = [
-            encode_cursor(entity, sort, Row({"@key": key, "@id": number})) for key, number in keys[: bounds.limit]
-        ]
-        info = {
-            "has_next_page": len(nodes) > bounds.limit,
-            "has_previous_page": arguments.has_cursor,
-            "start_cursor": cursors[0] if cursors else None,
-            "end_cursor": cursors[-1] if cursors else None,
-            "__typename": "PageInfo",
-        }
-        data: dict[str, Any] = {}
-        for key, name in self._layout:
-            if name == "edges":
-                data[key] = [
-                    {k: node if n == "node" else cursor if n == "cursor" else n[1:] for k, n in self._edge_fields}
-                    for node, cursor in zip(nodes, cursors, strict=False)
-                ]
-            elif name == "page_info":
-                data[key] = {inner: info[field] for outer, inner, field in self._page_info_fields if outer == key}
-            else:
-                data[key] = name[1:]
-        return data
+        cursors = encode_cursors(self._query.entity, request.sort, keys[: request.limit])
+        info = page_info(cursors, has_next=len(nodes) > request.limit, has_previous=request.has_cursor)
+        edges = [{"cursor": cursor, "node": node} for cursor, node in zip(cursors, nodes, strict=False)]
+        return _arrange(self._layout, {"edges": edges, "page_info": info})
+
+
+def _arrange(layout: Layout, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the object with the values in the order of the response."""
+    data: dict[str, Any] = {}
+    for key, name, nested in layout:
+        if nested is None:
+            data[key] = values[name] if name[0] != "=" else name[1:]
+        elif isinstance(value := values[name], list):
+            data[key] = [_arrange(nested, item) for item in value]
+        else:
+            data[key] = _arrange(nested, value)
+    return data
+
+
+async def _read(reader: CompiledReader, scope: Scope, request: ListRequest) -> list[Any]:
+    return await reader.fetch_many(
+        scope, request.conditions, sort=request.sort, limit=request.limit, offset=request.offset
+    )
 
 
 def _object_type(type_: GraphQLObjectType, name: str) -> GraphQLObjectType:
@@ -250,32 +186,10 @@ def _object_type(type_: GraphQLObjectType, name: str) -> GraphQLObjectType:
 
 
 def _reader(
-    values: CompilationValues, type_: GraphQLObjectType, nodes: list[FieldNode], native: bool
+    values: CompilationValues, type_: GraphQLObjectType, nodes: list[FieldNode], native: bool, path: tuple[str, ...]
 ) -> CompiledReader:
-    return CompiledReader(build_shape(values, type_, nodes, is_nullable), native=native)
-
-
-def _page_bounds(query: EntityQuery, arguments: Mapping[str, Any]) -> PageBounds:
-    size = arguments[{"list": "limit", "page": "per_page", "connection": "first"}[query.kind]]
-    page, offset = arguments.get("page", 1), arguments.get("offset", 0)
-    if size is None or page is None or offset is None:
-        raise NotCompiled
-    if not 0 <= size <= MAX_PAGE_SIZE or not 0 <= offset < 2**31 or not 0 <= page < 2**31:
-        raise NotCompiled
-    page = max(page, 1)
-    sort = arguments.get("sort")
-    return PageBounds(size, (page - 1) * size if query.kind == "page" else offset, getattr(sort, "value", sort), page)
-
-
-def _conditions(scope: Scope, query: EntityQuery, arguments: Mapping[str, Any]) -> list[Condition]:
-    conditions = build_conditions_from_values(
-        scope, query.entity, query.guards, arguments.get("filter"), arguments.get("status")
-    )
-    after = arguments.get("after")
-    if after is not None:
-        sort = arguments.get("sort")
-        conditions.append(after_cursor(scope, query.entity, getattr(sort, "value", sort), after))
-    return conditions
+    conversion = values.conversions.get(path)
+    return CompiledReader(response_shape(values, type_, nodes), native=native, conversion=conversion)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,14 @@ from domain.content.blocks import BLOCK_RECORDS
 from domain.content.languages import LANGUAGE_RECORDS
 from domain.content.pages import PAGE_RECORDS
 from domain.content.read import BLOCKS, LANGUAGES, PAGES
-from models import queries
-from models.queries import Condition
+from models import row_reads
+from models.queries import Condition, by_id
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from schema.fields import root_field
 from schema.inputs.content import BlockInput, LanguageInput, PageInput
 from schema.scalars import ID, parse_id
-from schema.selection import build_selection
+from schema.selection import requested_shape
 from schema.types.content import BlockObject, LanguageObject, PageObject
 
 _WRITE = Access(privileges=("manage_content",), app_scope="write_content")
@@ -41,8 +41,8 @@ class LanguageQueries:
     async def language_named(self, info: Info, id: ID) -> LanguageObject | None:
         """Find a language by id or code, as in the legacy API."""
         reference = parse_id(id)
-        condition = Condition("t.code = {}", (id.lower(),)) if reference is None else queries.by_id(reference)
-        record: Any = await queries.fetch_first(info.context.scope, build_selection(info), condition)
+        condition = Condition("t.code = {}", (id.lower(),)) if reference is None else by_id(reference)
+        record: Any = await row_reads.fetch_first(info.context.scope, requested_shape(info), condition)
         return record  # type: ignore[no-any-return]
 
 

@@ -7,7 +7,9 @@ tables are encrypted; those of numbered tables needn't be, and are only encoded,
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Any
 
 import orjson
 
@@ -15,26 +17,25 @@ from auth.secrets import DecryptionError, decrypt_deterministic, encrypt_determi
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
 from models.numbers import NUMBERED_TABLES
-from models.queries import Column, Condition, Entity, Row, sort_of
+from models.queries import Condition, Entity, sort_of
 
 _PURPOSE = "cursors"
 
 
-def cursor_columns(entity: Entity, sort: str | None) -> tuple[Column, Column]:
-    """Return the columns of a cursor: the sort key and the id."""
-    order, _ = sort_of(entity, sort)
-    return Column("@key", order.sql_for or order.sql), Column("@id", "t.id")
-
-
-def encode_cursor(entity: Entity, sort: str, row: Row) -> str:
-    """Encode the position of a row in a list; the cursor contains its sort order."""
-    key = row["@key"]
+def encode_cursor(entity: Entity, sort: str, key: Any, number: int) -> str:
+    """Encode the position of a row in a list, its sort key and id; the cursor contains its sort order."""
     if isinstance(key, datetime):
         key = key.isoformat()
-    position = orjson.dumps([sort, key, row["@id"]])
+    position = orjson.dumps([sort, key, number])
     if entity.table not in NUMBERED_TABLES:
         position = encrypt_deterministic(_PURPOSE, position)
     return base64.urlsafe_b64encode(position).rstrip(b"=").decode()
+
+
+def encode_cursors(entity: Entity, sort: str | None, keys: Iterable[tuple[Any, int]]) -> list[str]:
+    """Encode the positions of a list's rows, from their sort keys and ids."""
+    name = sort or entity.default_sort
+    return [encode_cursor(entity, name, key, number) for key, number in keys]
 
 
 def after_cursor(scope: Scope, entity: Entity, sort: str | None, cursor: str) -> Condition:

@@ -1,26 +1,55 @@
 """Build the query fields of an entity: one record, a list, a numbered page, a connection (cursor pagination).
 
-This module doesn't postpone annotations: the resolvers' signatures use types that are local to the factory.
+The signatures of their resolvers are built from the entity, so that the executor and compiled reads (`resolvers/compiled_fields.py`)
+evaluate the same arguments in the same way.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from inspect import Parameter, Signature
+from typing import Any, Optional
 
 import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from models import queries
-from models.queries import Entity, Row
-from resolvers.cursors import after_cursor, cursor_columns, encode_cursor
+from kernel.ids import Reference
+from kernel.scope import Scope
+from models import row_reads
+from models.queries import Condition, Entity, Row
+from resolvers.cursors import after_cursor, encode_cursors
 from schema.column_guards import ColumnGuards, column_guards
 from schema.fields import root_field
 from schema.filters import build_conditions, build_filter_input, build_sort_enum, sort_name
-from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds, connection_type, page_type
+from schema.pagination import (
+    DEFAULT_PAGE_SIZE,
+    MAX_PAGE_SIZE,
+    check_page_bounds,
+    connection_type,
+    page_info,
+    page_type,
+)
 from schema.scalars import FILTER_SCALARS, ID, parse_id
-from schema.selection import build_selection, is_requested
+from schema.selection import is_requested, requested_shape
 
 ENTITY_QUERY = "vitrine.read"
+
+# The argument with the size of a list.
+_SIZES = {"list": "limit", "page": "per_page", "connection": "first"}
+
+
+@dataclass(frozen=True, slots=True)
+class ListRequest:
+    """The evaluated arguments of a list; `has_cursor` if `after` was passed."""
+
+    conditions: list[Condition]
+    sort: str | None
+    limit: int
+    offset: int
+    page: int
+    has_cursor: bool
 
 
 @dataclass(frozen=True)
@@ -31,6 +60,25 @@ class EntityQuery:
     entity: Entity
     access: Access
     guards: ColumnGuards
+
+    def reference(self, values: Mapping[str, Any]) -> Reference | None:
+        """Return the requested id; None if it is malformed."""
+        return parse_id(values["id"], numeric=self.entity.has_numeric_ids)
+
+    def evaluate(self, scope: Scope, values: Mapping[str, Any]) -> ListRequest:
+        """Evaluate the arguments of a list; raise the `DomainError` of an invalid one, or one that the caller may not use."""
+        name = _SIZES[self.kind]
+        limit, offset, page, after = values[name], values.get("offset", 0), values.get("page", 1), values.get("after")
+        check_page_bounds(limit, offset, MAX_PAGE_SIZE, name)
+        check_page_bounds(page, 0, 2**31 - 1, "page")
+        page = max(page, 1)
+        conditions = build_conditions(scope, self.entity, self.guards, values.get("filter"), values.get("status"))
+        sort = sort_name(scope, self.guards, values.get("sort"))
+        if after is not None:
+            conditions.append(after_cursor(scope, self.entity, sort, after))
+        if self.kind == "page":
+            offset = (page - 1) * limit
+        return ListRequest(conditions, sort, limit, offset, page, after is not None)
 
 
 def with_article(singular: str) -> str:
@@ -54,152 +102,128 @@ def build_entity_queries(
     """
     name: str = type_.__strawberry_definition__.name
     rule: Access = access or entity.visible.access  # type: ignore[attr-defined]
-    filters = build_filter_input(entity, f"{name}Filter")
-    sorts = build_sort_enum(entity, f"{name}Sort")
-    page_of = page_type(type_, f"{name}Page")
     guards = column_guards(type_, entity)
     label = singular.replace("_", " ")
+    narrowing = {
+        "filter": (Optional[build_filter_input(entity, f"{name}Filter")], None),  # noqa: UP045  # a class made here
+        "sort": (Optional[build_sort_enum(entity, f"{name}Sort")], None),  # noqa: UP045
+    }
+    statuses: dict[str, Any] = {}
+    if "status" in entity.filters:
+        scalar = FILTER_SCALARS[entity.filters["status"].value_type]
+        statuses["status"] = (Optional[scalar], None)  # noqa: UP045
 
-    async def one(info: Info, id: ID) -> type_ | None:  # type: ignore[valid-type]
-        reference = parse_id(id, numeric=entity.has_numeric_ids)
-        if reference is None:
-            return None
-        return await queries.fetch_one(info.context.scope, build_selection(info), reference)
+    def field(
+        kind: str, build: Callable[[EntityQuery], Any], result: Any, arguments: Mapping[str, Any], description: str
+    ) -> Any:
+        query = EntityQuery(kind, entity, rule, guards)
+        resolver = _with_signature(build(query), result, arguments)
+        return root_field(rule, description, internal=internal, metadata={ENTITY_QUERY: query})(resolver)
 
-    async def page(  # type: ignore[no-untyped-def]
-        info: Info,
-        page: int = 1,
-        per_page: int = DEFAULT_PAGE_SIZE,
-        filter: filters | None = None,
-        sort: sorts | None = None,
-    ) -> page_of:
-        check_page_bounds(per_page, 0, MAX_PAGE_SIZE, "per_page")
-        check_page_bounds(page, 0, 2**31 - 1, "page")
-        page = max(page, 1)
-        scope = info.context.scope
-        conditions = build_conditions(scope, entity, guards, filter)
-        order = sort_name(scope, guards, sort)
-        result = Row(page=page, per_page=per_page)
-        if is_requested(info, "items"):
-            result["items"] = await queries.fetch_many(
-                scope,
-                build_selection(info, "items"),
-                conditions=conditions,
-                sort=order,
-                limit=per_page,
-                offset=(page - 1) * per_page,
-            )
-        if is_requested(info, "total"):
-            result["total"] = await queries.count_rows(scope, entity, conditions)
-        return result
-
-    def metadata(kind: str) -> dict[str, Any]:
-        return {ENTITY_QUERY: EntityQuery(kind, entity, rule, guards)}
-
-    fields: dict[str, Any] = {
-        singular: root_field(
-            rule,
+    size, offset, page = (int, DEFAULT_PAGE_SIZE), (int, 0), (int, 1)
+    fields = {
+        singular: field(
+            "one",
+            _one_resolver,
+            Optional[type_],  # noqa: UP045
+            {"id": (ID, Parameter.empty)},
             f"Returns {with_article(singular)} by ID; null if it doesn't exist.",
-            internal=internal,
-            metadata=metadata("one"),
-        )(one),
-        plural: root_field(rule, f"Returns a list of {label} records.", internal=internal, metadata=metadata("list"))(
-            _list_field(type_, entity, guards, filters, sorts)
         ),
-        f"{singular}_page": root_field(
-            rule,
+        plural: field(
+            "list",
+            _list_resolver,
+            list[type_],
+            {"limit": size, "offset": offset, **statuses, **narrowing},
+            f"Returns a list of {label} records.",
+        ),
+        f"{singular}_page": field(
+            "page",
+            _page_resolver,
+            page_type(type_, f"{name}Page"),
+            {"page": page, "per_page": size, **narrowing},
             f"Returns a numbered page of {label} records with the total count (offset pagination).",
-            internal=internal,
-            metadata=metadata("page"),
-        )(page),
+        ),
     }
     if connection:
-        fields[f"{singular}_connection"] = root_field(
-            rule,
+        fields[f"{singular}_connection"] = field(
+            "connection",
+            _connection_resolver,
+            connection_type(type_, name),
+            {"first": size, "after": (Optional[str], None), **narrowing},  # noqa: UP045
             f"Returns a page of {label} records (cursor pagination); every page has the same cost.",
-            internal=internal,
-            metadata=metadata("connection"),
-        )(_connection_field(type_, entity, guards, filters, sorts, name))
+        )
     return strawberry.type(type(f"{name}Queries", (), fields))
 
 
-def _list_field(type_: Any, entity: Entity, guards: ColumnGuards, filters: Any, sorts: Any) -> Any:
-    if "status" not in entity.filters:
+def _with_signature(resolver: Any, result: Any, arguments: Mapping[str, Any]) -> Any:
+    """Set the types and defaults of a resolver's arguments, which Strawberry reads from its signature."""
+    declared = {"info": (Info, Parameter.empty), **arguments}
+    parameters = [
+        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=type_)
+        for name, (type_, default) in declared.items()
+    ]
+    resolver.__annotations__ = {name: type_ for name, (type_, _) in declared.items()} | {"return": result}
+    resolver.__signature__ = Signature(parameters, return_annotation=result)
+    return resolver
 
-        async def list_records(  # type: ignore[no-untyped-def]
-            info: Info,
-            limit: int = DEFAULT_PAGE_SIZE,
-            offset: int = 0,
-            filter: filters | None = None,
-            sort: sorts | None = None,
-        ) -> list[type_]:
-            check_page_bounds(limit, offset, MAX_PAGE_SIZE)
-            scope = info.context.scope
-            return await queries.fetch_many(
-                scope,
-                build_selection(info),
-                conditions=build_conditions(scope, entity, guards, filter),
-                sort=sort_name(scope, guards, sort),
-                limit=limit,
-                offset=offset,
-            )
 
-        return list_records
+def _one_resolver(query: EntityQuery) -> Any:
+    async def one(info: Any, **arguments: Any) -> Any:
+        reference = query.reference(arguments)
+        if reference is None:
+            return None
+        return await row_reads.fetch_one(info.context.scope, requested_shape(info), reference)
 
-    status_scalar = FILTER_SCALARS[entity.filters["status"].value_type]
+    return one
 
-    async def list_records_by_status(  # type: ignore[no-untyped-def]
-        info: Info,
-        limit: int = DEFAULT_PAGE_SIZE,
-        offset: int = 0,
-        status: status_scalar | None = None,  # type: ignore[valid-type]
-        filter: filters | None = None,
-        sort: sorts | None = None,
-    ) -> list[type_]:
-        check_page_bounds(limit, offset, MAX_PAGE_SIZE)
+
+def _list_resolver(query: EntityQuery) -> Any:
+    async def records(info: Any, **arguments: Any) -> Any:
+        return await _read(info, query.evaluate(info.context.scope, arguments))
+
+    return records
+
+
+def _page_resolver(query: EntityQuery) -> Any:
+    async def page(info: Any, **arguments: Any) -> Any:
         scope = info.context.scope
-        return await queries.fetch_many(
+        request = query.evaluate(scope, arguments)
+        result = Row(page=request.page, per_page=request.limit)
+        if is_requested(info, "items"):
+            result["items"] = await _read(info, request, "items")
+        if is_requested(info, "total"):
+            result["total"] = await row_reads.count_rows(scope, query.entity, request.conditions)
+        return result
+
+    return page
+
+
+def _connection_resolver(query: EntityQuery) -> Any:
+    async def connection(info: Any, **arguments: Any) -> Any:
+        scope = info.context.scope
+        request = query.evaluate(scope, arguments)
+        rows, keys = await row_reads.fetch_with_keys(
             scope,
-            build_selection(info),
-            conditions=build_conditions(scope, entity, guards, filter, status),
-            sort=sort_name(scope, guards, sort),
-            limit=limit,
-            offset=offset,
+            requested_shape(info, "edges", "node"),
+            conditions=request.conditions,
+            sort=request.sort,
+            limit=request.limit + 1,
         )
-
-    return list_records_by_status
-
-
-def _connection_field(type_: Any, entity: Entity, guards: ColumnGuards, filters: Any, sorts: Any, name: str) -> Any:
-    connection_of = connection_type(type_, name)
-
-    async def connection(  # type: ignore[no-untyped-def]
-        info: Info,
-        first: int = DEFAULT_PAGE_SIZE,
-        after: str | None = None,
-        filter: filters | None = None,
-        sort: sorts | None = None,
-    ) -> connection_of:
-        check_page_bounds(first, 0, MAX_PAGE_SIZE, "first")
-        scope = info.context.scope
-        order = sort_name(scope, guards, sort)
-        conditions = build_conditions(scope, entity, guards, filter)
-        if after is not None:
-            conditions.append(after_cursor(scope, entity, order, after))
-        selection = build_selection(info, "edges", "node")
-        keyed = queries.Selection(
-            selection.entity, (*selection.columns, *cursor_columns(entity, order)), selection.children
-        )
-        rows = await queries.fetch_many(scope, keyed, conditions=conditions, sort=order, limit=first + 1)
-        edges = [Row(cursor=encode_cursor(entity, order or entity.default_sort, row), node=row) for row in rows[:first]]
+        cursors = encode_cursors(query.entity, request.sort, keys[: request.limit])
         return Row(
-            edges=edges,
-            page_info=Row(
-                has_next_page=len(rows) > first,
-                has_previous_page=after is not None,
-                start_cursor=edges[0]["cursor"] if edges else None,
-                end_cursor=edges[-1]["cursor"] if edges else None,
-            ),
+            edges=[Row(cursor=cursor, node=row) for cursor, row in zip(cursors, rows, strict=False)],
+            page_info=page_info(cursors, has_next=len(rows) > request.limit, has_previous=request.has_cursor),
         )
 
     return connection
+
+
+async def _read(info: Any, request: ListRequest, *path: str) -> list[Row]:
+    return await row_reads.fetch_many(
+        info.context.scope,
+        requested_shape(info, *path),
+        conditions=request.conditions,
+        sort=request.sort,
+        limit=request.limit,
+        offset=request.offset,
+    )

@@ -7,7 +7,7 @@ raised by resolvers propagate unchanged, so that each family formats them in its
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from graphql.language import FragmentDefinitionNode, OperationDefinitionNode
 from auth.access import Access
 from kernel.payload_fields import PayloadField
 from kernel.product_fields import PRODUCT_RECORD
+from kernel.record_conversion import Conversions
 from kernel.scope import Scope
 from resolvers import variable_errors
 from resolvers.operations import OperationExecutor
@@ -74,6 +75,12 @@ def load_operations(
                 _add(operations, node.name.value, node, source)
                 sources[node.name.value] = source
     return {name: _prepare_operation(schema, node, fragments, sources[name]) for name, node in operations.items()}
+
+
+def with_conversions(operation: FacadeOperation, conversions: Conversions) -> FacadeOperation:
+    """Return the operation with its records converted; `conversions` are by the path of the record, or list of records, in the data."""
+    prepared = replace(operation.prepared, conversions=conversions, reusable_plan={})
+    return replace(operation, prepared=prepared)
 
 
 def _fragment(name: str, type_name: str, fields: Sequence[PayloadField]) -> FragmentDefinitionNode:

@@ -8,12 +8,12 @@ from typing import Any
 
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.ids import PublicId
-from models import queries
+from models import row_reads
 from models.queries import Row
 from schema.fields import INHERITED, object_type, output_field
 from schema.inputs.optional_fields import provided_fields
 from schema.scalars import ID, requires_uuid
-from schema.selection import build_selection
+from schema.selection import requested_shape
 
 LINE_FIELD_NAMES = {"product_id": "product"}
 
@@ -30,12 +30,12 @@ async def load_record(info: Any, number: int) -> Any:
 
     The change is committed, so it must not be answered with an error.
     """
-    selection = build_selection(info)
+    shape = requested_shape(info)
     try:
-        selection.entity.visible(info.context.scope)
+        shape.entity.visible(info.context.scope)
     except Forbidden:
         return None
-    return await queries.fetch_one(info.context.scope, selection, number)
+    return await row_reads.fetch_one(info.context.scope, shape, number)
 
 
 def deleted_record(id: str) -> Any:

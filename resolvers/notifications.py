@@ -10,14 +10,14 @@ from strawberry import Info
 from auth.access import Access
 from domain.notifications import write
 from domain.notifications.read import NOTIFICATIONS, find_inbox_owner
-from models import queries
+from models import row_reads
 from models.queries import Condition, Row
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import load_record
 from schema.fields import root_field
 from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds, page_type
 from schema.scalars import ID, BigInt, DateTime
-from schema.selection import build_selection, is_requested
+from schema.selection import is_requested, requested_shape
 from schema.types.notifications import NotificationObject
 
 _READ = Access(
@@ -48,15 +48,15 @@ class NotificationQueries:
         if owner is None:
             return result
         if is_requested(info, "items"):
-            result["items"] = await queries.fetch_many(
+            result["items"] = await row_reads.fetch_many(
                 scope,
-                build_selection(info, "items"),
+                requested_shape(info, "items"),
                 conditions=mine,
                 limit=per_page,
                 offset=(page - 1) * per_page,
             )
         if is_requested(info, "total"):
-            result["total"] = await queries.count_rows(scope, NOTIFICATIONS, mine)
+            result["total"] = await row_reads.count_rows(scope, NOTIFICATIONS, mine)
         return result
 
 

@@ -15,6 +15,7 @@ from graphql import ExecutionResult, GraphQLSchema, OperationDefinitionNode, Ope
 
 from domain.idempotency import KeyClaim, complete, current_claim, release
 from kernel.errors import TransactionConflict
+from kernel.record_conversion import convert_records
 from kernel.scope import Scope
 from models.answer_size import AnswerLimits, AnswerTooLarge, limited_answer
 from models.database import retry_conflicts, transaction
@@ -71,7 +72,7 @@ class OperationExecutor:
         *,
         cost: int | None = None,
     ) -> ExecutionResult:
-        """Execute an operation; with its `cost`, its plan is cached with the document."""
+        """Execute an operation and convert its records; with its `cost`, its plan is cached with the document."""
         if self._public and is_introspection(operation):
             return await self._introspector.execute(prepared, operation, variables)
         compiled = None if has_many_values(variables) else self._compiler.get(prepared, operation, variables)
@@ -88,6 +89,18 @@ class OperationExecutor:
                 if cost is not None:
                     self._compiler.cache_plan(prepared, operation, compiled, cost)
                 return ExecutionResult(data, None)
+        result = await self._execute_uncompiled(scope, prepared, operation, variables)
+        if result.data is not None:
+            convert_records(result.data, prepared.conversions)
+        return result
+
+    async def _execute_uncompiled(
+        self,
+        scope: Scope,
+        prepared: PreparedDocument,
+        operation: OperationDefinitionNode,
+        variables: Mapping[str, Any] | None,
+    ) -> ExecutionResult:
         execution = partial(self._execute, scope, prepared, operation, variables)
         if operation.operation is not OperationType.MUTATION:
             return await execution()

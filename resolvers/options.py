@@ -19,8 +19,9 @@ from domain.catalog.read_options import (
     OPTION_EXCEPTIONS,
     OPTIONS,
 )
-from models import queries
-from models.queries import Column, Selection, by_ids
+from models import row_reads
+from models.queries import by_ids
+from models.response_shapes import ResponseShape, ScalarField
 from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (
@@ -40,7 +41,7 @@ from schema.inputs.options import (
     ProductBoxInput,
 )
 from schema.scalars import ID, BigInt
-from schema.selection import build_selection
+from schema.selection import requested_shape
 from schema.types.catalog import ProductObject
 from schema.types.options import (
     AttachmentObject,
@@ -119,9 +120,9 @@ class CombinationMutations:
             scope, product_id, [_with_choices(fields) for fields in inputs]
         )
         order = {combination.id: index for index, combination in enumerate(created)}
-        selection = build_selection(info)
-        keyed = Selection(selection.entity, (*selection.columns, Column("@number", "t.id")), selection.children)
-        rows = await queries.fetch_many(scope, keyed, conditions=[by_ids(list(order))], limit=len(order))
+        shape = requested_shape(info)
+        keyed = ResponseShape(shape.entity, (*shape.fields, ScalarField("@number", "t.id")))
+        rows = await row_reads.fetch_many(scope, keyed, conditions=[by_ids(list(order))], limit=len(order))
         return sorted(rows, key=lambda row: order[row["@number"]])  # type: ignore[arg-type, index, return-value]
 
     @root_field(_WRITE, "Update a combination; with `product_id`, only a combination of that product.")

@@ -209,7 +209,9 @@ class QueryCompiler:
             node.name.value: node for node in prepared.document.definitions if isinstance(node, FragmentDefinitionNode)
         }
         try:
-            return QueryPlan(self._root_fields(CompilationValues(fragments, values), root, operation))
+            return QueryPlan(
+                self._root_fields(CompilationValues(fragments, values, prepared.conversions), root, operation)
+            )
         except (NotCompiled, DomainError):
             return None
 

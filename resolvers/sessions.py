@@ -14,12 +14,13 @@ from auth.signing_keys import process_key_ring
 from domain.people.read import USERS
 from kernel.errors import Forbidden, NotFound
 from kernel.scope import Scope
-from models import queries
-from models.queries import Condition, Row, Selection
+from models import row_reads
+from models.queries import Condition, Row
+from models.response_shapes import ObjectField, ResponseField, ResponseShape, ScalarField
 from resolvers.mutation_helpers import DeletedRecordObject, deleted_record
 from schema.fields import root_field
 from schema.scalars import ID
-from schema.selection import build_selection
+from schema.selection import requested_shape
 from schema.types.people import UserObject
 from schema.types.sessions import (
     ANYONE,
@@ -48,15 +49,22 @@ def _own_row_condition(scope: Scope) -> Condition:
 _OWN_USER = replace(USERS, visible=_own_row_condition)
 
 
-def _without_guards(selection: Selection) -> Selection:
-    """Remove the guards of the caller's own row and restricted fields; relations keep their access rules."""
-    columns = tuple(replace(column, guard=None) for column in selection.columns)
-    return Selection(_OWN_USER, columns, selection.children)
+def _without_guards(fields: tuple[ResponseField, ...]) -> tuple[ResponseField, ...]:
+    """Remove the guards of the row's restricted fields; relations keep their access rules."""
+    return tuple(
+        replace(field, guard=None)
+        if isinstance(field, ScalarField)
+        else replace(field, fields=_without_guards(field.fields))
+        if isinstance(field, ObjectField)
+        else field
+        for field in fields
+    )
 
 
 async def load_own_user(info: Info) -> Row | None:
     """Load the caller's own account with the field's selection, restricted fields included."""
-    rows = await queries.fetch_many(info.context.scope, _without_guards(build_selection(info)), limit=1)
+    shape = ResponseShape(_OWN_USER, _without_guards(requested_shape(info).fields))
+    rows = await row_reads.fetch_many(info.context.scope, shape, limit=1)
     return rows[0] if rows else None
 
 

@@ -37,6 +37,7 @@ from graphql.execution.values import VariableValues, get_variable_values
 from graphql.validation import ExecutableDefinitionsRule, OverlappingFieldsCanBeMergedRule
 
 from kernel.errors import TooComplex, ValidationFailed
+from kernel.record_conversion import Conversions
 from schema.field_merging import FieldsMergeRule
 from schema.lexer import parse_document
 from schema.scanner import (
@@ -93,6 +94,9 @@ class PreparedDocument:
     """The cache of `calculate_cost`."""
     reusable_plan: dict[None, Any] = field(default_factory=dict, compare=False, repr=False)
     """The `resolvers.query_compiler.ReusablePlan` of the document's only operation, once compiled; empty until then."""
+
+    conversions: Conversions = field(default_factory=dict, compare=False, repr=False)
+    """The conversions of records that a facade reads with the document."""
 
     def operation(self, name: str | None) -> OperationDefinitionNode | None:
         """Return the operation by name, or the only operation without a name."""

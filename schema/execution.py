@@ -28,6 +28,7 @@ from graphql import (
 from kernel.errors import DomainError, TooComplex, ValidationFailed
 from kernel.scope import Scope
 from models.answer_size import AnswerSize, AnswerTooLarge, current_answer, value_size
+from models.row_reads import relation_loads
 from schema.documents import MAX_ERRORS, PreparedDocument
 
 log = logging.getLogger("vitrine.graphql")
@@ -210,9 +211,10 @@ async def execute_document(
         executor = build()
     if not isinstance(executor, Executor):
         return ExecutionResult(None, executor)
-    result: Any = executor.execute_operation()
-    if isawaitable(result):
-        result = await result
+    with relation_loads():
+        result: Any = executor.execute_operation()
+        if isawaitable(result):
+            result = await result
     assert isinstance(result, ExecutionResult)  # nothing is deferred or streamed
     return result
 

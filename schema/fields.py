@@ -6,8 +6,8 @@
         category: CategoryObject | None = relation(ToOne("category_id"), "The main category.")
         images: list[ProductImageObject] = relation(ToMany("t.product_id", "t.position, t.id"), "The images, the main image first.")
 
-Relations are batch-loaded, one statement per level as with dataloaders, so lists cause no N+1 queries (`models.queries`). The classes are
-never instantiated: resolvers return `models.queries.Row`s, which the resolvers set by `bind_resolvers` read.
+Relations are loaded with one statement per level, so lists cause no N+1 queries (`models.compiled_reads`, `models.row_reads`). The classes
+are never instantiated: resolvers return `models.queries.Row`s, which the resolvers set by `bind_resolvers` read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from strawberry.types.field import StrawberryField
 
 from auth.access import Access
 from models.database import in_transaction, retry_conflicts
-from models.queries import ColumnSql, Entity, ToMany, ToOne
+from models.queries import ColumnSql, Entity, Row, ToMany, ToOne
 
 SOURCE = "vitrine.source"
 ACCESS = "vitrine.access"
@@ -42,6 +42,7 @@ class ColumnSource:
 
     sql: ColumnSql | None
     guard: Access | None
+    never_null: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,14 @@ def column(
     """Declare a column field: `sql` is a column name or an expression over the table alias `t`; by default the field's name.
 
     `guard` restricts the field: a caller without access gets null and a field error, and nothing is read. Such a field must be nullable.
+    The value of an expression may be null, which is an error at run time where the field's type is not nullable.
     """
     return _field(ColumnSource(sql, guard), description, guard, internal)
+
+
+def computed(sql: ColumnSql, description: str, *, internal: bool = False) -> Any:
+    """Declare a field of an expression over the table alias `t` that is never null, whatever the row."""
+    return _field(ColumnSource(sql, None, never_null=True), description, None, internal)
 
 
 def relation(
@@ -212,43 +219,30 @@ def _origin(type_: GraphQLObjectType) -> type | None:
     return definition.origin if definition is not None else None
 
 
+def row_key(name: str, arguments: Mapping[str, Any]) -> str:
+    """Return the key of a field in a `models.queries.Row`: what was read, whatever its alias."""
+    return f"{name}({arguments['limit']})" if arguments else name
+
+
 def bind_resolvers(schema: GraphQLSchema) -> None:
     """Set the resolvers of all column, relation and embedded fields of the schema."""
     for type_ in schema.type_map.values():
-        if not isinstance(type_, GraphQLObjectType):
-            continue
-        key_prefix = "" if entity_of(type_) is not None else f"{type_.name}."
-        for name, field in type_.fields.items():
-            source = field_source(field)
-            if isinstance(source, ColumnSource):
-                field.resolve = _column_resolver(key_prefix + name)
-            elif isinstance(source, RelationSource):
-                field.resolve = _relation_resolver(source)
-            elif isinstance(source, EmbeddedSource):
-                field.resolve = _resolve_embedded
+        if isinstance(type_, GraphQLObjectType):
+            for name, field in type_.fields.items():
+                source = field_source(field)
+                if source is not None:
+                    field.resolve = _relation_resolver(name) if isinstance(source, RelationSource) else _resolver(name)
 
 
-def _column_resolver(key: str) -> Callable[..., Any]:
+def _resolver(key: str) -> Callable[..., Any]:
     def resolve(row: Mapping[str, Any], _info: Any) -> Any:
         return row[key]
 
     return resolve
 
 
-def _relation_resolver(source: RelationSource) -> Callable[..., Any]:
-    if source.single:
-
-        def resolve_single(row: Mapping[str, Any], info: Any, **_arguments: Any) -> Any:
-            related = row[f"@{info.path.key}"]
-            return (related[0] if related else None) if isinstance(related, list) else related
-
-        return resolve_single
-
-    def resolve(row: Mapping[str, Any], info: Any, **_arguments: Any) -> Any:
-        return row[f"@{info.path.key}"]
+def _relation_resolver(name: str) -> Callable[..., Any]:
+    def resolve(row: Row, _info: Any, **arguments: Any) -> Any:
+        return row.related(row_key(name, arguments))
 
     return resolve
-
-
-def _resolve_embedded(row: Mapping[str, Any], _info: Any) -> Any:
-    return row

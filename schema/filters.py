@@ -52,22 +52,18 @@ def build_sort_enum(entity: Entity, name: str) -> Any:
 def build_conditions(
     scope: Scope, entity: Entity, guards: ColumnGuards, filter: Any, status: Any = None
 ) -> list[Condition]:
-    """Convert a filter input and the `status` argument to query conditions; raise an error for a filter the caller may not use."""
-    if filter is None or filter is UNSET:
-        return build_conditions_from_values(scope, entity, guards, None, status)
-    values = {name: value for name in entity.filters if (value := getattr(filter, name)) is not UNSET}
-    return build_conditions_from_values(scope, entity, guards, values, status)
+    """Convert a filter (an input object, or its values by name) and the argument `status` to query conditions; null values are ignored.
 
-
-def build_conditions_from_values(
-    scope: Scope, entity: Entity, guards: ColumnGuards, values: Mapping[str, Any] | None, status: Any = None
-) -> list[Condition]:
-    """Convert filter values by name to query conditions; null values are ignored."""
+    Raise an error for a filter the caller may not use.
+    """
+    values: Mapping[str, Any] = filter if isinstance(filter, Mapping) else {}
+    if filter and values is not filter:
+        values = {name: value for name in entity.filters if (value := getattr(filter, name)) is not UNSET}
     conditions: list[Condition] = []
     if status is not None:
         guards.check_filter(scope, "status")
         conditions.append(entity.filters["status"].build([status]))
-    for name, value in (values or {}).items():
+    for name, value in values.items():
         if value is None:
             continue
         declared = entity.filters[name]
@@ -104,7 +100,7 @@ def check_filter_text(name: str, value: str | list[str]) -> None:
 
 
 def sort_name(scope: Scope, guards: ColumnGuards, sort: Any) -> str | None:
-    """Return the entity's name of a sort enum member; raise an error for a sort the caller may not use."""
-    name = None if sort is None or sort is UNSET else sort.value
+    """Return the entity's name of a sort, a member of its enum or the member's value; raise an error for one the caller may not use."""
+    name: str | None = getattr(sort, "value", sort)
     guards.check_sort(scope, name)
     return name

@@ -1,15 +1,17 @@
 """Pagination: page bounds, numbered pages (offset pagination) and connections (keyset pagination with Relay cursors).
 
-Cursors are encoded by `resolvers.cursors.encode_cursor`. See docs/reference/graphql.md#pagination.
+Cursors are encoded by `resolvers.cursors`. See docs/reference/graphql.md#pagination.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import strawberry
 
 from kernel.errors import ValidationFailed
+from models.queries import Row
 from schema.fields import INHERITED, object_type, output_field
 from schema.scalars import BigInt
 
@@ -33,6 +35,16 @@ class PageInfoObject:
     has_previous_page: bool = output_field("Whether there are records before this page.")
     start_cursor: str | None = output_field("The cursor of the first record; null on an empty page.")
     end_cursor: str | None = output_field("The cursor of the last record; null on an empty page.")
+
+
+def page_info(cursors: Sequence[str], *, has_next: bool, has_previous: bool) -> Row:
+    """Return the page information of a connection whose records have the cursors."""
+    return Row(
+        has_next_page=has_next,
+        has_previous_page=has_previous,
+        start_cursor=cursors[0] if cursors else None,
+        end_cursor=cursors[-1] if cursors else None,
+    )
 
 
 def page_type(item: Any, name: str) -> Any:

@@ -1,12 +1,12 @@
-"""Derive the database `Selection` (or the compiled `ResponseShape`) from the selection set of a GraphQL field.
+"""Derive the shape of a read from the selection set of a GraphQL field: one walk, for compiled reads and for the executor.
 
-Fragments, `@skip` and `@include`, aliases and arguments are resolved here. `models.queries` batch-loads the relations of a selection
-with one statement per level, like dataloaders, which avoids N+1 queries.
+Fragments, `@skip` and `@include`, aliases and arguments are resolved here. The keys of a compiled read's shape are those of the response.
+Those of an executor's shape name what is read, so that a row answers several aliases: the field, or `field(limit)`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from graphql import (
@@ -27,42 +27,44 @@ from graphql.execution.values import get_argument_values, get_directive_values
 from graphql.type import GraphQLIncludeDirective, GraphQLSkipDirective
 
 from kernel.errors import ValidationFailed
-from models.queries import ChildSelection, Column, ColumnSql, Selection, ToMany
+from models.columns import is_nullable
+from models.queries import ToMany
 from models.response_shapes import (
     ConstantField,
-    NotCompiled,
     ObjectField,
     RelationField,
     ResponseField,
     ResponseShape,
     ScalarField,
 )
-from schema.fields import ColumnSource, EmbeddedSource, RelationSource, entity_of, field_source
+from schema.fields import ColumnSource, RelationSource, entity_of, field_source, row_key
 
 MAX_RELATION_LIMIT = 100
 
 
-def build_selection(info: Any, *path: str) -> Selection:
-    """Build the selection of the entity at `path` below the resolved field (`items`, `edges.node`, …).
+def requested_shape(info: Any, *path: str) -> ResponseShape:
+    """Build the executor's shape of the entity at `path` below the resolved field (`items`, `edges.node`, …).
 
-    `info` is Strawberry's or graphql-core's. The selection is empty if the path is not selected.
+    `info` is Strawberry's or graphql-core's. The shape is empty if the path is not selected.
     """
-    raw: GraphQLResolveInfo[Any] = getattr(info, "_raw_info", info)
-    collector = _FieldCollector(raw)
-    type_, nodes = get_named_type(raw.return_type), list(raw.field_nodes)
-    for name in path:
-        nodes, type_ = collector.descend(type_, nodes, name)
-    return collector.selection(type_, nodes)
+    collector, type_, nodes = _descend(info, path)
+    return collector.shape(type_, nodes)
 
 
 def is_requested(info: Any, *path: str) -> bool:
     """Return whether the field at `path` below the resolved field is selected."""
+    return bool(_descend(info, path)[2])
+
+
+def _descend(info: Any, path: Sequence[str]) -> tuple[_FieldCollector, GraphQLNamedType, list[FieldNode]]:
     raw: GraphQLResolveInfo[Any] = getattr(info, "_raw_info", info)
-    collector = _FieldCollector(raw)
+    collector = _FieldCollector(raw, by_response_key=False)
     type_, nodes = get_named_type(raw.return_type), list(raw.field_nodes)
     for name in path:
-        nodes, type_ = collector.descend(type_, nodes, name)
-    return bool(nodes)
+        assert isinstance(type_, GraphQLObjectType)
+        nodes = [node for _, node in collector.fields(type_, nodes) if node.name.value == name]
+        type_ = get_named_type(type_.fields[name].type)
+    return collector, type_, nodes
 
 
 class ExecutionValues(Protocol):
@@ -79,86 +81,30 @@ class ExecutionValues(Protocol):
         ...
 
 
-def build_shape(
-    values: ExecutionValues, type_: GraphQLNamedType, nodes: Sequence[FieldNode], is_nullable: IsNullable
-) -> ResponseShape:
-    """Build the response shape of field nodes on an entity type, in the order of the response keys.
-
-    `is_nullable` returns whether a column of a table is nullable: non-null fields not guaranteed by a constraint are checked at run time.
-    """
-    return _FieldCollector(values).shape(type_, list(nodes), is_nullable)
+def response_shape(values: ExecutionValues, type_: GraphQLNamedType, nodes: Sequence[FieldNode]) -> ResponseShape:
+    """Build the shape of field nodes on an entity type, with the keys of the response."""
+    return _FieldCollector(values, by_response_key=True).shape(type_, list(nodes))
 
 
 def collect_fields(
     values: ExecutionValues, type_: GraphQLObjectType, nodes: Sequence[FieldNode]
 ) -> dict[str, list[FieldNode]]:
     """Collect the selected fields of an object by response key (CollectFields of the GraphQL specification)."""
-    return _FieldCollector(values).group(type_, list(nodes))
+    return _FieldCollector(values, by_response_key=True).group(type_, list(nodes))
 
 
 class _FieldCollector:
-    def __init__(self, values: ExecutionValues) -> None:
-        self.values = values
+    def __init__(self, values: ExecutionValues, *, by_response_key: bool) -> None:
+        self._values = values
+        self._by_response_key = by_response_key
 
-    def descend(
-        self, type_: GraphQLNamedType, nodes: list[FieldNode], name: str
-    ) -> tuple[list[FieldNode], GraphQLNamedType]:
-        assert isinstance(type_, GraphQLObjectType)
-        children = [node for _, node in self._fields(type_, nodes) if node.name.value == name]
-        return children, get_named_type(type_.fields[name].type)
-
-    def selection(self, type_: GraphQLNamedType, nodes: list[FieldNode]) -> Selection:
+    def shape(self, type_: GraphQLNamedType, nodes: list[FieldNode]) -> ResponseShape:
         assert isinstance(type_, GraphQLObjectType)
         entity = entity_of(type_)
         assert entity is not None, f"{type_.name} is bound to no entity"
-        columns: dict[str, Column] = {}
-        children: dict[str, ChildSelection] = {}
-        self._collect(type_, nodes, "", columns, children)
-        return Selection(entity, tuple(columns.values()), tuple(children.values()))
+        return ResponseShape(entity, self._shape_fields(type_, nodes, entity.table))
 
-    def _collect(
-        self,
-        type_: GraphQLObjectType,
-        nodes: list[FieldNode],
-        prefix: str,
-        columns: dict[str, Column],
-        children: dict[str, ChildSelection],
-    ) -> None:
-        for key, group in self.group(type_, nodes).items():
-            name = group[0].name.value
-            field = type_.fields.get(name)
-            if field is None:  # __typename
-                continue
-            source = field_source(field)
-            if isinstance(source, ColumnSource):
-                sql = _sql(source, name)
-                columns.setdefault(prefix + name, Column(prefix + name, sql, source.guard))
-            elif isinstance(source, RelationSource):
-                target = get_named_type(field.type)
-                limit = self._limit(field, source, group[0])
-                children[key] = ChildSelection(
-                    key, source.link, self.selection(target, group), limit=limit, guard=source.guard
-                )
-            elif isinstance(source, EmbeddedSource):
-                target = get_named_type(field.type)
-                assert isinstance(target, GraphQLObjectType)
-                self._collect(target, group, f"{target.name}.", columns, children)
-
-    def group(self, type_: GraphQLObjectType, nodes: list[FieldNode]) -> dict[str, list[FieldNode]]:
-        groups: dict[str, list[FieldNode]] = {}
-        for key, node in self._fields(type_, nodes):
-            groups.setdefault(key, []).append(node)
-        return groups
-
-    def shape(self, type_: GraphQLNamedType, nodes: list[FieldNode], is_nullable: IsNullable) -> ResponseShape:
-        assert isinstance(type_, GraphQLObjectType)
-        entity = entity_of(type_)
-        assert entity is not None, f"{type_.name} is bound to no entity"
-        return ResponseShape(entity, self._response_fields(type_, nodes, entity.table, is_nullable))
-
-    def _response_fields(
-        self, type_: GraphQLObjectType, nodes: list[FieldNode], table: str, is_nullable: IsNullable
-    ) -> tuple[ResponseField, ...]:
+    def _shape_fields(self, type_: GraphQLObjectType, nodes: list[FieldNode], table: str) -> tuple[ResponseField, ...]:
         fields: list[ResponseField] = []
         for key, group in self.group(type_, nodes).items():
             name = group[0].name.value
@@ -168,31 +114,34 @@ class _FieldCollector:
             field = type_.fields[name]
             source, target = field_source(field), get_named_type(field.type)
             if isinstance(source, ColumnSource):
-                if target.name in _NOT_COMPILED:
-                    raise NotCompiled
-                sql = _sql(source, name)
-                requires_value = is_non_null_type(field.type) and not _is_guaranteed(sql, table, is_nullable)
-                value_type = (
-                    "text" if is_list_type(get_nullable_type(field.type)) else _VALUE_TYPES.get(target.name, "plain")
-                )
-                fields.append(ScalarField(key, sql, value_type, source.guard, requires_value))
+                fields.append(_scalar(key, field, source, name, table))
             elif isinstance(source, RelationSource):
                 limit = self._limit(field, source, group[0])
-                shape = self.shape(target, group, is_nullable)
+                shape = self.shape(target, group)
                 fields.append(RelationField(key, source.link, shape, source.single, limit, source.guard))
-            elif isinstance(source, EmbeddedSource):
-                assert isinstance(target, GraphQLObjectType)
-                fields.append(ObjectField(key, self._response_fields(target, group, table, is_nullable)))
             else:
-                raise NotCompiled
+                assert source is not None, f"{type_.name}.{name} has no source"
+                assert isinstance(target, GraphQLObjectType)
+                fields.append(ObjectField(key, self._shape_fields(target, group, table)))
         return tuple(fields)
+
+    def group(self, type_: GraphQLObjectType, nodes: list[FieldNode]) -> dict[str, list[FieldNode]]:
+        groups: dict[str, list[FieldNode]] = {}
+        for key, node in self.fields(type_, nodes):
+            groups.setdefault(key if self._by_response_key else self._row_key(type_, node), []).append(node)
+        return groups
+
+    def _row_key(self, type_: GraphQLObjectType, node: FieldNode) -> str:
+        name = node.name.value
+        field = type_.fields.get(name)
+        return row_key(name, get_argument_values(field, node, self._values.variable_values)) if field else name
 
     def _limit(self, field: GraphQLField, source: RelationSource, node: FieldNode) -> int | None:
         if source.limited:
-            return _check_limit(get_argument_values(field, node, self.values.variable_values)["limit"])
+            return _check_limit(get_argument_values(field, node, self._values.variable_values)["limit"])
         return 1 if source.single and isinstance(source.link, ToMany) else None
 
-    def _fields(self, type_: GraphQLObjectType, nodes: list[FieldNode]) -> Iterator[tuple[str, FieldNode]]:
+    def fields(self, type_: GraphQLObjectType, nodes: list[FieldNode]) -> Iterator[tuple[str, FieldNode]]:
         seen: set[str] = set()
         for node in nodes:
             if node.selection_set is not None:
@@ -211,12 +160,12 @@ class _FieldCollector:
                     yield from self._expand(type_, node.selection_set, seen)
             elif isinstance(node, FragmentSpreadNode) and node.name.value not in seen:
                 seen.add(node.name.value)
-                fragment = self.values.fragments[node.name.value]
+                fragment = self._values.fragments[node.name.value]
                 if fragment.type_condition.name.value == type_.name:
                     yield from self._expand(type_, fragment.selection_set, seen)
 
     def _is_included(self, node: Any) -> bool:
-        variables = self.values.variable_values
+        variables = self._values.variable_values
         skip = get_directive_values(GraphQLSkipDirective, node, variables)
         if skip and skip["if"]:
             return False
@@ -224,40 +173,27 @@ class _FieldCollector:
         return not (include and not include["if"])
 
 
-# The value type of each scalar (`models.response_shapes.ScalarField.value_type`).
-_VALUE_TYPES = {"String": "text", "ID": "id", "DateTime": "time", "JSON": "json", "Role": "role"}
+# The value type of each scalar (`models.response_shapes.ScalarField.value_type`); only the executor decrypts and masks parameters.
+_VALUE_TYPES = {
+    "String": "text",
+    "ID": "id",
+    "DateTime": "time",
+    "JSON": "json",
+    "Role": "role",
+    "ProcessorParams": "python",
+}
 
-# Scalars with Python serialization, which compiled reads do not support.
-_NOT_COMPILED = frozenset({"ProcessorParams"})
 
-IsNullable = Callable[[str, str], bool]
-
-
-def _sql(source: ColumnSource, name: str) -> ColumnSql:
+def _scalar(key: str, field: GraphQLField, source: ColumnSource, name: str, table: str) -> ScalarField:
     sql = source.sql if source.sql is not None else name
-    return f"t.{sql}" if isinstance(sql, str) and sql.isidentifier() else sql
-
-
-# Prefixes of SQL expressions that are never null.
-_NEVER_NULL = (
-    "coalesce(",
-    "extract(",
-    "floor(extract(",
-    "ARRAY(",
-    "(SELECT count(*)",
-    "(SELECT coalesce(",
-    "btrim(",
-    "t.quantity *",
-)
-
-
-def _is_guaranteed(sql: ColumnSql, table: str, is_nullable: IsNullable) -> bool:
-    """Return whether the value can't be null: a NOT NULL column, or an expression that is never null."""
-    if not isinstance(sql, str):
-        return True  # caller-dependent amounts: sums with a coalesce, or NOT NULL columns
-    if sql.startswith("t.") and sql[2:].isidentifier():
-        return not is_nullable(table, sql[2:])
-    return sql.startswith(_NEVER_NULL) or sql.endswith("IS NOT NULL")
+    never_null = source.never_null
+    if isinstance(sql, str) and sql.isidentifier():
+        never_null = not is_nullable(table, sql)
+        sql = f"t.{sql}"
+    requires_value = is_non_null_type(field.type) and not never_null
+    is_list = is_list_type(get_nullable_type(field.type))
+    value_type = "text" if is_list else _VALUE_TYPES.get(get_named_type(field.type).name, "plain")
+    return ScalarField(key, sql, value_type, source.guard, requires_value)
 
 
 def _check_limit(limit: int) -> int:

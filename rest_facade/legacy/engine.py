@@ -14,7 +14,7 @@ from aiohttp import web
 from kernel.errors import DomainError, Forbidden, InsufficientPrivileges, NotFound, ValidationFailed
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
-from resolvers.execute import FacadeOperation, authorize, execute
+from resolvers.execute import FacadeOperation, authorize, execute, with_conversions
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy.queries import ListQuery, envelope, query_parser
 from rest_facade.legacy.reshape import RenameMessage, body_parser, message_renamer, record_renderer, require
@@ -103,7 +103,9 @@ async def execute_mutation(
 def list_handler(resource: Resource, operation: FacadeOperation) -> Handler:
     """Build the handler that lists an entity."""
     parse_query = query_parser(resource)
-    render = record_renderer(resource.fields, prepare=resource.prepare)
+    operation = with_conversions(
+        operation, {("page", "items"): record_renderer(resource.fields, prepare=resource.prepare)}
+    )
 
     async def list_records(request: web.Request) -> web.Response:
         scope = authorize_entity(request, resource, VIEW, operation)
@@ -113,7 +115,7 @@ def list_handler(resource: Resource, operation: FacadeOperation) -> Handler:
         if not query.matches_nothing:
             variables = query.variables | permission_variables(resource, scope)
             rows, total = _page(await execute(scope, operation, variables))
-        return json_response(envelope(resource, scope, query, [render(row) for row in rows], total))
+        return json_response(envelope(resource, scope, query, rows, total))
 
     return list_records
 
@@ -123,6 +125,8 @@ def nested_handler(owner: Resource, nested: NestedList, operation: FacadeOperati
     resource, parent_filter = nested.resource, nested.parent_filter
     parse_query = query_parser(resource)
     render = record_renderer(resource.fields, prepare=resource.prepare)
+    if parent_filter is not None:
+        operation = with_conversions(operation, {("page", "items"): render})
 
     async def list_records(request: web.Request) -> web.Response:
         scope = authorize_entity(request, owner, VIEW, operation)
@@ -142,8 +146,7 @@ def nested_handler(owner: Resource, nested: NestedList, operation: FacadeOperati
             every = [render(row) for row in data["parent"][resource.name] or []]
             rows, total = _filter_and_slice(every, query)
         elif not query.matches_nothing:
-            page, total = _page(data)
-            rows = [render(row) for row in page]
+            rows, total = _page(data)
         return json_response(envelope(resource, scope, query, rows, total))
 
     return list_records
@@ -171,6 +174,7 @@ def show_handler(resource: Resource, operation: FacadeOperation) -> Handler:
     """Build the handler that returns one record."""
     fields = (*resource.fields, *resource.detail_fields)
     render = record_renderer(fields, prepare=resource.prepare, complete=resource.complete)
+    operation = with_conversions(operation, {("record",): render})
 
     async def show(request: web.Request) -> web.Response:
         scope = authorize_entity(request, resource, VIEW, operation)
@@ -178,7 +182,7 @@ def show_handler(resource: Resource, operation: FacadeOperation) -> Handler:
         record = (await execute(scope, operation, variables))["record"]
         if record is None:
             raise NotFound(resource.display_name)
-        return json_response(render(record))
+        return json_response(record)
 
     return show
 

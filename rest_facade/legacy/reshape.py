@@ -1,6 +1,6 @@
 """Build, once per resource, the functions that convert GraphQL records to legacy ones and legacy bodies to GraphQL inputs.
 
-Pure functions. Rendering a row is one loop over the fields that need conversion; GraphQL aliases have renamed the rest.
+Pure functions. GraphQL aliases have renamed the fields; `kernel.record_conversion` converts the values of those that need it.
 """
 
 from __future__ import annotations
@@ -10,48 +10,24 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from kernel.errors import ValidationFailed
+from kernel.record_conversion import RecordConversion, RecordHook
 from kernel.text import InvalidValue, repr_value
-from rest_facade.legacy.resource import Record, RecordField, Values
+from rest_facade.legacy.resource import RecordField, Values
 from rest_facade.legacy.value_types import ABSENT
 
-RenderRecord: TypeAlias = Callable[[Record], Record]
-RecordHook: TypeAlias = Callable[[Record], None]
 ParseBody: TypeAlias = Callable[[Values], dict[str, Any]]
 RenameMessage: TypeAlias = Callable[[str], str]
 
 
 def record_renderer(
     fields: Iterable[RecordField], *, prepare: RecordHook | None = None, complete: RecordHook | None = None
-) -> RenderRecord:
-    """Build the function that converts a GraphQL row to the legacy record, in place.
+) -> RecordConversion:
+    """Build the conversion of a GraphQL row to the legacy record.
 
     A field without the caller's permission is absent from the row, and stays absent.
     """
-    described = tuple(fields)
-    conversions = tuple(
-        (field.name, field.value_type.render)
-        for field in described
-        if field.value_type.render is not None and field.permission is None
-    )
-    optional_conversions = tuple(
-        (field.name, field.value_type.render)
-        for field in described
-        if field.value_type.render is not None and field.permission is not None
-    )
-
-    def render(row: Record) -> Record:
-        if prepare is not None:
-            prepare(row)
-        for name, convert in conversions:
-            row[name] = convert(row[name])
-        for name, convert in optional_conversions:
-            if name in row:
-                row[name] = convert(row[name])
-        if complete is not None:
-            complete(row)
-        return row
-
-    return render
+    conversions = {field.name: field.value_type.render for field in fields if field.value_type.render is not None}
+    return RecordConversion(conversions, prepare=prepare, complete=complete)
 
 
 def body_parser(fields: Iterable[RecordField]) -> ParseBody:

@@ -18,7 +18,8 @@ from kernel.clock import format_rfc3339, parse_unix
 from kernel.codes import CodeTable
 from kernel.documents import normalize_document, normalize_email, normalize_phone
 from kernel.ids import parse_reference
-from kernel.money import format_cents, parse_cents
+from kernel.money import CENTS, parse_cents
+from kernel.record_conversion import Inline
 from kernel.text import InvalidValue, nfc, repr_value
 
 Render: TypeAlias = Callable[[Any], Any]
@@ -115,11 +116,11 @@ JSON_INTEGER = ValueType(parse=INTEGER.parse, parse_filter=INTEGER.parse_filter)
 """An integer that stays a JSON number in records (warehouses)."""
 
 
-MONEY = ValueType(render=format_cents, parse=_parse_amount, parse_filter=parse_cents, schema=_AMOUNT)
+MONEY = ValueType(render=CENTS, parse=_parse_amount, parse_filter=parse_cents, schema=_AMOUNT)
 
 
 SIGNED_MONEY = ValueType(
-    render=format_cents,
+    render=CENTS,
     parse=lambda value, label: parse_cents(value, negative=True, field=label),
     parse_filter=lambda text: parse_cents(text, negative=True),
     schema=_AMOUNT,
@@ -132,7 +133,7 @@ def _parse_optional_amount(value: Any, label: str) -> int | None:
 
 
 OPTIONAL_MONEY = ValueType(
-    render=lambda cents: format_cents(cents or 0),
+    render=Inline(f"{CENTS.of('v')} if v else '0.00'"),
     parse=_parse_optional_amount,
     parse_filter=parse_cents,
     schema=_AMOUNT,
@@ -148,13 +149,8 @@ def parse_grams(value: Any, label: str) -> int:
     return int((Decimal(text) * _GRAMS_PER_KG).to_integral_value(ROUND_HALF_UP))
 
 
-def _format_kilograms(grams: int) -> str:
-    whole, rest = divmod(grams, _GRAMS_PER_KG)
-    return f"{whole}.{rest:03d}"
-
-
 WEIGHT = ValueType(
-    render=_format_kilograms,
+    render=Inline("f'{v // 1000}.{v % 1000:03d}'"),
     parse=parse_grams,
     parse_filter=lambda text: parse_grams(text, "the weight"),
     schema={"type": "string", "pattern": r"^[0-9]+\.[0-9]{3}$"},
@@ -174,11 +170,11 @@ def parse_text(value: Any, label: str) -> str | None:
 
 
 TEXT = ValueType(parse=parse_text, parse_filter=nfc)
-OPTIONAL_TEXT = ValueType(render=lambda text: text or "", parse=parse_text, parse_filter=nfc, schema=_TEXT)
+OPTIONAL_TEXT = ValueType(render=Inline("v or ''"), parse=parse_text, parse_filter=nfc, schema=_TEXT)
 """A text that is null in GraphQL when missing, and empty in the record."""
-EMAIL = ValueType(render=lambda text: text or "", parse=parse_text, parse_filter=normalize_email, schema=_TEXT)
+EMAIL = ValueType(render=Inline("v or ''"), parse=parse_text, parse_filter=normalize_email, schema=_TEXT)
 PHONE = ValueType(
-    render=lambda text: text or "",
+    render=Inline("v or ''"),
     parse=parse_text,
     parse_filter=lambda text: normalize_phone(text) or "".join(re.findall("[0-9]", text)),
     schema=_TEXT,
@@ -192,7 +188,7 @@ def document(digits: int) -> ValueType:
         text = parse_text(value, label)
         return text.zfill(digits) if isinstance(value, int) and text is not None else text
 
-    return ValueType(render=lambda text: text or "", parse=parse, parse_filter=normalize_document, schema=_TEXT)
+    return ValueType(render=Inline("v or ''"), parse=parse, parse_filter=normalize_document, schema=_TEXT)
 
 
 # --- Codes and flags ---------------------------------------------------------------------------------------------------------
@@ -237,7 +233,7 @@ def parse_flag(value: Any, label: str) -> bool:
 
 
 FLAG = ValueType(
-    render=lambda value: "Y" if value else "N",
+    render=Inline("'Y' if v else 'N'"),
     parse=parse_flag,
     parse_filter=lambda text: parse_flag(text, "the flag"),
     multiple=False,
@@ -293,11 +289,12 @@ def parse_ids(value: Any, label: str) -> Any:
     return [value for value in ids if value is not None and value is not ABSENT]
 
 
-def _render_ids(numbers: Iterable[int]) -> list[str]:
-    return [str(number) for number in numbers]
-
-
-IDS = ValueType(render=_render_ids, parse=parse_ids, parse_filter=str, schema={"type": "array", "items": _DIGITS})
+IDS = ValueType(
+    render=Inline("list(map(str, v)) if v else []"),
+    parse=parse_ids,
+    parse_filter=str,
+    schema={"type": "array", "items": _DIGITS},
+)
 
 
 def _unix_to_rfc3339(text: str) -> str:

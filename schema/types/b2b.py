@@ -14,7 +14,7 @@ from domain.b2b.read import (
 from domain.orders.limits import USED_SQL
 from models.queries import ToOne
 from schema.enums import CreditRisk, SwitchStatus, TransactionType
-from schema.fields import column, entity_type, object_type, output_field, relation
+from schema.fields import column, computed, entity_type, object_type, output_field, relation
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.catalog import ProductObject
 from schema.types.marketplace import VendorObject
@@ -37,11 +37,13 @@ class ManagerObject:
     commission_percent: BigInt = column(description="The commission, in hundredths of a percent.")
     balance_cents: BigInt = column(description="The balance: credits less debits of all transactions, in cents.")
     status: SwitchStatus = column(description="The status code.")
-    user_number: BigInt = column("coalesce(t.user_id, 0)", "The legacy numeric ID of the account, or 0.", internal=True)
+    user_number: BigInt = computed(
+        "coalesce(t.user_id, 0)", "The legacy numeric ID of the account, or 0.", internal=True
+    )
     user: UserObject | None = relation(ToOne("user_id"), "The user account of the manager.")
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = column(_UNIX, "When the record was created, in Unix seconds.", internal=True)
+    created_unix: BigInt = computed(_UNIX, "When the record was created, in Unix seconds.", internal=True)
 
 
 @entity_type(PAYMENT_CODES, "PaymentCode", "B2B payment terms.")
@@ -73,17 +75,17 @@ class BusinessPartnerObject:
     contact_name: str = column(description="The contact person.")
     credit_limit_cents: BigInt = column(description="The credit limit, in cents.")
     status: SwitchStatus = column(description="The status code.")
-    payment_code_number: BigInt = column(
+    payment_code_number: BigInt = computed(
         "coalesce(t.payment_code_id, 0)", "The legacy numeric ID of the terms, or 0.", internal=True
     )
     payment_code: PaymentCodeObject | None = relation(ToOne("payment_code_id"), "The partner's payment terms.")
-    manager_number: BigInt = column(
+    manager_number: BigInt = computed(
         "coalesce(t.manager_id, 0)", "The legacy numeric ID of the manager, or 0.", internal=True
     )
     manager: ManagerObject | None = relation(ToOne("manager_id"), "The manager responsible for the partner.")
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = column(_UNIX, "When the record was created, in Unix seconds.", internal=True)
+    created_unix: BigInt = computed(_UNIX, "When the record was created, in Unix seconds.", internal=True)
 
 
 @entity_type(MIX_PRODUCTS, "MixProduct", "A product in the product mix of a business partner or manager.")
@@ -97,11 +99,11 @@ class MixProductObject:
     status: SwitchStatus = column(description="The status code.")
     product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
     product: ProductObject | None = relation(ToOne("product_id"), "The product.")
-    partner_number: BigInt = column(
+    partner_number: BigInt = computed(
         "coalesce(t.partner_id, 0)", "The legacy numeric ID of the partner, or 0.", internal=True
     )
     partner: BusinessPartnerObject | None = relation(ToOne("partner_id"), "The business partner that owns the mix.")
-    manager_number: BigInt = column(
+    manager_number: BigInt = computed(
         "coalesce(t.manager_id, 0)", "The legacy numeric ID of the manager, or 0.", internal=True
     )
     manager: ManagerObject | None = relation(ToOne("manager_id"), "The manager that owns the mix.")
@@ -121,10 +123,12 @@ class ManagerTransactionObject:
     description: str = column(description="The purpose of the transaction.")
     manager_number: BigInt = column("manager_id", "The legacy numeric ID of the manager.", internal=True)
     manager: ManagerObject | None = relation(ToOne("manager_id"), "The manager.")
-    order_number: BigInt = column("coalesce(t.order_id, 0)", "The legacy numeric ID of the order, or 0.", internal=True)
+    order_number: BigInt = computed(
+        "coalesce(t.order_id, 0)", "The legacy numeric ID of the order, or 0.", internal=True
+    )
     order: OrderObject | None = relation(ToOne("order_id"), "The related order.")
     created_at: DateTime = column(description="When the transaction was recorded.")
-    created_unix: BigInt = column(_UNIX, "When the transaction was recorded, in Unix seconds.", internal=True)
+    created_unix: BigInt = computed(_UNIX, "When the transaction was recorded, in Unix seconds.", internal=True)
 
 
 @entity_type(ORDER_LIMITS, "OrderLimit", "The maximum total of a customer's open and paid orders with a vendor.")
@@ -134,8 +138,8 @@ class OrderLimitObject:
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", _NUMBER, internal=True)
     limit_cents: BigInt = column(description="The limit, in cents.")
-    used_cents: BigInt = column(USED_SQL, "The amount used by open and paid orders, in cents.")
-    available_cents: BigInt = column(f"greatest(t.limit_cents - {USED_SQL}, 0)", "The remaining amount, in cents.")
+    used_cents: BigInt = computed(USED_SQL, "The amount used by open and paid orders, in cents.")
+    available_cents: BigInt = computed(f"greatest(t.limit_cents - {USED_SQL}, 0)", "The remaining amount, in cents.")
     user_number: BigInt = column("user_id", "The legacy numeric ID of the customer.", internal=True)
     user: UserObject | None = relation(ToOne("user_id"), "The customer.")
     vendor_number: BigInt = column("vendor_id", "The legacy numeric ID of the vendor.", internal=True)

@@ -6,7 +6,7 @@ from auth.access import Access
 from domain.carts.placed_orders import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDERS, own_data
 from models.queries import ToMany, ToOne
 from schema.enums import CartStatus, PaymentStatus
-from schema.fields import column, embedded, entity_type, object_type, output_field, relation
+from schema.fields import column, computed, embedded, entity_type, object_type, output_field, relation
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus
 from schema.types.orders import PaymentMethodObject, ShippingMethodObject
 
@@ -123,8 +123,8 @@ class PlacedOrderCustomerObject:
         "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
         "The user account; null for a guest customer.",
     )
-    name: str = column(own_data("btrim(t.firstname || ' ' || t.lastname)"), "First and last name.")
-    email: str = column(own_data("t.email"), "The e-mail address.")
+    name: str = computed(own_data("btrim(t.firstname || ' ' || t.lastname)"), "First and last name.")
+    email: str = computed(own_data("t.email"), "The e-mail address.")
 
 
 @entity_type(

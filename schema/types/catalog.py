@@ -13,7 +13,7 @@ from domain.catalog.read import (
 )
 from models.queries import ToMany, ToOne
 from schema.enums import CategoryStatus, FeatureType, InventoryTracking, ProductStatus, SwitchStatus
-from schema.fields import column, entity_type, relation
+from schema.fields import column, computed, entity_type, relation
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.marketplace import ReviewObject, VendorObject
 from schema.types.options import AttachmentObject, CombinationObject, OptionObject
@@ -36,7 +36,7 @@ class CategoryObject:
         "(SELECT p.public_id FROM categories p WHERE p.tenant_id = t.tenant_id AND p.id = t.parent_id)",
         "The parent category; null for a root category.",
     )
-    parent_number: BigInt = column(
+    parent_number: BigInt = computed(
         "coalesce(t.parent_id, 0)",
         "The legacy numeric ID of the parent category; 0 for a root category.",
         internal=True,
@@ -44,10 +44,10 @@ class CategoryObject:
     id_path: str = column(
         description="The legacy numeric IDs from the root to the category, joined by `/`.", internal=True
     )
-    vendor_number: BigInt = column(
+    vendor_number: BigInt = computed(
         "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the owning vendor, or 0.", internal=True
     )
-    product_count: BigInt = column(
+    product_count: BigInt = computed(
         "(SELECT count(*) FROM product_categories pc JOIN products p ON p.tenant_id = pc.tenant_id AND p.id = pc.product_id"
         " WHERE pc.tenant_id = t.tenant_id AND pc.category_id = t.id AND p.deleted_at IS NULL)",
         "The number of products in the category.",
@@ -68,7 +68,7 @@ class CategoryObject:
     )
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = column(
+    created_unix: BigInt = computed(
         "floor(extract(epoch from t.created_at))::bigint",
         "When the record was created, in Unix seconds.",
         internal=True,
@@ -114,7 +114,7 @@ class FeatureObject:
     comparison: bool = column(description="Whether the feature is used in product comparison.")
     display_on_product: bool = column(description="Whether the feature is shown on product pages.")
     display_on_catalog: bool = column(description="Whether the feature is shown in product lists.")
-    category_numbers: list[BigInt] = column(
+    category_numbers: list[BigInt] = computed(
         "ARRAY(SELECT fc.category_id FROM feature_categories fc WHERE fc.tenant_id = t.tenant_id AND fc.feature_id = t.id"
         " ORDER BY fc.category_id)",
         "The legacy numeric IDs of the categories whose products have the feature; empty for all.",
@@ -129,7 +129,7 @@ class FeatureObject:
         ),
         "The categories whose products have the feature; empty for all.",
     )
-    parent_number: BigInt = column(
+    parent_number: BigInt = computed(
         "coalesce(t.parent_id, 0)", "The legacy numeric ID of the feature group, or 0.", internal=True
     )
     group: FeatureObject | None = relation(ToOne("parent_id"), "The feature group.")
@@ -144,7 +144,7 @@ class FeatureValueObject:
     """A row of `feature_values`."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
-    value: str = column(
+    value: str = computed(
         "coalesce((SELECT v.name FROM feature_variants v WHERE v.tenant_id = t.tenant_id AND v.id = t.variant_id), t.value)",
         "The value as text.",
     )
@@ -170,7 +170,7 @@ class ProductObject:
     status: ProductStatus = column(description="The status code.")
     price_cents: BigInt = column(description="The price, in cents.")
     compare_at_cents: BigInt | None = column(description="The compare-at price, in cents.")
-    currency: str = column("(SELECT s.currency FROM tenants s WHERE s.id = t.tenant_id)", "The currency, ISO 4217.")
+    currency: str = computed("(SELECT s.currency FROM tenants s WHERE s.id = t.tenant_id)", "The currency, ISO 4217.")
     stock: BigInt = column(description="The available stock: on hand less reserved.")
     on_hand: BigInt | None = column(description="The stock on hand, reserved units included.", guard=_INVENTORY_READERS)
     reserved: BigInt | None = column(description="The stock reserved by open orders.", guard=_INVENTORY_READERS)
@@ -184,29 +184,29 @@ class ProductObject:
         "(SELECT c.public_id FROM categories c WHERE c.tenant_id = t.tenant_id AND c.id = t.category_id)",
         "The main category.",
     )
-    category_number: BigInt = column(
+    category_number: BigInt = computed(
         "coalesce(t.category_id, 0)", "The legacy numeric ID of the main category, or 0.", internal=True
     )
-    vendor_number: BigInt = column(
+    vendor_number: BigInt = computed(
         "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the vendor, or 0.", internal=True
     )
-    vendor_name: str = column(
+    vendor_name: str = computed(
         "coalesce((SELECT v.name FROM vendors v WHERE v.tenant_id = t.tenant_id AND v.id = t.vendor_id), '')",
         "The vendor's name.",
         internal=True,
     )
-    category_numbers: list[BigInt] = column(
+    category_numbers: list[BigInt] = computed(
         "ARRAY(SELECT pc.category_id FROM product_categories pc WHERE pc.tenant_id = t.tenant_id AND pc.product_id = t.id"
         " ORDER BY (pc.category_id = t.category_id) DESC, pc.category_id)",
         "The legacy numeric IDs of the product's categories, the main one first.",
         internal=True,
     )
-    tax_numbers: list[BigInt] = column(
+    tax_numbers: list[BigInt] = computed(
         "ARRAY(SELECT l.tax_id FROM product_taxes l WHERE l.tenant_id = t.tenant_id AND l.product_id = t.id ORDER BY l.tax_id)",
         "The legacy numeric IDs of the applied taxes.",
         internal=True,
     )
-    usergroup_numbers: list[BigInt] = column(
+    usergroup_numbers: list[BigInt] = computed(
         "ARRAY[]::bigint[]",
         "The legacy numeric IDs of the usergroups the product is offered to; empty for all.",
         internal=True,
@@ -282,12 +282,12 @@ class ProductObject:
     )
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = column(
+    created_unix: BigInt = computed(
         "floor(extract(epoch from t.created_at))::bigint",
         "When the record was created, in Unix seconds.",
         internal=True,
     )
-    updated_unix: BigInt = column(
+    updated_unix: BigInt = computed(
         "floor(extract(epoch from t.updated_at))::bigint",
         "When the record was last updated, in Unix seconds.",
         internal=True,

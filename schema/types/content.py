@@ -5,7 +5,7 @@ from __future__ import annotations
 from domain.content.read import BLOCKS, LANGUAGES, PAGES
 from models.queries import ToOne
 from schema.enums import PageType, SwitchStatus, TextDirection
-from schema.fields import column, entity_type, relation
+from schema.fields import column, computed, entity_type, relation
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.marketplace import VendorObject
 
@@ -47,16 +47,16 @@ class PageObject:
         "(SELECT p.public_id FROM pages p WHERE p.tenant_id = t.tenant_id AND p.id = t.parent_id)",
         "The parent page.",
     )
-    parent_number: BigInt = column(
+    parent_number: BigInt = computed(
         "coalesce(t.parent_id, 0)", "The legacy numeric ID of the parent page, or 0.", internal=True
     )
     vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor that owns the page.")
-    vendor_number: BigInt = column(
+    vendor_number: BigInt = computed(
         "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the owning vendor, or 0.", internal=True
     )
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = column(_UNIX, "When the record was created, in Unix seconds.", internal=True)
+    created_unix: BigInt = computed(_UNIX, "When the record was created, in Unix seconds.", internal=True)
 
 
 @entity_type(BLOCKS, "Block", "A layout block of the storefront.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from auth.access import Access
 from domain.marketplace.read import AVERAGE_RATING, REVIEWS, VENDORS
 from schema.enums import CommissionType, DiscussionObjectType, ReviewStatus, VendorStatus
-from schema.fields import column, entity_type
+from schema.fields import column, computed, entity_type
 from schema.scalars import ID, JSON, BigInt, DateTime
 
 _VENDOR_DATA = Access(privileges=("view_marketplace",), vendor=True)
@@ -33,7 +33,7 @@ class VendorObject:
     shippings: JSON | None = column(
         description="The vendor's shipping method settings, a JSON object.", guard=_VENDOR_DATA
     )
-    product_count: BigInt = column(
+    product_count: BigInt = computed(
         "(SELECT count(*) FROM products p WHERE p.tenant_id = t.tenant_id AND p.vendor_id = t.id"
         " AND p.status = 'A' AND p.deleted_at IS NULL)",
         "The number of active products.",
@@ -43,7 +43,7 @@ class VendorObject:
     )
     created_at: DateTime = column(description="When the vendor was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = column(
+    created_unix: BigInt = computed(
         "floor(extract(epoch from t.created_at))::bigint",
         "When the record was created, in Unix seconds.",
         internal=True,
@@ -89,7 +89,7 @@ class ReviewObject:
     ip_address: str | None = column(description="The client IP address.", guard=Access(privileges=("manage_products",)))
     created_at: DateTime = column(description="When the review was written.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = column(
+    created_unix: BigInt = computed(
         "floor(extract(epoch from t.created_at))::bigint",
         "When the review was written, in Unix seconds.",
         internal=True,

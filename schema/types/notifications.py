@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.notifications.read import NOTIFICATIONS, STATUS
 from schema.enums import NotificationStatus, NotificationType
-from schema.fields import column, entity_type
+from schema.fields import column, computed, entity_type
 from schema.scalars import ID, BigInt, DateTime
 
 
@@ -20,10 +20,10 @@ class NotificationObject:
     type: NotificationType = column(description="The type.")
     title: str = column(description="The title, in the store's language.")
     message: str = column(description="The text, in the store's language.")
-    status: NotificationStatus = column(STATUS, "Whether it was read.")
+    status: NotificationStatus = computed(STATUS, "Whether it was read.")
     created_at: DateTime = column(description="When the notification was created.")
     read_at: DateTime | None = column(description="When the notification was read; null while unread.")
-    created_unix: BigInt = column(
+    created_unix: BigInt = computed(
         "floor(extract(epoch from t.created_at))::bigint",
         "When the notification was created, in Unix seconds.",
         internal=True,

@@ -16,7 +16,7 @@ from domain.catalog.read_options import (
 )
 from models.queries import ToMany
 from schema.enums import ExceptionType, ModifierType, OptionType, SwitchStatus
-from schema.fields import column, entity_type, relation
+from schema.fields import column, computed, entity_type, relation
 from schema.scalars import ID, JSON, BigInt, DateTime
 
 _INVENTORY_READERS = Access(privileges=("view_catalog", "view_products"), app_scope="read_products", vendor=True)
@@ -70,13 +70,13 @@ class OptionObject:
         _public("products", "product_id"),
         "The product that owns the option; null for an option shared by several products.",
     )
-    product_number: BigInt = column(
+    product_number: BigInt = computed(
         "coalesce(t.product_id, 0)",
         "The legacy numeric ID of the product; 0 for an option shared by several products.",
         internal=True,
     )
     vendor_id: ID | None = column(_public("vendors", "vendor_id"), "The vendor that owns the option.")
-    vendor_number: BigInt = column(
+    vendor_number: BigInt = computed(
         "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the vendor, or 0.", internal=True
     )
     variants: list[OptionVariantObject] = relation(
@@ -118,7 +118,7 @@ class CombinationObject:
     choices: list[CombinationChoiceObject] = relation(
         ToMany("t.combination_id", "t.option_id, t.id"), "The chosen variants."
     )
-    choice_numbers: JSON = column(
+    choice_numbers: JSON = computed(
         _numbers("combination_choices", "combination_id"),
         "The legacy numeric IDs of options and their variants.",
         internal=True,
@@ -153,7 +153,7 @@ class OptionExceptionObject:
     choices: list[ExceptionChoiceObject] = relation(
         ToMany("t.exception_id", "t.option_id, t.id"), "The chosen variants."
     )
-    choice_numbers: JSON = column(
+    choice_numbers: JSON = computed(
         _numbers("exception_choices", "exception_id"),
         "The legacy numeric IDs of options and their variants.",
         internal=True,

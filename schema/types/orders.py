@@ -8,7 +8,7 @@ from domain.payments.read import PAYMENT_METHODS, PAYMENTS
 from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS, SHIPPING_METHODS
 from models.queries import ToMany, ToOne
 from schema.enums import AddressKind, PaymentStatus, RateCalculation, SwitchStatus
-from schema.fields import column, embedded, entity_type, object_type, relation
+from schema.fields import column, computed, embedded, entity_type, object_type, relation
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus, ProcessorParams, ShipmentStatus
 from schema.types.catalog import ProductObject
 from schema.types.gateway import ChargeObject
@@ -41,10 +41,10 @@ class PaymentMethodObject:
         description="The processor settings with secrets masked as `****`; null if not set.",
         guard=_PAYMENT_STAFF,
     )
-    vendor_number: BigInt = column(
+    vendor_number: BigInt = computed(
         "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the owning vendor, or 0.", internal=True
     )
-    tax_numbers: list[BigInt] = column(
+    tax_numbers: list[BigInt] = computed(
         "ARRAY(SELECT l.tax_id FROM payment_method_taxes l WHERE l.tenant_id = t.tenant_id AND l.payment_method_id = t.id"
         " ORDER BY l.tax_id)",
         "The legacy numeric IDs of the applied taxes.",
@@ -106,7 +106,7 @@ class ShippingMethodObject:
         ToMany("t.shipping_method_id", "t.destination_id, t.id"),
         "The rates by destination; a method with rates serves only these destinations.",
     )
-    price_list: JSON = column(
+    price_list: JSON = computed(
         "(SELECT coalesce(jsonb_agg(to_jsonb(x) ORDER BY x.destination_id), '[]') FROM ("
         "SELECT 0::bigint AS destination_id, t.base_cents AS base, t.per_kg_cents AS per_kg, t.per_item_cents AS per_item,"
         " 0::bigint AS max_weight WHERE t.base_cents + t.per_kg_cents + t.per_item_cents > 0"
@@ -119,10 +119,10 @@ class ShippingMethodObject:
         description="The settings of a realtime rate calculator.",
         guard=Access(privileges=("view_shipping",), app_scope="read_shipping"),
     )
-    vendor_number: BigInt = column(
+    vendor_number: BigInt = computed(
         "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the owning vendor, or 0.", internal=True
     )
-    tax_numbers: list[BigInt] = column(
+    tax_numbers: list[BigInt] = computed(
         "ARRAY(SELECT l.tax_id FROM shipping_method_taxes l WHERE l.tenant_id = t.tenant_id AND l.shipping_method_id = t.id"
         " ORDER BY l.tax_id)",
         "The legacy numeric IDs of the applied taxes.",
@@ -154,8 +154,10 @@ class OrderLineObject:
         "(SELECT p.public_id FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)",
         "The product, even if it was deleted later.",
     )
-    product_number: BigInt = column("coalesce(t.product_id, 0)", "The legacy numeric ID of the product.", internal=True)
-    vendor_number: BigInt = column(
+    product_number: BigInt = computed(
+        "coalesce(t.product_id, 0)", "The legacy numeric ID of the product.", internal=True
+    )
+    vendor_number: BigInt = computed(
         "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the vendor, or 0.", internal=True
     )
     name: str = column("product_name", "The product name at the time of purchase.")
@@ -163,8 +165,8 @@ class OrderLineObject:
     quantity: BigInt = column(description="The number of units.")
     price_cents: BigInt = column(description="The unit price, in cents.")
     base_price_cents: BigInt = column(description="The catalog unit price at the time of purchase, in cents.")
-    total_cents: BigInt = column("t.quantity * t.price_cents", "The line total: quantity times unit price, in cents.")
-    shipped_quantity: BigInt = column(
+    total_cents: BigInt = computed("t.quantity * t.price_cents", "The line total: quantity times unit price, in cents.")
+    shipped_quantity: BigInt = computed(
         "(SELECT coalesce(sum(sl.quantity), 0)::bigint FROM shipment_lines sl WHERE sl.tenant_id = t.tenant_id"
         " AND sl.order_line_id = t.id)",
         "The number of shipped units.",
@@ -220,7 +222,7 @@ class OrderStatusChangeObject:
         guard=_BACK_OFFICE,
     )
     user_number: BigInt | None = column("user_id", "The legacy numeric ID of the user.", internal=True)
-    at_unix: BigInt = column(
+    at_unix: BigInt = computed(
         "floor(extract(epoch from t.at))::bigint", "When the status changed, in Unix seconds.", internal=True
     )
 
@@ -252,13 +254,13 @@ class ShipmentObject:
         "The order.",
     )
     order_number: BigInt = column("order_id", "The legacy numeric ID of the order.", internal=True)
-    order_unix: BigInt = column(
+    order_unix: BigInt = computed(
         f"floor(extract(epoch from {ORDER_PLACED_AT}))::bigint",
         "When the order was placed, in Unix seconds.",
         internal=True,
     )
     shipping_method: ShippingMethodObject | None = relation(ToOne("shipping_method_id"), "The shipping method.")
-    shipping_number: BigInt = column(
+    shipping_number: BigInt = computed(
         "coalesce(t.shipping_method_id, 0)",
         "The legacy numeric ID of the shipping method, or 0.",
         internal=True,
@@ -267,12 +269,12 @@ class ShipmentObject:
         "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
         "The recipient's account; null for a guest customer.",
     )
-    user_number: BigInt = column(
+    user_number: BigInt = computed(
         "coalesce(t.user_id, 0)", "The legacy numeric ID of the recipient's account, or 0.", internal=True
     )
     created_at: DateTime = column(description="When the shipment was recorded.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = column(
+    created_unix: BigInt = computed(
         "floor(extract(epoch from t.created_at))::bigint",
         "When the shipment was recorded, in Unix seconds.",
         internal=True,
@@ -287,7 +289,7 @@ class OrderCustomerObject:
         "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
         "The user account; null for a guest customer.",
     )
-    name: str = column("btrim(t.firstname || ' ' || t.lastname)", "First and last name.")
+    name: str = computed("btrim(t.firstname || ' ' || t.lastname)", "First and last name.")
     email: str = column("email", "The e-mail address.")
     phone: str | None = column(
         "phone", "The phone number.", guard=Access(privileges=("view_orders",), vendor=True, customer=True)
@@ -302,19 +304,19 @@ class OrderObject:
     number: BigInt = column("id", "The order number (the legacy `order_id`).")
     status: OrderStatus = column(description="The status code.")
     currency: str = column(description="The currency, ISO 4217.")
-    subtotal_cents: BigInt = column(
+    subtotal_cents: BigInt = computed(
         AMOUNTS["subtotal_cents"],
         "The sum of the order lines, in cents.",
     )
-    discount_cents: BigInt = column(AMOUNTS["discount_cents"], "The discount, in cents.")
-    shipping_cents: BigInt = column(AMOUNTS["shipping_cents"], "The shipping cost, in cents.")
-    surcharge_cents: BigInt = column(AMOUNTS["surcharge_cents"], "The payment method's surcharge, in cents.")
-    tax_cents: BigInt = column(AMOUNTS["tax_cents"], "Taxes not included in the prices, in cents.")
-    total_cents: BigInt = column(
+    discount_cents: BigInt = computed(AMOUNTS["discount_cents"], "The discount, in cents.")
+    shipping_cents: BigInt = computed(AMOUNTS["shipping_cents"], "The shipping cost, in cents.")
+    surcharge_cents: BigInt = computed(AMOUNTS["surcharge_cents"], "The payment method's surcharge, in cents.")
+    tax_cents: BigInt = computed(AMOUNTS["tax_cents"], "Taxes not included in the prices, in cents.")
+    total_cents: BigInt = computed(
         AMOUNTS["total_cents"],
         "The total to be paid, in cents.",
     )
-    refunded_cents: BigInt = column(AMOUNTS["refunded_cents"], "The refunded amount, in cents.")
+    refunded_cents: BigInt = computed(AMOUNTS["refunded_cents"], "The refunded amount, in cents.")
     payment_status: PaymentStatus = column(description="The payment status.")
     coupon_code: str = column(description="The coupon code used; empty if none.")
     tracking_code: str | None = column(description="The tracking code of the latest shipment.")
@@ -331,23 +333,23 @@ class OrderObject:
     lastname: str = column(description="The customer's last name.", internal=True)
     email: str = column(description="The customer's e-mail address.", internal=True)
     phone: str = column(description="The customer's phone number.", internal=True)
-    user_number: BigInt = column(
+    user_number: BigInt = computed(
         "coalesce(t.user_id, 0)",
         "The legacy numeric ID of the customer; 0 for a guest customer.",
         internal=True,
     )
-    vendor_number: BigInt = column(
+    vendor_number: BigInt = computed(
         "coalesce(t.vendor_id, 0)",
         "The legacy numeric ID of the vendor; 0 for several vendors.",
         internal=True,
     )
-    payment_number: BigInt = column(
+    payment_number: BigInt = computed(
         "coalesce(t.payment_method_id, 0)", "The legacy numeric ID of the payment method.", internal=True
     )
-    shipping_number: BigInt = column(
+    shipping_number: BigInt = computed(
         "coalesce(t.shipping_method_id, 0)", "The legacy numeric ID of the shipping method.", internal=True
     )
-    shipment_numbers: list[BigInt] = column(
+    shipment_numbers: list[BigInt] = computed(
         "ARRAY(SELECT s.id FROM shipments s WHERE s.tenant_id = t.tenant_id AND s.order_id = t.id ORDER BY s.id)",
         "The legacy numeric IDs of the shipments.",
         internal=True,
@@ -380,12 +382,12 @@ class OrderObject:
     shipments: list[ShipmentObject] = relation(ToMany("t.order_id", "t.id"), "The shipments.")
     created_at: DateTime = column(description="When the order was placed.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = column(
+    created_unix: BigInt = computed(
         "floor(extract(epoch from t.created_at))::bigint",
         "When the order was placed, in Unix seconds.",
         internal=True,
     )
-    updated_unix: BigInt = column(
+    updated_unix: BigInt = computed(
         "floor(extract(epoch from t.updated_at))::bigint",
         "When the record was last updated, in Unix seconds.",
         internal=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from domain.people.read import CALL_REQUESTS, SUBSCRIBERS
 from models.queries import ToOne
 from schema.enums import CallRequestStatus, SwitchStatus
-from schema.fields import INHERITED, column, entity_type, object_type, output_field, relation
+from schema.fields import INHERITED, column, computed, entity_type, object_type, output_field, relation
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.catalog import ProductObject
 from schema.types.orders import OrderObject
@@ -24,7 +24,7 @@ class SubscriberObject:
     status: SwitchStatus = column(description="The status code.")
     created_at: DateTime = column(description="When the subscription was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = column(_UNIX, "When the subscription was created, in Unix seconds.", internal=True)
+    created_unix: BigInt = computed(_UNIX, "When the subscription was created, in Unix seconds.", internal=True)
 
 
 @object_type("Subscription", "The result of a newsletter subscription.", access=INHERITED)
@@ -49,10 +49,12 @@ class CallRequestObject:
     status: CallRequestStatus = column(description="The status code.")
     product: ProductObject | None = relation(ToOne("product_id"), "The related product.")
     order: OrderObject | None = relation(ToOne("order_id"), "The related order.")
-    product_number: BigInt = column(
+    product_number: BigInt = computed(
         "coalesce(t.product_id, 0)", "The legacy numeric ID of the product, or 0.", internal=True
     )
-    order_number: BigInt = column("coalesce(t.order_id, 0)", "The legacy numeric ID of the order, or 0.", internal=True)
+    order_number: BigInt = computed(
+        "coalesce(t.order_id, 0)", "The legacy numeric ID of the order, or 0.", internal=True
+    )
     created_at: DateTime = column(description="When the callback was requested.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = column(_UNIX, "When the callback was requested, in Unix seconds.", internal=True)
+    created_unix: BigInt = computed(_UNIX, "When the callback was requested, in Unix seconds.", internal=True)

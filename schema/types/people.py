@@ -6,7 +6,7 @@ from auth.access import Access
 from domain.people.read import IS_OWNER, MEMBERSHIPS, USERGROUPS, USERS
 from models.queries import ToMany, ToOne
 from schema.enums import MembershipStatus, Role, UsergroupStatus, UsergroupType, UserStatus, UserType
-from schema.fields import column, entity_type, relation
+from schema.fields import column, computed, entity_type, relation
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.marketplace import VendorObject
 
@@ -56,17 +56,17 @@ class UserObject:
     phone: str | None = column(description="The phone number, digits only.", guard=_PERSONAL_DATA)
     cpf: str | None = column(description="The CPF, digits only.", guard=_PERSONAL_DATA)
     cnpj: str | None = column(description="The CNPJ, without punctuation.", guard=_PERSONAL_DATA)
-    is_owner: bool = column(IS_OWNER, "Whether the user owns the store.")
-    email_verified: bool = column("t.email_verified_at IS NOT NULL", "Whether the e-mail address was verified.")
+    is_owner: bool = computed(IS_OWNER, "Whether the user owns the store.")
+    email_verified: bool = computed("t.email_verified_at IS NOT NULL", "Whether the e-mail address was verified.")
     privileges: list[str] | None = column(
         description="The privileges granted directly to the user, excluding those of usergroups.",
         guard=Access(privileges=("view_users",)),
     )
     points: int = column(description="Reward points.", internal=True)
-    vendor_number: BigInt = column(
+    vendor_number: BigInt = computed(
         "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the user's vendor, or 0.", internal=True
     )
-    vendor_name: str = column(
+    vendor_name: str = computed(
         "coalesce((SELECT v.name FROM vendors v WHERE v.tenant_id = t.tenant_id AND v.id = t.vendor_id), '')",
         "The name of the user's vendor.",
         internal=True,
@@ -80,7 +80,7 @@ class UserObject:
     created_at: DateTime = column(description="When the account was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
     last_login_at: DateTime | None = column(description="When the user last signed in.")
-    created_unix: BigInt = column(
+    created_unix: BigInt = computed(
         "floor(extract(epoch from t.created_at))::bigint",
         "When the record was created, in Unix seconds.",
         internal=True,

@@ -9,7 +9,7 @@ from domain.shipping.read import SHIPPING_RATES
 from domain.taxes.read import TAX_RATE_TYPES, TAXES
 from models.queries import ToMany, ToOne
 from schema.enums import PromotionZone, SwitchStatus, TaxAddressType, TaxRateType
-from schema.fields import column, entity_type, relation
+from schema.fields import column, computed, entity_type, relation
 from schema.scalars import ID, JSON, BigInt, DateTime
 
 _RATE_VALUE = "The rate in thousandths: of a percent (`P`), or of the currency unit (`F`)."
@@ -126,12 +126,12 @@ class PromotionObject:
     status: SwitchStatus = column(description="The status code.")
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    from_unix: BigInt = column(
+    from_unix: BigInt = computed(
         "coalesce(floor(extract(epoch from t.from_at))::bigint, 0)",
         "When the promotion starts, in Unix seconds; 0 if not set.",
         internal=True,
     )
-    to_unix: BigInt = column(
+    to_unix: BigInt = computed(
         "coalesce(floor(extract(epoch from t.to_at))::bigint, 0)",
         "When the promotion ends, in Unix seconds; 0 if not set.",
         internal=True,

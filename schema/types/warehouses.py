@@ -5,7 +5,7 @@ from __future__ import annotations
 from domain.warehouses.read import WAREHOUSE_AREAS, WAREHOUSE_USERGROUPS, WAREHOUSE_ZIPCODES, WAREHOUSES
 from models.queries import ToMany, ToOne
 from schema.enums import AllocationType, SwitchStatus
-from schema.fields import column, entity_type, relation
+from schema.fields import column, computed, entity_type, relation
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.marketplace import VendorObject
 
@@ -85,7 +85,7 @@ class WarehouseObject:
         "(SELECT v.public_id FROM vendors v WHERE v.tenant_id = t.tenant_id AND v.id = t.vendor_id)",
         "The vendor that owns the warehouse; null for the store's own.",
     )
-    vendor_number: BigInt = column(
+    vendor_number: BigInt = computed(
         "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the owning vendor, or 0.", internal=True
     )
     vendor: VendorObject | None = relation(

@@ -1,14 +1,19 @@
 """Check the pure functions: value types, records, bodies, queries."""
 
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kernel.codes import PRODUCT_STATUSES
 from kernel.errors import MalformedRequest, ValidationFailed
+from kernel.money import format_cents
 from kernel.scope import SYSTEM, Scope, Store
 from kernel.text import InvalidValue
+from resolvers import query_compiler
 from rest_facade.legacy import value_types
 from rest_facade.legacy.queries import ListQuery, envelope, query_parser
 from rest_facade.legacy.reshape import body_parser, message_renamer, record_renderer, require
@@ -187,6 +192,23 @@ def test_a_record_is_rendered_field_by_field():
     )
     assert render({"a": 1, "b": "x", "c": True}) == {"a": "2", "b": "x", "c": "Y", "d": "22"}
     assert render({"a": 1, "b": "x"}) == {"a": "2", "b": "x", "d": "22"}
+
+
+@pytest.mark.parametrize("path", ["/api/products", "/api/orders", "/api/categories"])
+async def test_records_are_the_same_from_compiled_reads_and_the_executor(path, sample, monkeypatch):
+    compiled = await sample.get(path)
+    assert compiled.status == 200
+    first = next(iter(compiled.body[path.rpartition("/")[2]]))
+    number = first[next(iter(first))]
+    records = [(await sample.get(f"{path}/{number}")).body]
+    monkeypatch.setattr(query_compiler, "_enabled", False)
+    assert (await sample.get(path)).body == compiled.body
+    assert [(await sample.get(f"{path}/{number}")).body] == records
+
+
+@given(st.integers(-(10**12), 10**12))
+def test_cents_are_a_decimal_number(cents):
+    assert Decimal(format_cents(cents)) * 100 == cents
 
 
 def test_a_body_is_parsed_into_input_paths():

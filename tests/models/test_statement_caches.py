@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kernel.scope import Scope, active_scope
-from models import caller_cache, level_statements, single_statement
+from models import caller_cache, compiled_reads
 from models.catalog import Product, ProductImage
 from models.compiled_reads import CompiledReader
 from models.queries import Condition, Entity, Sort, ToMany
@@ -20,8 +20,7 @@ VASE = {"name": "Vaso", "images": [{"url": "https://img.example.com/vaso.jpg"}]}
 
 @pytest.fixture(autouse=True)
 def small_caches(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (level_statements, single_statement):
-        monkeypatch.setattr(module, "MAX_CACHED_STATEMENTS", LIMIT)
+    monkeypatch.setattr(compiled_reads, "MAX_CACHED_STATEMENTS", LIMIT)
 
 
 class ChangingEntity:
@@ -80,7 +79,7 @@ async def test_short_lists_cache_a_limited_number_of_statements(scope: Scope) ->
             assert nodes == [VASE]
             assert len(keys) == 1
     assert reader._single is not None
-    assert len(reader._single._compiled) == LIMIT
+    assert len(reader._single._statements) == LIMIT
     assert len(reader._single._access(scope).statements) <= LIMIT
 
 
@@ -93,7 +92,7 @@ async def test_single_records_cache_a_limited_number_of_statements(scope: Scope)
             objects = await reader.fetch_one(_another_caller(scope), Condition("t.name = {}", ("Vaso",)))
             assert objects == VASE
     assert reader._single is not None
-    assert len(reader._single._compiled) == LIMIT
+    assert len(reader._single._statements) == LIMIT
 
 
 async def test_access_conditions_are_computed_once_per_caller(scope: Scope) -> None:

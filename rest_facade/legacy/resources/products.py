@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kernel.codes import PRODUCT_STATUSES
+from kernel.record_conversion import Inline
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import (
     SEARCH,
@@ -49,7 +50,7 @@ PRODUCTS = Resource(
         RecordField("max_qty", types.INTEGER, "max_quantity", "max_quantity"),
         RecordField("tax_ids", types.IDS, "tax_ids", "tax_id"),
         # CS-Cart format: comma-separated numbers, 0 for all customers.
-        RecordField("usergroup_ids", types.rendered_by(lambda numbers: ",".join(map(str, numbers)) or "0")),
+        RecordField("usergroup_ids", types.rendered_by(Inline("','.join(map(str, v)) if v else '0'"))),
         RecordField("seo_name", types.TEXT, "slug", "slug"),
     ),
     detail_fields=(
