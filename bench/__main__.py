@@ -14,10 +14,11 @@ from typing import Any
 from bench import growth, machine, profiling, report
 from bench.database import OPTIONS, BenchDatabase, Size, StatementLog, create_database, running_postgres
 from bench.launchers import CONTESTANTS
-from bench.load import UnexpectedResponse, send_request
+from bench.load import UnexpectedResponse
 from bench.measurement import CONNECTIONS, Measurement, ResponsesDiffer, Result, Schedule
+from bench.requests import RequestData, Workload
 from bench.servers import ROOT, NotStarted, Server
-from bench.workloads import WORKLOADS, RequestData, Workload, http
+from bench.workloads import WORKLOADS
 
 RESULTS = Path(__file__).parent / "results"
 QUICK_RESULTS = ROOT / ".vitrine" / "build" / "bench" / "results"
@@ -121,9 +122,6 @@ def _run_contestants(
 ) -> list[Result]:
     results: list[Result] = []
     with _servers(database, names, about) as servers:
-        if "limit" in servers:
-            styles = send_request(servers["limit"].address, http("GET", "/", {})).body.decode()
-            about["how the limit builds JSON"] = styles.translate({ord(character): None for character in '{}"'})
         measurement = Measurement(servers, RequestData(database.size), StatementLog(database), schedule)
         for item in items:
             if not any(name in item.requests_by_contestant for name in servers):

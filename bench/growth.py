@@ -16,10 +16,11 @@ from pathlib import Path
 
 from bench import launchers, load
 from bench.database import BenchDatabase, Size, create_database
-from bench.measurement import CONNECTIONS, Schedule, sign_in, sign_in_at_limit
+from bench.measurement import CONNECTIONS, Schedule, fastest_style, sign_in, sign_in_at_limit
 from bench.report import growth_table
+from bench.requests import RequestData, Workload
 from bench.servers import Server
-from bench.workloads import WORKLOADS, RequestData, Workload
+from bench.workloads import WORKLOADS
 from server.embedded_postgres import EmbeddedServer
 
 PRODUCTS = (1_000, 10_000, 100_000)
@@ -56,10 +57,9 @@ class Run:
             seconds=seconds,
             first=self.requests_sent,
         )
-        requests = sample.rate * seconds
-        self.requests_sent += int(requests)
+        self.requests_sent += sample.sent
         self.rates.append(sample.rate)
-        self.cpu_us.append((self.server.cpu_seconds - before) / requests * 1e6)
+        self.cpu_us.append((self.server.cpu_seconds - before) / sample.sent * 1e6)
 
     @property
     def rate(self) -> float:
@@ -112,16 +112,10 @@ def _start_runs(stack: ExitStack, database: BenchDatabase, what: str) -> list[Ru
         runs.append(Run(label, size, item.name, vitrine, item.requests_by_contestant["vitrine"](stores[0])))
     limit = stack.enter_context(launchers.limit(database))
     stores[0].limit_token = sign_in_at_limit(limit)
-    runs += [
-        Run(
-            "limit, one store" if what == "stores" else "limit",
-            size,
-            item.name,
-            limit,
-            item.requests_by_contestant["limit"](stores[0]),
-        )
-        for item in _WORKLOADS
-    ]
+    label = "limit, one store" if what == "stores" else "limit"
+    for item in _WORKLOADS:
+        stores[0].limit_style = fastest_style(limit, item, stores[0])
+        runs.append(Run(label, size, item.name, limit, item.requests_by_contestant["limit"](stores[0])))
     return runs
 
 

@@ -10,7 +10,8 @@ from bench.contestants.limit_sql import READS, statement
 from bench.database import Size
 from bench.load import Response, Sample
 from bench.measurement import Measurement, ResponsesDiffer, Result, Schedule
-from bench.workloads import WORKLOADS, RequestData
+from bench.requests import RequestData
+from bench.workloads import WORKLOADS
 
 
 class _Server:
