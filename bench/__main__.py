@@ -11,7 +11,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench import growth, machine, profiling, report
+from bench import growth, machine, profiling, report, start
+from bench.bars import Bar, ratio_bars
 from bench.database import OPTIONS, BenchDatabase, Size, StatementLog, create_database, running_postgres
 from bench.launchers import CONTESTANTS
 from bench.load import UnexpectedResponse
@@ -76,7 +77,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--rounds", type=int, help="number of rounds per contestant")
     parser.add_argument("--seconds", type=float, help="seconds per round")
-    parser.add_argument("--growth", action="store_true", help="also measure growing numbers of products and stores")
+    parser.add_argument("--no-growth", action="store_true", help="leave out growing numbers of products and stores")
     parser.add_argument("--growth-only", action="store_true", help="measure only the growth")
     parser.add_argument("--products", type=int, help="number of products in the store (10,000)")
     parser.add_argument("--profile", nargs=2, metavar=("CONTESTANT", "WORKLOADS"), help="profile instead of measuring")
@@ -99,6 +100,7 @@ def _measure(arguments: argparse.Namespace, items: list[Workload], schedule: Sch
         + ", ".join(f"{name}={value}" for name, value in OPTIONS.items()),
     }
     results: list[Result] = []
+    bars: list[Bar] = []
     growth_tables = ""
     with running_postgres() as (server, log):
         if not arguments.growth_only:
@@ -106,9 +108,13 @@ def _measure(arguments: argparse.Namespace, items: list[Workload], schedule: Sch
             database = asyncio.run(create_database(server, log, "bench_main", size))
             about["size"] = str(size)
             results = _run_contestants(database, arguments.contestants, items, schedule, about)
-        if arguments.growth or arguments.growth_only:
-            growth_tables = growth.measure(server, log, schedule, quick=arguments.quick)
-    table = report.write(QUICK_RESULTS if arguments.quick else RESULTS, about, results, growth_tables)
+            bars += ratio_bars(results)
+            if "vitrine" in arguments.contestants:
+                bars += start.measure(database)
+        if arguments.growth_only or not (arguments.no_growth or arguments.only):
+            growth_tables, growth_bars = growth.measure(server, log, schedule, quick=arguments.quick)
+            bars += growth_bars
+    table = report.write(QUICK_RESULTS if arguments.quick else RESULTS, about, results, bars, growth_tables)
     print(table.read_text(encoding="utf-8"))
     print(f"saved in {table}")
 
