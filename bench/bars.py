@@ -61,7 +61,10 @@ def growth_bar(name: str, kind: str, cpu_us: Sequence[float]) -> Bar:
     """Compare the CPU time of the last size with that of the first; `kind` is a key of MAX_GROWTH."""
     growth = cpu_us[-1] / cpu_us[0] - 1
     return Bar(
-        f"{name}: CPU per request", f"{growth:+.0%}", f"at most +{MAX_GROWTH[kind]:.0%}", cpu_us[-1] <= cpu_us[0] * (1 + MAX_GROWTH[kind])
+        f"{name}: CPU per request",
+        f"{growth:+.0%}",
+        f"at most +{MAX_GROWTH[kind]:.0%}",
+        cpu_us[-1] <= cpu_us[0] * (1 + MAX_GROWTH[kind]),
     )
 
 

@@ -1,9 +1,9 @@
 """Place an order: load its references, validate, calculate prices, insert it, reserve stock, emit the event.
 
-Whatever the number of lines, this takes seven statements between BEGIN and COMMIT: references, products, prices, the order with all its
-rows, the stock, the event and the notifications; three or four more when a promotion applies. Lock order (`domain.orders.locked`): limits,
-promotions, stock; stock comes last, so that rows of popular products stay locked briefly. The conditional stock update prevents an oversell
-under concurrency.
+Whatever the number of lines, this takes four statements: references, products, prices, and the order with all its rows, its event, its
+notifications and its stock (`domain.orders.order_rows`). The last needs no transaction around it, unless limits, promotions, combinations
+or a custom status are to be locked first, or the stock is short or low. Lock order (`domain.orders.locked`): limits, promotions, stock; stock
+comes last, so that rows of popular products stay locked briefly. The conditional stock update prevents an oversell under concurrency.
 """
 
 from __future__ import annotations
