@@ -2,8 +2,9 @@
 
 Whatever the number of lines, this takes four statements: references, products, prices, and the order with all its rows, its event, its
 notifications and its stock (`domain.orders.order_rows`). The last needs no transaction around it, unless limits, promotions, combinations
-or a custom status are to be locked first, or the stock is short or low. Lock order (`domain.orders.locked`): limits, promotions, stock; stock
-comes last, so that rows of popular products stay locked briefly. The conditional stock update prevents an oversell under concurrency.
+or a custom status are to be locked first, or the stock is short or low. Lock order (`domain.orders.locked`): limits, promotions, stock;
+stock comes last, so that rows of popular products stay locked briefly. The conditional stock update prevents an oversell under
+concurrency.
 """
 
 from __future__ import annotations
