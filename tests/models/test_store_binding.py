@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from models.connections import BIND_PIPELINED, StoreConnection
+from models.connections import StoreConnection
 from models.pool import DatabaseSettings, StorePool, close_pool, open_pool
-from models.store_binding import NO_STORE, StoreBinding, binding_message
+from models.store_binding import BIND_PIPELINED, NO_STORE, StoreBinding, binding_message
 
 CONNECTIONS = 2
 MAX_TURNS = 12
