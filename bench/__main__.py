@@ -11,13 +11,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench import growth, machine, profiling, report
+from bench import growth, machine, profiling, report, start
+from bench.bars import Bar, ratio_bars
 from bench.database import OPTIONS, BenchDatabase, Size, StatementLog, create_database, running_postgres
 from bench.launchers import CONTESTANTS
-from bench.load import UnexpectedResponse, send_request
+from bench.load import UnexpectedResponse
 from bench.measurement import CONNECTIONS, Measurement, ResponsesDiffer, Result, Schedule
+from bench.requests import RequestData, Workload
 from bench.servers import ROOT, NotStarted, Server
-from bench.workloads import WORKLOADS, RequestData, Workload, http
+from bench.workloads import WORKLOADS
 
 RESULTS = Path(__file__).parent / "results"
 QUICK_RESULTS = ROOT / ".vitrine" / "build" / "bench" / "results"
@@ -75,7 +77,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--rounds", type=int, help="number of rounds per contestant")
     parser.add_argument("--seconds", type=float, help="seconds per round")
-    parser.add_argument("--growth", action="store_true", help="also measure growing numbers of products and stores")
+    parser.add_argument("--no-growth", action="store_true", help="leave out growing numbers of products and stores")
     parser.add_argument("--growth-only", action="store_true", help="measure only the growth")
     parser.add_argument("--products", type=int, help="number of products in the store (10,000)")
     parser.add_argument("--profile", nargs=2, metavar=("CONTESTANT", "WORKLOADS"), help="profile instead of measuring")
@@ -98,6 +100,7 @@ def _measure(arguments: argparse.Namespace, items: list[Workload], schedule: Sch
         + ", ".join(f"{name}={value}" for name, value in OPTIONS.items()),
     }
     results: list[Result] = []
+    bars: list[Bar] = []
     growth_tables = ""
     with running_postgres() as (server, log):
         if not arguments.growth_only:
@@ -105,9 +108,13 @@ def _measure(arguments: argparse.Namespace, items: list[Workload], schedule: Sch
             database = asyncio.run(create_database(server, log, "bench_main", size))
             about["size"] = str(size)
             results = _run_contestants(database, arguments.contestants, items, schedule, about)
-        if arguments.growth or arguments.growth_only:
-            growth_tables = growth.measure(server, log, schedule, quick=arguments.quick)
-    table = report.write(QUICK_RESULTS if arguments.quick else RESULTS, about, results, growth_tables)
+            bars += ratio_bars(results)
+            if "vitrine" in arguments.contestants:
+                bars += start.measure(database)
+        if arguments.growth_only or not (arguments.no_growth or arguments.only):
+            growth_tables, growth_bars = growth.measure(server, log, schedule, quick=arguments.quick)
+            bars += growth_bars
+    table = report.write(QUICK_RESULTS if arguments.quick else RESULTS, about, results, bars, growth_tables)
     print(table.read_text(encoding="utf-8"))
     print(f"saved in {table}")
 
@@ -121,9 +128,6 @@ def _run_contestants(
 ) -> list[Result]:
     results: list[Result] = []
     with _servers(database, names, about) as servers:
-        if "limit" in servers:
-            styles = send_request(servers["limit"].address, http("GET", "/", {})).body.decode()
-            about["how the limit builds JSON"] = styles.translate({ord(character): None for character in '{}"'})
         measurement = Measurement(servers, RequestData(database.size), StatementLog(database), schedule)
         for item in items:
             if not any(name in item.requests_by_contestant for name in servers):

@@ -29,7 +29,7 @@ OPTIONS: Mapping[str, str] = {"max_connections": "200", "shared_buffers": "512MB
 
 @dataclass(frozen=True)
 class Size:
-    """The number of records in a database; products, users and orders are per store."""
+    """The number of records in a database; products, users and orders are per store, and two carts per order."""
 
     stores: int = 1
     products: int = 10_000
@@ -80,7 +80,7 @@ async def create_database(server: EmbeddedServer, log: Path, name: str, size: Si
     connection = await asyncpg.connect(database.superuser_url)
     try:
         await _fill(connection, size)
-        await connection.execute((SQL / "place_order.sql").read_text(encoding="utf-8"))
+        await connection.execute((SQL / "writes.sql").read_text(encoding="utf-8"))
     finally:
         await connection.close()
     print(f"  {name}: {size} in {time.monotonic() - started_at:.0f} s", flush=True)

@@ -33,12 +33,16 @@ class Response:
 
 @dataclass(frozen=True)
 class Sample:
-    """The result of one round; latencies in milliseconds, `size` in bytes of a response with its headers."""
+    """The result of one round; latencies in milliseconds, `size` in bytes of a response with its headers.
+
+    `sent` counts the requests, with those whose responses came after the round and aren't in the rate.
+    """
 
     rate: float
     p50: float
     p99: float
     size: int
+    sent: int = 0
 
 
 class _Connection:
@@ -128,8 +132,9 @@ def _run(connections: list[_Connection], requests: Sequence[bytes], seconds: flo
     started_at = now = time.perf_counter_ns()
     deadline = started_at + int(seconds * 1e9)
     size = 0
+    open_requests = len(connections)
     with poll:
-        while now < deadline:
+        while open_requests:
             ready = poll.poll(_TIMEOUT_SECONDS)
             if not ready:
                 raise UnexpectedResponse(f"no response within {_TIMEOUT_SECONDS:.0f} s")
@@ -137,10 +142,13 @@ def _run(connections: list[_Connection], requests: Sequence[bytes], seconds: flo
                 connection = by_descriptor[descriptor]
                 if not connection.is_complete():
                     continue
-                now = time.perf_counter_ns()
-                latencies.append(now - connection.sent_at)
                 if not 200 <= connection.status < 300:
                     raise UnexpectedResponse(bytes(connection.buffer[:600]).decode("utf-8", errors="replace"))
+                if now >= deadline:
+                    open_requests -= 1  # no new request: the next round finds the server idle
+                    continue
+                now = time.perf_counter_ns()
+                latencies.append(now - connection.sent_at)
                 size = len(connection.buffer)
                 connection.send(requests[number % count])
                 number += 1
@@ -150,4 +158,5 @@ def _run(connections: list[_Connection], requests: Sequence[bytes], seconds: flo
         p50=latencies[len(latencies) // 2] / 1e6,
         p99=latencies[min(len(latencies) - 1, len(latencies) * 99 // 100)] / 1e6,
         size=size,
+        sent=number - first,
     )

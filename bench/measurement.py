@@ -13,10 +13,12 @@ from typing import Any
 from bench import load
 from bench.database import PASSWORD, StatementLog
 from bench.load import Sample, UnexpectedResponse, send_request
+from bench.requests import RequestData, Workload, http
 from bench.servers import Server
-from bench.workloads import RequestData, Workload, http
 
 CONNECTIONS = 8
+_CALIBRATION_SECONDS = 0.5
+_CALIBRATIONS = 3
 _COUNTED_REQUESTS = 4
 _WARM_UP_REQUESTS = 24
 _WARM_UP_SECONDS = 0.5
@@ -39,7 +41,7 @@ class Result:
     """The result of one contestant for one workload.
 
     `cpu_us` is the server's CPU time per request, by round: more reliable than the rate on a shared machine. `statements` is the number per
-    request, including BEGIN and COMMIT.
+    request, including BEGIN and COMMIT. `style` is that of the hand-written handler.
     """
 
     item: str
@@ -48,6 +50,7 @@ class Result:
     cpu_us: list[float] = field(default_factory=list)
     statements: float | None = None
     memory_mb: float = 0.0
+    style: str = ""
 
     def median(self, name: str) -> float:
         return float(statistics.median(getattr(sample, name) for sample in self.samples))
@@ -57,6 +60,7 @@ class Result:
         return {
             "item": self.item,
             "contestant": self.contestant,
+            "style": self.style,
             "rate": round(self.median("rate"), 1),
             "p50_ms": round(self.median("p50"), 3),
             "p99_ms": round(self.median("p99"), 3),
@@ -91,6 +95,21 @@ def sign_in_at_limit(server: Server) -> str:
     return str(json.loads(response.body)["access_token"])
 
 
+def fastest_style(server: Server, item: Workload, data: RequestData) -> str:
+    """Return the style in which the hand-written handler serves most requests; "" for a write."""
+    styles: list[str] = json.loads(send_request(server.address, http("GET", "/", {})).body).get(item.name, [""])
+    if len(styles) == 1:
+        return styles[0]
+    best_rates = dict.fromkeys(styles, 0.0)
+    for _ in range(_CALIBRATIONS):
+        for style in styles:
+            data.limit_style = style
+            requests = item.requests_by_contestant["limit"](data)
+            sample = load.run(server.address, requests, connections=CONNECTIONS, seconds=_CALIBRATION_SECONDS)
+            best_rates[style] = max(best_rates[style], sample.rate)
+    return max(best_rates, key=lambda style: best_rates[style])
+
+
 class Measurement:
     """One benchmark run of several servers on the same database."""
 
@@ -106,16 +125,22 @@ class Measurement:
             self._data.token = sign_in(self._servers["vitrine"], self._data)
         if "limit" in self._servers:
             self._data.limit_token = sign_in_at_limit(self._servers["limit"])
+            self._data.limit_style = fastest_style(self._servers["limit"], item, self._data)
         requests_by_name = {
             name: item.requests_by_contestant[name](self._data)
             for name in self._servers
             if name in item.requests_by_contestant
         }
         self._compare(item, requests_by_name)
-        results = {name: Result(item.name, name) for name in requests_by_name}
+        results = {
+            name: Result(item.name, name, style=self._data.limit_style if name == "limit" else "")
+            for name in requests_by_name
+        }
+        sent = dict.fromkeys(requests_by_name, 1)
         for name, requests in requests_by_name.items():
-            results[name].statements = self._statements(self._servers[name], requests)
-        self._rounds(requests_by_name, results)
+            results[name].statements = self._statements(self._servers[name], requests, sent[name])
+            sent[name] += _WARM_UP_REQUESTS + 1 + _COUNTED_REQUESTS
+        self._rounds(item, requests_by_name, results, sent)
         for name, result in results.items():
             result.memory_mb = self._servers[name].memory_mb
         return list(results.values())
@@ -143,17 +168,20 @@ class Measurement:
                 f"{item.name}: {name} returned {response.status}: {response.body[:500].decode(errors='replace')}"
             ) from error
 
-    def _statements(self, server: Server, requests: Sequence[bytes]) -> float:
+    def _statements(self, server: Server, requests: Sequence[bytes], first: int) -> float:
         """Count the statements of a request, after those that set up the connections."""
+        numbers = itertools.count(first)
+
+        def send(count: int) -> None:
+            for _ in range(count):
+                send_request(server.address, requests[next(numbers) % len(requests)])
 
         async def count() -> float:
-            for number in range(_WARM_UP_REQUESTS):
-                send_request(server.address, requests[number % len(requests)])
+            send(_WARM_UP_REQUESTS)
             await self._log.enable(True)
-            send_request(server.address, requests[_WARM_UP_REQUESTS % len(requests)])
+            send(1)
             position = self._log.position()
-            for number in range(_COUNTED_REQUESTS):
-                send_request(server.address, requests[(_WARM_UP_REQUESTS + 1 + number) % len(requests)])
+            send(_COUNTED_REQUESTS)
             await asyncio.sleep(0.05)
             statements = self._log.since(position)
             await self._log.enable(False)
@@ -161,33 +189,40 @@ class Measurement:
 
         return asyncio.run(count())
 
-    def _rounds(self, requests_by_name: Mapping[str, Sequence[bytes]], results: Mapping[str, Result]) -> None:
-        done = dict.fromkeys(requests_by_name, 100)
-        for name, requests in requests_by_name.items():
-            self._run(name, requests, _WARM_UP_SECONDS, done)
+    def _rounds(
+        self,
+        item: Workload,
+        requests_by_name: Mapping[str, Sequence[bytes]],
+        results: Mapping[str, Result],
+        sent: dict[str, int],
+    ) -> None:
+        for name in requests_by_name:
+            self._run(name, item, requests_by_name[name], _WARM_UP_SECONDS, sent)
         names = list(requests_by_name)
         for number in range(self._schedule.rounds):
             rotated = names[number % len(names) :] + names[: number % len(names)]
             for name in rotated:
                 before = self._servers[name].cpu_seconds
-                sample = self._run(name, requests_by_name[name], self._schedule.seconds, done)
+                sample = self._run(name, item, requests_by_name[name], self._schedule.seconds, sent)
                 cpu = self._servers[name].cpu_seconds - before
                 results[name].samples.append(sample)
-                results[name].cpu_us.append(cpu / (sample.rate * self._schedule.seconds) * 1e6)
+                results[name].cpu_us.append(cpu / sample.sent * 1e6)
 
-    def _run(self, name: str, requests: Sequence[bytes], seconds: float, done: dict[str, int]) -> Sample:
+    def _run(
+        self, name: str, item: Workload, requests: Sequence[bytes], seconds: float, sent: dict[str, int]
+    ) -> Sample:
         """Measure one round, continuing with the request after the last round's."""
         try:
             sample = load.run(
                 self._servers[name].address,
                 requests,
-                connections=CONNECTIONS,
+                connections=item.connections,
                 seconds=seconds,
-                first=done[name],
+                first=sent[name],
             )
         except UnexpectedResponse as error:
             raise UnexpectedResponse(f"{name}: {error}") from error
-        done[name] += int(sample.rate * seconds) + CONNECTIONS
+        sent[name] += sample.sent
         return sample
 
 

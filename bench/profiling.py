@@ -17,8 +17,8 @@ from bench import launchers, load
 from bench.database import Size, create_database, running_postgres
 from bench.load import UnexpectedResponse
 from bench.measurement import CONNECTIONS, sign_in
+from bench.requests import RequestData, Workload
 from bench.servers import ROOT, Server
-from bench.workloads import RequestData, Workload
 
 _MAX_FUNCTIONS = 40
 _DUMP_SECONDS = 30.0

@@ -8,32 +8,39 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bench import bars as bars_
+from bench.bars import Bar
 from bench.measurement import Result
 from bench.workloads import WORKLOADS
 
-# The targets of issue 3: Vitrine's rate relative to the limit's, and to the obvious server's.
-TARGETS: Mapping[str, float] = {"Q1": 0.7, "Q2": 0.5, "Q3": 0.4, "Q4": 0.4, "Q5": 0.7, "L1": 0.6}
-OBVIOUS_TARGETS: Mapping[str, float] = {"Q1": 10, "Q2": 10, "Q3": 8, "Q4": 8, "Q5": 10}
 MAX_P99_RATIO = 5.0
 """The maximum ratio of p99 to p50."""
 
 _TITLES = {item.name: item.title for item in WORKLOADS}
 
 
-def write(folder: Path, about: Mapping[str, Any], results: Sequence[Result], growth: str = "") -> Path:
+def write(
+    folder: Path, about: Mapping[str, Any], results: Sequence[Result], bars: Sequence[Bar], growth: str = ""
+) -> Path:
     """Save a run; return the path of its table."""
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{datetime.now(UTC):%Y-%m-%dT%H%M}-{str(about['commit']).removesuffix('+changes')}"
-    content = {"about": about, "results": [result.as_json for result in results]}
+    content = {
+        "about": about,
+        "bars": [bar.as_json for bar in bars],
+        "results": [result.as_json for result in results],
+    }
     (folder / f"{name}.json").write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     table = folder / f"{name}.md"
-    table.write_text(markdown(about, results) + growth, encoding="utf-8")
+    table.write_text(markdown(about, results, bars) + growth, encoding="utf-8")
     return table
 
 
-def markdown(about: Mapping[str, Any], results: Sequence[Result]) -> str:
+def markdown(about: Mapping[str, Any], results: Sequence[Result], bars: Sequence[Bar] = ()) -> str:
     """Return the tables of a run."""
     lines = ["# Benchmark", "", *(f"* {name}: {_plain(value)}" for name, value in about.items()), ""]
+    if bars:
+        lines.append(bars_.table(bars))
     if results:
         lines += [*_rates(results), "", *_details(results), ""]
     return "\n".join(lines)
@@ -50,19 +57,20 @@ def _plain(value: Any) -> str:
 def _rates(results: Sequence[Result]) -> list[str]:
     contestants = list(dict.fromkeys(result.contestant for result in results))
     medians = {(result.item, result.contestant): result.median("rate") for result in results}
+    styles = {result.item: result.style for result in results if result.style}
     lines = [
         "## Requests per second",
         "",
-        f"| | | {' | '.join(contestants)} | vitrine / limit | target | vitrine / obvious | target | vitrine / postgraphile |",
-        f"|---|---|{'---:|' * (len(contestants) + 5)}",
+        f"| | | {' | '.join(contestants)} | style of the limit | vitrine / limit | vitrine / obvious | vitrine / postgraphile |",
+        f"|---|---|{'---:|' * (len(contestants) + 4)}",
     ]
     for item in dict.fromkeys(result.item for result in results):
         rates = [medians.get((item, name)) for name in contestants]
         vitrine = medians.get((item, "vitrine"))
         lines.append(
             f"| {item} | {_TITLES[item]} | {' | '.join(_number(rate) for rate in rates)} "
-            f"| {_ratio(vitrine, medians.get((item, 'limit')))} | {_target(TARGETS.get(item))} "
-            f"| {_ratio(vitrine, medians.get((item, 'obvious')))} | {_target(OBVIOUS_TARGETS.get(item))} "
+            f"| {styles.get(item, '')} | {_ratio(vitrine, medians.get((item, 'limit')))} "
+            f"| {_ratio(vitrine, medians.get((item, 'obvious')))} "
             f"| {_ratio(vitrine, medians.get((item, 'postgraphile')))} |"
         )
     return lines
@@ -76,10 +84,6 @@ def _number(rate: float | None) -> str:
 
 def _ratio(rate: float | None, other: float | None) -> str:
     return f"{rate / other:.2f}" if rate and other else "–"
-
-
-def _target(target: float | None) -> str:
-    return "" if target is None else f"{target:g}"
 
 
 def _details(results: Sequence[Result]) -> list[str]:

@@ -95,7 +95,7 @@ def _wait(server: Server, path: str) -> None:
         try:
             send_request(server.address, request)
         except (OSError, UnexpectedResponse):
-            time.sleep(0.1)
+            time.sleep(0.01)
         else:
             return
     lines = (LOGS / f"{server.name}.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()

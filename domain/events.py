@@ -65,8 +65,11 @@ class Event:
 
 
 # NOTIFY serializes commits, so it is sent only when an active endpoint exists.
+_HAS_ENDPOINT = (
+    "EXISTS (SELECT 1 FROM event_endpoints p WHERE p.tenant_id = $1 AND p.status = 'A' AND p.deleted_at IS NULL)"
+)
 # Counters are locked in one order, so that two transactions about the same subjects can't deadlock.
-_EMIT = """
+_EMIT = f"""
 WITH new_events AS (
     SELECT * FROM unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::text[])
         WITH ORDINALITY AS t (public_id, name, subject_type, subject_id, data, position)
@@ -87,9 +90,36 @@ WITH new_events AS (
     ORDER BY t.position
     RETURNING 1
 )
-SELECT pg_notify($9, '') WHERE EXISTS (SELECT 1 FROM inserted)
-    AND EXISTS (SELECT 1 FROM event_endpoints p WHERE p.tenant_id = $1 AND p.status = 'A' AND p.deleted_at IS NULL)
+SELECT pg_notify($9, '') WHERE EXISTS (SELECT 1 FROM inserted) AND {_HAS_ENDPOINT}
 """
+
+
+def first_event_sql(parameters: Sequence[str]) -> str:
+    """Return the common table expressions that emit the first event of a subject, for the statement that inserts the subject.
+
+    `notified` must be read by the statement. `parameters` are the names of parameters for `first_event_arguments`.
+    """
+    public_id, name, subject_type, subject_id, data, request_id, at, channel = parameters
+    return f"""
+first_number AS (
+    INSERT INTO event_sequences (tenant_id, public_id, subject_type, subject_id, latest)
+    SELECT $1, {public_id}, {subject_type}, {subject_id}, 1 WHERE {name}::text IS NOT NULL
+), first_event AS (
+    INSERT INTO outbox_events (tenant_id, public_id, name, subject_type, subject_id, sequence, data, request_id, created_at)
+    SELECT $1, {public_id}, {name}, {subject_type}, {subject_id}, 1, {data}::text::jsonb, {request_id}, {at} WHERE {name}::text IS NOT NULL
+), notified AS (
+    SELECT pg_notify({channel}, '') WHERE {name}::text IS NOT NULL AND {_HAS_ENDPOINT}
+)
+"""
+
+
+def first_event_arguments(scope: Scope, event: Event | None) -> tuple[Any, ...]:
+    """Return the arguments of `first_event_sql`; None for no event."""
+    name, subject_type, subject_id, data = (None,) * 4
+    if event is not None:
+        name, subject_type, subject_id = event.name, event.subject_type, event.subject_id
+        data = orjson.dumps(event.data).decode()
+    return uuid7(), name, subject_type, subject_id, data, scope.request_id, scope.now, CHANNEL
 
 
 async def emit(scope: Scope, name: str, subject_type: str, subject_id: UUID, data: Mapping[str, Any]) -> None:

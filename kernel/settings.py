@@ -280,6 +280,15 @@ class Settings:
             unset="1",
         ),
     )
+    pipelined_binding: bool = field(
+        default=True,
+        metadata=_metadata(
+            "VITRINE_PIPELINED_BINDING",
+            BOOLEAN,
+            "Whether a connection's store is set together with the statement; 0 for a statement of its own.",
+            unset="1",
+        ),
+    )
     graphql_max_objects: int = field(
         default=50_000,
         metadata=_metadata(

@@ -1,11 +1,10 @@
-"""Connections bound to a store, and the statement counter.
+"""Connections bound to a store (`models.store_binding`), and the statement counter.
 
 It uses private parts of asyncpg (its statement cache, its protocol, its transport), so the version is pinned.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,11 +15,10 @@ import asyncpg
 from asyncpg.connection import Connection
 from asyncpg.prepared_stmt import PreparedStatement
 
+from models.store_binding import BIND, BIND_PIPELINED, StoreBinding, binding_message, setting_value
+from models.store_binding import NO_STORE as NO_STORE
+
 ASYNCPG_VERSION = "0.32.0"
-NO_STORE = 0
-_BIND = "select set_config('vitrine.tenant', $1, false)"
-# The same without a result row: it is pipelined before another statement, whose rows follow.
-_BIND_PIPELINED = "select 1 where set_config('vitrine.tenant', $1, false) is null"
 _OVERHEAD = ("begin", "commit", "rollback", "savepoint", "release", "select set_config('vitrine.tenant'")
 
 if asyncpg.__version__ != ASYNCPG_VERSION:
@@ -72,29 +70,30 @@ def _count(sql: str, args: Sequence[Any] = ()) -> None:
 
 
 class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
-    """A connection and the store it is bound to: None while unknown; `pending_store` is one to bind with the next statement."""
+    """A connection and the binding of its store, sent with a statement where that is prepared."""
 
-    __slots__ = ("_pipelined_bind", "pending_store", "store")
+    __slots__ = ("_pipelined_bind", "binding")
+
+    pipelines_binding = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.store: int | None = NO_STORE
-        self.pending_store: int | None = None
+        self.binding = StoreBinding()
         # With its name, which asyncpg does not return after the connection was released.
         self._pipelined_bind: tuple[PreparedStatement[asyncpg.Record], bytes] | None = None
 
     async def bind(self, store: int) -> None:
         """Bind the connection: row-level security then shows the rows of this store only (`NO_STORE`: none)."""
         # Unknown until the server has responded: a cancelled statement may have taken effect or not.
-        self.store = self.pending_store = None
-        await self.fetchval(_BIND, str(store) if store else "")
-        self.store = store
+        self.binding.begin()
+        await self.fetchval(BIND, setting_value(store))
+        self.binding.confirm(store)
 
     async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
         """Run a statement and return its command tag."""
         if not args:  # with arguments `_execute` below is called
-            if self.pending_store is not None:
-                await self.bind(self.pending_store)
+            if self.binding.pending is not None:
+                await self.bind(self.binding.pending)
             _count(query)
         try:
             tag: str = await super().execute(query, *args, timeout=timeout)
@@ -123,7 +122,7 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
             cached = None
             if timeout is None and not ignore_custom_codec and not self._query_loggers:
                 cached = self._stmt_cache.get((query, record_class or asyncpg.Record, False))
-            store = self.pending_store
+            store = self.binding.pending
             if store is not None:
                 await self._bind_pending(store, is_cached=cached is not None)
             _count(query, args)
@@ -149,16 +148,16 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         if is_cached and self._pipelined_bind is not None:
             return
         await self.bind(store)
-        if is_cached:
+        if is_cached and self.pipelines_binding:
             # asyncpg generates the name: if this is interrupted, the next attempt has another.
-            prepared = await self.prepare(_BIND_PIPELINED)
+            prepared = await self.prepare(BIND_PIPELINED)
             self._pipelined_bind = (prepared, prepared.get_name().encode())
 
     async def _execute_prepared(
         self, query: str, statement: Any, args: Sequence[Any], limit: int, return_status: bool
     ) -> Any:
         """Execute a prepared statement: asyncpg's own code path costs as much as the statement itself."""
-        protocol, store = self._protocol, self.pending_store
+        protocol, store = self._protocol, self.binding.pending
         try:
             with self._stmt_exclusive_section:
                 if store is not None:
@@ -172,7 +171,7 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
                     timeout=protocol._get_timeout(None),
                 )
             if store is not None:
-                self.store = store
+                self.binding.confirm(store)
             return result
         except asyncpg.OutdatedSchemaCacheError:
             # A type has changed: the statement was executed, but its response can't be decoded.
@@ -194,25 +193,25 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         return await super()._execute(query, args, limit, None, return_status=return_status)
 
     def _send_bind(self, store: int) -> None:
-        """Send the binding without waiting for its response; the statement must follow at once.
-
-        Both are one implicit transaction: if the statement fails, the binding is rolled back with it.
-        """
+        """Send the binding without waiting for its response; the statement must follow at once."""
         assert self._pipelined_bind is not None
-        _count(_BIND)
-        self.store = self.pending_store = None
-        value = str(store).encode() if store else b""
-        bound = b"\0%s\0" % self._pipelined_bind[1] + struct.pack(f"!hhi{len(value)}sh", 0, 1, len(value), value, 0)
-        execute = b"\0" + struct.pack("!i", 0)
-        self._transport.write(
-            b"B" + struct.pack("!i", len(bound) + 4) + bound + b"E" + struct.pack("!i", len(execute) + 4) + execute
-        )
+        _count(BIND)
+        self.binding.begin()
+        self._transport.write(binding_message(self._pipelined_bind[1], store))
 
     async def _executemany(self, query: str, *args: Any, **kwargs: Any) -> Any:
-        if self.pending_store is not None:
-            await self.bind(self.pending_store)
+        if self.binding.pending is not None:
+            await self.bind(self.binding.pending)
         _count(query)
         return await super()._executemany(query, *args, **kwargs)
+
+
+class SeparatelyBoundConnection(StoreConnection):
+    """A connection that binds its store by a statement of its own: nothing is written past asyncpg (`VITRINE_PIPELINED_BINDING=0`)."""
+
+    __slots__ = ()
+
+    pipelines_binding = False
 
 
 def affected_rows(result: tuple[Any, bytes, Any]) -> int:

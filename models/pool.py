@@ -22,7 +22,7 @@ import asyncpg
 from asyncpg.pool import Pool, PoolConnectionHolder, PoolConnectionProxy, _PoolConnectionHolderQueue
 
 from kernel.scope import current_scope
-from models.connections import NO_STORE, StoreConnection
+from models.connections import NO_STORE, SeparatelyBoundConnection, StoreConnection
 
 RESET_SECONDS = 5.0
 CLOSE_SECONDS = 10.0
@@ -46,6 +46,7 @@ class DatabaseSettings:
     idle_in_transaction_ms: int = 30_000
     acquire_seconds: float = 10.0
     application_name: str = "vitrine"
+    pipelined_binding: bool = True
 
     def server_settings(self, role: str | None) -> dict[str, str]:
         """Return the session settings of a new connection."""
@@ -135,10 +136,10 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
             self._schedule_min_size_maintenance()
             raise
         assert connection is not None
-        if connection.store == store:
+        if connection.binding.store == store:
             return connection
         if one_statement:
-            connection.pending_store = store
+            connection.binding.request(store)
             return connection
         try:
             await connection.bind(store)
@@ -152,12 +153,12 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         holder = connection._pool_holder and connection._pool_holder()
         if holder is None or holder._con is not connection or holder._in_use is None:
             return  # the connection was lost, which has freed its holder
-        connection.pending_store = None
+        connection.binding.withdraw()
         if self._is_idle(connection) and holder._generation == self._generation:
             connection._pool_release_ctr += 1  # invalidates statements and cursors of the caller
             holder._release()
             return
-        connection.store = None
+        connection.binding.forget()
         task = self._loop.create_task(self._reset_connection(connection, holder))
         self._resetting.add(task)
         task.add_done_callback(self._resetting.discard)
@@ -191,7 +192,7 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
             connection = idle[index]._con
             if connection is None or connection.is_closed():
                 continue
-            if connection.store == store:
+            if connection.binding.store == store:
                 return idle.pop(index)
             chosen = index
         return idle.pop(chosen)
@@ -266,7 +267,7 @@ async def open_pool(
         max_queries=math.inf,
         max_inactive_connection_lifetime=0.0,
         loop=asyncio.get_running_loop(),
-        connection_class=StoreConnection,
+        connection_class=StoreConnection if settings.pipelined_binding else SeparatelyBoundConnection,
         record_class=asyncpg.Record,
         server_settings=server_settings,
         timeout=settings.acquire_seconds,

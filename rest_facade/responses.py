@@ -33,6 +33,8 @@ class BytesResponse(web.Response):
 
     _zlib_executor_size = MAX_SYNC_CHUNK_SIZE
     _zlib_executor = None
+    _is_complete = False
+    """Whether the headers are written by the fast path, and the body goes out with them."""
 
     def __init__(
         self,
@@ -61,11 +63,21 @@ class BytesResponse(web.Response):
         headers[hdrs.DATE] = rfc822_formatted_time()
         request.app[ADD_HEADERS](request, self)
         await writer.write_headers(f"HTTP/1.1 {self._status} {self._reason}", headers)
+        self._is_complete = len(body) <= WRITE_SIZE
         return writer
 
     async def write_eof(self, data: bytes = b"") -> None:
         """Write the body; a large one in pieces, so that a client that does not read it stops the writing."""
         body, writer = self._body, self._payload_writer
+        if self._is_complete and isinstance(body, bytes) and writer is not None:
+            self._is_complete = False
+            await writer.write_eof(body)
+            # As `StreamResponse.write_eof`, two coroutines deeper.
+            self._eof_sent = True
+            self._req = None
+            self._body_length = writer.output_size
+            self._payload_writer = None
+            return
         if isinstance(body, bytes) and len(body) > WRITE_SIZE and writer is not None and not self._must_be_empty_body:
             view = memoryview(body)
             for start in range(0, len(body), WRITE_SIZE):

@@ -11,6 +11,7 @@ from typing import Any, cast
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Middleware
 from aiohttp.web_protocol import RequestHandler
+from aiohttp.web_urldispatcher import UrlMappingMatchInfo
 
 from kernel import ids, logging
 from kernel.errors import MalformedRequest
@@ -200,15 +201,27 @@ class Runner(web.AppRunner):
 def _direct_handler(app: web.Application, default: Any) -> Any:
     """Route a request through the pipeline to its handler, skipping aiohttp's middleware and sub-application steps."""
     resolve, serve = app.router.resolve, app[PIPELINE]
+    static_routes = _static_routes(app)
 
     async def handle(request: web.Request) -> web.StreamResponse:
         if hdrs.EXPECT in request.headers:
             response: web.StreamResponse = await default(request)
             return response
-        match = await resolve(request)
+        route = static_routes.get((request.method, request.rel_url.path_safe))
+        match = await resolve(request) if route is None else UrlMappingMatchInfo({}, route)
         match.add_app(app)
         match.freeze()
         request._match_info = match
         return await serve(request, match.handler)
 
     return handle
+
+
+def _static_routes(app: web.Application) -> dict[tuple[str, str], web.AbstractRoute]:
+    """Return the routes of paths without parameters, by method and path: aiohttp's search takes three coroutines."""
+    routes: dict[tuple[str, str], web.AbstractRoute] = {}
+    for resource in app.router.resources():
+        if isinstance(resource, web.PlainResource):
+            for route in resource:
+                routes.setdefault((route.method, resource.canonical), route)
+    return routes

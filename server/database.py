@@ -151,6 +151,7 @@ def database_settings(settings: Settings, url: str) -> database.DatabaseSettings
         lock_timeout_ms=min(int(_LOCK_SECONDS * 1_000), statement_ms),
         idle_in_transaction_ms=int(settings.request_timeout * 1_000),
         acquire_seconds=min(_ACQUIRE_SECONDS, settings.request_timeout),
+        pipelined_binding=settings.pipelined_binding,
     )
 
 

@@ -8,6 +8,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from typing import TYPE_CHECKING
 
 from aiohttp import web
 
@@ -18,13 +19,15 @@ from auth.store_resolution import CachedStoreResolver
 from domain.b2b import bureau
 from kernel import logging
 from kernel.settings import Settings
-from server import mail_page, shared_limits
+from server import mail_page
 from server.app import HEALTH, SETTINGS, create_app
 from server.connections import Runner
 from server.database import DatabaseLocation, connection_pools, readiness_checks
 from server.outgoing import outgoing_client
-from server.shared_limits import counters_for
 from server.sockets import addresses_of
+
+if TYPE_CHECKING:
+    from server.shared_limits import SharedCounters
 
 # Garbage collector thresholds; rare full collections, since most request objects are freed by reference counting.
 GC_THRESHOLDS = (10_000, 20, 50)
@@ -58,7 +61,7 @@ async def build_application(settings: Settings, location: DatabaseLocation) -> w
     store_resolver = CachedStoreResolver(settings.shared_hosts, settings.default_store)
     await store_resolver.listen()
     await credential_cache.listen()
-    counters = counters_for(settings)
+    counters = _shared_counters(settings)
     app = create_app(
         settings,
         store_resolver=store_resolver,
@@ -71,6 +74,15 @@ async def build_application(settings: Settings, location: DatabaseLocation) -> w
         await counters.open()
         app.on_cleanup.append(lambda _: counters.close())
     return app
+
+
+def _shared_counters(settings: Settings) -> SharedCounters | None:
+    """Return counters in the configured Redis; None when each process counts alone, without the 7 MB of its client."""
+    if settings.redis_url is None:
+        return None
+    from server.shared_limits import SharedCounters
+
+    return SharedCounters(settings.redis_url)
 
 
 def _tune_garbage_collector() -> None:
@@ -136,7 +148,8 @@ def log_startup(settings: Settings, addresses: list[str]) -> None:
             "development, reachable from other machines: private webhook addresses, open introspection and the mail page are off",
             level="warning",
         )
-    logging.event(shared_limits.describe_counting(settings))
+    counted = "counted per process" if settings.redis_url is None else "shared through Redis"
+    logging.event(f"rate limits are {counted}")
     if settings.smtp_url is None and settings.is_private_development:
         logging.event(f"SMTP_URL is not set: emails are not sent but shown at {mail_page.PATH}")
     elif settings.smtp_url is None:

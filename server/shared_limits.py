@@ -18,7 +18,6 @@ from redis.commands.core import AsyncScript
 from redis.exceptions import RedisError
 
 from kernel import logging
-from kernel.settings import Settings
 from server.limits import MINUTE, Counters, ProcessCounters, RateLimitState, resolved
 
 PREFIX = "vitrine:limit"
@@ -137,15 +136,3 @@ class SharedCounters:
             self._recheck_task = None
             logging.event("Redis is available again: rate limits are shared")
             return
-
-
-def counters_for(settings: Settings) -> SharedCounters | None:
-    """Return counters in the configured Redis; None when each process counts alone."""
-    return None if settings.redis_url is None else SharedCounters(settings.redis_url)
-
-
-def describe_counting(settings: Settings) -> str:
-    """Describe how rate limits are counted, for the startup log."""
-    if settings.redis_url is None:
-        return "rate limits are counted per process"
-    return "rate limits are shared through Redis"

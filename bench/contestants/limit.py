@@ -1,9 +1,11 @@
-"""The hand-written limit: aiohttp and asyncpg, one SQL statement that builds the JSON, its bytes passed through.
+"""The hand-written limit: aiohttp and asyncpg, prepared statements, bytes passed through.
 
 Like Vitrine it verifies the access token of every request (once, then cached by its hash) and applies a rate limit per address. Nothing is
-logged. Every statement is prepared on every connection, connections are not reset, plans are generic, and the JSON bytes from
-PostgreSQL are not decoded. Each statement exists in two styles, of which the faster on this machine is used (`GET /` shows which). Only L1
-is built in Python (`limit_rows`).
+logged. Every statement is prepared on every connection, connections are not reset and plans are generic.
+
+Each read exists in up to three styles at a path of its own (`GET /` lists them): JSON built by PostgreSQL's functions or by
+concatenation (`limit_sql`), whose bytes are not decoded, and narrow rows that become JSON in Python (`row_reads`). The benchmark takes
+the fastest. Writes are one statement, which builds the response (`limit_writes`).
 """
 
 from __future__ import annotations
@@ -27,13 +29,14 @@ from aiohttp import web
 from argon2 import PasswordHasher, Type
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from bench.contestants import limit_rows
+from bench.contestants import limit_sql, row_reads
 from bench.contestants.json_sql import Style
-from bench.contestants.limit_sql import PLACE_ORDER, READS, SIGN_IN, SIGN_IN_USER, statement
+from bench.contestants.limit_sql import SIGN_IN, SIGN_IN_USER
+from bench.contestants.limit_writes import WRITES, Write
 
 CONNECTIONS = 8
+ROWS = "rows"
 STORE = int(os.environ["BENCH_STORE"])
-_TIMING_RUNS = 60
 
 _RATE = 1_000_000_000  # per minute; high, because the load comes from one address
 
@@ -80,39 +83,38 @@ class PreparedConnections:
     """A LIFO pool of connections with prepared statements."""
 
     def __init__(self) -> None:
-        self._idle: asyncio.LifoQueue[dict[str, Any]] = asyncio.LifoQueue()
-        self.styles: dict[str, Style] = {}
+        self._idle: asyncio.LifoQueue[dict[tuple[str, str], Any]] = asyncio.LifoQueue()
 
     async def open(self) -> None:
-        first = await _connect()
-        for item in READS:
-            timed = [(await _seconds(first, item, style), style) for style in Style]
-            self.styles[item] = min(timed)[1]
-        await first.close()
+        texts: dict[tuple[str, str], str] = {
+            (style, item): limit_sql.statement(item, style) for style in Style for item in limit_sql.READS
+        }
+        texts |= {(ROWS, item): text for item, text in row_reads.STATEMENTS.items()}
+        texts |= {("write", item): write.sql for item, write in WRITES.items()}
+        texts |= {("write", "user"): SIGN_IN_USER, ("write", "A1"): SIGN_IN}
         for _ in range(CONNECTIONS):
             connection = await _connect()
-            texts = {item: statement(item, style) for item, style in self.styles.items()}
-            texts |= {"L1": limit_rows.STATEMENT, "W1": PLACE_ORDER, "user": SIGN_IN_USER, "A1": SIGN_IN}
-            self._idle.put_nowait({item: await connection.prepare(text) for item, text in texts.items()})
+            self._idle.put_nowait({key: await connection.prepare(text) for key, text in texts.items()})
 
-    async def fetchval(self, item: str, *arguments: Any) -> Any:
+    async def fetchval(self, style: str, item: str, *arguments: Any) -> Any:
         prepared = await self._idle.get()
         try:
-            return await prepared[item].fetchval(*arguments)
+            return await prepared[style, item].fetchval(*arguments)
         finally:
             self._idle.put_nowait(prepared)
 
-    async def fetch(self, item: str, *arguments: Any) -> Any:
+    async def fetchrow(self, style: str, item: str, *arguments: Any) -> Any:
         prepared = await self._idle.get()
         try:
-            return await prepared[item].fetch(*arguments)
+            return await prepared[style, item].fetchrow(*arguments)
         finally:
             self._idle.put_nowait(prepared)
 
-    async def fetchrow(self, item: str, *arguments: Any) -> Any:
+    async def read_rows(self, read: row_reads.Read, *arguments: Any) -> bytes:
+        """Run all statements of a read on one connection."""
         prepared = await self._idle.get()
         try:
-            return await prepared[item].fetchrow(*arguments)
+            return await read(lambda item, *values: prepared[ROWS, item].fetch(*values), arguments)
         finally:
             self._idle.put_nowait(prepared)
 
@@ -135,54 +137,35 @@ async def _connect() -> asyncpg.Connection:
     return connection
 
 
-async def _seconds(connection: asyncpg.Connection, item: str, style: Style) -> float:
-    """Return the median time of a statement in a style."""
-    prepared = await connection.prepare(statement(item, style))
-    arguments: list[Any] = [STORE]
-    if item == "L2":
-        arguments.append(1)
-    elif item in ("Q3", "R3", "Q4", "R4"):
-        table = "products" if item.endswith("3") else "orders"
-        arguments.append(
-            await connection.fetchval(f"SELECT public_id FROM {table} WHERE tenant_id = $1 LIMIT 1", STORE)
-        )
-    durations = []
-    for _ in range(_TIMING_RUNS):
-        started_at = time.perf_counter()
-        await prepared.fetchval(*arguments)
-        durations.append(time.perf_counter() - started_at)
-    return sorted(durations)[_TIMING_RUNS // 2]
+_SINGLE = {"Q3": str, "R3": str, "Q4": str, "R4": str, "L2": int}
 
 
-def _read(pool: PreparedConnections, item: str, convert: Callable[[str], Any] = str) -> Handler:
-    async def single(request: web.Request) -> web.Response:
-        body = await pool.fetchval(item, STORE, convert(request.match_info["id"]))
+def _arguments(item: str, request: web.Request) -> tuple[Any, ...]:
+    return (STORE, _SINGLE[item](request.match_info["id"])) if item in _SINGLE else (STORE,)
+
+
+def _read(pool: PreparedConnections, style: Style, item: str) -> Handler:
+    async def handle(request: web.Request) -> web.Response:
+        body = await pool.fetchval(style, item, *_arguments(item, request))
         return web.Response(body=body, content_type="application/json")
 
-    async def list_(_request: web.Request) -> web.Response:
-        return web.Response(body=await pool.fetchval(item, STORE), content_type="application/json")
-
-    return single if item in ("Q3", "Q4", "R3", "R4", "L2") else list_
+    return handle
 
 
-def _legacy_products(pool: PreparedConnections) -> Handler:
-    async def list_(_request: web.Request) -> web.Response:
-        records = await pool.fetch("L1", STORE)
-        return web.Response(body=limit_rows.legacy_products(records), content_type="application/json")
-
-    return list_
-
-
-def _create_order(pool: PreparedConnections) -> Handler:
-    async def create(request: web.Request) -> web.Response:
-        input = orjson.loads(await request.read())
-        items = orjson.dumps(input["items"]).decode()
-        body = await pool.fetchval(
-            "W1", input["customer_id"], input["payment_method_id"], input["shipping_method_id"], items
-        )
+def _read_rows(pool: PreparedConnections, item: str, read: row_reads.Read) -> Handler:
+    async def handle(request: web.Request) -> web.Response:
+        body = await pool.read_rows(read, *_arguments(item, request))
         return web.Response(body=body, content_type="application/json")
 
-    return create
+    return handle
+
+
+def _write(pool: PreparedConnections, item: str, write: Write) -> Handler:
+    async def handle(request: web.Request) -> web.Response:
+        body = await pool.fetchval("write", item, *write.arguments(orjson.loads(await request.read())))
+        return web.Response(body=body, content_type="application/json")
+
+    return handle
 
 
 def _sign_in(pool: PreparedConnections, authenticator: Authenticator) -> Handler:
@@ -191,11 +174,11 @@ def _sign_in(pool: PreparedConnections, authenticator: Authenticator) -> Handler
 
     async def sign_in(request: web.Request) -> web.Response:
         input = orjson.loads(await request.read())
-        user = await pool.fetchrow("user", STORE, input["email"])
+        user = await pool.fetchrow("write", "user", STORE, input["email"])
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(threads, hasher.verify, user["password_hash"].decode(), input["password"])
         session, refresh_token, now = uuid4(), secrets.token_urlsafe(32), datetime.now(UTC)
-        await pool.fetchval("A1", STORE, user["id"], session, uuid4(), sha256(refresh_token.encode()).digest())
+        await pool.fetchval("write", "A1", STORE, user["id"], session, uuid4(), sha256(refresh_token.encode()).digest())
         expires_at = now.replace(microsecond=0) + timedelta(minutes=15)
         claims = {"sub": str(user["public_id"]), "sid": str(session), "iat": now, "exp": expires_at}
         token = jwt.encode(claims, authenticator.key, algorithm="EdDSA")
@@ -209,20 +192,21 @@ async def application() -> web.Application:
     pool = PreparedConnections()
     await pool.open()
     authenticator = Authenticator()
-    app = web.Application()
+    app = web.Application(client_max_size=2**24)
 
-    async def ready(_request: web.Request) -> web.Response:
-        return web.json_response(pool.styles)
+    reads = {(style.value, item): _read(pool, style, item) for style in Style for item in limit_sql.READS}
+    reads |= {(ROWS, item): _read_rows(pool, item, read) for item, read in row_reads.READS.items()}
 
-    app.router.add_get("/", ready)
-    for item in READS:
-        single = item in ("Q3", "Q4", "R3", "R4", "L2")
-        app.router.add_get(
-            f"/{item.lower()}" + ("/{id}" if single else ""),
-            authenticator.required(_read(pool, item, int if item == "L2" else str)),
-        )
-    app.router.add_get("/l1", authenticator.required(_legacy_products(pool)))
-    app.router.add_post("/w1", authenticator.required(_create_order(pool)))
+    async def list_styles(_request: web.Request) -> web.Response:
+        items = dict.fromkeys(item for _, item in reads)
+        return web.json_response({item: [style for style, other in reads if other == item] for item in items})
+
+    app.router.add_get("/", list_styles)
+    for (style, item), handler in reads.items():
+        path = f"/{style}/{item.lower()}" + ("/{id}" if item in _SINGLE else "")
+        app.router.add_get(path, authenticator.required(handler))
+    for item, write in WRITES.items():
+        app.router.add_post(f"/{item.lower()}", authenticator.required(_write(pool, item, write)))
     app.router.add_post("/a1", _sign_in(pool, authenticator))
     return app
 

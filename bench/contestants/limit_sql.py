@@ -298,26 +298,6 @@ READS: Mapping[str, Value] = {
     "L2": optional(_LEGACY_ORDER, _LEGACY_ORDER_SOURCE),
 }
 
-PLACE_ORDER = (
-    "SELECT "
-    + record(
-        {
-            "data": record(
-                {
-                    "order_create": record(
-                        {
-                            "id": plain("o.public_id"),
-                            "number": number("o.id"),
-                            "total_cents": number("o.total_cents"),
-                        }
-                    )
-                }
-            )
-        }
-    ).texts
-    + " FROM place_order($1::uuid, $2::uuid, $3::uuid, $4::text::jsonb) o"
-)
-
 SIGN_IN_USER = (
     "SELECT id, public_id, password_hash FROM users WHERE tenant_id = $1 AND email = $2 AND deleted_at IS NULL"
 )

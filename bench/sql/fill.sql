@@ -66,7 +66,7 @@ SELECT s, s, md5('shipping method ' || s)::uuid, 'Sedex', 1500, '3 dias' FROM ge
 INSERT INTO orders (tenant_id, id, public_id, user_id, vendor_id, status, stock_state, subtotal_cents, shipping_cents,
     total_cents, payment_method_id, shipping_method_id, email, firstname, lastname, created_at, updated_at)
 OVERRIDING SYSTEM VALUE
-SELECT s, (s - 1) * $5 + n, md5('order ' || s || ' ' || n)::uuid, u.id, NULL, (ARRAY['O', 'P', 'C'])[n % 3 + 1], 'N',
+SELECT s, (s - 1) * $5 + n, md5('order ' || s || ' ' || n)::uuid, u.id, NULL, (ARRAY['O', 'P', 'C'])[n % 3 + 1], (ARRAY['N', 'D', 'N'])[n % 3 + 1],
     2 * (1000 + n % 500), 1500, 2 * (1000 + n % 500) + 1500, s, s, u.email, u.firstname, u.lastname,
     timestamptz '2025-03-01 00:00Z' + n * interval '1 minute', timestamptz '2025-03-01 00:00Z' + n * interval '1 minute'
 FROM generate_series($1::bigint, $2::bigint) s, generate_series(1, $5::bigint) n
@@ -89,3 +89,17 @@ FROM orders o WHERE o.tenant_id BETWEEN $1 AND $2;
 -- name: order_status_changes
 INSERT INTO order_status_changes (tenant_id, public_id, order_id, at, to_status)
 SELECT o.tenant_id, md5('change ' || o.id)::uuid, o.id, o.created_at, 'O' FROM orders o WHERE o.tenant_id BETWEEN $1 AND $2;
+
+-- name: carts
+INSERT INTO carts (tenant_id, id, public_id, address, shipping_method_id, expires_at)
+OVERRIDING SYSTEM VALUE
+SELECT s, (s - 1) * 2 * $5 + n, md5('cart ' || s || ' ' || n)::uuid,
+    '{"name": "Ana Souza", "street": "Rua do Sol", "number": "10", "district": "Centro", "city": "Recife", "state": "PE",
+        "country": "BR", "zipcode": "50010000", "phone": "", "complement": ""}', s, timestamptz '2100-01-01 00:00Z'
+FROM generate_series($1::bigint, $2::bigint) s, generate_series(1, 2 * $5::bigint) n;
+
+-- name: cart_items
+INSERT INTO cart_items (tenant_id, public_id, cart_id, product_id, quantity, product_name, price_cents)
+SELECT s, md5('cart item ' || s || ' ' || n || ' ' || i)::uuid, (s - 1) * 2 * $5 + n, p.id, i, p.name, p.price_cents
+FROM generate_series($1::bigint, $2::bigint) s, generate_series(1, 2 * $5::bigint) n, generate_series(1, 2) i
+JOIN LATERAL (SELECT * FROM products p WHERE p.tenant_id = s AND p.id = (s - 1) * $3 + (2 * n + i) % $3 + 1) p ON true;

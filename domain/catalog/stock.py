@@ -20,9 +20,10 @@ Combinations have their own stock, handled the same way; a line with a combinati
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from domain.notifications import write as notifications
 from domain.notifications.write import StockLevelChange
@@ -130,8 +131,21 @@ async def adjust_stock(
         [change.on_hand for _, change in nonzero],
         [change.reserved for _, change in nonzero],
     )
+    await check_changes(scope, dict(nonzero), changed, owner)
+
+
+async def check_changes(
+    scope: Scope,
+    changes: Mapping[int, StockChange],
+    changed: Sequence[Mapping[str, Any]],
+    owner: StockOwner = StockOwner.PRODUCT,
+) -> None:
+    """Reject a change without enough stock, and notify of low stock; `changed` are the rows of the SQL function.
+
+    Raises RuleViolation `out_of_stock`.
+    """
     changed_ids = {row["id"] for row in changed}
-    unavailable = [product for product, _ in nonzero if product not in changed_ids]
+    unavailable = [product for product in changes if product not in changed_ids]
     if unavailable:
         raise await out_of_stock_error(scope, unavailable, owner)
     await notifications.notify_low_stock(

@@ -20,6 +20,9 @@ from models.database import execute, fetchval, transaction
 
 ORDER, STOCK, APP = "order", "stock", "app"
 
+# Stands for the number of an order that isn't inserted yet.
+_NUMBER = "{number}"
+
 # Notifications are in Portuguese, like all texts for customers and staff (docs/reference/shared.md#text).
 _STATUS_NAMES: Mapping[str, str] = {
     "O": "aberto",
@@ -31,19 +34,28 @@ _STATUS_NAMES: Mapping[str, str] = {
     "B": "aguardando estoque",
 }
 
-# A version 7 UUID per recipient: `$2` is its timestamp, PostgreSQL adds the randomness.
-_PUBLIC_ID = "overlay(overlay(gen_random_uuid()::text PLACING $2 FROM 1 FOR 13) PLACING '7' FROM 15 FOR 1)::uuid"
-_STAFF = """
+
+def _public_id(timestamp: str) -> str:
+    """Return the SQL of a version 7 UUID per recipient: its timestamp is a parameter, PostgreSQL adds the randomness."""
+    return (
+        f"overlay(overlay(gen_random_uuid()::text PLACING {timestamp} FROM 1 FOR 13) PLACING '7' FROM 15 FOR 1)::uuid"
+    )
+
+
+def _staff(privileges: str) -> str:
+    """Return the SQL of the administrators with one of the privileges."""
+    return f"""
     SELECT u.id FROM users u WHERE u.tenant_id = $1 AND u.user_type = 'A' AND u.deleted_at IS NULL AND (
-        u.privileges && $3::text[] OR u.id = (SELECT s.owner_id FROM tenants s WHERE s.id = $1)
+        u.privileges && {privileges}::text[] OR u.id = (SELECT s.owner_id FROM tenants s WHERE s.id = $1)
         OR EXISTS (
             SELECT 1 FROM usergroup_memberships m
             JOIN usergroups g ON g.tenant_id = m.tenant_id AND g.id = m.usergroup_id
             WHERE m.tenant_id = u.tenant_id AND m.user_id = u.id AND m.status = 'A'
-                AND g.type = 'A' AND g.status = 'A' AND g.deleted_at IS NULL AND g.privileges && $3::text[]
+                AND g.type = 'A' AND g.status = 'A' AND g.deleted_at IS NULL AND g.privileges && {privileges}::text[]
         )
     )
 """
+
 
 _ABOUT_ORDER = f"""
 WITH recipients AS (
@@ -51,10 +63,10 @@ WITH recipients AS (
     UNION
     SELECT u.id FROM order_lines l JOIN users u ON u.tenant_id = l.tenant_id AND u.vendor_id = l.vendor_id
     WHERE l.tenant_id = $1 AND l.order_id = $8 AND u.user_type = 'V'
-    UNION {_STAFF}
+    UNION {_staff("$3")}
 )
 INSERT INTO notifications (tenant_id, public_id, user_id, type, title, message, created_at)
-SELECT $1, {_PUBLIC_ID}, u.id, $4, $5, $6, $7
+SELECT $1, {_public_id("$2")}, u.id, $4, $5, $6, $7
 FROM recipients JOIN users u ON u.tenant_id = $1 AND u.id = recipients.id
 WHERE u.status = 'A' AND u.deleted_at IS NULL
 """  # constants of this module
@@ -62,14 +74,14 @@ WHERE u.status = 'A' AND u.deleted_at IS NULL
 _ABOUT_PRODUCTS = f"""
 WITH about AS (
     SELECT * FROM unnest($5::text[], $6::text[], $8::bigint[]) AS a (title, message, vendor_id)
-), staff AS ({_STAFF}), recipients AS (
+), staff AS ({_staff("$3")}), recipients AS (
     SELECT a.title, a.message, s.id FROM about a CROSS JOIN staff s
     UNION
     SELECT a.title, a.message, u.id FROM about a JOIN users u ON u.tenant_id = $1 AND u.vendor_id = a.vendor_id
     WHERE u.user_type = 'V'
 )
 INSERT INTO notifications (tenant_id, public_id, user_id, type, title, message, created_at)
-SELECT $1, {_PUBLIC_ID}, u.id, $4, recipients.title, recipients.message, $7
+SELECT $1, {_public_id("$2")}, u.id, $4, recipients.title, recipients.message, $7
 FROM recipients JOIN users u ON u.tenant_id = $1 AND u.id = recipients.id
 WHERE u.status = 'A' AND u.deleted_at IS NULL
 """  # constants of this module
@@ -94,9 +106,30 @@ class StockLevelChange:
     after: int
 
 
-async def notify_order_placed(scope: Scope, order_id: int) -> None:
-    """Notify of a new order."""
-    await _insert_about_order(scope, order_id, f"Novo pedido nº {order_id}", f"O pedido nº {order_id} foi recebido.")
+def placed_order_sql(parameters: Sequence[str]) -> str:
+    """Return the INSERT of the notifications of a new order, for the statement that inserts it as `inserted (id, user_id)`.
+
+    `parameters` are the names of parameters for `placed_order_arguments`.
+    """
+    timestamp, privileges, type_, title, message, at, vendors, is_wanted = parameters
+    return f"""
+    INSERT INTO notifications (tenant_id, public_id, user_id, type, title, message, created_at)
+    SELECT $1, {_public_id(timestamp)}, u.id, {type_}, replace({title}, '{_NUMBER}', inserted.id::text),
+        replace({message}, '{_NUMBER}', inserted.id::text), {at}
+    FROM inserted JOIN users u ON u.tenant_id = $1 AND u.id IN (
+        SELECT inserted.user_id
+        UNION SELECT v.id FROM users v WHERE v.tenant_id = $1 AND v.vendor_id = ANY((SELECT {vendors}::bigint[])::bigint[])
+            AND v.user_type = 'V'
+        UNION {_staff(privileges)}
+    )
+    WHERE u.status = 'A' AND u.deleted_at IS NULL AND {is_wanted}::boolean
+"""
+
+
+def placed_order_arguments(scope: Scope, vendors: Iterable[int], *, is_wanted: bool) -> tuple[Any, ...]:
+    """Return the arguments of `placed_order_sql`; `vendors` are those of the order's lines."""
+    title, message = f"Novo pedido nº {_NUMBER}", f"O pedido nº {_NUMBER} foi recebido."
+    return (*_common_args(scope, ORDER, "orders")[1:], title, message, scope.now, list(vendors), is_wanted)
 
 
 async def notify_order_status_changed(scope: Scope, order_id: int, from_status: str, to_status: str) -> None:

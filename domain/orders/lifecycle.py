@@ -19,8 +19,7 @@ from kernel.errors import Conflict, ValidationFailed
 from kernel.fields import InputField, read_fields, short_text, text
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope
-from models import audit
-from models.database import execute, fetchrow, transaction
+from models.database import fetchrow, transaction
 
 _TRACKING = {
     "tracking_code": InputField("tracking_code", short_text),
@@ -29,17 +28,24 @@ _TRACKING = {
 _REASON = {"reason": InputField("reason", text(2_000))}
 
 # Conditional on the current status: a caller that doesn't hold the row lock changes nothing by mistake.
-_UPDATE_STATUS = """
-UPDATE orders SET status = $4, stock_state = $5, hold_until = NULL, updated_at = $6
-WHERE tenant_id = $1 AND id = $2 AND status = $3
+_CHANGE_STATUS = """
+WITH changed AS (
+    UPDATE orders SET status = $4, stock_state = $5, hold_until = NULL, updated_at = $6
+    WHERE tenant_id = $1 AND id = $2 AND status = $3
+    RETURNING id, public_id
+), history AS (
+    INSERT INTO order_status_changes
+        (tenant_id, public_id, order_id, at, from_status, to_status, forced, reason, actor_kind, user_id, app_id)
+    SELECT $1, $7, id, $6, $3, $4, $8, $9, $10, $11, $12 FROM changed
+), audited AS (
+    INSERT INTO audit_entries (tenant_id, public_id, at, actor_kind, user_id, app_id, action, subject_type, subject_id, details,
+        ip_address, request_id)
+    SELECT $1, $7, $6, $10, $11, $12, 'order.status_changed', 'order', public_id::text,
+        jsonb_build_object('from', $3::text, 'to', $4::text), $13, $14
+    FROM changed
+)
+SELECT id FROM changed
 """
-
-_HISTORY = """
-INSERT INTO order_status_changes
-    (tenant_id, public_id, order_id, at, from_status, to_status, forced, reason, actor_kind, user_id, app_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-"""
-
 
 _LOCK_STATUS = """
 SELECT id FROM statuses WHERE tenant_id = $1 AND type = 'O' AND letter = $2 AND deleted_at IS NULL FOR KEY SHARE
@@ -121,17 +127,12 @@ async def apply_transition(
     await lock_custom_status(scope, to_status)
     # Imported orders never affect stock.
     stock_state = locked.stock_state if locked.imported else transition.stock_state
-    changed = await execute(_UPDATE_STATUS, scope.store.id, locked.id, locked.status, to_status, stock_state, scope.now)
-    if not changed:
-        raise Conflict(f"order {locked.id} is no longer in status {locked.status}")
+    await _change(scope, locked, to_status, stock_state, forced=transition.forced, reason=reason)
     # Lock order (`domain.orders.locked`): limits, promotions, stock.
     await _check_limits(scope, locked, to_status)
     await _update_promotion_uses(scope, locked, transition.stock_state)
     if transition.moves_stock:
         await stock.change_stock_state(scope, locked.id, locked.stock_state, stock_state)
-    await record_status_change(scope, locked.id, locked.status, to_status, forced=transition.forced, reason=reason)
-    details = {"from": locked.status, "to": to_status}
-    await audit.record(scope, "order.status_changed", "order", locked.public_id, details)
     return transition
 
 
@@ -184,22 +185,27 @@ async def update_tracking(scope: Scope, locked: LockedOrder, tracking_code: str 
     return await insert_shipment(scope, locked, shipment) is not None or changed
 
 
-async def record_status_change(
-    scope: Scope, order_id: int, from_status: str, to_status: str, *, forced: bool = False, reason: str = ""
+async def _change(
+    scope: Scope, locked: LockedOrder, to_status: str, stock_state: str, *, forced: bool, reason: str
 ) -> None:
-    """Insert a status history entry: the actor, the previous and the new status, and the reason."""
+    """Update the order, and insert the entries of its history and of the audit log."""
     actor = scope.actor
-    await execute(
-        _HISTORY,
+    changed = await fetchrow(
+        _CHANGE_STATUS,
         scope.store.id,
-        uuid7(),
-        order_id,
-        scope.now,
-        from_status,
+        locked.id,
+        locked.status,
         to_status,
+        stock_state,
+        scope.now,
+        uuid7(),
         forced,
         reason,
         actor.kind.value,
         actor.user_id,
         actor.app_id,
+        scope.client_ip,
+        scope.request_id,
     )
+    if changed is None:
+        raise Conflict(f"order {locked.id} is no longer in status {locked.status}")

@@ -1,4 +1,7 @@
-"""Insert an order with its lines, addresses, taxes, initial payment, status history and audit entry."""
+"""Insert an order with all its rows, its event and notifications, and change its stock: one statement.
+
+Foreign keys are checked at its end, so that child rows may refer to the order inserted in it.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,27 @@ from typing import Any
 
 import orjson
 
+from domain import events
+from domain.catalog import stock
+from domain.notifications import write as notifications
 from domain.orders.draft import ADDRESS_FIELDS
 from domain.orders.lines import PricedLine
+from domain.store_settings import setting
 from domain.taxes.calculation import ChargedTax
 from kernel.errors import Conflict
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import ReferenceViolation, fetchval
+from models.database import CheckViolation, ReferenceViolation, fetch
 from models.numbers import take_numbers
 
-# One statement: foreign keys are checked at its end, so the child rows may refer to the order inserted in it.
-_INSERT = """
+
+def _parameters(first: int, count: int) -> list[str]:
+    return [f"${number}" for number in range(first, first + count)]
+
+
+# The stock comes after all other rows but the history, so that popular products stay locked briefly. NULL as status, which the column
+# rejects, cancels the statement.
+_INSERT = f"""
 WITH inserted AS (
     INSERT INTO orders (tenant_id, id, public_id, user_id, vendor_id, status, stock_state, origin, currency,
         subtotal_cents, discount_cents, shipping_cents, surcharge_cents, tax_cents, total_cents,
@@ -31,7 +44,7 @@ WITH inserted AS (
         email, firstname, lastname, phone, notes, details, ip_address, fields_data, hold_until,
         created_at, updated_at
     FROM jsonb_populate_record(NULL::orders, $2::text::jsonb)
-    RETURNING id, public_id
+    RETURNING id, public_id, user_id
 ), lines AS (
     INSERT INTO order_lines (tenant_id, id, public_id, order_id, position, product_id, vendor_id, product_name,
         product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, combination_id, options, extra)
@@ -39,29 +52,46 @@ WITH inserted AS (
         l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.weight_grams,
         l.tracked, l.combination_id, l.options, l.extra
     FROM inserted, jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l
+    RETURNING 1
 ), addresses AS (
     INSERT INTO order_addresses (tenant_id, public_id, order_id, kind, firstname, lastname, street, number,
         complement, district, city, state, country, zipcode, phone)
     SELECT $1, a.public_id, inserted.id, a.kind, a.firstname, a.lastname, a.street, a.number,
         a.complement, a.district, a.city, a.state, a.country, a.zipcode, a.phone
     FROM inserted, jsonb_populate_recordset(NULL::order_addresses, $4::text::jsonb) AS a
+    RETURNING 1
 ), taxes AS (
     INSERT INTO order_taxes (tenant_id, public_id, order_id, tax_id, name, rate_type, rate_value, included, amount_cents, position)
     SELECT $1, x.public_id, inserted.id, x.tax_id, x.name, x.rate_type, x.rate_value, x.included, x.amount_cents, x.position
     FROM inserted, jsonb_populate_recordset(NULL::order_taxes, $13::text::jsonb) AS x
+    RETURNING 1
 ), payments AS (
     INSERT INTO payments (tenant_id, public_id, order_id, kind, amount_cents, created_at)
     SELECT $1, $7, inserted.id, $6, $5, $8 FROM inserted WHERE $5::bigint IS NOT NULL
-), history AS (
-    INSERT INTO order_status_changes (tenant_id, public_id, order_id, at, to_status, actor_kind, user_id, app_id)
-    SELECT $1, $7, inserted.id, $8, $9, $10, $11, $12 FROM inserted
 ), audited AS (
     INSERT INTO audit_entries (tenant_id, public_id, at, actor_kind, user_id, app_id, action, subject_type, subject_id,
         ip_address, request_id)
     SELECT $1, $7, $14, $10, $11, $12, 'order.created', 'order', inserted.public_id::text, $15, $16 FROM inserted
+), {events.first_event_sql(_parameters(22, 8))}, notifications AS (
+    {notifications.placed_order_sql(_parameters(30, 8))} RETURNING 1
+), stock AS MATERIALIZED (
+    SELECT changed.* FROM (
+        SELECT (SELECT count(*) FROM lines) + (SELECT count(*) FROM addresses) + (SELECT count(*) FROM taxes)
+            + (SELECT count(*) FROM notifications) + (SELECT count(*) FROM notified) AS rows
+    ) AS written CROSS JOIN LATERAL vitrine_adjust_product_stock(
+        $1, CASE WHEN written.rows >= 0 THEN $17::bigint[] END, $18, $19) AS changed
+), history AS (
+    INSERT INTO order_status_changes (tenant_id, public_id, order_id, at, to_status, actor_kind, user_id, app_id)
+    SELECT $1, $7, inserted.id, $8, CASE WHEN NOT $21::boolean OR (
+            SELECT count(*) = cardinality($17::bigint[]) AND bool_and(NOT (stock_before > $20::bigint AND stock_after <= $20)) IS NOT FALSE
+            FROM stock
+        ) THEN $9::text END, $10, $11, $12
+    FROM inserted
 )
-SELECT id FROM inserted
+SELECT inserted.id AS order_id, stock.id, stock.name, stock.vendor_id, stock.stock_before, stock.stock_after
+FROM inserted LEFT JOIN stock ON true
 """
+_STATUS_REQUIRED = "order_status_changes_to_status_not_null"
 
 _ADDRESS = {**dict.fromkeys(ADDRESS_FIELDS, ""), "country": "BR"}
 
@@ -74,43 +104,81 @@ class InitialPayment:
     kind: str
 
 
-async def insert_order(
-    scope: Scope,
-    order: Mapping[str, Any],
-    lines: Sequence[PricedLine],
-    addresses: Mapping[str, Mapping[str, str]],
-    payment: InitialPayment | None,
-    taxes: Sequence[ChargedTax] = (),
-) -> int:
-    """Insert an order in one statement and return its id; `order` has every column, `addresses` are keyed by kind.
+@dataclass(frozen=True, slots=True)
+class NewOrder:
+    """An order to insert: `columns` has every column, `addresses` are keyed by kind; `event` None emits and notifies nothing."""
 
-    Raises Conflict when a referenced user was deleted concurrently.
+    columns: Mapping[str, Any]
+    lines: Sequence[PricedLine]
+    addresses: Mapping[str, Mapping[str, str]]
+    payment: InitialPayment | None
+    taxes: Sequence[ChargedTax]
+    event: events.Event | None
+
+
+class StockNeedsAttention(Exception):
+    """An order was not inserted, because stock is missing or has fallen to the threshold of a notification."""
+
+
+async def insert_order(scope: Scope, order: NewOrder, changes: Mapping[int, stock.StockChange]) -> int:
+    """Insert an order in one statement, change the stock of products, and return its id, as part of the current transaction.
+
+    Raises Conflict when a referenced user was deleted concurrently and RuleViolation `out_of_stock`.
     """
-    actor = scope.actor
-    numbers = await take_numbers(scope, {"orders": 1, "order_lines": len(lines)})
+    records = await _insert(scope, order, changes, is_strict=False)
+    await stock.check_changes(scope, changes, [record for record in records if record["id"] is not None])
+    return int(records[0]["order_id"])
+
+
+async def insert_order_alone(scope: Scope, order: NewOrder, changes: Mapping[int, stock.StockChange]) -> int:
+    """Insert an order as `insert_order` does, without a transaction around the statement: no lock waits for this process.
+
+    Raises StockNeedsAttention where a second statement would be necessary; nothing is inserted then.
+    """
+    try:
+        records = await _insert(scope, order, changes, is_strict=True)
+    except CheckViolation as error:
+        if error.constraint != _STATUS_REQUIRED:
+            raise
+        raise StockNeedsAttention from error
+    return int(records[0]["order_id"])
+
+
+async def _insert(
+    scope: Scope, order: NewOrder, changes: Mapping[int, stock.StockChange], *, is_strict: bool
+) -> list[Any]:
+    columns, actor = order.columns, scope.actor
+    vendors = {line.offer.vendor_id for line in order.lines if line.offer.vendor_id is not None}
+    numbers = await take_numbers(scope, {"orders": 1, "order_lines": len(order.lines)})
     parameters = (
         scope.store.id,
-        _json({**order, "id": numbers["orders"][0]}),
-        _json(line_rows(lines, numbers["order_lines"])),
-        _json([address_row(kind, address) for kind, address in addresses.items()]),
-        payment.amount_cents if payment else None,
-        payment.kind if payment else None,
+        _json({**columns, "id": numbers["orders"][0]}),
+        _json(line_rows(order.lines, numbers["order_lines"])),
+        _json([address_row(kind, address) for kind, address in order.addresses.items()]),
+        order.payment.amount_cents if order.payment else None,
+        order.payment.kind if order.payment else None,
         uuid7(),
-        order["created_at"],
-        order["status"],
+        columns["created_at"],
+        columns["status"],
         actor.kind.value,
         actor.user_id,
         actor.app_id,
-        _json(tax_rows(taxes)),
+        _json(tax_rows(order.taxes)),
         scope.now,
         scope.client_ip,
         scope.request_id,
+        list(changes),
+        [change.on_hand for change in changes.values()],
+        [change.reserved for change in changes.values()],
+        setting(scope, "low_stock_at"),
+        is_strict,
+        *events.first_event_arguments(scope, order.event),
+        *notifications.placed_order_arguments(scope, vendors, is_wanted=order.event is not None),
     )
     try:
-        order_id: int = await fetchval(_INSERT, *parameters)
+        return await fetch(_INSERT, *parameters)
     except ReferenceViolation as error:
         raise Conflict("what the order refers to was removed meanwhile; try again") from error
-    return order_id
 
 
 def line_rows(lines: Sequence[PricedLine], numbers: Sequence[int]) -> list[dict[str, Any]]:

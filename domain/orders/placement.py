@@ -1,9 +1,10 @@
 """Place an order: load its references, validate, calculate prices, insert it, reserve stock, emit the event.
 
-Whatever the number of lines, this takes seven statements between BEGIN and COMMIT: references, products, prices, the order with all its
-rows, the stock, the event and the notifications; three or four more when a promotion applies. Lock order (`domain.orders.locked`): limits,
-promotions, stock; stock comes last, so that rows of popular products stay locked briefly. The conditional stock update prevents an oversell
-under concurrency.
+Whatever the number of lines, this takes four statements: references, products, prices, and the order with all its rows, its event, its
+notifications and its stock (`domain.orders.order_rows`). The last needs no transaction around it, unless limits, promotions, combinations
+or a custom status are to be locked first, or the stock is short or low. Lock order (`domain.orders.locked`): limits, promotions, stock;
+stock comes last, so that rows of popular products stay locked briefly. The conditional stock update prevents an oversell under
+concurrency.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from uuid import UUID
 
 from domain import events
 from domain.catalog import stock
-from domain.notifications import write as notifications
 from domain.orders import limits
 from domain.orders.draft import OrderDraft, fill_missing_address, parse_draft
 from domain.orders.lifecycle import lock_custom_status
@@ -38,7 +38,13 @@ from domain.orders.order_references import (
     load_references,
     reject_unavailable,
 )
-from domain.orders.order_rows import InitialPayment, insert_order
+from domain.orders.order_rows import (
+    InitialPayment,
+    NewOrder,
+    StockNeedsAttention,
+    insert_order,
+    insert_order_alone,
+)
 from domain.orders.payments import payment_status
 from domain.orders.pricing import PricingResult, Purchase, price_purchase
 from domain.orders.transitions import (
@@ -51,11 +57,11 @@ from domain.orders.transitions import (
     check_status,
     stock_state_of,
 )
-from domain.promotions.rewards import redeem
+from domain.promotions.rewards import Reward, redeem
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.ids import uuid7
-from kernel.scope import ActorKind, Scope
-from models.database import transaction
+from kernel.scope import ActorKind, Scope, active_scope
+from models.database import in_transaction, transaction
 
 _DEFAULT_HOLD_MINUTES = 4_320
 _STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
@@ -102,7 +108,7 @@ async def place_order(
     """
     draft = draft if isinstance(draft, OrderDraft) else parse_draft(draft)
     _validate(scope, draft)
-    async with transaction(scope):
+    with active_scope(scope):
         references = await load_references(
             scope, user=draft.user, payment_method=draft.payment_method, shipping_method=draft.shipping_method
         )
@@ -112,28 +118,45 @@ async def place_order(
         reject_unsaleable(lines)
         reject_unavailable(scope, references, lines)
         priced = await _price_order(scope, draft, references, lines)
-        lines = priced.lines
-        order, initial_payment = _order_columns(scope, draft, references, priced)
-        await lock_custom_status(scope, order["status"])
-        await _reject_oversell(scope, order["stock_state"], lines)
-        await _check_limits(scope, order, references, lines)
-        order_id = await insert_order(
-            scope, order, lines, fill_missing_address(draft.addresses), initial_payment, priced.taxes
-        )
-        await redeem(scope, priced.reward, order_id)
-        await _reserve_stock(scope, order["stock_state"], lines)
-        if emit_events:
-            await _emit_order_created(scope, order, references, lines)
-            await notifications.notify_order_placed(scope, order_id)
+        columns, initial_payment = _order_columns(scope, draft, references, priced)
+        await _reject_oversell(scope, columns["stock_state"], priced.lines)
+        event = _order_created(columns, references, priced.lines) if emit_events else None
+        addresses = fill_missing_address(draft.addresses)
+        order = NewOrder(columns, priced.lines, addresses, initial_payment, priced.taxes, event)
+        order_id = await _insert(scope, order, references, priced.reward)
     return PlacedOrder(
         order_id,
-        order["public_id"],
-        order["status"],
-        order["total_cents"],
-        order["currency"],
-        order["created_at"],
+        columns["public_id"],
+        columns["status"],
+        columns["total_cents"],
+        columns["currency"],
+        columns["created_at"],
         priced,
     )
+
+
+async def _insert(scope: Scope, order: NewOrder, references: OrderReferences, reward: Reward) -> int:
+    """Insert the order, in a transaction of its own statement where no other is needed, and return its id."""
+    units, combinations = _stock_changes(order.columns["stock_state"], order.lines)
+    is_limited = references.customer is not None and references.customer.is_limited
+    needs_locks = bool(
+        is_limited or reward.promotions or combinations or order.columns["status"] in scope.store.order_statuses
+    )
+    if not needs_locks and not in_transaction():
+        try:
+            return await insert_order_alone(scope, order, units)
+        except StockNeedsAttention:
+            pass  # with the explanation or the notifications below
+    async with transaction(scope):
+        await lock_custom_status(scope, order.columns["status"])
+        await _check_limits(scope, order.columns, references, order.lines)
+        # Promotions are locked before products, and counted for an order that exists.
+        order_id = await insert_order(scope, order, {} if reward.promotions else units)
+        if reward.promotions:
+            await redeem(scope, reward, order_id)
+            await stock.adjust_stock(scope, units)
+        await stock.adjust_stock(scope, combinations, stock.StockOwner.COMBINATION)
+    return order_id
 
 
 def _validate(scope: Scope, draft: OrderDraft) -> None:
@@ -273,22 +296,22 @@ def _hold_until(scope: Scope, origin: str, status: str, payment: ChosenPaymentMe
     return scope.now + timedelta(minutes=minutes) if minutes else None
 
 
-async def _reserve_stock(scope: Scope, stock_state: str, lines: Sequence[PricedLine]) -> None:
+def _stock_changes(
+    stock_state: str, lines: Sequence[PricedLine]
+) -> tuple[dict[int, stock.StockChange], dict[int, stock.StockChange]]:
+    """Return the changes of products' stock and of combinations'."""
     per_unit = stock.CHANGE_PER_UNIT.get((stock.UNRESERVED, stock_state))
-    if per_unit is not None:
-        units, combinations = tracked_units(lines), combination_units(lines)
-        await stock.adjust_stock(scope, {product: per_unit.times(count) for product, count in units.items()})
-        await stock.adjust_stock(
-            scope,
-            {combination: per_unit.times(count) for combination, count in combinations.items()},
-            stock.StockOwner.COMBINATION,
-        )
+    if per_unit is None:
+        return {}, {}
+    products, combinations = (
+        {number: per_unit.times(count) for number, count in units.items()}
+        for units in (tracked_units(lines), combination_units(lines))
+    )
+    return products, combinations
 
 
-async def _emit_order_created(
-    scope: Scope, order: Mapping[str, Any], references: OrderReferences, lines: Sequence[PricedLine]
-) -> None:
-    """Emit `order.created` from data at hand, without a read."""
+def _order_created(order: Mapping[str, Any], references: OrderReferences, lines: Sequence[PricedLine]) -> events.Event:
+    """Build `order.created` from data at hand, without a read."""
     customer = references.customer
     name = f"{order['firstname']} {order['lastname']}".strip()
     facts = events.OrderEventData(
@@ -303,4 +326,4 @@ async def _emit_order_created(
         created_at=order["created_at"],
         tracking_code=order["tracking_code"],
     )
-    await events.emit(scope, events.ORDER_CREATED, events.ORDER, facts.id, events.order_data(facts))
+    return events.Event(events.ORDER_CREATED, events.ORDER, facts.id, events.order_data(facts))

@@ -10,7 +10,7 @@ import pytest
 
 from bench import load
 from bench.load import UnexpectedResponse, send_request
-from bench.workloads import http
+from bench.requests import http
 
 
 class _Handler(BaseHTTPRequestHandler):

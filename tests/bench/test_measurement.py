@@ -5,12 +5,15 @@ import json
 import pytest
 
 from bench import measurement, report
+from bench.bars import growth_bar, ratio_bars
+from bench.contestants import row_reads
 from bench.contestants.json_sql import Style
 from bench.contestants.limit_sql import READS, statement
 from bench.database import Size
 from bench.load import Response, Sample
 from bench.measurement import Measurement, ResponsesDiffer, Result, Schedule
-from bench.workloads import WORKLOADS, RequestData
+from bench.requests import RequestData
+from bench.workloads import WORKLOADS
 
 
 class _Server:
@@ -45,16 +48,32 @@ def test_extensions_and_string_numbers_are_not_differences(monkeypatch):
     _compare(monkeypatch, {"limit": limit, "postgraphile": postgraphile, "vitrine": vitrine})
 
 
-def test_the_table_shows_medians_ratios_and_targets():
+def _results(item, contestant, rates, style=""):
+    return Result(item, contestant, [Sample(rate, 1.0, 2.0, 100) for rate in rates], [5.0], style=style)
+
+
+def test_the_table_shows_medians_ratios_and_the_style_of_the_limit():
     about = {"commit": "abc", "left out": []}
     results = [
-        Result("Q1", name, [Sample(rate, 1.0, 2.0, 100) for rate in rates], [5.0])
-        for name, rates in (("limit", (900, 1_000, 2_000)), ("vitrine", (700, 800, 100)))
+        _results("Q1", "limit", (900, 1_000, 2_000), "rows"),
+        _results("Q1", "vitrine", (700, 800, 100)),
     ]
 
-    table = report.markdown(about, results)
+    table = report.markdown(about, results, ratio_bars(results))
 
-    assert "| 1,000 | 700 | 0.70 | 0.7 |" in table
+    assert "| 1,000 | 700 | rows | 0.70 |" in table
+    assert "| Q1, of the handler | 0.70 | at least 1 | **not met** |" in table
+
+
+def test_a_bar_is_met_from_its_ratio_on_and_absent_without_a_measurement():
+    results = [_results("W6", "vitrine", [70]), _results("W7", "vitrine", [100]), _results("W1", "vitrine", [100])]
+
+    assert [(bar.measured, bar.is_met) for bar in ratio_bars(results)] == [("0.70", True)]
+
+
+def test_growth_is_compared_by_cpu_time():
+    assert growth_bar("Q1", "stores", [100.0, 90.0, 110.0]).is_met
+    assert not growth_bar("Q1", "stores", [100.0, 90.0, 111.0]).is_met
 
 
 @pytest.mark.parametrize("style", list(Style))
@@ -73,3 +92,16 @@ async def test_the_statements_of_the_limit_match_the_schema(database, sample, it
     result = await sample.value(statement(item, style), *arguments)
 
     assert json.loads(result)
+
+
+@pytest.mark.parametrize("item", [item for item in row_reads.READS if item in READS])
+async def test_rows_become_the_same_json_as_in_the_other_styles(database, sample, item):
+    single = {"Q3": sample.mug.id, "Q4": sample.order.id}
+    arguments = [sample.store.id, *([single[item]] if item in single else [])]
+
+    async def fetch(name, *values):
+        return await sample.rows(row_reads.STATEMENTS[name], *values)
+
+    rows = json.loads(await row_reads.READS[item](fetch, arguments))
+
+    assert rows == json.loads(await sample.value(statement(item, Style.TEXTS), *arguments))

@@ -125,7 +125,9 @@ async def empty_database_url(postgres: EmbeddedServer) -> AsyncIterator[str]:
 @pytest.fixture(scope="session")
 async def database(database_url: str) -> AsyncIterator[models_database.DatabaseSettings]:
     """Connect `models.database` as the serving role, for the whole run of this process."""
-    settings = models_database.DatabaseSettings(database_url)
+    # VITRINE_PIPELINED_BINDING=0 runs all tests with the plain binding.
+    is_pipelined = os.environ.get("VITRINE_PIPELINED_BINDING", "1") != "0"
+    settings = models_database.DatabaseSettings(database_url, pipelined_binding=is_pipelined)
     await models_database.connect(settings)
     await models_database.check_role()
     try:

@@ -223,7 +223,7 @@ class TestOnePool:
         with pytest.raises(asyncpg.ConnectionDoesNotExistError):
             await pool.acquire_for_store(6)
         monkeypatch.undo()
-        assert connection.store is None
+        assert connection.binding.store is None
         again = await pool.acquire_for_store(6)
         assert await again.fetchval("select current_setting('vitrine.tenant')") == "6"
         await pool.release_connection(again)

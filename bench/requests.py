@@ -1,0 +1,88 @@
+"""Workloads and what their requests are built from."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from bench.database import API_KEY, Size
+
+# The number of different records requested: more than the caches of compiled operations store.
+_RECORDS = 5_000
+
+
+@dataclass
+class RequestData:
+    """Ids and access tokens for the requests; `limit_token` and `limit_style` are for the hand-written handlers."""
+
+    size: Size
+    store: int = 1
+    token: str = ""
+    limit_token: str = ""
+    limit_style: str = ""
+
+    @property
+    def store_id(self) -> str:
+        return public_id("store", self.store)
+
+    def product(self, number: int) -> str:
+        return public_id("product", self.store, number)
+
+    def order(self, number: int) -> str:
+        return public_id("order", self.store, number)
+
+    def spread(self, count: int) -> list[int]:
+        """Return different record numbers up to `count`, spread over the table."""
+        return [number * 7919 % count + 1 for number in range(min(_RECORDS, count))]
+
+    @property
+    def bearer(self) -> dict[str, str]:
+        return {"X-Tenant-ID": self.store_id, "Authorization": f"Bearer {self.token}"}
+
+    @property
+    def limit_bearer(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.limit_token}"}
+
+    @property
+    def basic(self) -> dict[str, str]:
+        pair = base64.b64encode(f"user1@example.com:{API_KEY}".encode()).decode()
+        return {"X-Tenant-ID": self.store_id, "Authorization": f"Basic {pair}"}
+
+
+Requests = Callable[[RequestData], Sequence[bytes]]
+Normalize = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A workload, with requests for the contestants that support it; `normalize` returns what must be equal in all responses.
+
+    The requests of one that writes are sent once each, in order, as long as the list lasts.
+    """
+
+    name: str
+    title: str
+    requests_by_contestant: Mapping[str, Requests]
+    normalize: Normalize = field(default=lambda response: response)
+    writes: bool = False
+    connections: int = 8
+
+
+def public_id(*words: object) -> str:
+    """Return the UUID of a record created by `sql/fill.sql`."""
+    return str(UUID(hashlib.md5(" ".join(map(str, words)).encode(), usedforsecurity=False).hexdigest()))
+
+
+def http(method: str, path: str, headers: Mapping[str, str], body: Any = None) -> bytes:
+    """Return the bytes of an HTTP request."""
+    content = b"" if body is None else json.dumps(body, separators=(",", ":")).encode()
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Accept: application/json", "User-Agent: bench"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    if body is not None:
+        lines += ["Content-Type: application/json", f"Content-Length: {len(content)}"]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode() + content
