@@ -8,6 +8,7 @@ from rest_facade.legacy.resource import Resource
 from rest_facade.legacy.resource_openapi import (
     PAGE_SIZE,
     PARAMS,
+    WRITTEN_ID,
     body_of,
     query_of,
     row_of,
@@ -128,7 +129,7 @@ def _vendor_app() -> dict[RouteKey, RouteDocs]:
         ),
         ("POST", "/api/vendor_product"): RouteDocs(
             "Create a vendor product",
-            object_schema(product_id=STRING),
+            object_schema(product_id=WRITTEN_ID),
             status=201,
             body=body_of(PRODUCTS, PRODUCTS.required),
             forms=True,
@@ -136,7 +137,7 @@ def _vendor_app() -> dict[RouteKey, RouteDocs]:
         ("GET", "/api/vendor_product/{id}"): RouteDocs("Retrieve a vendor product", single_of(PRODUCTS)),
         ("PUT", "/api/vendor_product/{id}"): RouteDocs(
             "Update a vendor product",
-            object_schema(product_id=STRING),
+            object_schema(product_id=WRITTEN_ID),
             body=body_of(PRODUCTS, ()),
             forms=True,
         ),
@@ -186,7 +187,7 @@ _COMBINATION = {
     },
     "required": ["combination_id", "product_id", "product_code", "combination_hash", "combination", "amount", "position"],
 }  # fmt: skip
-_IDS = object_schema(combination_id=STRING, combination_hash=STRING)
+_IDS = object_schema(combination_id=WRITTEN_ID, combination_hash=STRING)
 _COMBINATION_BODY = request_body(
     "combination",
     combination={"type": "object", "description": "Variant id by option id."},

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from kernel.errors import ValidationFailed
+from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
+from rest_facade.legacy.dialect import is_cscart
 from rest_facade.legacy.resource import Record, RecordField, Values
 from rest_facade.legacy.value_types import ABSENT
 
@@ -52,6 +55,21 @@ def record_renderer(
         return row
 
     return render
+
+
+def dialect_renderer(
+    fields: Iterable[RecordField], *, prepare: RecordHook | None = None, complete: RecordHook | None = None
+) -> Callable[[Scope], RenderRecord]:
+    """Build the function that returns the renderer of a store's dialect."""
+    described = tuple(fields)
+    contract = record_renderer(described, prepare=prepare, complete=complete)
+    cscart_fields = tuple(
+        field if field.cscart_type is None else replace(field, value_type=field.cscart_type) for field in described
+    )
+    cscart = (
+        contract if cscart_fields == described else record_renderer(cscart_fields, prepare=prepare, complete=complete)
+    )
+    return lambda scope: cscart if is_cscart(scope) else contract
 
 
 def body_parser(fields: Iterable[RecordField]) -> ParseBody:

@@ -164,7 +164,9 @@ def test_every_operation_is_used(operations):
     used |= {"AuthTokenCreate", "NotificationInbox"}
     for resource in RESOURCES:
         used |= {f"{resource.operations}{action.capitalize()}" for action in resource.actions}
+        used |= {f"{resource.operations}Numbers" for action in resource.actions if action == "list"}
         used |= {route.operation for route in resource.subroutes}
+        used |= {f"{route.operation}Numbers" for route in resource.subroutes if getattr(route, "parent_filter", None)}
     assert used == set(operations)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -35,6 +36,12 @@ _render_line = record_renderer(_LINE)
 def _render_lines(lines: list[Record]) -> Record:
     """Render the lines keyed by position, from 1."""
     return {str(line.pop("position")): _render_line(line) for line in lines}
+
+
+def _render_lines_by_id(lines: list[Record]) -> Record:
+    """Render the lines keyed by their id, as CS-Cart does."""
+    rendered = _render_lines(lines)
+    return {line["item_id"]: line for line in rendered.values()}
 
 
 def _parse_lines(value: Any, label: str) -> list[dict[str, Any]]:
@@ -72,6 +79,7 @@ def _parse_line(key: str | None, entry: Any, label: str) -> dict[str, Any]:
 
 
 LINES = types.ValueType(render=_render_lines, parse=_parse_lines)
+LINES_BY_ID = replace(LINES, render=_render_lines_by_id)
 
 # --- Addresses ---------------------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ ORDERS = Resource(
         RecordField("lastname", types.TEXT, "lastname", "lastname", parent_object=_USER_DATA),
         RecordField("email", types.EMAIL, "email", "email", parent_object=_USER_DATA),
         RecordField("phone", types.TEXT, "phone", "phone", parent_object=_USER_DATA),
-        RecordField("products", parts.LINES, "items", source=parts.LINES_SOURCE),
+        RecordField("products", parts.LINES, "items", source=parts.LINES_SOURCE, cscart_type=parts.LINES_BY_ID),
     ),
     detail_fields=(
         RecordField("payment_id", types.ID, "payment_method_id", "payment_method_id", source="payment_number"),
@@ -57,6 +57,7 @@ ORDERS = Resource(
         RecordField("coupon_code", types.optional(types.TEXT), "coupon_code"),
     ),
     required=("user_id", "products"),
+    cscart_defaults={"user_id": None},
     message_terms={
         "customer_id or customer_email": "user_data.email",
         "quantity": "amount",

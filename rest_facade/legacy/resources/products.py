@@ -35,8 +35,8 @@ PRODUCTS = Resource(
         RecordField("status", types.code(PRODUCT_STATUSES), "status", "status"),
         RecordField("company_id", types.ID, "vendor_id", "seller_id"),
         RecordField("company_name", types.TEXT, filter_name="vendor_name"),
-        RecordField("category_ids", types.IDS, "category_ids", "category_id"),
-        RecordField("main_category", types.ID, "category_id", "main_category_id"),
+        RecordField("category_ids", types.IDS, "category_ids", "category_id", cscart_type=types.INTEGER_IDS),
+        RecordField("main_category", types.ID, "category_id", "main_category_id", cscart_type=types.INTEGER_ID),
         RecordField("main_pair", IMAGE, "main_image", source="main_image { ...LegacyPicture }"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
         RecordField("updated_timestamp", types.UNIX_TIME, filter_name="updated_at"),
@@ -62,6 +62,7 @@ PRODUCTS = Resource(
         ),
     ),
     required=("product", "price"),
+    cscart_defaults={"price": "0.00"},
     message_terms={"vendor": "company_id", "tax": "tax_ids", "taxes": "tax_ids"},
     filters=(
         SEARCH,
