@@ -27,6 +27,7 @@ from server.middleware.pipeline import pipeline
 from server.middleware.timeout import RequestTimeouts
 from server.openapi import page
 from server.routes import add_routes, route_policies
+from server.script_address import ScriptAddress
 
 COUNTERS = web.AppKey("counters", Counters)
 HEALTH = web.AppKey("health", Readiness)
@@ -60,6 +61,7 @@ def create_app(
 
     app[HEALTH].add_routes(app)
     add_routes(app, facade_routes() if routes is None else routes)
+    app.router.register_resource(ScriptAddress(app.router))
     if not settings.compiled_reads:
         query_compiler.set_enabled(False)
     limits = AnswerLimits(settings.graphql_max_objects, settings.graphql_max_bytes)
