@@ -106,8 +106,10 @@ USER_TYPES = _table("user_type", A="admin administrator", V="vendor", C="custome
 FEATURE_TYPES = _table(
     "feature_type",
     S="select",
+    M="checkboxes",
     T="text",
     N="number",
+    O="plain_number",
     D="date",
     C="checkbox",
     E="extended",

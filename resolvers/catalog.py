@@ -62,7 +62,7 @@ _PRODUCT_FIELD_NAMES = {
     "tax_ids": "taxes",
 }
 _INPUT_NAMES = {domain: fields for fields, domain in _PRODUCT_FIELD_NAMES.items()}
-_FEATURE_VALUE_FIELD_NAMES = {"feature_id": "feature", "variant_id": "variant"}
+_FEATURE_VALUE_FIELD_NAMES = {"feature_id": "feature", "variant_id": "variant", "variant_ids": "variants"}
 _IDS = Selection(PRODUCTS, (Column("number", "t.id"), Column("id", "t.public_id")))
 
 

@@ -153,6 +153,15 @@ class FeatureValueObject:
     variant: FeatureVariantObject | None = relation(
         ToOne("variant_id"), "The chosen variant, for features with predefined values."
     )
+    variants: list[FeatureVariantObject] = relation(
+        ToMany(
+            "k.feature_value_id",
+            "t.position, t.id",
+            through="feature_value_variants k JOIN feature_variants t ON t.tenant_id = k.tenant_id AND t.id = k.variant_id",
+            where="k.tenant_id = {tenant}",
+        ),
+        "The chosen variants of a feature of type M.",
+    )
 
 
 @entity_type(PRODUCTS, "Product", "A product. Amounts in cents of the store's currency.")
