@@ -50,6 +50,9 @@ class Product(SoftDeletable):
     free_shipping = fields.BooleanField(default=False)
     min_quantity = fields.IntField(default=0)
     max_quantity = fields.IntField(default=0)
+    page_title = fields.TextField(default="")
+    meta_keywords = fields.TextField(default="")
+    meta_description = fields.TextField(default="")
 
     class Meta:
         table = "products"

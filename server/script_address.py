@@ -1,7 +1,7 @@
 """Serve the legacy API at `/api.php?_d=<path>` too, as CS-Cart shops without URL rewriting do (docs/reference/legacy.md#addresses).
 
-The request gets the address below `/api/2.0/` that `_d` names, and is routed again: everything after it, from the access rules to the errors,
-is that of the legacy layer.
+The request gets the address below `/api/2.0/` that `_d` names, and is routed again: everything after it, from the access rules to the
+errors, is that of the legacy layer.
 """
 
 from __future__ import annotations

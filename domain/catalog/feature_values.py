@@ -187,9 +187,8 @@ def parse_feature_value(
     if not references and not texts:
         return ParsedFeatureValue(feature.id, is_deleted=True)
     if feature.type in TYPES_WITH_VARIANTS:
-        chosen = [_referenced(feature, reference) for reference in references] or [
-            _named(feature, text, is_legacy=is_legacy) for text in texts
-        ]
+        chosen: list[int | str | None] = [_referenced(feature, reference) for reference in references]
+        chosen = chosen or [_named(feature, text, is_legacy=is_legacy) for text in texts]
         variants = tuple(item for item in dict.fromkeys(chosen) if item is not None)
         if feature.type == MULTIPLE:
             return ParsedFeatureValue(feature.id, variants=variants, is_multiple=True)

@@ -20,8 +20,16 @@ from rest_facade.bodies import read_legacy
 from rest_facade.legacy.dialect import is_cscart
 from rest_facade.legacy.large_lists import LargeList, is_large, stream_list
 from rest_facade.legacy.queries import ALL_RECORDS, ListQuery, envelope, query_parser
-from rest_facade.legacy.reshape import RenameMessage, body_parser, dialect_renderer, message_renamer, require
+from rest_facade.legacy.reshape import (
+    RenameMessage,
+    RenderRecord,
+    body_parser,
+    dialect_renderer,
+    message_renamer,
+    require,
+)
 from rest_facade.legacy.resource import ALREADY_EXISTS, ActionRoute, NestedList, Record, Resource
+from rest_facade.legacy.round_trip import changes_of, needs_record
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, scope_of
 
@@ -208,14 +216,19 @@ def create_handler(resource: Resource, operation: FacadeOperation) -> Handler:
     return _write_handler(resource, operation, is_new=True)
 
 
-def update_handler(resource: Resource, operation: FacadeOperation) -> Handler:
-    """Build the handler that partially updates a record; no field is required."""
-    return _write_handler(resource, operation, is_new=False)
+def update_handler(resource: Resource, operation: FacadeOperation, show: FacadeOperation | None = None) -> Handler:
+    """Build the handler that partially updates a record; no field is required. `show` reads it, to know what a body changes."""
+    return _write_handler(resource, operation, is_new=False, show=show)
 
 
-def _write_handler(resource: Resource, operation: FacadeOperation, *, is_new: bool) -> Handler:
+def _write_handler(
+    resource: Resource, operation: FacadeOperation, *, is_new: bool, show: FacadeOperation | None = None
+) -> Handler:
     fields = (*resource.fields, *resource.detail_fields, *resource.input_fields)
     parse, rename = body_parser(fields), message_renamer(fields, resource.message_terms)
+    renderer = dialect_renderer(
+        (*resource.fields, *resource.detail_fields), prepare=resource.prepare, complete=resource.complete
+    )
     parse_vendors = body_parser(field for field in fields if field.name not in resource.protected_from_vendors)
 
     async def write(request: web.Request) -> web.Response:
@@ -227,7 +240,11 @@ def _write_handler(resource: Resource, operation: FacadeOperation, *, is_new: bo
                 name for name in resource.required if not (is_cscart(scope) and name in resource.cscart_defaults)
             )
             require(body, required, fields)
+        elif show is not None and needs_record(resource, body):
+            body = await _changes(request, resource, scope, show, renderer(scope), body)
         values = (parse_vendors if scope.actor.kind is ActorKind.VENDOR else parse)(body)
+        if "vendor_id" in request.match_info:
+            values["vendor_id"] = request.match_info["vendor_id"]
         variables = {"input": values, **record_variables(resource, request, body)}
         try:
             ids = await execute_mutation(scope, operation, variables, rename, resource)
@@ -237,6 +254,27 @@ def _write_handler(resource: Resource, operation: FacadeOperation, *, is_new: bo
         return json_response(render_ids(scope, ids), status=status)
 
     return write
+
+
+async def _changes(
+    request: web.Request,
+    resource: Resource,
+    scope: Scope,
+    show: FacadeOperation,
+    render: RenderRecord,
+    body: dict[str, Any],
+) -> dict[str, Any]:
+    """Return what the body changes of the record; all of it where there is none, or none that the caller may read."""
+    variables = {**record_variables(resource, request, body), **permission_variables(resource, scope)}
+    try:
+        row = (await execute(scope, show, variables))["record"]
+    except DomainError:
+        return body
+    if row is None:
+        return body
+    record = render(row)
+    changes = changes_of(resource, body, record)
+    return changes if resource.complete_update is None else resource.complete_update(changes, record)
 
 
 def _with_cscart_defaults(resource: Resource, scope: Scope, body: dict[str, Any]) -> dict[str, Any]:

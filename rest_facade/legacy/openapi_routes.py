@@ -15,6 +15,7 @@ from rest_facade.legacy.resource_openapi import (
     rows_of,
     single_of,
 )
+from rest_facade.legacy.resources.discussions import DISCUSSIONS
 from rest_facade.legacy.resources.options import OPTIONS
 from rest_facade.legacy.resources.orders import ORDERS
 from rest_facade.legacy.resources.products import PRODUCTS
@@ -43,7 +44,38 @@ def _strings(*names: str) -> dict[str, Any]:
 
 def route_docs() -> dict[RouteKey, RouteDocs]:
     """Return the documentation of the hand-written routes."""
-    return {**_SIGN_IN, **_vendor_app(), **_COMBINATIONS, **_BOXES, **_QUOTES}
+    return {**_SIGN_IN, **_vendor_app(), **_COMBINATIONS, **_BOXES, **_QUOTES, **_nested_records()}
+
+
+def _nested_records() -> dict[RouteKey, RouteDocs]:
+    feature, membership = "/api/products/{id}/features/{feature_id}", "/api/users/{id}/usergroups/{group_id}"
+    order = RouteDocs(
+        "Place an order at a vendor",
+        object_schema(order_id=WRITTEN_ID),
+        status=201,
+        body=body_of(ORDERS, ORDERS.required),
+        forms=True,
+    )
+    return {
+        ("POST", "/api/stores/{vendor_id}/orders"): order,
+        ("POST", "/api/vendors/{vendor_id}/orders"): order,
+        ("GET", "/api/categories/{id}/products/{product_id}"): RouteDocs(
+            "Retrieve a product of a category", single_of(PRODUCTS)
+        ),
+        ("GET", "/api/products/{id}/discussions/{post_id}"): RouteDocs(
+            "Retrieve a post about a product", single_of(DISCUSSIONS)
+        ),
+        ("GET", feature): RouteDocs("Retrieve a product's value of a feature", {"type": "object"}),
+        ("PUT", feature): RouteDocs(
+            "Set a product's value of a feature",
+            object_schema(feature_id=WRITTEN_ID),
+            body=request_body(value=ANY, variant=ANY, variant_id=ANY, variants=ANY),
+            forms=True,
+        ),
+        ("DELETE", feature): RouteDocs("Delete a product's value of a feature", status=204),
+        ("GET", membership): RouteDocs("Retrieve a membership", object_schema(usergroup_id=STRING, status=STRING)),
+        ("DELETE", membership): RouteDocs("Give up a membership", status=204),
+    }
 
 
 _SIGN_IN: dict[RouteKey, RouteDocs] = {

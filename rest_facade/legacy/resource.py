@@ -156,7 +156,8 @@ class Resource:
     Fields: `fields` are in every record, `detail_fields` only in single ones, `input_fields` are write-only. `required` are those
     required on creation, of which CS-Cart's dialect requires none in `cscart_defaults`, their values there (None: absent).
     `message_terms` renames further terms in GraphQL error messages. `prepare` runs first on every record, `complete` last on single
-    ones, for which `extra_selection` selects further GraphQL fields.
+    ones, for which `extra_selection` selects further GraphQL fields. `coupled` fields have their meaning together: if a record sent back
+    changes one, the others count as changed. `complete_update` completes a body's changes from the current record.
 
     Lists: `filters` besides the fields', `sorts` (name → GraphQL sort), `default_sort` (default: the first, ascending), and
     `default_order` of a sort requested without one. `always_keyed` lists are objects keyed by id even when unfiltered; `unwrapped` ones
@@ -187,6 +188,8 @@ class Resource:
     prepare: Callable[[Record], None] | None = None
     complete: Callable[[Record], None] | None = None
     extra_selection: str = ""
+    coupled: tuple[tuple[str, ...], ...] = ()
+    complete_update: Callable[[Record, Record], Record] | None = None
     filters: tuple[QueryFilter | CombinedFilter, ...] = ()
     sorts: Mapping[str, str] = field(default_factory=dict)
     default_sort: tuple[str, str] = ("", "")
@@ -229,3 +232,8 @@ def id_field(name: str) -> RecordField:
 def same_names(value_type: ValueType, *names: str) -> tuple[RecordField, ...]:
     """Describe writable and filterable fields with the same name in GraphQL."""
     return tuple(RecordField(name, value_type, name, name) for name in names)
+
+
+def add_store_owner(record: Record) -> None:
+    """Add the vendor of a record that belongs to the store as a whole: none."""
+    record["company_id"] = "0"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from resolvers.execute import FacadeOperation
-from rest_facade.legacy import auth_tokens, boxes, engine, notifications, product_combinations, quotes
+from rest_facade.legacy import auth_tokens, boxes, engine, nested_records, notifications, product_combinations, quotes
 from rest_facade.legacy.engine import Operations
 from rest_facade.legacy.resource import NestedList, Resource
 from rest_facade.legacy.resource_operations import load_legacy_operations
@@ -44,6 +44,7 @@ def all_routes() -> list[Route]:
         *routes,
         *vendor_app.routes(operations),
         *product_combinations.routes(operations),
+        *nested_records.routes(operations),
         *boxes.routes(operations),
         *quotes.routes(operations),
     ]
@@ -58,7 +59,11 @@ def _routes_of(resource: Resource, name: str, operations: Operations) -> Iterato
         if action == "list":
             continue
         method, suffix, build_handler = _ACTIONS[action]
-        handler = build_handler(resource, operations[f"{resource.operations}{action.capitalize()}"])
+        operation = operations[f"{resource.operations}{action.capitalize()}"]
+        if action == "update" and "show" in resource.actions:
+            handler = engine.update_handler(resource, operation, operations[f"{resource.operations}Show"])
+        else:
+            handler = build_handler(resource, operation)
         yield Route(method, f"{path}{suffix}", handler, Credential.LEGACY_ADMIN, creates=action == "create")
     for subroute in resource.subroutes:
         if isinstance(subroute, NestedList):

@@ -216,6 +216,9 @@ class ProductObject:
         "The legacy numeric IDs of the applied taxes.",
         internal=True,
     )
+    page_title: str = column(description="The title of the product's page; empty for its name.")
+    meta_keywords: str = column(description="The keywords of the product's page.")
+    meta_description: str = column(description="The description of the product's page for search engines.")
     usergroup_numbers: list[BigInt] = column(
         "ARRAY[]::bigint[]",
         "The legacy numeric IDs of the usergroups the product is offered to; empty for all.",

@@ -9,8 +9,8 @@ from tests.harness.sample_store import SampleStore
 from tests.legacy.entities import create, resource_of
 
 LISTS = {
-    # Rows and their count; main images.
-    "products": 3,
+    # Rows and their count; main images, more images; feature values and their features.
+    "products": 6,
     # Rows and their count; lines.
     "orders": 3,
     "users": 2,

@@ -15,6 +15,7 @@ from rest_facade.legacy.resource import (
     Record,
     RecordField,
     Resource,
+    add_store_owner,
     id_field,
     same_names,
     selection_of,
@@ -71,7 +72,7 @@ def parse_features(value: Any, label: str) -> list[dict[str, Any]]:
     return [feature for key, entry in entries if (feature := _parse_feature(key, entry, label)) is not None]
 
 
-_EMPTY = (None, "", 0, "0", [], {})
+_EMPTY: tuple[Any, ...] = (None, "", 0, "0", [], {})
 
 
 def _parse_feature(key: str | None, entry: Any, label: str) -> dict[str, Any] | None:
@@ -193,10 +194,15 @@ FEATURES = Resource(
             "variants",
             source=f"variants {selection_of(_VARIANT)}",
         ),
+        RecordField("company_id", types.RAW, source=None),
     ),
     required=("description",),
     message_terms={"group": "group_id", "categories": "categories_ids", "type": "feature_type"},
-    filters=(QueryFilter("category_id", "category_id", types.ID),),
+    prepare=add_store_owner,
+    filters=(
+        QueryFilter("category_id", "category_id", types.ID),
+        QueryFilter("product_id", "product_id", types.ID, keys_rows=False),
+    ),
     sorts={"position": "POSITION", "description": "NAME", "feature_id": "ID"},
     subroutes=(NestedList("variants", "FeatureVariants", FEATURE_VARIANTS),),
 )

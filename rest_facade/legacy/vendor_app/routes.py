@@ -55,7 +55,11 @@ def _vendor_routes(operations: Mapping[str, FacadeOperation]) -> Iterator[tuple[
     yield "POST", "vendor_products", mutations.delete_products(operations["VendorProductsDelete"])
     yield "POST", "vendor_product", engine.create_handler(PRODUCTS, operations["ProductCreate"])
     yield "GET", "vendor_product/{id}", engine.show_handler(PRODUCTS, operations["ProductShow"])
-    yield "PUT", "vendor_product/{id}", engine.update_handler(PRODUCTS, operations["ProductUpdate"])
+    yield (
+        "PUT",
+        "vendor_product/{id}",
+        engine.update_handler(PRODUCTS, operations["ProductUpdate"], operations["ProductShow"]),
+    )
     yield "GET", "vendor_product_options", product_details.options(operations["VendorProductOptions"])
     yield (
         "GET",
