@@ -1,4 +1,4 @@
-"""Tell which dialect of the legacy API a store uses (docs/reference/legacy.md#dialects)."""
+"""Read which dialect of the legacy API a store uses (docs/reference/legacy.md#dialects)."""
 
 from __future__ import annotations
 

@@ -278,7 +278,7 @@ async def _changes(
 
 
 def _with_cscart_defaults(resource: Resource, scope: Scope, body: dict[str, Any]) -> dict[str, Any]:
-    """Return the body of a new record, in CS-Cart's dialect with the defaults of what the contract requires."""
+    """Return the body of a new record, in CS-Cart's dialect with the defaults of what the other dialect requires."""
     if not is_cscart(scope):
         return body
     absent = {name for name in resource.cscart_defaults if body.get(name) in (None, "")}

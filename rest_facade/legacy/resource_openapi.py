@@ -29,7 +29,7 @@ from rest_facade.openapi import (
 )
 
 BASE = "/api"
-# Up to 250 in the contract's dialect; CS-Cart's has more, and 0 for all.
+# Up to 250; in CS-Cart's dialect more, and 0 for all.
 PAGE_SIZE = {**page_size_schema(10, MAX_CSCART_SIZE), "minimum": 0}
 WRITTEN_ID: Schema = {"oneOf": [STRING, INTEGER]}
 """The id of a written record: a string of digits, in CS-Cart's dialect an integer."""

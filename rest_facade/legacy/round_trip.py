@@ -51,8 +51,8 @@ def _complete_line(line: Any, key: str, current: Mapping[str, Record]) -> Any:
 
 
 def _only_line_of(product_id: str, lines: Iterable[Record]) -> Record | None:
-    found = [line for line in lines if line["product_id"] == product_id]
-    return found[0] if len(found) == 1 else None
+    matching = [line for line in lines if line["product_id"] == product_id]
+    return matching[0] if len(matching) == 1 else None
 
 
 def _canonical(value: Any) -> Any:

@@ -49,8 +49,8 @@ LISTS = {
     "warehouses/{warehouse}/delivery_areas": 4,
     # The warehouse, the groups and their count.
     "warehouses/{warehouse}/user_groups": 3,
-    # The category, the rows and their count, main images.
-    "categories/{home}/products": 4,
+    # The category, and as products.
+    "categories/{home}/products": 7,
     # The product, the posts and their count.
     "products/{mug}/discussions": 3,
 }
