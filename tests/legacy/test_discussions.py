@@ -37,6 +37,7 @@ async def test_a_post_is_created_with_defaults(sample):
         "rating_value": "0",
         "user_id": "0",
         "status": "A",
+        "company_id": str(sample.rival),
     }
 
 
