@@ -351,3 +351,18 @@ async def test_an_exception_may_leave_a_variant_open_or_exclude_an_option(sample
     assert record["combination"] == {str(sample.size): "-2", str(sample.print): str(sample.dotted)}
     for combination in ({str(sample.size): "-1"}, {"999999999": "-2"}):
         assert (await sample.post("/api/exceptions", body | {"combination": combination})).status == 400
+
+
+async def test_images_of_new_variants_land_on_the_variant_of_their_key(sample):
+    created = await sample.post(
+        "/api/options",
+        {
+            "option_name": "Cor",
+            "variants": {"1": {"variant_name": "Azul"}, "2": {"variant_name": "Verde"}},
+            "main_pair": {"icon": {"image_path": {"2": "https://img.example.com/verde.jpg"}}},
+        },
+    )
+    assert created.status == 201, created.raw
+    variants = (await sample.get(f"/api/options/{created.body['option_id']}")).body["variants"].values()
+    images = {row["variant_name"]: row["image_pair"].get("icon", {}).get("image_path") for row in variants}
+    assert images == {"Azul": None, "Verde": "https://img.example.com/verde.jpg"}
