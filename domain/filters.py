@@ -104,7 +104,7 @@ def full_text_search(function: str) -> Callable[[Any], Condition]:
             return Condition("false") if text.strip() else Condition("true")
         # A function, because `@@` is not leakproof, so row-level security would prevent use of the index. The result is an array,
         # because the planner would join an `IN (SELECT …)` with all rows of the store.
-        return Condition(f"t.id = ANY(ARRAY(SELECT {function}(to_tsquery('simple', {{}}))))", (query,))
+        return Condition(f"t.id = ANY(ARRAY(SELECT {function}({{}}::text::tsquery)))", (query,))
 
     return build
 

@@ -26,7 +26,8 @@ PURPOSE = "store_setting"
 class StoreSetting:
     """A setting: its section, default, reader and description.
 
-    A `secret` is stored encrypted and returned masked; the mask, sent back, leaves it unchanged.
+    A `secret` is stored encrypted and returned masked; the mask, sent back, leaves it unchanged. `stored_as` is the name under which the
+    value is stored, if another: two settings with the same one are two names of one setting.
     """
 
     section: str
@@ -34,6 +35,7 @@ class StoreSetting:
     read: FieldReader
     description: str
     secret: bool = False
+    stored_as: str = ""
 
 
 def _bureau_address(value: object) -> str:
@@ -94,6 +96,15 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
         integer(1, 365),
         "How many days after its last change a cart that was not ordered expires.",
     ),
+    "legacy_dialect": StoreSetting(
+        "legacy",
+        "contract",
+        one_of("contract", "cscart"),
+        "The dialect of the legacy API: the documented one (contract), or what programs written for CS-Cart expect.",
+        # The setting's name before; the previous version of the program reads it.
+        stored_as="legacy_lists",
+    ),
+    # The other name of legacy_dialect.
     "legacy_lists": StoreSetting(
         "legacy",
         "contract",
@@ -141,13 +152,19 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
 
 def setting(scope: Scope, name: str) -> Any:
     """Return the value of a setting in the current store."""
-    return scope.store.settings.get(name, STORE_SETTINGS[name].default)
+    declaration = STORE_SETTINGS[name]
+    return scope.store.settings.get(declaration.stored_as or name, declaration.default)
 
 
 def secret_setting(scope: Scope, name: str) -> str:
     """Return a secret setting decrypted; empty if it was never set."""
     sealed: str = setting(scope, name)
     return decrypt(PURPOSE, bytes.fromhex(sealed)).decode() if sealed else ""
+
+
+def stored_names(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return validated settings by the names under which they are stored."""
+    return {STORE_SETTINGS[name].stored_as or name: value for name, value in values.items()}
 
 
 def encrypt_secrets(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import orjson
 
 from auth.secrets import decrypt, encrypt
 from auth.store_resolution import CHANNEL, build_store, invalidate_store, parse_host
-from domain.store_settings import MASK, clear_unconfirmed_secrets, encrypt_secrets, masked_setting
+from domain.store_settings import MASK, clear_unconfirmed_secrets, encrypt_secrets, masked_setting, stored_names
 from domain.store_settings import STORE_SETTINGS as STORE_SETTINGS
 from domain.store_settings import setting as setting
 from kernel.errors import Conflict, TenantNotFound, ValidationFailed
@@ -274,7 +274,7 @@ def _validate_settings(values: Mapping[str, Any]) -> dict[str, Any]:
         name: ("setting_unknown", f"there is no setting {repr_value(name)}") for name in values if name not in fields
     }
     raise_field_errors(errors)
-    return encrypt_secrets(columns)
+    return stored_names(encrypt_secrets(columns))
 
 
 def _without_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -108,8 +108,10 @@ ROLE_NAMES: Mapping[str, str] = {code: USER_TYPES.name(code) for code in USER_TY
 FEATURE_TYPES = _table(
     "feature_type",
     S="select",
+    M="checkboxes",
     T="text",
     N="number",
+    O="plain_number",
     D="date",
     C="checkbox",
     E="extended",

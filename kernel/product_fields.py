@@ -65,6 +65,9 @@ PRODUCT_FIELDS: Mapping[str, InputField] = {
     "free_shipping": InputField("free_shipping", flag),
     "min_quantity": InputField("min_quantity", integer(), code="quantity_invalid"),
     "max_quantity": InputField("max_quantity", integer(), code="quantity_invalid"),
+    "page_title": InputField("page_title", short_text),
+    "meta_keywords": InputField("meta_keywords", short_text),
+    "meta_description": InputField("meta_description", text()),
 }
 
 IMAGE_FIELDS: Mapping[str, InputField] = {

@@ -72,10 +72,9 @@ def fold_sql(expression: str) -> str:
 
 
 def words_sql(expression: str) -> str:
-    """Return the SQL expression for `to_tsvector('simple', …)`: folded, with HTML tags and word breaks replaced by spaces.
+    """Return the SQL expression of a text's words: folded, with HTML tags and word breaks replaced by spaces.
 
-    Otherwise PostgreSQL's parser treats `a/b` as a file, `tenis-38` as a negative number and `kit.com` as a host, which no term of
-    `search_terms` would match.
+    They are the terms of `search_terms`. PostgreSQL's own parser would treat `a/b` as a file and `tenis-38` as a negative number.
     """
     without_tags = f"regexp_replace({expression}, '</?[A-Za-z][^>]*>', ' ', 'g')"
     return f"regexp_replace({fold_sql(without_tags)}, '[{WORD_BREAKS}]+', ' ', 'g')"
@@ -88,9 +87,10 @@ def search_terms(query: str) -> list[str]:
 
 
 def prefix_tsquery(query: str) -> str | None:
-    """Return the text for `to_tsquery('simple', …)` that requires every word of the query as a prefix; None without words.
+    """Return the text of the `tsquery` that requires every word of the query as a prefix; None without words.
 
-    `Calç pret` is `'calc':* & 'pret':*`. Quotes and backslashes are word breaks, so no term can close its quotes.
+    `Calç pret` is `'calc':* & 'pret':*`. Quotes and backslashes are word breaks, so no term can close its quotes. It is cast, not parsed by
+    `to_tsquery`, which would read a number in `10e5kit`.
     """
     return " & ".join(f"'{term}':*" for term in search_terms(query)) or None
 

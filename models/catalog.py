@@ -50,6 +50,9 @@ class Product(SoftDeletable):
     free_shipping = fields.BooleanField(default=False)
     min_quantity = fields.IntField(default=0)
     max_quantity = fields.IntField(default=0)
+    page_title = fields.TextField(default="")
+    meta_keywords = fields.TextField(default="")
+    meta_description = fields.TextField(default="")
 
     class Meta:
         table = "products"
@@ -126,7 +129,7 @@ class FeatureCategory(StoreModel):
 
 
 class FeatureValue(StoreModel):
-    """A product's value of a feature: text (`value`), number (`value_int`) or variant."""
+    """A product's value of a feature: text (`value`), number (`value_int`), variant, or several (`FeatureValueVariant`)."""
 
     product = fields.ForeignKeyField("models.Product", related_name="feature_values")
     feature = fields.ForeignKeyField("models.Feature", related_name="values")
@@ -136,4 +139,15 @@ class FeatureValue(StoreModel):
 
     class Meta:
         table = "feature_values"
+        manager = StoreManager()
+
+
+class FeatureValueVariant(StoreModel):
+    """A variant of a value of type `M`."""
+
+    feature_value = fields.ForeignKeyField("models.FeatureValue", related_name="choices")
+    variant = fields.ForeignKeyField("models.FeatureVariant", related_name="choices")
+
+    class Meta:
+        table = "feature_value_variants"
         manager = StoreManager()

@@ -63,7 +63,7 @@ _PRODUCT_FIELD_NAMES = {
     "tax_ids": "taxes",
 }
 _INPUT_NAMES = {domain: fields for fields, domain in _PRODUCT_FIELD_NAMES.items()}
-_FEATURE_VALUE_FIELD_NAMES = {"feature_id": "feature", "variant_id": "variant"}
+_FEATURE_VALUE_FIELD_NAMES = {"feature_id": "feature", "variant_id": "variant", "variant_ids": "variants"}
 _IDS = ResponseShape(PRODUCTS, (ScalarField("number", "t.id"), ScalarField("id", "t.public_id")))
 
 

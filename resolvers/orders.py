@@ -39,6 +39,7 @@ _FIELD_NAMES = {
     "customer_id": "user",
     "payment_method_id": "payment_method",
     "shipping_method_id": "shipping_method",
+    "vendor_id": "vendor",
 }
 _ALL_FIELD_NAMES = {**_FIELD_NAMES, **LINE_FIELD_NAMES, "items": "lines"}
 
@@ -84,7 +85,9 @@ class OrderMutations:
         """Update an order."""
         scope = info.context.scope
         with rename_error_fields(_ALL_FIELD_NAMES):
-            order = await edit.update_order(scope, id, _to_domain_fields(input), force=scope.family == "legacy")
+            fields = _to_domain_fields(input)
+            restock = bool(fields.pop("restock", False))
+            order = await edit.update_order(scope, id, fields, force=scope.family == "legacy", restock=restock)
         return await load_record(info, order.id)
 
     @root_field(
@@ -117,7 +120,7 @@ class OrderMutations:
         return await load_record(info, order.id)
 
     @root_field(
-        _WRITE,
+        _WRITE_OR_VENDOR,
         "Cancel an order with payments or shipments; delete one without. Its reserved stock is released.",
     )
     async def order_delete(self, info: Info, id: ID) -> DeletedRecordObject:

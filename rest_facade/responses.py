@@ -23,6 +23,9 @@ DATABASE_ERROR = "a database error occurred"
 ADD_HEADERS: web.AppKey[Callable[[web.Request, web.StreamResponse], None]] = web.AppKey("put_headers")
 """The application's function that adds the headers common to all responses."""
 
+RESTART_TIMEOUT: web.AppKey[Callable[[], None]] = web.AppKey("restart_timeout")
+"""The application's function that starts the request's timeout again, for responses sent in pieces."""
+
 
 class BytesResponse(web.Response):
     """A response with a bytes body, written without the steps for cookies, compression and streaming.

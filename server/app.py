@@ -13,7 +13,7 @@ from kernel.settings import Settings
 from models.answer_size import AnswerLimits
 from resolvers import query_compiler
 from rest_facade.bodies import MAX_BYTES
-from rest_facade.responses import ADD_HEADERS
+from rest_facade.responses import ADD_HEADERS, RESTART_TIMEOUT
 from rest_facade.routing import Route
 from server import credit_bureau, graphql_view, mail_page
 from server.connections import PIPELINE
@@ -25,8 +25,10 @@ from server.limits import Counters, ProcessCounters
 from server.middleware import rate_limits, request_id
 from server.middleware.authentication import Authenticate, StoreResolver
 from server.middleware.pipeline import pipeline
+from server.middleware.timeout import RequestTimeouts
 from server.openapi import page
 from server.routes import add_routes, route_policies
+from server.script_address import ScriptAddress
 
 COUNTERS = web.AppKey("counters", Counters)
 HEALTH = web.AppKey("health", Readiness)
@@ -62,6 +64,7 @@ def create_app(
 
     app[HEALTH].add_routes(app)
     add_routes(app, facade_routes() if routes is None else routes)
+    app.router.register_resource(ScriptAddress(app.router))
     if not settings.compiled_reads:
         query_compiler.set_enabled(False)
     limits = AnswerLimits(settings.graphql_max_objects, settings.graphql_max_bytes)
@@ -74,7 +77,9 @@ def create_app(
 
     policies = route_policies(app)
     limiter = rate_limits.RateLimiter(settings, app[COUNTERS], limit_of)
-    app[PIPELINE] = pipeline(settings, policies, limiter, store_resolver, authenticate)
+    timeouts = RequestTimeouts(settings.request_timeout)
+    app[RESTART_TIMEOUT] = timeouts.restart
+    app[PIPELINE] = pipeline(timeouts, settings, policies, limiter, store_resolver, authenticate)
     app.middlewares.append(app[PIPELINE])
 
     def add_headers(request: web.Request, response: web.StreamResponse) -> None:

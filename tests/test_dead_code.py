@@ -19,6 +19,10 @@ FRAMEWORK_NAMES = [
     "_translate_exceptions",
     "_acquire",  # asyncpg's Pool
     "handle_error",  # aiohttp's RequestHandler
+    "raw_match",  # aiohttp's AbstractResource
+    "get_info",
+    "url_for",
+    "add_prefix",
     "__call__",  # protocols
 ]
 FRAMEWORK_DECORATORS = ["@root_field", "@fixture"]

@@ -1,12 +1,14 @@
 """Read and write the feature values of products; variants that don't exist yet are created by name.
 
     S E B A   a variant, by its name (or its id as `variant`); an unknown name creates a variant, as in CS-Cart
+    M         any number of variants, by their names (`values`) or ids (`variants`)
     T         the text
-    N         a number: the text as sent, and its integer part for filters and sorting
+    N O       a number: the text as sent, and its integer part for filters and sorting; N may have variants, as S
     D         a date (`2026-01-31`, or Unix seconds): the date, and its first second as a number
     C         a checkbox: `Y` or `N`
 
-A feature that is not named keeps its value; a null or empty value deletes it.
+A feature that is not named keeps its value; a null or empty value deletes it. In the legacy API the digits of a variant's id mean that
+variant, and other digits name none (docs/reference/legacy.md#products).
 """
 
 from __future__ import annotations
@@ -27,22 +29,31 @@ from kernel.text import InvalidValue, repr_value
 from models.database import execute, fetch
 from models.references import FEATURE, NOT_FOUND, look_up, missing_message
 
-TYPES_WITH_VARIANTS = ("S", "E", "B", "A")
-GROUP = "G"
+INTERCHANGEABLE_TYPES = ("S", "E", "B", "A")
+"""The types whose values are one variant."""
+MULTIPLE, NUMBER_OR_VARIANT, GROUP = "M", "N", "G"
+TYPES_WITH_VARIANTS = (*INTERCHANGEABLE_TYPES, MULTIPLE, NUMBER_OR_VARIANT)
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?")
 _MAX_TEXT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedFeatureValue:
-    """The value of one feature of one product; `variant` is a name until it is resolved to a variant's id."""
+    """The value of one feature of one product.
+
+    `variants` are ids, and the names of variants to be created: one, except for type `M` (`is_multiple`).
+    """
 
     feature_id: int
     value: str = ""
     value_int: int | None = None
-    variant: str | None = None
-    variant_id: int | None = None
+    variants: tuple[int | str, ...] = ()
+    is_multiple: bool = False
     is_deleted: bool = False
+
+
+class _MissingVariant(InvalidValue):
+    """Digits that are no variant's id; the message is the whole of the error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +93,21 @@ FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7
 ON CONFLICT (tenant_id, product_id, feature_id)
     DO UPDATE SET variant_id = excluded.variant_id, value = excluded.value, value_int = excluded.value_int
 """
+# The values of type M exist already: the chosen variants replace those of before.
+_REPLACE_CHOICES = """
+WITH chosen AS (
+    SELECT v.id AS feature_value_id, g.variant_id, g.public_id
+    FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[]) AS g (public_id, product_id, feature_id, variant_id)
+    JOIN feature_values v ON v.tenant_id = $1 AND v.product_id = g.product_id AND v.feature_id = g.feature_id
+), deleted AS (
+    DELETE FROM feature_value_variants k USING chosen c
+    WHERE k.tenant_id = $1 AND k.feature_value_id = c.feature_value_id
+        AND (k.feature_value_id, k.variant_id) NOT IN (SELECT o.feature_value_id, o.variant_id FROM chosen o)
+)
+INSERT INTO feature_value_variants (tenant_id, public_id, feature_value_id, variant_id)
+SELECT $1, public_id, feature_value_id, variant_id FROM chosen
+ON CONFLICT (tenant_id, feature_value_id, variant_id) DO NOTHING
+"""
 
 
 async def read_feature_values(scope: Scope, drafts: Sequence[ProductDraft]) -> dict[int, dict[int, ParsedFeatureValue]]:
@@ -100,7 +126,10 @@ async def read_feature_values(scope: Scope, drafts: Sequence[ProductDraft]) -> d
                 continue
             feature = definitions[ids[reference]]
             try:
-                values.setdefault(index, {})[feature.id] = parse_feature_value(feature, entry)
+                value = parse_feature_value(feature, entry, is_legacy=scope.family == "legacy")
+                values.setdefault(index, {})[feature.id] = value
+            except _MissingVariant as error:
+                draft.errors["features"] = (NOT_FOUND, str(error))
             except InvalidValue as error:
                 draft.errors["features"] = ("feature_invalid", f"the value of feature {reference} {error}")
     return values
@@ -119,27 +148,57 @@ async def write_feature_values(scope: Scope, values: Mapping[int, Mapping[int, P
             [value.feature_id for _, value in deleted],
         )
     if kept:
-        variants = await _resolve_variants(scope, [value for _, value in kept])
+        created = await _create_variants(scope, [value for _, value in kept])
+
+        def ids(value: ParsedFeatureValue) -> list[int]:
+            return [created[value.feature_id, item] if isinstance(item, str) else item for item in value.variants]
+
         await execute(
             _UPSERT,
             scope.store.id,
             [uuid7() for _ in kept],
             [product for product, _ in kept],
             [value.feature_id for _, value in kept],
-            [variants.get((value.feature_id, value.variant or ""), value.variant_id) for _, value in kept],
+            [None if value.is_multiple or not value.variants else ids(value)[0] for _, value in kept],
             [value.value for _, value in kept],
             [value.value_int for _, value in kept],
         )
+        await _write_choices(
+            scope,
+            [(product, value.feature_id, id_) for product, value in kept if value.is_multiple for id_ in ids(value)],
+        )
 
 
-def parse_feature_value(feature: FeatureDefinition, entry: Mapping[str, Any]) -> ParsedFeatureValue:
+async def _write_choices(scope: Scope, choices: Sequence[tuple[int, int, int]]) -> None:
+    """Write the variants of values of type `M`: product, feature and variant."""
+    if choices:
+        products, features, variants = zip(*dict.fromkeys(choices), strict=True)
+        public_ids = [uuid7() for _ in products]
+        await execute(_REPLACE_CHOICES, scope.store.id, public_ids, list(products), list(features), list(variants))
+
+
+def parse_feature_value(
+    feature: FeatureDefinition, entry: Mapping[str, Any], *, is_legacy: bool = False
+) -> ParsedFeatureValue:
     """Parse one value by its feature's type; raises InvalidValue for an invalid value, and for a group, which has none."""
-    variant = entry.get("variant")
+    references = [entry["variant"]] if entry.get("variant") is not None else entry.get("variants") or []
     value = entry.get("value")
-    if variant is None and (value is None or value == ""):
+    texts = entry.get("values") or ([] if value is None or value == "" else [value])
+    if not references and not texts:
         return ParsedFeatureValue(feature.id, is_deleted=True)
     if feature.type in TYPES_WITH_VARIANTS:
-        return _by_variant(feature, variant, value)
+        chosen: list[int | str | None] = [_referenced(feature, reference) for reference in references]
+        chosen = chosen or [_named(feature, text, is_legacy=is_legacy) for text in texts]
+        variants = tuple(item for item in dict.fromkeys(chosen) if item is not None)
+        if feature.type == MULTIPLE:
+            return ParsedFeatureValue(feature.id, variants=variants, is_multiple=True)
+        if len(chosen) > 1:
+            raise InvalidValue(f"holds {len(chosen)} variants; expected one")
+        if variants:
+            return ParsedFeatureValue(feature.id, variants=variants)
+    if not texts or len(texts) > 1:
+        raise InvalidValue(f"is a variant; a feature of type {feature.type} has none")
+    value = texts[0]
     read = _READERS.get(feature.type)
     if read is None:
         raise InvalidValue("can't be set: the feature is a group")
@@ -150,16 +209,28 @@ def parse_feature_value(feature: FeatureDefinition, entry: Mapping[str, Any]) ->
 # --- By type ---------------------------------------------------------------------------------------------------------------
 
 
-def _by_variant(feature: FeatureDefinition, variant: object, value: object) -> ParsedFeatureValue:
-    if variant is not None:
-        reference = parse_reference(variant)
-        variant_id = feature.by_reference.get(reference) if reference is not None else None
-        if variant_id is None:
-            raise InvalidValue(f"is variant {variant}; expected one of the feature's own")
-        return ParsedFeatureValue(feature.id, variant_id=variant_id)
+def _referenced(feature: FeatureDefinition, reference: object) -> int:
+    """Return the id of a variant named by its number or UUID."""
+    parsed = parse_reference(reference)
+    variant_id = feature.by_reference.get(parsed) if parsed is not None else None
+    if variant_id is None:
+        raise InvalidValue(f"is variant {reference}; expected one of the feature's own")
+    return variant_id
+
+
+def _named(feature: FeatureDefinition, value: object, *, is_legacy: bool) -> int | str | None:
+    """Return the id of the variant that a text means, or the name of a new one; None for a number of type `N`."""
     name = str(name_text(str(value) if isinstance(value, int) else value))
-    existing_id = feature.by_name.get(name)
-    return ParsedFeatureValue(feature.id, variant_id=existing_id, variant=None if existing_id is not None else name)
+    is_number = name.isascii() and name.isdigit()
+    if is_legacy and is_number and len(name) < 19 and int(name) in feature.by_reference:
+        return feature.by_reference[int(name)]
+    if name in feature.by_name:
+        return feature.by_name[name]
+    if feature.type == NUMBER_OR_VARIANT and (_NUMBER.fullmatch(name) or not feature.by_name):
+        return None
+    if is_legacy and is_number:
+        raise _MissingVariant(f"variant {name} not found")
+    return name
 
 
 def _text(value: object) -> tuple[str, int | None]:
@@ -190,6 +261,7 @@ def _checkbox(value: object) -> tuple[str, int | None]:
 _READERS: Mapping[str, Callable[[object], tuple[str, int | None]]] = {
     "T": _text,
     "N": _number,
+    "O": _number,
     "D": _date,
     "C": _checkbox,
 }
@@ -215,9 +287,9 @@ async def _load_definitions(scope: Scope, ids: list[int]) -> dict[int, FeatureDe
     }
 
 
-async def _resolve_variants(scope: Scope, values: Sequence[ParsedFeatureValue]) -> dict[tuple[int, str], int]:
-    """Return the ids of the variants used, creating missing ones."""
-    keys = {(value.feature_id, value.variant) for value in values if value.variant is not None}
+async def _create_variants(scope: Scope, values: Sequence[ParsedFeatureValue]) -> dict[tuple[int, str], int]:
+    """Return the ids of the variants that are given by name, by feature and name; creates missing ones."""
+    keys = {(value.feature_id, item) for value in values for item in value.variants if isinstance(item, str)}
     if not keys:
         return {}
     features = sorted({feature for feature, _ in keys})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from domain.catalog.feature_values import GROUP, TYPES_WITH_VARIANTS
+from domain.catalog.feature_values import GROUP, INTERCHANGEABLE_TYPES, MULTIPLE, TYPES_WITH_VARIANTS
 from domain.records import Change, RecordType
 from kernel.codes import FEATURE_TYPES, SWITCH_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
@@ -51,6 +51,10 @@ _VARIANTS = (
     "SELECT id, public_id, name FROM feature_variants WHERE tenant_id = $1 AND feature_id = $2 ORDER BY position, id"
 )
 _DELETE_VARIANTS = "DELETE FROM feature_variants WHERE tenant_id = $1 AND feature_id = $2 AND id <> ALL($3::bigint[])"
+_DELETE_EMPTY_VALUES = """
+DELETE FROM feature_values v WHERE v.tenant_id = $1 AND v.feature_id = $2
+    AND NOT EXISTS (SELECT 1 FROM feature_value_variants k WHERE k.tenant_id = $1 AND k.feature_value_id = v.id)
+"""
 _UPDATE_VARIANTS = """
 UPDATE feature_variants v SET name = g.name, position = g.position
 FROM unnest($2::bigint[], $3::text[], $4::int[]) AS g (id, name, position)
@@ -89,8 +93,8 @@ async def _ungroup(scope: Scope, feature_id: int) -> None:
 
 
 async def _check_type_change(scope: Scope, feature_id: int, before: str, after: str) -> None:
-    """Refuse a type that existing values don't fit; the types with variants are interchangeable."""
-    if before == after or (before in TYPES_WITH_VARIANTS and after in TYPES_WITH_VARIANTS):
+    """Refuse a type that existing values don't fit; the types with one variant are interchangeable."""
+    if before == after or (before in INTERCHANGEABLE_TYPES and after in INTERCHANGEABLE_TYPES):
         return
     if await fetchval(_HAS_VALUES, scope.store.id, feature_id):
         raise RuleViolation(
@@ -106,7 +110,11 @@ async def _write_parts(change: Change) -> None:
         ids = sorted(set(category_ids.values()))
         await execute(_REPLACE_CATEGORIES, scope.store.id, change.record_id, [uuid7() for _ in ids], ids)
     if values.get("variants") is not None:
-        await _replace_variants(scope, change.record_id, change.merged["type"], values["variants"])
+        variants = values["variants"]
+        if change.is_new:
+            # No variant exists yet, so ids are ignored.
+            variants = [item if isinstance(item, str) else {**item, "id": None} for item in variants]
+        await _replace_variants(scope, change.record_id, change.merged["type"], variants)
 
 
 async def _replace_variants(scope: Scope, feature_id: int, type_: str, values: Sequence[InputValues | str]) -> None:
@@ -120,7 +128,7 @@ async def _replace_variants(scope: Scope, feature_id: int, type_: str, values: S
     new: list[tuple[str, int]] = []
     for index, item in enumerate(values):
         entry = {"name": item} if isinstance(item, str) else item
-        columns = read_fields(VARIANT_FIELDS, entry, creating="id" not in entry)
+        columns = read_fields(VARIANT_FIELDS, entry, creating=entry.get("id") is None)
         variant_id = _match_variant(entry, columns, by_reference, by_name)
         position = columns.get("position", index)
         if variant_id is None:
@@ -129,6 +137,8 @@ async def _replace_variants(scope: Scope, feature_id: int, type_: str, values: S
             name = columns.get("name") or next(v["name"] for v in existing if v["id"] == variant_id)
             kept[variant_id] = (name, position)
     await execute(_DELETE_VARIANTS, scope.store.id, feature_id, list(kept))
+    if type_ == MULTIPLE:
+        await execute(_DELETE_EMPTY_VALUES, scope.store.id, feature_id)
     await execute(
         _UPDATE_VARIANTS,
         scope.store.id,

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from domain.catalog.combinations import load_usable_options, parse_choices
 from domain.catalog.options import link_options
-from domain.catalog.product_options import combination_hash, load_editable, resolve_editable_product
+from domain.catalog.product_options import (
+    OptionsByReference,
+    VariantPairs,
+    combination_hash,
+    load_editable,
+    resolve_editable_product,
+)
 from kernel.codes import EXCEPTION_TYPES
 from kernel.errors import ValidationFailed
 from kernel.fields import InputField, InputValues, code_in, raise_field_errors, read_fields
-from kernel.ids import uuid7
+from kernel.ids import parse_reference, uuid7
 from kernel.scope import Scope
 from models import audit
 from models.database import execute, fetchval, transaction
 from models.references import EXCEPTION
 
-EXCEPTION_FIELDS: Mapping[str, InputField] = {
-    "type": InputField("type", code_in(EXCEPTION_TYPES), code="type_invalid", required="required")
-}
+EXCEPTION_FIELDS: Mapping[str, InputField] = {"type": InputField("type", code_in(EXCEPTION_TYPES), code="type_invalid")}
 FORBIDDEN, ALLOWED = "F", "A"
+NO_VARIANT = 0
+"""In the hash of an exception: the option is not selected. Such a choice has no row."""
+_ANY, _NONE = "-1", "-2"
 
 _INSERT = """
 WITH inserted AS (
@@ -42,7 +50,9 @@ WHERE e.tenant_id = $1 AND e.id = $2
 
 
 async def create_exception(scope: Scope, values: InputValues) -> int:
-    """Create an exception and return its internal id: `product`*, `type`*, `choices`* (`{option: variant}`).
+    """Create an exception and return its internal id: `product`*, `type` (default forbidden), `choices`*.
+
+    `choices` maps options to variants, `-1` (any, which is no condition) or `-2` (the option is not selected); one must be a condition.
 
     Raises ValidationFailed, also for an exception that exists.
     """
@@ -50,16 +60,15 @@ async def create_exception(scope: Scope, values: InputValues) -> int:
     async with transaction(scope):
         product = await resolve_editable_product(scope, values.get("product"))
         options = await load_usable_options(scope, product, [values])
-        pairs, errors = parse_choices(options, values.get("choices"), inventory=False)
-        raise_field_errors(errors)
+        pairs, unselected = _parse_choices(options, values.get("choices"))
         public_id = uuid7()
         exception_id: int | None = await fetchval(
             _INSERT,
             scope.store.id,
             public_id,
             product.id,
-            columns["type"],
-            combination_hash(pairs),
+            columns.get("type", FORBIDDEN),
+            combination_hash([*pairs, *((option, NO_VARIANT) for option in unselected)]),
             scope.now,
             [uuid7() for _ in pairs],
             [option for option, _ in pairs],
@@ -72,6 +81,28 @@ async def create_exception(scope: Scope, values: InputValues) -> int:
         await link_options(scope, [product.id] * len(pairs), [option for option, _ in pairs])
         await audit.record(scope, "exception.created", "option_exception", public_id)
     return exception_id
+
+
+def _parse_choices(options: OptionsByReference, choices: object) -> tuple[VariantPairs, list[int]]:
+    """Return the pairs of option and variant, and the options that must not be selected."""
+    entries: Mapping[Any, Any] = choices if isinstance(choices, Mapping) else {}
+    wildcards = {option: str(variant) for option, variant in entries.items() if str(variant) in (_ANY, _NONE)}
+    variants = {option: variant for option, variant in entries.items() if option not in wildcards}
+    pairs: VariantPairs = ()
+    if variants or not wildcards:
+        pairs, errors = parse_choices(options, variants if wildcards else choices, inventory=False)
+        raise_field_errors(errors)
+    unselected: list[int] = []
+    for key, wildcard in wildcards.items():
+        reference = parse_reference(key)
+        option = options.get(reference) if reference is not None else None
+        if option is None:
+            raise ValidationFailed(f"option {key} is not of the product", field="choices", code="not_found")
+        if wildcard == _NONE:
+            unselected.append(option.id)
+    if not pairs and not unselected:
+        raise ValidationFailed("choices is required", field="choices", code="required")
+    return pairs, unselected
 
 
 async def delete_exception(scope: Scope, exception: object) -> None:

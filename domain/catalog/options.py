@@ -134,7 +134,8 @@ async def create_option(scope: Scope, values: InputValues) -> int:
             # No variant exists yet, so ids are ignored.
             new = [{**variant, "id": None} for variant in values["variants"]]
             await _replace_variants(scope, option_id, columns.get("type", "S"), new)
-        await _set_images(scope, option_id, values.get("variant_pictures") or ())
+        keys = {str(variant["id"]): variant["name"] for variant in values.get("variants") or () if variant.get("id")}
+        await _set_images(scope, option_id, values.get("variant_pictures") or (), keys)
         await audit.record(scope, "option.created", "option", option.public_id)
     return option_id
 
@@ -318,13 +319,17 @@ async def _delete_variants(scope: Scope, option_id: int, variant_ids: list[int])
         await execute(_DELETE_VARIANTS, scope.store.id, option_id, variant_ids)
 
 
-async def _set_images(scope: Scope, option_id: int, images: Sequence[InputValues]) -> None:
-    """Set the images of variants, each identified by its id, else by its index from 0."""
+async def _set_images(
+    scope: Scope, option_id: int, images: Sequence[InputValues], keys: Mapping[str, str] | None = None
+) -> None:
+    """Set the images of variants, each identified by its id, else by its index from 0; `keys` name those of new variants."""
     if not images:
         return
     existing = await fetch(_VARIANTS, scope.store.id, option_id)
     by_name = {str(index): variant["id"] for index, variant in enumerate(existing)}
     by_name |= {str(variant[key]): variant["id"] for variant in existing for key in ("id", "public_id")}
+    created = {variant["name"]: variant["id"] for variant in existing}
+    by_name |= {key: created[name] for key, name in (keys or {}).items() if name in created}
     for image in images:
         columns = read_fields({"url": VARIANT_FIELDS["image_url"]}, image)
         variant_id = by_name.get(str(image["variant"]).lower())

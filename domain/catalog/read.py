@@ -45,6 +45,14 @@ def _below_category(value: Any) -> Condition:
     )
 
 
+def _in_order(value: Any) -> Condition:
+    condition = refers_to("ol.order_id", "orders")(value)
+    return Condition(
+        f"t.id IN (SELECT ol.product_id FROM order_lines ol WHERE ol.tenant_id = {{tenant}} AND ({condition.sql}))",
+        condition.params,
+    )
+
+
 PRODUCTS = Entity(
     name="product",
     table="products",
@@ -84,6 +92,8 @@ PRODUCTS = Entity(
             "text", has_vendor_name("t.vendor_id"), "exact name of the vendor", many=True, internal=True
         ),
         **exact("text", "description", "short_description", internal=True),
+        **exact("text", "page_title", "meta_keywords", "meta_description", internal=True),
+        "order_id": EntityFilter("id", _in_order, "sold in any of these orders", many=True, internal=True),
         **exact("big_int", "min_quantity", "max_quantity", internal=True),
         "updated_at": exact_second("t.updated_at", "updated within that second"),
         **exact("big_int", "stock", "weight_grams", internal=True),
@@ -164,6 +174,14 @@ def _of_category(value: Any) -> Condition:
     )
 
 
+def _of_product(value: Any) -> Condition:
+    condition = refers_to("fv.product_id", "products")(value)
+    return Condition(
+        f"t.id IN (SELECT fv.feature_id FROM feature_values fv WHERE fv.tenant_id = {{tenant}} AND ({condition.sql}))",
+        condition.params,
+    )
+
+
 # Reached only through a product or a feature, whose rows are already filtered.
 _WITH_PRODUCT = published(("view_products", "view_catalog", "view_orders"), "read_products", "")
 
@@ -181,6 +199,9 @@ FEATURES = Entity(
         **exact("text", type="any of these types"),
         "status": statuses(),
         "group_id": optional_references("t.parent_id", "features", "in any of these groups; 0 means in none"),
+        "product_id": EntityFilter(
+            "id", _of_product, "of which any of these products has a value", many=True, internal=True
+        ),
         "category_id": EntityFilter("id", _of_category, "used by products of any of these categories", many=True),
         **exact("text", "name"),
         **exact("big_int", "position", internal=True),

@@ -38,14 +38,15 @@ class DraftLine:
 class OrderDraft:
     """A requested order. `user`, products and methods are references: legacy ids or public ids.
 
-    `user` None means a guest, who needs an `email`. `addresses` are keyed `B` and `S`. `discount_cents` None leaves the discount to
-    promotions, including those of `coupon_code`; an explicit discount replaces them. `priced`: domain code calculated line prices and
-    discount, so they are trusted for any caller and promotions are skipped. `origin` None is derived from the caller; `created_at` is
-    honoured only for the system (demo data).
+    `user` None means a guest, who needs an `email`. Of an order with a `vendor` every line must be of it. `addresses` are keyed `B` and
+    `S`. `discount_cents` None leaves the discount to promotions, including those of `coupon_code`; an explicit discount replaces them.
+    `priced`: domain code calculated line prices and discount, so they are trusted for any caller and promotions are skipped. `origin`
+    None is derived from the caller; `created_at` is honoured only for the system (demo data).
     """
 
     lines: Sequence[DraftLine] = ()
     user: object | None = None
+    vendor: object | None = None
     email: str = ""
     firstname: str = ""
     lastname: str = ""
@@ -133,7 +134,7 @@ ADDRESS_FIELDS: Mapping[str, InputField] = {
         "phone",
     )
 }
-_PASSED_THROUGH = ("user", "payment_method", "shipping_method", "status", "origin")
+_PASSED_THROUGH = ("vendor", "user", "payment_method", "shipping_method", "status", "origin")
 
 
 def parse_draft(values: InputValues) -> OrderDraft:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
 
-from domain.catalog.option_exceptions import FORBIDDEN
+from domain.catalog.option_exceptions import FORBIDDEN, NO_VARIANT
 from domain.catalog.product_options import (
     ACTIVE,
     MAX_CHOICES,
@@ -132,11 +132,10 @@ def select_options(product: OptionedProduct, values: Mapping[str, Any]) -> Optio
     selectable = product.selectable_options or SelectableOptions()
     selected = _read(product.name, selectable.options, values)
     _reject_incomplete(product.name, selectable.options, selected)
+    variants = [(option, value) for option, value in selected.values() if isinstance(value, LoadedOptionVariant)]
+    _reject_exceptions(product, selectable, frozenset((option.id, variant.id) for option, variant in variants))
     if not selected:
         return None
-    variants = [(option, value) for option, value in selected.values() if isinstance(value, LoadedOptionVariant)]
-    pairs = frozenset((option.id, variant.id) for option, variant in variants)
-    _reject_exceptions(product, selectable, pairs)
     combination = _combination(product, selectable, variants)
     modifiers_cents = sum(modifier_cents(product.price_cents, variant) for _, variant in variants)
     ordered = sorted(selected.values(), key=lambda entry: (entry[0].position, entry[0].id))
@@ -207,8 +206,11 @@ def _reference_text(reference: object) -> str:
 
 
 def _reject_exceptions(product: OptionedProduct, selectable: SelectableOptions, pairs: VariantPairs) -> None:
-    is_forbidden = any(excluded <= pairs for excluded in selectable.forbidden)
-    is_not_allowed = bool(selectable.allowed and pairs) and not any(allowed <= pairs for allowed in selectable.allowed)
+    chosen = {option for option, _ in pairs}
+    options = {option.id for option in selectable.options.values()}
+    state = pairs | {(option, NO_VARIANT) for option in options - chosen}
+    is_forbidden = any(excluded <= state for excluded in selectable.forbidden)
+    is_not_allowed = bool(selectable.allowed and pairs) and not any(allowed <= state for allowed in selectable.allowed)
     if is_forbidden or is_not_allowed:
         raise _violation("these options can't be chosen together", "option_exception", product)
 

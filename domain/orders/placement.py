@@ -62,6 +62,7 @@ from kernel.errors import Forbidden, ValidationFailed
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope, active_scope
 from models.database import in_transaction, transaction
+from models.references import VENDOR, find
 
 _DEFAULT_HOLD_MINUTES = 4_320
 _STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
@@ -115,6 +116,7 @@ async def place_order(
         _check_customer(scope, references)
         if lines is None:
             lines = await _load_lines(scope, draft)
+        await _reject_other_vendors(scope, draft, lines)
         reject_unsaleable(lines)
         reject_unavailable(scope, references, lines)
         priced = await _price_order(scope, draft, references, lines)
@@ -174,6 +176,16 @@ def _check_customer(scope: Scope, references: OrderReferences) -> None:
     customer_id = references.customer.id if references.customer is not None else None
     if scope.actor.kind is ActorKind.CUSTOMER and customer_id != scope.actor.user_id:
         raise Forbidden("insufficient permissions")
+
+
+async def _reject_other_vendors(scope: Scope, draft: OrderDraft, lines: Sequence[PricedLine]) -> None:
+    """Refuse lines of other vendors in an order that belongs to one; raises NotFound for a vendor that doesn't exist."""
+    if draft.vendor is None:
+        return
+    vendor_id = await find(scope, VENDOR, draft.vendor)
+    for line in lines:
+        if line.offer.vendor_id != vendor_id:
+            raise ValidationFailed(f"product '{line.offer.id}' is not of the vendor", field="product", code="not_found")
 
 
 async def _load_lines(scope: Scope, draft: OrderDraft) -> list[PricedLine]:

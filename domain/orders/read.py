@@ -12,6 +12,7 @@ from domain.filters import (
     created_range,
     exact,
     exact_second,
+    exact_value,
     ids,
     optional_references,
     references,
@@ -204,6 +205,7 @@ ORDERS = Entity(
         **_exact_amounts("discount_cents", "tax_cents"),
         **exact("text", "notes", "details", "ip_address", internal=True),
         "created_at": exact_second("t.created_at", "placed in this second"),
+        "invoice": exact_value("text", "t.fields_data ->> 'nota_fiscal'", "exact invoice number", internal=True),
         **_ADDRESS_FILTERS,
     },
     sorts={

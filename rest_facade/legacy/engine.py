@@ -6,19 +6,31 @@ operation and renders the result.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from aiohttp import web
 
 from kernel.errors import DomainError, Forbidden, InsufficientPrivileges, NotFound, ValidationFailed
+from kernel.record_conversion import RecordConversion
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 from resolvers.execute import FacadeOperation, authorize, execute, with_conversions
 from rest_facade.bodies import read_legacy
-from rest_facade.legacy.queries import ListQuery, envelope, query_parser
-from rest_facade.legacy.reshape import RenameMessage, body_parser, message_renamer, record_renderer, require
+from rest_facade.legacy.dialect import is_cscart
+from rest_facade.legacy.large_lists import LargeList, is_large, stream_list
+from rest_facade.legacy.queries import ALL_RECORDS, ListQuery, envelope, query_parser
+from rest_facade.legacy.reshape import (
+    DialectRenderer,
+    RenameMessage,
+    body_parser,
+    dialect_renderer,
+    message_renamer,
+    require,
+)
 from rest_facade.legacy.resource import ALREADY_EXISTS, ActionRoute, NestedList, Record, Resource
+from rest_facade.legacy.round_trip import changes_of, needs_record
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, scope_of
 
@@ -100,46 +112,60 @@ async def execute_mutation(
 # --- Lists -------------------------------------------------------------------------------------------------------------------
 
 
-def list_handler(resource: Resource, operation: FacadeOperation) -> Handler:
-    """Build the handler that lists an entity."""
+def list_handler(resource: Resource, operations: Operations, path: str = "") -> Handler:
+    """Build the handler that lists an entity; `path` is the alias it is listed by, which names the collection."""
+    operation = operations[f"{resource.operations}List"]
+    large_list = LargeList(resource, operation, operations[f"{resource.operations}Numbers"])
+    name = path or resource.name
     parse_query = query_parser(resource)
-    operation = with_conversions(
-        operation, {("page", "items"): record_renderer(resource.fields, prepare=resource.prepare)}
-    )
+    renderer = dialect_renderer(resource.fields, prepare=resource.prepare)
+    read = _converted(operation, ("page", "items"), renderer)
 
-    async def list_records(request: web.Request) -> web.Response:
+    async def list_records(request: web.Request) -> web.StreamResponse:
         scope = authorize_entity(request, resource, VIEW, operation)
         query = parse_query(request.rel_url.raw_query_string, scope)
+        permissions, render = permission_variables(resource, scope), renderer(scope)
+        if is_large(query):
+            return await stream_list(request, scope, large_list, query, permissions, render, name)
         rows: list[Record] = []
         total = 0
         if not query.matches_nothing:
-            variables = query.variables | permission_variables(resource, scope)
-            rows, total = _page(await execute(scope, operation, variables))
-        return json_response(envelope(resource, scope, query, rows, total))
+            rows, total = _page(await execute(scope, read(scope), query.variables | permissions))
+        return json_response(envelope(resource, scope, query, rows, total, name=name))
 
     return list_records
 
 
-def nested_handler(owner: Resource, nested: NestedList, operation: FacadeOperation) -> Handler:
+def nested_handler(owner: Resource, nested: NestedList, operations: Operations) -> Handler:
     """Build the handler of a list below a record; its rows are always an array, filtered or not."""
     resource, parent_filter = nested.resource, nested.parent_filter
-    parse_query = query_parser(resource)
-    render = record_renderer(resource.fields, prepare=resource.prepare)
+    operation = operations[nested.operation]
+    large_list = None
     if parent_filter is not None:
-        operation = with_conversions(operation, {("page", "items"): render})
+        large_list = LargeList(resource, operation, operations[f"{nested.operation}Numbers"])
+    parse_query = query_parser(resource)
+    renderer = dialect_renderer(resource.fields, prepare=resource.prepare)
+    # Rows below the parent are converted after reading, because they are filtered here.
+    read = _converted(operation, ("page", "items"), renderer) if parent_filter is not None else lambda _: operation
 
-    async def list_records(request: web.Request) -> web.Response:
+    async def list_records(request: web.Request) -> web.StreamResponse:
         scope = authorize_entity(request, owner, VIEW, operation)
         query = parse_query(request.rel_url.raw_query_string, scope)
         query.is_keyed = False
         parent = request.match_info["id"]
-        variables = {"id": parent} | permission_variables(resource, scope)
+        permissions, render = permission_variables(resource, scope), renderer(scope)
+        variables = {"id": parent} | permissions
+        is_streamed = large_list is not None and is_large(query)
         if parent_filter is not None:
             query.filter[parent_filter] = [parent]
-            variables = query.variables | variables
-        data = await execute(scope, operation, variables)
+            variables |= query.variables | ({"per_page": 0} if is_streamed else {})
+        data = await execute(scope, read(scope), variables)
         if data["parent"] is None:
             raise NotFound(owner.display_name)
+        if is_streamed and large_list is not None:
+            return await stream_list(
+                request, scope, large_list, query, {"id": parent, **permissions}, render, resource.name
+            )
         rows: list[Record] = []
         total = 0
         if parent_filter is None:
@@ -152,6 +178,17 @@ def nested_handler(owner: Resource, nested: NestedList, operation: FacadeOperati
     return list_records
 
 
+def _converted(
+    operation: FacadeOperation, path: tuple[str, ...], renderer: DialectRenderer
+) -> Callable[[Scope], FacadeOperation]:
+    """Return the function that returns the operation whose records at the path have the form of the store's dialect."""
+    contract = with_conversions(operation, {path: renderer.contract})
+    cscart = contract
+    if renderer.cscart is not renderer.contract:
+        cscart = with_conversions(operation, {path: renderer.cscart})
+    return lambda scope: cscart if is_cscart(scope) else contract
+
+
 def _page(data: Mapping[str, Any]) -> Rows:
     page = data["page"]
     return page["items"], page["total"]
@@ -161,6 +198,8 @@ def _filter_and_slice(rows: list[Record], query: ListQuery) -> Rows:
     """Return the requested page of rows that were read whole, and the number of those that match the filters."""
     if query.matches_nothing:
         return [], 0
+    if query.size == ALL_RECORDS:
+        query = replace(query, page=1, size=len(rows))
     wanted = {name: value if isinstance(value, list) else [value] for name, value in query.echo.items()}
     matching = [row for row in rows if all(row.get(name) in values for name, values in wanted.items())]
     start = (query.page - 1) * query.size
@@ -173,13 +212,13 @@ def _filter_and_slice(rows: list[Record], query: ListQuery) -> Rows:
 def show_handler(resource: Resource, operation: FacadeOperation) -> Handler:
     """Build the handler that returns one record."""
     fields = (*resource.fields, *resource.detail_fields)
-    render = record_renderer(fields, prepare=resource.prepare, complete=resource.complete)
-    operation = with_conversions(operation, {("record",): render})
+    renderer = dialect_renderer(fields, prepare=resource.prepare, complete=resource.complete)
+    read = _converted(operation, ("record",), renderer)
 
     async def show(request: web.Request) -> web.Response:
         scope = authorize_entity(request, resource, VIEW, operation)
         variables = {**record_variables(resource, request), **permission_variables(resource, scope)}
-        record = (await execute(scope, operation, variables))["record"]
+        record = (await execute(scope, read(scope), variables))["record"]
         if record is None:
             raise NotFound(resource.display_name)
         return json_response(record)
@@ -189,35 +228,84 @@ def show_handler(resource: Resource, operation: FacadeOperation) -> Handler:
 
 def create_handler(resource: Resource, operation: FacadeOperation) -> Handler:
     """Build the handler that creates a record and returns its id."""
-    return _write_handler(resource, operation, resource.required, status=201)
+    return _write_handler(resource, operation, is_new=True)
 
 
-def update_handler(resource: Resource, operation: FacadeOperation) -> Handler:
-    """Build the handler that partially updates a record; no field is required."""
-    return _write_handler(resource, operation, (), status=200)
+def update_handler(resource: Resource, operation: FacadeOperation, show: FacadeOperation | None = None) -> Handler:
+    """Build the handler that partially updates a record; no field is required. `show` reads it, to know what a body changes."""
+    return _write_handler(resource, operation, is_new=False, show=show)
 
 
 def _write_handler(
-    resource: Resource, operation: FacadeOperation, required: tuple[str, ...], *, status: int
+    resource: Resource, operation: FacadeOperation, *, is_new: bool, show: FacadeOperation | None = None
 ) -> Handler:
     fields = (*resource.fields, *resource.detail_fields, *resource.input_fields)
     parse, rename = body_parser(fields), message_renamer(fields, resource.message_terms)
+    renderer = dialect_renderer(
+        (*resource.fields, *resource.detail_fields), prepare=resource.prepare, complete=resource.complete
+    )
     parse_vendors = body_parser(field for field in fields if field.name not in resource.protected_from_vendors)
 
     async def write(request: web.Request) -> web.Response:
         scope = authorize_entity(request, resource, MANAGE, operation)
         body = await read_legacy(request)
-        require(body, required, fields)
+        if is_new:
+            body = _with_cscart_defaults(resource, scope, body)
+            required = (
+                name for name in resource.required if not (is_cscart(scope) and name in resource.cscart_defaults)
+            )
+            require(body, required, fields)
+        elif show is not None and needs_record(resource, body):
+            body = await _changes(request, resource, scope, show, renderer(scope), body)
         values = (parse_vendors if scope.actor.kind is ActorKind.VENDOR else parse)(body)
+        if "vendor_id" in request.match_info:
+            values["vendor_id"] = request.match_info["vendor_id"]
         variables = {"input": values, **record_variables(resource, request, body)}
         try:
             ids = await execute_mutation(scope, operation, variables, rename, resource)
         except NotFound as error:
             raise _not_found_error(resource, request, body, error) from error
-        actual_status = 200 if ids.pop(ALREADY_EXISTS, False) else status
-        return json_response({name: str(number) for name, number in ids.items()}, status=actual_status)
+        status = 200 if ids.pop(ALREADY_EXISTS, False) or not is_new else 201
+        return json_response(render_ids(scope, ids), status=status)
 
     return write
+
+
+async def _changes(
+    request: web.Request,
+    resource: Resource,
+    scope: Scope,
+    show: FacadeOperation,
+    render: RecordConversion,
+    body: dict[str, Any],
+) -> dict[str, Any]:
+    """Return what the body changes of the record; all of it where there is none, or none that the caller may read."""
+    variables = {**record_variables(resource, request, body), **permission_variables(resource, scope)}
+    try:
+        row = (await execute(scope, show, variables))["record"]
+    except DomainError:
+        return body
+    if row is None:
+        return body
+    record = render(row)
+    changes = changes_of(resource, body, record)
+    return changes if resource.complete_update is None else resource.complete_update(changes, record)
+
+
+def _with_cscart_defaults(resource: Resource, scope: Scope, body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body of a new record, in CS-Cart's dialect with the defaults of what the other dialect requires."""
+    if not is_cscart(scope):
+        return body
+    absent = {name for name in resource.cscart_defaults if body.get(name) in (None, "")}
+    defaults = {name: value for name, value in resource.cscart_defaults.items() if name in absent and value is not None}
+    return {name: value for name, value in body.items() if name not in absent} | defaults
+
+
+def render_ids(scope: Scope, ids: Mapping[str, Any]) -> Record:
+    """Render the ids of a written record: decimal strings, in CS-Cart's dialect JSON integers; other members stay."""
+    if is_cscart(scope):
+        return dict(ids)
+    return {name: str(value) if isinstance(value, int) else value for name, value in ids.items()}
 
 
 def _not_found_error(resource: Resource, request: web.Request, body: Mapping[str, Any], error: NotFound) -> DomainError:
@@ -235,14 +323,14 @@ def body_handler(resource: Resource, operation: FacadeOperation) -> Handler:
     """Build the handler of an entity addressed by its body: it executes the mutation and returns the record."""
     parse = body_parser(resource.fields)
     rename = message_renamer(resource.fields, resource.message_terms)
-    render = record_renderer(resource.fields, prepare=resource.prepare)
+    renderer = dialect_renderer(resource.fields, prepare=resource.prepare)
 
     async def execute_body(request: web.Request) -> web.Response:
         scope = authorize_entity(request, resource, MANAGE, operation)
         body = await read_legacy(request)
         require(body, resource.required)
         done = await execute_mutation(scope, operation, {"input": parse(body)}, rename, resource)
-        return json_response(render(done))
+        return json_response(renderer(scope)(done))
 
     return execute_body
 
@@ -273,6 +361,6 @@ def action_handler(resource: Resource, action: ActionRoute, operation: FacadeOpe
         done = await execute_mutation(scope, operation, {**parse(body), **arguments}, rename, resource)
         if action.render_result is None:
             return web.Response(status=204)
-        return json_response(action.render_result(done, path), status=action.status)
+        return json_response(render_ids(scope, action.render_result(done, path)), status=action.status)
 
     return act

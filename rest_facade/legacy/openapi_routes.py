@@ -8,12 +8,14 @@ from rest_facade.legacy.resource import Resource
 from rest_facade.legacy.resource_openapi import (
     PAGE_SIZE,
     PARAMS,
+    WRITTEN_ID,
     body_of,
     query_of,
     row_of,
     rows_of,
     single_of,
 )
+from rest_facade.legacy.resources.discussions import DISCUSSIONS
 from rest_facade.legacy.resources.options import OPTIONS
 from rest_facade.legacy.resources.orders import ORDERS
 from rest_facade.legacy.resources.products import PRODUCTS
@@ -42,7 +44,38 @@ def _strings(*names: str) -> dict[str, Any]:
 
 def route_docs() -> dict[RouteKey, RouteDocs]:
     """Return the documentation of the hand-written routes."""
-    return {**_SIGN_IN, **_vendor_app(), **_COMBINATIONS, **_BOXES, **_QUOTES}
+    return {**_SIGN_IN, **_vendor_app(), **_COMBINATIONS, **_BOXES, **_QUOTES, **_nested_records()}
+
+
+def _nested_records() -> dict[RouteKey, RouteDocs]:
+    feature, membership = "/api/products/{id}/features/{feature_id}", "/api/users/{id}/usergroups/{group_id}"
+    order = RouteDocs(
+        "Place an order at a vendor",
+        object_schema(order_id=WRITTEN_ID),
+        status=201,
+        body=body_of(ORDERS, ORDERS.required),
+        forms=True,
+    )
+    return {
+        ("POST", "/api/stores/{vendor_id}/orders"): order,
+        ("POST", "/api/vendors/{vendor_id}/orders"): order,
+        ("GET", "/api/categories/{id}/products/{product_id}"): RouteDocs(
+            "Retrieve a product of a category", single_of(PRODUCTS)
+        ),
+        ("GET", "/api/products/{id}/discussions/{post_id}"): RouteDocs(
+            "Retrieve a post about a product", single_of(DISCUSSIONS)
+        ),
+        ("GET", feature): RouteDocs("Retrieve a product's value of a feature", {"type": "object"}),
+        ("PUT", feature): RouteDocs(
+            "Set a product's value of a feature",
+            object_schema(feature_id=WRITTEN_ID),
+            body=request_body(value=ANY, variant=ANY, variant_id=ANY, variants=ANY),
+            forms=True,
+        ),
+        ("DELETE", feature): RouteDocs("Delete a product's value of a feature", status=204),
+        ("GET", membership): RouteDocs("Retrieve a membership", object_schema(usergroup_id=STRING, status=STRING)),
+        ("DELETE", membership): RouteDocs("Give up a membership", status=204),
+    }
 
 
 _SIGN_IN: dict[RouteKey, RouteDocs] = {
@@ -128,7 +161,7 @@ def _vendor_app() -> dict[RouteKey, RouteDocs]:
         ),
         ("POST", "/api/vendor_product"): RouteDocs(
             "Create a vendor product",
-            object_schema(product_id=STRING),
+            object_schema(product_id=WRITTEN_ID),
             status=201,
             body=body_of(PRODUCTS, PRODUCTS.required),
             forms=True,
@@ -136,7 +169,7 @@ def _vendor_app() -> dict[RouteKey, RouteDocs]:
         ("GET", "/api/vendor_product/{id}"): RouteDocs("Retrieve a vendor product", single_of(PRODUCTS)),
         ("PUT", "/api/vendor_product/{id}"): RouteDocs(
             "Update a vendor product",
-            object_schema(product_id=STRING),
+            object_schema(product_id=WRITTEN_ID),
             body=body_of(PRODUCTS, ()),
             forms=True,
         ),
@@ -186,7 +219,7 @@ _COMBINATION = {
     },
     "required": ["combination_id", "product_id", "product_code", "combination_hash", "combination", "amount", "position"],
 }  # fmt: skip
-_IDS = object_schema(combination_id=STRING, combination_hash=STRING)
+_IDS = object_schema(combination_id=WRITTEN_ID, combination_hash=STRING)
 _COMBINATION_BODY = request_body(
     "combination",
     combination={"type": "object", "description": "Variant id by option id."},

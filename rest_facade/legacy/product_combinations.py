@@ -13,7 +13,8 @@ from aiohttp import web
 from kernel.errors import NotFound, ValidationFailed
 from resolvers.execute import FacadeOperation, execute
 from rest_facade.bodies import read_legacy
-from rest_facade.legacy.engine import MANAGE, VIEW, Operations, authorize_entity
+from rest_facade.legacy.engine import MANAGE, VIEW, Operations, authorize_entity, render_ids
+from rest_facade.legacy.large_lists import LargeList, is_large, stream_list
 from rest_facade.legacy.queries import envelope, query_parser
 from rest_facade.legacy.reshape import body_parser, message_renamer, record_renderer, require
 from rest_facade.legacy.resource import Record, RecordField, Resource, id_field
@@ -81,7 +82,7 @@ def routes(operations: Operations) -> list[Route]:
     """List the routes; the batch path is mounted before that of a single record."""
     by_action = {action: operations[f"{PREFIX}{action}"] for action in OPERATIONS}
     declared = (
-        ("GET", PATH, _list_handler(by_action["List"]), False),
+        ("GET", PATH, _list_handler(by_action["List"], operations["CombinationNumbers"]), False),
         ("POST", PATH, _create_handler(by_action["Create"]), True),
         ("POST", f"{PATH}/batch", _batch_handler(by_action["Create"]), True),
         ("GET", f"{PATH}/{{id}}", _show_handler(by_action["Show"]), False),
@@ -94,16 +95,22 @@ def routes(operations: Operations) -> list[Route]:
     ]
 
 
-def _list_handler(operation: FacadeOperation) -> Handler:
-    async def list_combinations(request: web.Request) -> web.Response:
+def _list_handler(operation: FacadeOperation, numbers: FacadeOperation) -> Handler:
+    large_list = LargeList(COMBINATIONS, operation, numbers)
+
+    async def list_combinations(request: web.Request) -> web.StreamResponse:
         scope = authorize_entity(request, COMBINATIONS, VIEW, operation)
         query = _parse_list_query(request.rel_url.raw_query_string, scope)
         query.is_keyed = False
         product = request.match_info["product_id"]
         query.filter["product_id"] = [product]
-        data = await execute(scope, operation, {**query.variables, "product_id": product})
+        size = {"per_page": 0} if is_large(query) else {}
+        data = await execute(scope, operation, {**query.variables, "product_id": product, **size})
         if data["parent"] is None:
             raise NotFound("product")
+        if is_large(query):
+            variables = {"product_id": product}
+            return await stream_list(request, scope, large_list, query, variables, _render, COMBINATIONS.name)
         page: Record = {"items": [], "total": 0} if query.matches_nothing else data["page"]
         rows = [_render(row) for row in page["items"]]
         return json_response(envelope(COMBINATIONS, scope, query, rows, page["total"]))
@@ -136,7 +143,7 @@ def _create_handler(operation: FacadeOperation) -> Handler:
             errors = error.details.get("errors") or [{"message": error.message}]
             message = "; ".join(_rename(error["message"]) for error in errors)
             raise ValidationFailed(message, fields=error.fields) from error
-        return json_response(_render_ids(ids), status=201)
+        return json_response(render_ids(scope, ids), status=201)
 
     return create
 
@@ -157,7 +164,7 @@ def _batch_handler(operation: FacadeOperation) -> Handler:
             if "errors" not in error.details:
                 raise
             raise _batch_error(_rename_error(error) for error in error.details["errors"]) from error
-        return json_response({"combinations": [_render_ids(ids) for ids in created]}, status=201)
+        return json_response({"combinations": [render_ids(scope, ids) for ids in created]}, status=201)
 
     return create
 
@@ -205,7 +212,7 @@ def _update_handler(operation: FacadeOperation) -> Handler:
             done = (await execute(scope, operation, variables))["done"]
         except ValidationFailed as error:
             raise ValidationFailed(_rename(error.message), fields=error.fields) from error
-        return json_response(_render_ids(done))
+        return json_response(render_ids(scope, done))
 
     return update
 
@@ -217,7 +224,3 @@ def _delete_handler(operation: FacadeOperation) -> Handler:
         return web.Response(status=204)
 
     return delete
-
-
-def _render_ids(ids: Record) -> Record:
-    return {"combination_id": str(ids["combination_id"]), "combination_hash": ids["combination_hash"]}

@@ -11,17 +11,19 @@ from kernel.errors import MalformedRequest
 from kernel.request_bodies import MalformedBody, parse_form
 from kernel.scope import Scope
 from kernel.text import MAX_FILTER_LENGTH, InvalidValue
+from rest_facade.legacy.dialect import is_cscart
 from rest_facade.legacy.resource import CombinedFilter, QueryFilter, Record, Resource
 from rest_facade.legacy.value_types import ParseFilter, ValueType
 
 DEFAULT_SIZE = 10
 MAX_SIZE = 250
+MAX_CSCART_SIZE = 50_000
+ALL_RECORDS = 0
+"""The page size `items_per_page=0` of CS-Cart's dialect: every record, in one page."""
 _MAX_PAGE = 2**31 - 1
 _RESERVED = frozenset({"page", "items_per_page", "sort_by", "sort_order"})
 _ORDERS = ("asc", "desc")
 _DIGITS = re.compile(r"\s*[0-9]{1,18}\s*")
-
-CSCART = "cscart"
 
 
 @dataclass(slots=True)
@@ -73,7 +75,9 @@ def query_parser(resource: Resource) -> ParseQuery:
 
     def parse(raw: str, scope: Scope) -> ListQuery:
         parameters = parse_query(raw)
-        query = ListQuery(page_number(parameters), _page_size(parameters), *_sort(resource, parameters))
+        size = _cscart_page_size(parameters) if is_cscart(scope) else _page_size(parameters)
+        page = 1 if size == ALL_RECORDS else page_number(parameters)
+        query = ListQuery(page, size, *_sort(resource, parameters))
         for name, value in parameters.items():
             spec = filters.get(name)
             if spec is not None and (spec.permission is None or resource.permissions[spec.permission](scope)):
@@ -85,24 +89,30 @@ def query_parser(resource: Resource) -> ParseQuery:
     return parse
 
 
-def envelope(resource: Resource, scope: Scope, query: ListQuery, rows: list[Record], total: int) -> Any:
-    """Build the response body of a list in the store's form, standard or CS-Cart (setting `legacy_lists`)."""
-    params = {
+def params_of(query: ListQuery, total: int) -> dict[str, Any]:
+    """Return the `params` of a list."""
+    return {
         "page": query.page,
         "items_per_page": query.size,
         "total_items": total,
         **query.order,
         **query.echo,
     }
-    if scope.store.settings.get("legacy_lists") == CSCART:
-        if not resource.unwrapped:
-            return {resource.name: rows, "params": params}
-        return _keyed(resource, rows) if resource.always_keyed else rows
+
+
+def envelope(
+    resource: Resource, scope: Scope, query: ListQuery, rows: list[Record], total: int, *, name: str = ""
+) -> Any:
+    """Build the response body of a list in the store's dialect; `name` replaces the collection's, if the path does."""
+    params, name = params_of(query, total), name or resource.name
+    if is_cscart(scope):
+        records: Any = _keyed(resource, rows) if resource.always_keyed else rows
+        return records if resource.unwrapped else {name: records, "params": params}
     if query.is_keyed:
-        return {resource.name: _keyed(resource, rows), "search": query.echo, "params": params}
+        return {name: _keyed(resource, rows), "search": query.echo, "params": params}
     records = _keyed(resource, rows) if resource.always_keyed else rows
     search = {"search": query.echo} if resource.always_has_search else {}
-    return {resource.name: records, **search, "params": params}
+    return {name: records, **search, "params": params}
 
 
 def _keyed(resource: Resource, rows: list[Record]) -> dict[str, Record]:
@@ -134,6 +144,14 @@ def page_number(parameters: Mapping[str, Any]) -> int:
 def _page_size(parameters: Mapping[str, Any]) -> int:
     requested = natural_number(parameters.get("items_per_page"))
     return min(requested, MAX_SIZE) if requested else DEFAULT_SIZE
+
+
+def _cscart_page_size(parameters: Mapping[str, Any]) -> int:
+    """Return the size that was asked for; 0 means all, an unreadable one the default."""
+    requested = parameters.get("items_per_page")
+    if not isinstance(requested, str) or not _DIGITS.fullmatch(requested):
+        return DEFAULT_SIZE
+    return min(int(requested), MAX_CSCART_SIZE)
 
 
 def natural_number(value: Any) -> int:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from kernel.errors import ValidationFailed
 from kernel.record_conversion import RecordConversion, RecordHook
+from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
+from rest_facade.legacy.dialect import is_cscart
 from rest_facade.legacy.resource import RecordField, Values
 from rest_facade.legacy.value_types import ABSENT
 
@@ -28,6 +31,33 @@ def record_renderer(
     """
     conversions = {field.name: field.value_type.render for field in fields if field.value_type.render is not None}
     return RecordConversion(conversions, prepare=prepare, complete=complete)
+
+
+@dataclass(frozen=True, slots=True)
+class DialectRenderer:
+    """The conversions of a record in both dialects; called with a scope, it returns the store's."""
+
+    contract: RecordConversion
+    cscart: RecordConversion
+
+    def __call__(self, scope: Scope) -> RecordConversion:
+        """Return the conversion of the store's dialect."""
+        return self.cscart if is_cscart(scope) else self.contract
+
+
+def dialect_renderer(
+    fields: Iterable[RecordField], *, prepare: RecordHook | None = None, complete: RecordHook | None = None
+) -> DialectRenderer:
+    """Build the conversions of both dialects."""
+    described = tuple(fields)
+    contract = record_renderer(described, prepare=prepare, complete=complete)
+    of_cscart = tuple(
+        field if field.cscart_type is None else replace(field, value_type=field.cscart_type) for field in described
+    )
+    is_same = of_cscart == described
+    return DialectRenderer(
+        contract, contract if is_same else record_renderer(of_cscart, prepare=prepare, complete=complete)
+    )
 
 
 def body_parser(fields: Iterable[RecordField]) -> ParseBody:

@@ -34,7 +34,8 @@ class RecordField:
     `input_path` is the path it sets in the GraphQL input (`price_cents`, `billing_address.city`); without it the field is read-only.
     `filter_name` is the GraphQL filter for an equal value; without it the field is not filterable. `label` replaces the name in error
     messages. `parent_object` is an object of the body that may also contain the field, and takes precedence. `permission` names the
-    entry of `Resource.permissions` required to see and filter by the field.
+    entry of `Resource.permissions` required to see and filter by the field. `cscart_type` is the value type in records of CS-Cart's
+    dialect, where it differs.
     """
 
     name: str
@@ -45,13 +46,19 @@ class RecordField:
     parent_object: str | None = None
     permission: str | None = None
     source: str | None = ""
+    cscart_type: ValueType | None = None
+
+    @property
+    def value(self) -> str:
+        """Return the GraphQL selection of the value, without an alias."""
+        return self.source or _default_source(self.input_path or self.filter_name or self.name)
 
     @property
     def selection(self) -> str:
         """Return the GraphQL selection, with the name as alias; empty without a source."""
         if self.source is None:
             return ""
-        source = self.source or _default_source(self.input_path or self.filter_name or self.name)
+        source = self.value
         guard = f" @include(if: ${self.permission})" if self.permission else ""
         return f"{source if source.partition(' ')[0] == self.name else f'{self.name}: {source}'}{guard}"
 
@@ -147,13 +154,15 @@ class Resource:
     `root_fields` replaces by action. `results` are the selections of a create or update (default: the key).
 
     Fields: `fields` are in every record, `detail_fields` only in single ones, `input_fields` are write-only. `required` are those
-    required on creation. `message_terms` renames further terms in GraphQL error messages. `prepare` runs first on
-    every record, `complete` last on single ones, for which `extra_selection` selects further GraphQL fields.
+    required on creation, of which CS-Cart's dialect requires none in `cscart_defaults`, their values there (None: absent).
+    `message_terms` renames further terms in GraphQL error messages. `prepare` runs first on every record, `complete` last on single
+    ones, for which `extra_selection` selects further GraphQL fields. `coupled` fields have their meaning together: if a record sent back
+    changes one, the others count as changed. `complete_update` completes a body's changes from the current record.
 
     Lists: `filters` besides the fields', `sorts` (name → GraphQL sort), `default_sort` (default: the first, ascending), and
     `default_order` of a sort requested without one. `always_keyed` lists are objects keyed by id even when unfiltered; `unwrapped` ones
-    have no envelope in CS-Cart's form, and a list that is always keyed but wrapped is an array there. `always_has_search` adds an empty
-    `search` to unfiltered lists. `fallback_key` keys a row whose `key` is taken by an earlier row of the page.
+    have no envelope in CS-Cart's dialect. `always_has_search` adds an empty `search` to unfiltered lists. `fallback_key` keys a row
+    whose `key` is taken by an earlier row of the page.
 
     Fields `protected_from_vendors` are ignored in a vendor's body (docs/reference/legacy.md#vendor-app). `permissions` are passed to
     the read operations as variables of the same names.
@@ -174,10 +183,13 @@ class Resource:
     detail_fields: tuple[RecordField, ...] = ()
     input_fields: tuple[RecordField, ...] = ()
     required: tuple[str, ...] = ()
+    cscart_defaults: Mapping[str, Any] = field(default_factory=dict)
     message_terms: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[Record], None] | None = None
     complete: Callable[[Record], None] | None = None
     extra_selection: str = ""
+    coupled: tuple[tuple[str, ...], ...] = ()
+    complete_update: Callable[[Record, Record], Record] | None = None
     filters: tuple[QueryFilter | CombinedFilter, ...] = ()
     sorts: Mapping[str, str] = field(default_factory=dict)
     default_sort: tuple[str, str] = ("", "")
@@ -206,6 +218,11 @@ class Resource:
         """Return the name of the collection in envelopes."""
         return self.collection or self.path
 
+    @property
+    def number_field(self) -> RecordField:
+        """Return the field that identifies a record by its number; `key` may be a code."""
+        return next((field for field in self.fields if field.filter_name == "id"), self.fields[0])
+
 
 def id_field(name: str) -> RecordField:
     """Describe the id of a record."""
@@ -215,3 +232,8 @@ def id_field(name: str) -> RecordField:
 def same_names(value_type: ValueType, *names: str) -> tuple[RecordField, ...]:
     """Describe writable and filterable fields with the same name in GraphQL."""
     return tuple(RecordField(name, value_type, name, name) for name in names)
+
+
+def add_store_owner(record: Record) -> None:
+    """Add the vendor of a record that belongs to the store as a whole: none."""
+    record["company_id"] = "0"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from rest_facade.legacy.queries import MAX_CSCART_SIZE
 from rest_facade.legacy.resource import (
     ALREADY_EXISTS,
     ActionRoute,
@@ -15,6 +16,7 @@ from rest_facade.legacy.resource import (
 )
 from rest_facade.legacy.resources import RESOURCES
 from rest_facade.openapi import (
+    INTEGER,
     STRING,
     OperationResult,
     RouteDocs,
@@ -27,7 +29,10 @@ from rest_facade.openapi import (
 )
 
 BASE = "/api"
-PAGE_SIZE = page_size_schema(10, 250)
+# Up to 250; in CS-Cart's dialect more, and 0 for all.
+PAGE_SIZE = {**page_size_schema(10, MAX_CSCART_SIZE), "minimum": 0}
+WRITTEN_ID: Schema = {"oneOf": [STRING, INTEGER]}
+"""The id of a written record: a string of digits, in CS-Cart's dialect an integer."""
 # Types accepted where the record has a string (docs/reference/legacy.md#values).
 _ANY_SCALAR: Schema = {"type": ["string", "number", "boolean", "array", "object", "null"]}
 PARAMS: Schema = {
@@ -46,19 +51,20 @@ def route_docs() -> dict[RouteKey, RouteDocs]:
     docs: dict[RouteKey, RouteDocs] = {}
     for resource in RESOURCES:
         for path in (resource.path, *resource.aliases):
-            docs |= _routes_of(resource, f"{BASE}/{path}")
+            docs |= _routes_of(resource, path)
     return docs
 
 
-def _routes_of(resource: Resource, path: str) -> dict[RouteKey, RouteDocs]:
+def _routes_of(resource: Resource, name: str) -> dict[RouteKey, RouteDocs]:
     docs: dict[RouteKey, RouteDocs] = {}
-    single = f"{path}/{{id}}"
+    path = f"{BASE}/{name}"
+    single, alias = f"{path}/{{id}}", name if name in resource.aliases else ""
     plural, singular = resource.name.replace("_", " "), with_article(resource.display_name)
-    ids, body = _AllStrings(), body_of(resource, resource.required)
+    ids, body = _WrittenIds(), body_of(resource, resource.required)
     for action in resource.actions:
         operation = f"{resource.operations}{action.capitalize()}"
         if action == "list":
-            docs["GET", path] = RouteDocs(f"List {plural}", rows_of(resource), query=query_of(resource))
+            docs["GET", path] = RouteDocs(f"List {plural}", rows_of(resource, alias), query=query_of(resource))
         elif action == "show":
             docs["GET", single] = RouteDocs(f"Retrieve {singular}", single_of(resource))
         elif action == "create":
@@ -101,11 +107,11 @@ def _action(action: ActionRoute, summary: str) -> RouteDocs:
 # --- Records -----------------------------------------------------------------------------------------------------------------
 
 
-class _AllStrings(Mapping[str, Any]):
-    """Map every name to the string schema: write operations return ids as strings."""
+class _WrittenIds(Mapping[str, Any]):
+    """Map every name to the schema of a written record's id."""
 
     def __getitem__(self, name: str) -> Any:
-        return STRING
+        return WRITTEN_ID
 
     def __contains__(self, name: object) -> bool:
         return True
@@ -121,14 +127,25 @@ def _result(
     operation: str, resource: Resource, fields: Collection[RecordField], *, single: bool = False, **where: str
 ) -> OperationResult:
     """Describe the records of an operation, with the schemas of fields rendered differently from GraphQL."""
-    types = {field.name: field.value_type for field in fields}
+    rendered = {
+        field.name: _in_both_dialects(field)
+        for field in fields
+        if field.value_type.render is not None or field.cscart_type is not None
+    }
     return OperationResult(
         operation,
-        overrides={name: type_.schema or {} for name, type_ in types.items() if type_.render is not None},
-        include=tuple(types),
+        overrides=rendered,
+        include=tuple(field.name for field in fields),
         is_reshaped=resource.prepare is not None or (single and resource.complete is not None),
         **where,  # type: ignore[arg-type]  # `field` and `member`
     )
+
+
+def _in_both_dialects(field: RecordField) -> Schema:
+    schema = field.value_type.schema or {}
+    if field.cscart_type is None or field.cscart_type.schema is None:
+        return schema
+    return {"anyOf": [schema, field.cscart_type.schema]}
 
 
 def row_of(resource: Resource) -> OperationResult:
@@ -142,9 +159,9 @@ def single_of(resource: Resource) -> OperationResult:
     return _result(f"{resource.operations}Show", resource, fields, single=True)
 
 
-def rows_of(resource: Resource) -> dict[str, Any]:
-    """Describe the list response of a resource."""
-    return _envelope(resource, row_of(resource))
+def rows_of(resource: Resource, alias: str = "") -> dict[str, Any]:
+    """Describe the list response of a resource; an alias in the path names the collection."""
+    return _envelope(resource, row_of(resource), alias)
 
 
 def _nested_list(nested: NestedList) -> dict[str, Any]:
@@ -155,13 +172,14 @@ def _nested_list(nested: NestedList) -> dict[str, Any]:
     return _envelope(resource, row)
 
 
-def _envelope(resource: Resource, row: Any) -> dict[str, Any]:
-    """Describe a list: an array, or an object keyed by id when filtered; without envelope when CS-Cart lists are enabled."""
+def _envelope(resource: Resource, row: Any, alias: str = "") -> dict[str, Any]:
+    """Describe a list: an array, or an object keyed by id when filtered; some without envelope in CS-Cart's dialect."""
+    name = alias or resource.name
     rows = {"anyOf": [array(row), {"type": "object", "additionalProperties": row}]}
     envelope = {
         "type": "object",
-        "properties": {resource.name: rows, "params": PARAMS, "search": {"type": "object"}},
-        "required": [resource.name, "params"],
+        "properties": {name: rows, "params": PARAMS, "search": {"type": "object"}},
+        "required": [name, "params"],
     }
     return {"anyOf": [envelope, rows]} if resource.unwrapped else envelope
 

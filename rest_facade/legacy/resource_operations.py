@@ -50,6 +50,7 @@ def _operations_of(resource: Resource) -> Iterator[tuple[str, RootFields]]:
         name, root = f"{resource.operations}{action.capitalize()}", _root_field(resource, action)
         if action == "list":
             yield name, {"page": (root, f"{{ items {record} total }}")}
+            yield f"{resource.operations}Numbers", {"page": (root, _numbers_of(resource))}
         elif action == "show":
             fields = (*resource.fields, *resource.detail_fields)
             yield name, {"record": (root, selection_of(fields, resource.extra_selection))}
@@ -64,6 +65,12 @@ def _operations_of(resource: Resource) -> Iterator[tuple[str, RootFields]]:
             rows = f"{{ items {selection_of(subroute.resource.fields)} total }}"
             parent, page = _root_field(resource, "show"), _root_field(subroute.resource, "list")
             yield subroute.operation, {"parent": (parent, "{ number }"), "page": (page, rows)}
+            yield f"{subroute.operation}Numbers", {"page": (page, _numbers_of(subroute.resource))}
+
+
+def _numbers_of(resource: Resource) -> str:
+    """Return the selection of a page's numbers alone."""
+    return f"{{ items {{ number: {resource.number_field.value} }} }}"
 
 
 def _root_field(resource: Resource, action: str) -> str:

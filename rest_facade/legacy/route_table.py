@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from resolvers.execute import FacadeOperation
-from rest_facade.legacy import auth_tokens, boxes, engine, notifications, product_combinations, quotes
+from rest_facade.legacy import auth_tokens, boxes, engine, nested_records, notifications, product_combinations, quotes
 from rest_facade.legacy.engine import Operations
 from rest_facade.legacy.resource import NestedList, Resource
 from rest_facade.legacy.resource_operations import load_legacy_operations
@@ -23,7 +23,6 @@ SINGLE = "/{id}"
 # Each action of `Resource.actions`: its method, path suffix and handler factory. The operation is named
 # `<Resource.operations><Word>`.
 _ACTIONS: Mapping[str, tuple[str, str, Callable[[Resource, FacadeOperation], Handler]]] = {
-    "list": ("GET", "", engine.list_handler),
     "show": ("GET", SINGLE, engine.show_handler),
     "create": ("POST", "", engine.create_handler),
     "update": ("PUT", SINGLE, engine.update_handler),
@@ -40,26 +39,37 @@ def all_routes() -> list[Route]:
     routes = [module.route(operations) for module in _MANUAL_ROUTES]
     for resource in RESOURCES:
         for path in (resource.path, *resource.aliases):
-            routes += _routes_of(resource, f"{BASE}/{path}", operations)
+            routes += _routes_of(resource, path, operations)
     return [
         *routes,
         *vendor_app.routes(operations),
         *product_combinations.routes(operations),
+        *nested_records.routes(operations),
         *boxes.routes(operations),
         *quotes.routes(operations),
     ]
 
 
-def _routes_of(resource: Resource, path: str, operations: Operations) -> Iterator[Route]:
+def _routes_of(resource: Resource, name: str, operations: Operations) -> Iterator[Route]:
+    path = f"{BASE}/{name}"
+    if "list" in resource.actions:
+        alias = name if name in resource.aliases else ""
+        yield Route("GET", path, engine.list_handler(resource, operations, alias), Credential.LEGACY_ADMIN)
     for action in resource.actions:
+        if action == "list":
+            continue
         method, suffix, build_handler = _ACTIONS[action]
-        handler = build_handler(resource, operations[f"{resource.operations}{action.capitalize()}"])
+        operation = operations[f"{resource.operations}{action.capitalize()}"]
+        if action == "update" and "show" in resource.actions:
+            handler = engine.update_handler(resource, operation, operations[f"{resource.operations}Show"])
+        else:
+            handler = build_handler(resource, operation)
         yield Route(method, f"{path}{suffix}", handler, Credential.LEGACY_ADMIN, creates=action == "create")
     for subroute in resource.subroutes:
-        operation = operations[subroute.operation]
         if isinstance(subroute, NestedList):
-            method, handler = "GET", engine.nested_handler(resource, subroute, operation)
+            method, handler = "GET", engine.nested_handler(resource, subroute, operations)
         else:
+            operation = operations[subroute.operation]
             method, handler = subroute.method, engine.action_handler(resource, subroute, operation)
         creates = method == "POST"
         yield Route(method, f"{path}{SINGLE}/{subroute.path}", handler, Credential.LEGACY_ADMIN, creates=creates)

@@ -315,6 +315,10 @@ def _iso_to_rfc3339(text: str) -> str:
 ISO_TIME = ValueType(parse_filter=_iso_to_rfc3339)
 """An ISO 8601 time in UTC (warehouses)."""
 
+INTEGER_ID = ValueType(schema={"type": "integer"})
+INTEGER_IDS = ValueType(schema={"type": "array", "items": {"type": "integer"}})
+"""Ids as JSON integers, in records of CS-Cart's dialect."""
+
 RAW = ValueType()
 """A read-only value rendered unchanged; not filterable."""
 

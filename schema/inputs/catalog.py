@@ -34,6 +34,8 @@ class FeatureValueInput:
         "The value: a text, a number, a date (YYYY-MM-DD), `Y`/`N`, or the name of a variant."
     )
     variant_id: ID | None = optional_field("A predefined variant, instead of `value`.")
+    variant_ids: list[ID] | None = optional_field("The predefined variants of a feature of type `M`.")
+    values: list[str] | None = optional_field("The names of the variants of a feature of type `M`.")
 
 
 @strawberry.input(description="A product. `name` and `price_cents` are required on creation.")

@@ -63,6 +63,10 @@ class OrderInput:
     tracking_code: str | None = optional_field("The tracking code.")
     ip_address: str | None = optional_field("The client IP address.", internal=True)
     fields: JSON | None = optional_field("Extra fields such as fiscal data.", internal=True)
+    vendor_id: ID | None = optional_field("The vendor that every line of a new order must be of.", internal=True)
+    restock: bool | None = optional_field(
+        "Whether a cancellation returns the stock of a completed order.", internal=True
+    )
 
 
 @strawberry.input(description="The data of an order's invoice (nota fiscal). Null removes a field.")

@@ -154,6 +154,15 @@ class FeatureValueObject:
     variant: FeatureVariantObject | None = relation(
         ToOne("variant_id"), "The chosen variant, for features with predefined values."
     )
+    variants: list[FeatureVariantObject] = relation(
+        ToMany(
+            "k.feature_value_id",
+            "t.position, t.id",
+            through="feature_value_variants k JOIN feature_variants t ON t.tenant_id = k.tenant_id AND t.id = k.variant_id",
+            where="k.tenant_id = {tenant}",
+        ),
+        "The chosen variants of a feature of type M.",
+    )
 
 
 @entity_type(PRODUCTS, "Product", "A product. Amounts in cents of the store's currency.")
@@ -206,6 +215,9 @@ class ProductObject:
         "The legacy numeric IDs of the applied taxes.",
         internal=True,
     )
+    page_title: str = column(description="The title of the product's page; empty for its name.")
+    meta_keywords: str = column(description="The keywords of the product's page.")
+    meta_description: str = column(description="The description of the product's page for search engines.")
     usergroup_numbers: list[BigInt] = computed(
         "ARRAY[]::bigint[]",
         "The legacy numeric IDs of the usergroups the product is offered to; empty for all.",

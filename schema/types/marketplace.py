@@ -86,6 +86,12 @@ class ReviewObject:
         guard=Access(privileges=("view_users", "view_products")),
     )
     user_number: BigInt | None = column("user_id", "The legacy numeric ID of the account.", internal=True)
+    vendor_number: BigInt = column(
+        "coalesce((SELECT p.vendor_id FROM discussion_threads d JOIN products p ON p.tenant_id = d.tenant_id AND p.id = d.object_id"
+        " WHERE d.tenant_id = t.tenant_id AND d.id = t.thread_id AND d.object_type = 'P'), 0)",
+        "The legacy numeric ID of the vendor of the product, or 0.",
+        internal=True,
+    )
     ip_address: str | None = column(description="The client IP address.", guard=Access(privileges=("manage_products",)))
     created_at: DateTime = column(description="When the review was written.")
     updated_at: DateTime = column(description="When the record was last updated.")

@@ -37,6 +37,13 @@ def _numbers(table: str, key: str) -> str:
     )
 
 
+# An option that must not be selected is in the exception's hash only, with variant 0 (domain/catalog/option_exceptions.py).
+_UNSELECTED = (
+    "(SELECT coalesce(jsonb_object_agg(m.ids[1], '-2'), '{}')"
+    " FROM regexp_matches(t.hash, '(?:^|_)([0-9]+)_0(?=_|$)', 'g') AS m (ids))"
+)
+
+
 @entity_type(OPTION_VARIANTS, "OptionVariant", "A value of an option.")
 class OptionVariantObject:
     """A row of `option_variants`."""
@@ -154,7 +161,7 @@ class OptionExceptionObject:
         ToMany("t.exception_id", "t.option_id, t.id"), "The chosen variants."
     )
     choice_numbers: JSON = computed(
-        _numbers("exception_choices", "exception_id"),
+        f"({_numbers('exception_choices', 'exception_id')} || {_UNSELECTED})",
         "The legacy numeric IDs of options and their variants.",
         internal=True,
     )

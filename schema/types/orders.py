@@ -328,6 +328,11 @@ class OrderObject:
         guard=Access(privileges=("view_orders",)),
     )
     imported: bool = column(description="Whether the order was imported from another system.")
+    lang_code: str = column(
+        "coalesce((SELECT l.code FROM languages l WHERE l.tenant_id = t.tenant_id AND l.status = 'A' ORDER BY l.id LIMIT 1), 'pt')",
+        "The code of the store's first active language.",
+        internal=True,
+    )
     fields: JSON = column("fields_data", "Extra fields such as fiscal data.", internal=True)
     firstname: str = column(description="The customer's first name.", internal=True)
     lastname: str = column(description="The customer's last name.", internal=True)

@@ -38,6 +38,7 @@ from server.routes import RoutePolicy
 
 
 def pipeline(
+    timeouts: RequestTimeouts,
     settings: Settings,
     policies: Mapping[web.AbstractRoute, RoutePolicy],
     limiter: rate_limits.RateLimiter,
@@ -45,7 +46,6 @@ def pipeline(
     authenticate: Authenticate,
 ) -> Middleware:
     """Create the application's middleware."""
-    timeouts = RequestTimeouts(settings.request_timeout)
     trusted = settings.trusted_proxies
     authenticator = Authenticator(store_resolver, authenticate)
 

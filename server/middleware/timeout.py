@@ -34,6 +34,12 @@ class RequestTimeouts:
             self._timer_is_set = True
             loop.call_later(self._seconds, self._cancel_expired, loop)
 
+    def restart(self) -> None:
+        """Start the current task's timeout again: a response sent in pieces has the whole time for each."""
+        task = asyncio.current_task()
+        if task is not None and self._deadlines.pop(task, None) is not None:
+            self._deadlines[task] = task.get_loop().time() + self._seconds
+
     def end(self, task: asyncio.Task[Any]) -> bool:
         """Stop the task's timeout and return whether it had expired."""
         if self._deadlines.pop(task, None) is not None:

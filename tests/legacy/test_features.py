@@ -39,6 +39,7 @@ async def test_a_feature_is_created_with_defaults(sample):
         "display_on_product": "Y",
         "display_on_catalog": "N",
         "variants": {},
+        "company_id": "0",
     }
 
 
@@ -46,7 +47,7 @@ async def test_a_feature_is_created_with_defaults(sample):
     "name, value, expected",
     [
         ("description", "Trama", "Trama"),
-        *[("feature_type", code, code) for code in "STNDCEBAG"],
+        *[("feature_type", code, code) for code in "SMTNODCEBAG"],
         ("feature_type", "select", "S"),
         ("feature_type", "brand", "B"),
         ("status", "disabled", "D"),

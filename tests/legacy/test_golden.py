@@ -133,6 +133,8 @@ def normalize(value: Any, names: dict[str, dict[str, str]], key: str = "") -> An
         }
     if isinstance(value, dict):
         is_pairs = key == "image_pairs"
+        if any(isinstance(item, dict) and item.get("item_id") == inner for inner, item in value.items()):
+            value = {f"<line {position}>": item for position, item in enumerate(value.values(), start=1)}
         return {
             "<pair>" if is_pairs else placeholder(names, id_key(key, value), inner): normalize(item, names, inner)
             for inner, item in value.items()
@@ -145,8 +147,8 @@ def normalize(value: Any, names: dict[str, dict[str, str]], key: str = "") -> An
         return "<pair>"
     if key in _PLACEHOLDERS and value:
         return _PLACEHOLDERS[key]
-    if isinstance(value, int) and f"{value}" in names.get(key, {}):
-        return names[key][f"{value}"]  # ids of boxes are integers
+    if isinstance(value, int) and placeholder(names, key, f"{value}") != f"{value}":
+        return placeholder(names, key, f"{value}")  # ids of boxes, and some ids in CS-Cart's dialect, are integers
     if key == "id_path":
         return "/".join(placeholder(names, "category_id", number) for number in value.split("/"))
     return placeholder(names, key, value)
@@ -177,6 +179,7 @@ def id_key(collection: str, value: dict[str, Any]) -> str:
         "taxes": "tax_id",
         "promotions": "promotion_id",
         "stores": "company_id",
+        "vendors": "company_id",
         "discussions": "post_id",
         "product_features": "feature_id",
         "shipments": "shipment_id",

@@ -333,3 +333,36 @@ async def test_vendors_manage_their_own_options(new_sample):
     )
     assert foreign.status == 400
     assert (await sample.delete(f"/api/options/{created.body['option_id']}", by=sample.vendor_user)).status == 204
+
+
+async def test_an_exception_may_leave_a_variant_open_or_exclude_an_option(sample):
+    body = {
+        "product_id": sample.mug.number,
+        "combination": {str(sample.size): "-1", str(sample.print): str(sample.plain)},
+    }
+    created = await sample.post("/api/exceptions", body)
+    assert created.status == 201, created.raw
+    record = (await sample.get(f"/api/exceptions/{created.body['exception_id']}")).body
+    assert (record["type"], record["combination"]) == ("F", {str(sample.print): str(sample.plain)})
+    body["combination"] = {str(sample.size): -2, str(sample.print): sample.dotted.number}
+    created = await sample.post("/api/exceptions", body)
+    assert created.status == 201, created.raw
+    record = (await sample.get(f"/api/exceptions/{created.body['exception_id']}")).body
+    assert record["combination"] == {str(sample.size): "-2", str(sample.print): str(sample.dotted)}
+    for combination in ({str(sample.size): "-1"}, {"999999999": "-2"}):
+        assert (await sample.post("/api/exceptions", body | {"combination": combination})).status == 400
+
+
+async def test_images_of_new_variants_land_on_the_variant_of_their_key(sample):
+    created = await sample.post(
+        "/api/options",
+        {
+            "option_name": "Cor",
+            "variants": {"1": {"variant_name": "Azul"}, "2": {"variant_name": "Verde"}},
+            "main_pair": {"icon": {"image_path": {"2": "https://img.example.com/verde.jpg"}}},
+        },
+    )
+    assert created.status == 201, created.raw
+    variants = (await sample.get(f"/api/options/{created.body['option_id']}")).body["variants"].values()
+    images = {row["variant_name"]: row["image_pair"].get("icon", {}).get("image_path") for row in variants}
+    assert images == {"Azul": None, "Verde": "https://img.example.com/verde.jpg"}

@@ -9,8 +9,8 @@ from tests.harness.sample_store import SampleStore
 from tests.legacy.entities import create, resource_of
 
 LISTS = {
-    # Rows and their count; main images.
-    "products": 3,
+    # Rows and their count; main images, more images; feature values and their features.
+    "products": 6,
     # Rows and their count; lines.
     "orders": 3,
     "users": 2,
@@ -49,8 +49,8 @@ LISTS = {
     "warehouses/{warehouse}/delivery_areas": 4,
     # The warehouse, the groups and their count.
     "warehouses/{warehouse}/user_groups": 3,
-    # The category, the rows and their count, main images.
-    "categories/{home}/products": 4,
+    # The category, and as products.
+    "categories/{home}/products": 7,
     # The product, the posts and their count.
     "products/{mug}/discussions": 3,
 }

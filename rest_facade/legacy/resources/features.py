@@ -10,10 +10,12 @@ from kernel.text import InvalidValue
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import (
+    NestedList,
     QueryFilter,
     Record,
     RecordField,
     Resource,
+    add_store_owner,
     id_field,
     same_names,
     selection_of,
@@ -24,9 +26,11 @@ from rest_facade.legacy.resources.variants import variant_entries
 def _flatten(row: Record) -> None:
     """Move the members of the feature and of its variant into the row."""
     feature, variant = row.pop("feature"), row.pop("variant")
+    chosen = [variant] if variant else row["variants"]
     row |= feature or {"feature_id": 0, "feature_type": "", "description": ""}
     row["variant_id"] = variant["variant_id"] if variant else 0
-    row["variants"] = {str(row["variant_id"]): _render_variant(variant)} if variant else {}
+    row["variant"] = variant["variant"] if variant else ""
+    row["variants"] = {str(item["variant_id"]): _render_variant(item) for item in chosen}
 
 
 _VARIANT = (
@@ -41,6 +45,7 @@ _FIELDS = (
     RecordField("description", types.RAW),
     RecordField("value", types.TEXT),
     RecordField("variant_id", types.BIGINT),
+    RecordField("variant", types.RAW),
     RecordField("variants", types.RAW),
 )
 _render_feature = record_renderer(_FIELDS, prepare=_flatten)
@@ -53,9 +58,10 @@ def render_features(values: list[Record]) -> Record:
 
 
 def parse_features(value: Any, label: str) -> list[dict[str, Any]]:
-    """Parse `{feature_id: {feature_type, value}}`, `{feature_id: value}` or a list of objects with a `feature_id`.
+    """Parse `{feature_id: {…}}`, `{feature_id: value}` or a list of objects with a `feature_id`.
 
-    `feature_type` is ignored: the feature's own type determines valid values. A `variant_id` takes precedence over the value.
+    Of an object, `variant_id`, `variants`, `variant` and `value` are read in this order, the first that is not empty; one that has none of
+    them changes nothing. `feature_type` is ignored: the feature's own type determines valid values.
     """
     if isinstance(value, Mapping):
         entries = [(key, entry) for key, entry in value.items()]
@@ -63,23 +69,49 @@ def parse_features(value: Any, label: str) -> list[dict[str, Any]]:
         entries = [(None, entry) for entry in value or []]
     else:
         raise types.unexpected(label, value, "an object keyed by feature_id")
-    return [_parse_feature(key, entry, label) for key, entry in entries]
+    return [feature for key, entry in entries if (feature := _parse_feature(key, entry, label)) is not None]
 
 
-def _parse_feature(key: str | None, entry: Any, label: str) -> dict[str, Any]:
-    members = entry if isinstance(entry, Mapping) else {"value": entry}
+_EMPTY: tuple[Any, ...] = (None, "", 0, "0", [], {})
+
+
+def _parse_feature(key: str | None, entry: Any, label: str) -> dict[str, Any] | None:
+    if isinstance(entry, Mapping):
+        members = entry
+    else:
+        members = {
+            "variants" if isinstance(entry, list) and entry else "value": entry or None
+            if isinstance(entry, list)
+            else entry
+        }
     feature_id = types.parse_id(members.get("feature_id", key), f"{label}: feature_id")
     if feature_id is None or feature_id is types.ABSENT:
         raise InvalidValue(f"{label}: feature_id is required")
     feature: dict[str, Any] = {"feature_id": feature_id}
-    variant = types.parse_id(members.get("variant_id"), f"{label}: variant_id")
-    if variant is not None and variant is not types.ABSENT:
-        feature["variant_id"] = variant
-    value = members.get("value")
+    where = f"{label}: the value of {feature_id}"
+    if not any(name in members for name in ("variant_id", "variants", "variant", "value")):
+        return None
+    if members.get("variant_id") not in _EMPTY:
+        return {**feature, "variant_id": types.parse_id(members["variant_id"], f"{label}: variant_id")}
+    if members.get("variants") not in _EMPTY:
+        return {**feature, **_parse_choices(members["variants"], where)}
+    value = members["variant"] if members.get("variant") not in (None, "") else members.get("value")
     if isinstance(value, bool):
         value = "Y" if value else "N"
-    feature["value"] = types.parse_text(value, f"{label}: the value of {feature_id}")
-    return feature
+    return {**feature, "value": types.parse_text(value, where)}
+
+
+def _parse_choices(value: Any, label: str) -> dict[str, Any]:
+    """Parse chosen variants: objects with their ids or names, keyed by id or listed, or ids and names alone.
+
+    Where members say which are `selected`, the others are not.
+    """
+    entries = list(variant_entries(value, label, name="variant"))
+    if any("selected" in members for _, members in entries):
+        entries = [entry for entry in entries if entry[1].get("selected") not in (*_EMPTY, False, "N")]
+    if entries and all(variant_id is not None for variant_id, _ in entries):
+        return {"variant_ids": [variant_id for variant_id, _ in entries]}
+    return {"values": [types.parse_text(members.get("variant"), label) or "" for _, members in entries]}
 
 
 PRODUCT_FEATURES = Resource(
@@ -122,6 +154,18 @@ def _render_path(numbers: list[int]) -> str:
     return ",".join(map(str, numbers))
 
 
+FEATURE_VARIANTS = Resource(
+    path="variants",
+    display_name="variant",
+    privilege_area="catalog",
+    actions=(),
+    fields=(
+        RecordField("variant_id", types.ID, filter_name="id"),
+        RecordField("variant", types.TEXT, filter_name="name"),
+        RecordField("position", types.BIGINT, filter_name="position"),
+    ),
+)
+
 FEATURES = Resource(
     path="features",
     display_name="feature",
@@ -150,9 +194,15 @@ FEATURES = Resource(
             "variants",
             source=f"variants {selection_of(_VARIANT)}",
         ),
+        RecordField("company_id", types.RAW, source=None),
     ),
     required=("description",),
     message_terms={"group": "group_id", "categories": "categories_ids", "type": "feature_type"},
-    filters=(QueryFilter("category_id", "category_id", types.ID),),
+    prepare=add_store_owner,
+    filters=(
+        QueryFilter("category_id", "category_id", types.ID),
+        QueryFilter("product_id", "product_id", types.ID, keys_rows=False),
+    ),
     sorts={"position": "POSITION", "description": "NAME", "feature_id": "ID"},
+    subroutes=(NestedList("variants", "FeatureVariants", FEATURE_VARIANTS),),
 )

@@ -181,6 +181,24 @@ def parse_choices(value: Any, label: str) -> list[dict[str, Any]]:
 
 
 CHOICES = types.ValueType(parse=parse_choices)
+
+
+def _parse_exception_choices(value: Any, label: str) -> list[dict[str, Any]]:
+    """Parse `{option_id: variant_id}`, where `-1` is any variant and `-2` none."""
+    wildcards = {}
+    if isinstance(value, Mapping):
+        wildcards = {option: str(variant) for option, variant in value.items() if str(variant) in ("-1", "-2")}
+        value = {option: variant for option, variant in value.items() if option not in wildcards}
+    choices = parse_choices(value, label)
+    for option, variant in wildcards.items():
+        option_id = types.parse_id(option, f"{label}: option_id")
+        if not isinstance(option_id, str):
+            raise types.unexpected(label, option, "an object of option_id to variant_id", verb="holds")
+        choices.append({"option_id": option_id, "variant_id": variant})
+    return choices
+
+
+_EXCEPTION_CHOICES = types.ValueType(parse=_parse_exception_choices)
 # Terms of GraphQL error messages renamed for the legacy API.
 COMBINATION_TERMS = {
     "choices": "combination",
@@ -230,10 +248,10 @@ EXCEPTIONS = Resource(
     fields=(
         id_field("exception_id"),
         RecordField("product_id", types.ID, "product_id", "product_id"),
-        RecordField("combination", CHOICES, "choices", source="choice_numbers"),
-        RecordField("type", types.code(EXCEPTION_TYPES), "type", "type"),
+        RecordField("combination", _EXCEPTION_CHOICES, "choices", source="choice_numbers"),
+        RecordField("type", types.optional(types.code(EXCEPTION_TYPES)), "type", "type"),
     ),
-    required=("product_id", "combination", "type"),
+    required=("product_id", "combination"),
     message_terms={"choices": "combination", "product": "product_id"},
     sorts={"exception_id": "ID"},
 )

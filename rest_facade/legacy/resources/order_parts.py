@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from kernel import clock
 from kernel.clock import TimeRange
+from kernel.errors import ValidationFailed
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import Record, RecordField, selection_of
+from rest_facade.legacy.resources.images import render_pair
+from rest_facade.legacy.resources.taxes import TAX_RATE
 
 # --- Lines -------------------------------------------------------------------------------------------------------------------
 
@@ -35,6 +39,12 @@ _render_line = record_renderer(_LINE)
 def _render_lines(lines: list[Record]) -> Record:
     """Render the lines keyed by position, from 1."""
     return {str(line.pop("position")): _render_line(line) for line in lines}
+
+
+def _render_lines_by_id(lines: list[Record]) -> Record:
+    """Render the lines keyed by their id, as CS-Cart does."""
+    rendered = _render_lines(lines)
+    return {line["item_id"]: line for line in rendered.values()}
 
 
 def _parse_lines(value: Any, label: str) -> list[dict[str, Any]]:
@@ -72,6 +82,7 @@ def _parse_line(key: str | None, entry: Any, label: str) -> dict[str, Any]:
 
 
 LINES = types.ValueType(render=_render_lines, parse=_parse_lines)
+LINES_BY_ID = replace(LINES, render=_render_lines_by_id)
 
 # --- Addresses ---------------------------------------------------------------------------------------------------------------
 
@@ -81,7 +92,8 @@ _LINE_1 = ("street", "number")
 _LINE_2 = ("complement", "district")
 _MEMBERS = ("firstname", "lastname", "city", "state", "country", "zipcode", "phone")
 _ADDRESS = f"{{ {' '.join((*_MEMBERS, *_LINE_1, *_LINE_2))} }}"
-ADDRESSES = f"billing_address {_ADDRESS} shipping_address {_ADDRESS}"
+GROUP_IMAGES = "group_lines: items { number product { main_image { ...LegacyPicture } } }"
+ADDRESSES = f"{GROUP_IMAGES} billing_address {_ADDRESS} shipping_address {_ADDRESS}"
 
 
 def _address_line(members: tuple[str, str]) -> types.ValueType:
@@ -166,12 +178,47 @@ def _render_shipping(method: Record | None, cost: str) -> list[Record]:
 
 
 def _parse_first_id(value: Any, label: str) -> Any:
+    """Parse a number, a text with commas, an array or a map such as `{"0": "8"}`; the first id counts."""
     ids = types.parse_ids(value, label)
     return ids if ids is types.ABSENT else next(iter(ids), None)
 
 
 FIRST_ID = types.ValueType(render=lambda number: str(number) if number else "", parse=_parse_first_id, parse_filter=str)
 """One id where CS-Cart allows several."""
+
+_PAYMENT = (
+    RecordField("kind", types.RAW),
+    RecordField("installments", types.BIGINT),
+    RecordField("amount", types.MONEY, source="amount_cents"),
+)
+PAYMENTS_SOURCE = f"payments {selection_of(_PAYMENT)}"
+_render_received = record_renderer(_PAYMENT)
+
+
+def render_payment_info(payments: list[Record]) -> Record:
+    """Render the latest payment received; `{}` when there is none."""
+    return _render_received(payments[-1]) if payments else {}
+
+
+_TAX = (
+    RecordField("description", types.RAW, source="name"),
+    RecordField("rate_type", types.RAW),
+    RecordField("rate_value", TAX_RATE),
+    RecordField("price_includes_tax", types.FLAG, source="included"),
+    RecordField("tax_subtotal", types.MONEY, source="amount_cents"),
+    RecordField("tax_id", types.ID, source="tax_number"),
+)
+TAXES_SOURCE = f"taxes {selection_of(_TAX)}"
+_render_tax = record_renderer(_TAX)
+
+
+def render_taxes(taxes: list[Record]) -> Record:
+    """Render the taxes of an order by their id; one deleted since is keyed by its position, negative."""
+    rows = [_render_tax(tax) for tax in taxes]
+    return {
+        row["tax_id"] if row["tax_id"] != "0" else str(-position): row for position, row in enumerate(rows, start=1)
+    }
+
 
 # --- History -----------------------------------------------------------------------------------------------------------------
 
@@ -201,17 +248,22 @@ def complete_order(record: Record) -> None:
     _flatten_address(record, "b", record.pop("billing_address"))
     _flatten_address(record, "s", record.pop("shipping_address"))
     record["shipping"] = _render_shipping(record["shipping"], record["shipping_cost"])
-    record["product_groups"] = _groups(record)
+    record["product_groups"] = _groups(record, record.pop("group_lines"))
+    # Orders of several vendors are one order here, not a parent with one for each.
+    record["is_parent_order"] = "N"
 
 
-def _groups(record: Record) -> list[Record]:
+def _groups(record: Record, images: list[Record]) -> list[Record]:
+    pairs = {
+        str(line["number"]): render_pair(line["product"]["main_image"] if line["product"] else None) for line in images
+    }
     groups: dict[str, Record] = {}
     for position, line in record["products"].items():
         group = groups.setdefault(
             line["company_id"],
             {"company_id": line["company_id"], "products": {}, "chosen_shippings": record["shipping"]},
         )
-        group["products"][position] = line
+        group["products"][position] = {**line, "main_pair": pairs.get(line["item_id"], {})}
     return list(groups.values())
 
 
@@ -221,14 +273,22 @@ _CUSTOM = "custom"
 
 
 def parse_period(parameters: Mapping[str, list[str]], scope: Scope) -> dict[str, Any]:
-    """Parse `period` and, alone or with `custom`, `time_from` and `time_to`."""
+    """Parse `period` and, alone or with `custom`, `time_from` and `time_to`; raises ValidationFailed for an unreadable one."""
     begin, end = (_time_bound(parameters, name) for name in ("time_from", "time_to"))
-    span: TimeRange | None = clock.period_range(parameters.get("period", [_CUSTOM])[-1], scope.now, begin, end)
+    period = parameters.get("period", [_CUSTOM])[-1]
+    span: TimeRange | None = clock.period_range(period, scope.now, begin, end)
     if span is None:
-        raise InvalidValue(f"period is {repr_value(parameters['period'])}")
+        raise ValidationFailed(f"period is {repr_value(period)}; expected one of A, D, W, M, Y, …", field="period")
     bounds = zip(("created_from", "created_before"), span, strict=True)
     return {name: bound.isoformat() for name, bound in bounds if bound is not None}
 
 
 def _time_bound(parameters: Mapping[str, list[str]], name: str) -> datetime | None:
-    return types.unix_datetime(parameters[name][-1]) if name in parameters else None
+    if name not in parameters:
+        return None
+    try:
+        return types.unix_datetime(parameters[name][-1])
+    except InvalidValue as error:
+        raise ValidationFailed(
+            f"{name} is {repr_value(parameters[name][-1])}; expected Unix seconds", field=name
+        ) from error

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from kernel.scope import ActorKind
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.resource import SEARCH, CombinedFilter, QueryFilter, RecordField, Resource, id_field
+from rest_facade.legacy.resource import SEARCH, CombinedFilter, QueryFilter, Record, RecordField, Resource, id_field
 from rest_facade.legacy.resources import order_parts as parts
+from rest_facade.legacy.round_trip import complete_lines
 
 _USER_DATA = "user_data"
+
+
+def _complete_update(changes: Record, record: Record) -> Record:
+    """Keep what a body doesn't say about the lines of the order."""
+    if "products" not in changes:
+        return changes
+    return {**changes, "products": complete_lines(changes["products"], record)}
+
 
 ORDERS = Resource(
     path="orders",
@@ -27,7 +36,7 @@ ORDERS = Resource(
         RecordField("lastname", types.TEXT, "lastname", "lastname", parent_object=_USER_DATA),
         RecordField("email", types.EMAIL, "email", "email", parent_object=_USER_DATA),
         RecordField("phone", types.TEXT, "phone", "phone", parent_object=_USER_DATA),
-        RecordField("products", parts.LINES, "items", source=parts.LINES_SOURCE),
+        RecordField("products", parts.LINES, "items", source=parts.LINES_SOURCE, cscart_type=parts.LINES_BY_ID),
     ),
     detail_fields=(
         RecordField("payment_id", types.ID, "payment_method_id", "payment_method_id", source="payment_number"),
@@ -42,6 +51,12 @@ ORDERS = Resource(
         RecordField("shipping", types.RAW, source=parts.SHIPPING_SOURCE),
         RecordField("discount", types.MONEY, filter_name="discount_cents"),
         RecordField("tax_subtotal", types.MONEY, filter_name="tax_cents"),
+        RecordField("subtotal_discount", types.MONEY, source="discount_cents"),
+        RecordField("payment_surcharge", types.MONEY, source="surcharge_cents"),
+        RecordField("taxes", types.rendered_by(parts.render_taxes), source=parts.TAXES_SOURCE),
+        RecordField("payment_info", types.rendered_by(parts.render_payment_info), source=parts.PAYMENTS_SOURCE),
+        RecordField("is_parent_order", types.RAW, source=None),
+        RecordField("lang_code", types.RAW),
         RecordField("fields", types.OBJECT, "fields"),
         RecordField("notes", types.TEXT, "notes", "notes"),
         RecordField("details", types.TEXT, "details", "details", permission="is_staff"),
@@ -53,10 +68,12 @@ ORDERS = Resource(
         *parts.address_fields("s", "shipping", _USER_DATA),
     ),
     input_fields=(
-        RecordField("shipping_id", types.ID, "shipping_method_id"),
+        RecordField("shipping_id", parts.FIRST_ID, "shipping_method_id"),
+        RecordField("restock", types.optional(types.FLAG), "restock"),
         RecordField("coupon_code", types.optional(types.TEXT), "coupon_code"),
     ),
     required=("user_id", "products"),
+    cscart_defaults={"user_id": None},
     message_terms={
         "customer_id or customer_email": "user_data.email",
         "quantity": "amount",
@@ -64,10 +81,13 @@ ORDERS = Resource(
         "number": "address",
     },
     complete=parts.complete_order,
+    coupled=(("user_id", "firstname", "lastname", "email", "phone"),),
+    complete_update=_complete_update,
     extra_selection=parts.ADDRESSES,
     filters=(
         SEARCH,
         QueryFilter("shipping_id", "shipping_method_id", types.ID),
+        QueryFilter("invoice_id", "invoice", types.TEXT, keys_rows=False),
         CombinedFilter(("period", "time_from", "time_to"), parts.parse_period),
     ),
     sorts=dict(

@@ -20,3 +20,11 @@ def parse_category(parameters: Mapping[str, list[str]], scope: Scope) -> dict[st
         raise InvalidValue("no category is both")
     with_subcategories = parameters.get("subcats", [""])[-1:] == ["Y"]
     return {"below_category_id" if with_subcategories else "category_id": references}
+
+
+def parse_orders(parameters: Mapping[str, list[str]], scope: Scope) -> dict[str, Any]:
+    """Parse `order_ids`: orders, separated by commas or as an array, any of which contains the product."""
+    references = [part.strip() for text in parameters["order_ids"] for part in text.split(",") if part.strip()]
+    if not references:
+        raise InvalidValue("no order is named")
+    return {"order_id": references}

@@ -10,6 +10,7 @@ from rest_facade.legacy.resource import (
     CombinedFilter,
     NestedList,
     QueryFilter,
+    Record,
     RecordField,
     Resource,
     id_field,
@@ -18,7 +19,13 @@ from rest_facade.legacy.resource import (
 from rest_facade.legacy.resources.discussions import DISCUSSIONS
 from rest_facade.legacy.resources.features import PRODUCT_FEATURES, parse_features, render_features
 from rest_facade.legacy.resources.images import IMAGE, IMAGES
-from rest_facade.legacy.resources.product_filters import parse_category
+from rest_facade.legacy.resources.product_filters import parse_category, parse_orders
+
+
+def _prepare(record: Record) -> None:
+    """Add the product that a variation belongs to: none, since products have options and combinations."""
+    record["parent_product_id"] = "0"
+
 
 PRODUCTS = Resource(
     path="products",
@@ -36,8 +43,8 @@ PRODUCTS = Resource(
         RecordField("status", types.code(PRODUCT_STATUSES), "status", "status"),
         RecordField("company_id", types.ID, "vendor_id", "seller_id"),
         RecordField("company_name", types.TEXT, filter_name="vendor_name"),
-        RecordField("category_ids", types.IDS, "category_ids", "category_id"),
-        RecordField("main_category", types.ID, "category_id", "main_category_id"),
+        RecordField("category_ids", types.IDS, "category_ids", "category_id", cscart_type=types.INTEGER_IDS),
+        RecordField("main_category", types.ID, "category_id", "main_category_id", cscart_type=types.INTEGER_ID),
         RecordField("main_pair", IMAGE, "main_image", source="main_image { ...LegacyPicture }"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
         RecordField("updated_timestamp", types.UNIX_TIME, filter_name="updated_at"),
@@ -52,8 +59,9 @@ PRODUCTS = Resource(
         # CS-Cart format: comma-separated numbers, 0 for all customers.
         RecordField("usergroup_ids", types.rendered_by(Inline("','.join(map(str, v)) if v else '0'"))),
         RecordField("seo_name", types.TEXT, "slug", "slug"),
-    ),
-    detail_fields=(
+        RecordField("base_price", types.MONEY, filter_name="price_cents"),
+        *same_names(types.TEXT, "page_title", "meta_keywords", "meta_description"),
+        RecordField("parent_product_id", types.RAW, source=None),
         RecordField("image_pairs", IMAGES, "more_images", source="more_images { ...LegacyPicture }"),
         RecordField(
             "product_features",
@@ -62,7 +70,10 @@ PRODUCTS = Resource(
             source="features { ...LegacyFeatureValue }",
         ),
     ),
+    prepare=_prepare,
     required=("product", "price"),
+    cscart_defaults={"price": "0.00"},
+    coupled=(("category_ids", "main_category"),),
     message_terms={"vendor": "company_id", "tax": "tax_ids", "taxes": "tax_ids"},
     filters=(
         SEARCH,
@@ -71,11 +82,13 @@ PRODUCTS = Resource(
         QueryFilter("price_to", "price_to", types.MONEY, multiple=False, keys_rows=False),
         QueryFilter("amount_from", "stock_from", types.BIGINT, multiple=False, keys_rows=False),
         QueryFilter("amount_to", "stock_to", types.BIGINT, multiple=False, keys_rows=False),
+        CombinedFilter(("order_ids",), parse_orders),
         CombinedFilter(("category_id", "cid", "subcats"), parse_category, keying_parameters=("category_id",)),
     ),
     sorts=dict(
         product="NAME",
         price="PRICE",
+        list_price="COMPARE_AT",
         amount="STOCK",
         timestamp="CREATED_AT",
         updated_timestamp="UPDATED_AT",

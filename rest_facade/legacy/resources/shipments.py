@@ -82,7 +82,7 @@ SHIPMENTS = Resource(
         RecordField("shipping_id", _METHOD, "shipping_method_id", "shipping_method_id", source="shipping_number"),
         RecordField("shipping", _METHOD_NAME, "shipping_name", "shipping_name"),
         RecordField("carrier", types.TEXT, "carrier", "carrier"),
-        RecordField("user_id", types.ID, "user_id", "user_id"),
+        RecordField("user_id", types.optional(types.ID), "user_id", "user_id"),
         *same_names(types.TEXT, "tracking_number", "comments", "group_key"),
         RecordField("order_timestamp", _ORDER_TIME, "order_placed_at", "order_placed_at", source="order_unix"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
@@ -90,7 +90,7 @@ SHIPMENTS = Resource(
     ),
     input_fields=(RecordField("order_status", types.ORDER_STATUS, "order_status"),),
     # `shipping_id`, `shipping` and `carrier` are required too, but have defaults.
-    required=("order_id", "products", "user_id"),
+    required=("order_id", "products"),
     message_terms={"order": "order_id", "user": "user_id", "shipping method": "shipping_id"},
     filters=(CombinedFilter(("period", "time_from", "time_to"), parse_period),),
     sorts=dict(timestamp="CREATED_AT", date="CREATED_AT", shipment_id="ID", id="ID", order_id="ORDER"),

@@ -7,7 +7,8 @@ from dataclasses import replace
 from kernel.codes import COMMISSION_TYPES, VENDOR_STATUSES
 from kernel.money import format_cents, parse_cents
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field, same_names
+from rest_facade.legacy.resource import SEARCH, NestedList, RecordField, Resource, id_field, same_names
+from rest_facade.legacy.resources.products import PRODUCTS
 
 
 def _two_decimals(text: str) -> str:
@@ -43,6 +44,7 @@ STORES = Resource(
         RecordField("average_rating", _RATING, filter_name="average_rating"),
     ),
     required=("company", "email"),
+    subroutes=(NestedList("products", "StoreProducts", PRODUCTS, parent_filter="vendor_id"),),
     filters=(SEARCH,),
     sorts=dict(
         company="NAME",

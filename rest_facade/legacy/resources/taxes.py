@@ -35,13 +35,15 @@ def _parse_rate(value: Any, label: str) -> int:
     )
 
 
-_RATE = types.ValueType(render=_render_rate, parse=_parse_rate, parse_filter=lambda text: _parse_rate(text, "the rate"))
+TAX_RATE = types.ValueType(
+    render=_render_rate, parse=_parse_rate, parse_filter=lambda text: _parse_rate(text, "the rate")
+)
 _RATE_TYPE = types.optional(types.code(TAX_RATE_TYPES))
 
 _RATE_ROW = (
     RecordField("destination_id", types.ID),
     RecordField("rate_type", types.RAW),
-    RecordField("rate_value", _RATE),
+    RecordField("rate_value", TAX_RATE),
 )
 _render_rate_row = record_renderer(_RATE_ROW)
 
@@ -78,7 +80,7 @@ TAXES = Resource(
         RecordField("tax", types.TEXT, "name", "name"),
         RecordField("address_type", types.optional(types.code(TAX_ADDRESS_TYPES)), "address_type", "address_type"),
         RecordField("rate_type", _RATE_TYPE, "rate_type", "rate_type"),
-        RecordField("rate_value", types.optional(_RATE), "rate_value", "rate_value"),
+        RecordField("rate_value", types.optional(TAX_RATE), "rate_value", "rate_value"),
         RecordField("price_includes_tax", types.FLAG, "price_includes_tax", "price_includes_tax"),
         RecordField("regnumber", types.TEXT, "regnumber", "regnumber"),
         RecordField("priority", types.optional(types.INTEGER), "priority", "priority"),

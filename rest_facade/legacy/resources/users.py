@@ -36,8 +36,8 @@ def _render_membership(user: Record, path: Mapping[str, str]) -> dict[str, Any]:
     reference = path["group_id"].lower()
     return next(
         {
-            "user_id": str(user["user_id"]),
-            "usergroup_id": str(membership["usergroup_id"]),
+            "user_id": user["user_id"],
+            "usergroup_id": membership["usergroup_id"],
             "status": membership["status"],
         }
         for membership in user["usergroups"]
@@ -68,6 +68,7 @@ USERS = Resource(
     ),
     input_fields=(RecordField("password", types.TEXT, "password"),),
     required=("email", "password"),
+    cscart_defaults={"password": None},
     message_terms={"vendor": "company_id"},
     filters=(SEARCH,),
     sorts=dict(

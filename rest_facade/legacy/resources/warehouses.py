@@ -144,7 +144,7 @@ def _member_routes(
     inputs = _input_fields(resource.fields)
 
     def render_id(done: Record, _path: Mapping[str, str]) -> Record:
-        return {key: str(done[key])}
+        return {key: done[key]}
 
     def route(method: str, verb: str, path: str = single, **options: Any) -> ActionRoute:
         operation = f"{entity}{verb}"

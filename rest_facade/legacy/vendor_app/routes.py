@@ -50,12 +50,16 @@ def _vendor_routes(operations: Mapping[str, FacadeOperation]) -> Iterator[tuple[
     yield "PUT", "vendor_company", account.update_company(operations["VendorCompanyUpdate"])
     yield "GET", "vendor_profile", account.show_profile(operations["VendorProfile"])
     yield "PUT", "vendor_profile", account.update_profile(operations["UserUpdate"])
-    yield "GET", "vendor_categories", engine.list_handler(VENDOR_CATEGORIES, operations["CategoryList"])
-    yield "GET", "vendor_products", engine.list_handler(PRODUCTS, operations["ProductList"])
+    yield "GET", "vendor_categories", engine.list_handler(VENDOR_CATEGORIES, operations)
+    yield "GET", "vendor_products", engine.list_handler(PRODUCTS, operations)
     yield "POST", "vendor_products", mutations.delete_products(operations["VendorProductsDelete"])
     yield "POST", "vendor_product", engine.create_handler(PRODUCTS, operations["ProductCreate"])
     yield "GET", "vendor_product/{id}", engine.show_handler(PRODUCTS, operations["ProductShow"])
-    yield "PUT", "vendor_product/{id}", engine.update_handler(PRODUCTS, operations["ProductUpdate"])
+    yield (
+        "PUT",
+        "vendor_product/{id}",
+        engine.update_handler(PRODUCTS, operations["ProductUpdate"], operations["ProductShow"]),
+    )
     yield "GET", "vendor_product_options", product_details.options(operations["VendorProductOptions"])
     yield (
         "GET",
@@ -67,6 +71,6 @@ def _vendor_routes(operations: Mapping[str, FacadeOperation]) -> Iterator[tuple[
         "vendor_required_products",
         product_details.required_products(operations["VendorRequiredProducts"]),
     )
-    yield "GET", "vendor_orders", engine.list_handler(ORDERS, operations["OrderList"])
+    yield "GET", "vendor_orders", engine.list_handler(ORDERS, operations)
     yield "GET", "vendor_order/{id}", engine.show_handler(ORDERS, operations["OrderShow"])
     yield "PUT", "vendor_order/{id}", mutations.update_order(operations["VendorOrderUpdate"])

@@ -1,0 +1,163 @@
+"""Check single records below others, the lists of a vendor, and the members that programs for CS-Cart read."""
+
+import pytest
+
+from tests.harness.sample_store import NewSampleStore, SampleStore
+
+
+@pytest.mark.parametrize("path", ["stores", "vendors"])
+async def test_the_products_of_a_vendor_are_listed(path: str, shared_sample: SampleStore) -> None:
+    body = (await shared_sample.get(f"/api/{path}/{shared_sample.rival}/products")).body
+    assert [row["product_id"] for row in body["products"]] == [str(shared_sample.plate)]
+    assert (await shared_sample.get(f"/api/{path}/999999999/products")).body["message"] == "Vendor not found"
+
+
+@pytest.mark.parametrize("path", ["stores", "vendors"])
+async def test_an_order_may_be_placed_at_a_vendor(path: str, sample: SampleStore) -> None:
+    body = {"user_id": sample.caio.number, "products": [{"product_id": sample.ebook.number, "amount": 1}]}
+    created = await sample.post(f"/api/{path}/{sample.vendor}/orders", body)
+    assert created.status == 201, created.raw
+    order = (await sample.get(f"/api/orders/{created.body['order_id']}")).body
+    assert order["company_id"] == str(sample.vendor)
+    other = await sample.post(f"/api/{path}/{sample.rival}/orders", body)
+    assert (other.status, other.body["message"]) == (400, f"product '{sample.ebook}' is not of the vendor")
+    assert (await sample.post(f"/api/{path}/999999999/orders", body)).status == 404
+
+
+async def test_a_record_is_found_below_its_owner_only(shared_sample: SampleStore) -> None:
+    sample = shared_sample
+    for path, whole in (
+        (f"categories/{sample.kitchen}/products/{sample.mug}", f"products/{sample.mug}"),
+        (f"products/{sample.mug}/discussions/{sample.review}", f"discussions/{sample.review}"),
+    ):
+        answer = await sample.get(f"/api/{path}")
+        assert (answer.status, answer.body) == (200, (await sample.get(f"/api/{whole}")).body)
+    for path, message in (
+        (f"categories/{sample.kitchen}/products/{sample.plate}", "Product not found"),
+        (f"categories/999999999/products/{sample.mug}", "Category not found"),
+        (f"products/{sample.plate}/discussions/{sample.review}", "Discussion not found"),
+        (f"products/{sample.mug}/features/{sample.volume}", "Feature not found"),
+        (f"products/999999999/features/{sample.colour}", "Product not found"),
+        (f"users/{sample.caio}/usergroups/{sample.team}", "Usergroup not found"),
+    ):
+        answer = await sample.get(f"/api/{path}")
+        assert (answer.status, answer.body["message"]) == (404, message)
+
+
+async def test_a_feature_of_a_product_is_read_written_and_deleted(sample: SampleStore) -> None:
+    path = f"/api/products/{sample.mug}/features/{sample.colour}"
+    assert (await sample.get(path)).body["variant"] == "Azul"
+    assert (await sample.put(path, {"variant": "Verde"})).body == {"feature_id": str(sample.colour)}
+    assert (await sample.get(path)).body["value"] == "Verde"
+    assert (await sample.put(path, {"variant_id": sample.blue.number})).status == 200
+    assert (await sample.get(path)).body["variant_id"] == str(sample.blue)
+    assert (await sample.delete(path)).status == 204
+    assert (await sample.get(path)).status == (await sample.delete(path)).status == 404
+    features = (await sample.get(f"/api/products/{sample.mug}")).body["product_features"]
+    assert str(sample.material) in features
+
+
+async def test_a_membership_is_read_and_given_up(sample: SampleStore) -> None:
+    path = f"/api/users/{sample.caio}/usergroups/{sample.wholesale}"
+    assert (await sample.get(path)).body == {"usergroup_id": str(sample.wholesale), "status": "A"}
+    assert (await sample.delete(path)).status == 204
+    assert (await sample.get(path)).body["status"] == "F"
+
+
+async def test_products_are_filtered_by_orders_and_sorted_by_list_price(shared_sample: SampleStore) -> None:
+    sample = shared_sample
+    for query, expected in (
+        (f"order_ids={sample.shared_order}", {sample.mug.number, sample.plate.number}),
+        (f"order_ids={sample.order},{sample.guest_order}", {sample.mug.number, sample.ebook.number}),
+        (f"order_ids[]={sample.guest_order}", {sample.ebook.number}),
+        ("order_ids=999999999", set()),
+    ):
+        rows = (await sample.get(f"/api/products?{query}")).body["products"]
+        assert {int(row["product_id"]) for row in rows} == expected
+    rows = (await sample.get("/api/products?sort_by=list_price&sort_order=desc")).body["products"]
+    assert rows[0]["product_id"] == str(sample.mug)
+    features = (await sample.get(f"/api/features?product_id={sample.mug}")).body["features"]
+    assert {row["feature_id"] for row in features} == {str(sample.colour), str(sample.material)}
+
+
+async def test_orders_are_filtered_by_invoice(sample: SampleStore) -> None:
+    await sample.put(f"/api/extra_order_fields/{sample.order}", {"nota_fiscal": "NF-77"})
+    rows = (await sample.get("/api/orders?invoice_id=NF-77")).body["orders"]
+    assert [row["order_id"] for row in rows] == [str(sample.order)]
+
+
+@pytest.mark.parametrize("query", ["time_from=yesterday", "time_to=2026-01-31", "period=fortnight"])
+async def test_an_unreadable_date_is_refused(query: str, shared_sample: SampleStore) -> None:
+    for path in ("orders", "shipments"):
+        answer = await shared_sample.get(f"/api/{path}?{query}")
+        assert answer.status == 400
+        assert answer.body["message"].startswith(query.partition("=")[0])
+
+
+async def test_records_have_the_members_that_programs_read(sample: SampleStore) -> None:
+    meta = {"page_title": "Caneca", "meta_keywords": "ágata", "meta_description": "Uma caneca"}
+    assert (await sample.put(f"/api/products/{sample.mug}", meta)).status == 200
+    listed = (await sample.get("/api/products?pcode=CAN-1")).body["products"][0]
+    single = (await sample.get(f"/api/products/{sample.mug}")).body
+    for record in (listed, single):
+        assert meta.items() <= record.items()
+        assert (record["base_price"], record["parent_product_id"]) == (record["price"], "0")
+        assert record["product_features"][str(sample.colour)]["variant"] == "Azul"
+        assert len(record["image_pairs"]) == 1
+    order = (await sample.get(f"/api/orders/{sample.order}")).body
+    assert order["taxes"] == {}
+    assert order["payment_info"] == {}
+    assert (order["payment_surcharge"], order["subtotal_discount"], order["is_parent_order"]) == ("0.00", "0.00", "N")
+    assert order["lang_code"] == "pt"
+    [group] = order["product_groups"]
+    [line] = group["products"].values()
+    assert line["main_pair"] == single["main_pair"]
+    for path in (f"features/{sample.colour}", f"blocks/{sample.block}"):
+        assert (await sample.get(f"/api/{path}")).body["company_id"] == "0"
+    assert (await sample.get(f"/api/discussions/{sample.review}")).body["company_id"] == str(sample.vendor)
+
+
+async def test_a_completed_order_is_restocked_on_request(sample: SampleStore) -> None:
+    async def stock() -> int:
+        return int((await sample.get(f"/api/products/{sample.mug}")).body["amount"])
+
+    path = f"/api/orders/{sample.order}"
+    for restock, returned in (("N", 0), ("Y", 2)):
+        assert (await sample.put(path, {"status": "C"})).status == 200
+        before = await stock()
+        assert (await sample.put(path, {"status": "I", "restock": restock})).status == 200
+        assert await stock() - before == returned
+        assert (await sample.put(path, {"status": "O"})).status == 200
+
+
+async def test_a_shipment_is_the_customers_by_default(sample: SampleStore) -> None:
+    body = {"order_id": sample.order.number, "products": {str(sample.order_line): 1}}
+    created = await sample.post("/api/shipments", body)
+    assert created.status == 201, created.raw
+    assert (await sample.get(f"/api/shipments/{created.body['shipment_id']}")).body["user_id"] == str(sample.caio)
+
+
+async def test_the_shipping_method_of_an_order_is_read_in_any_form(sample: SampleStore) -> None:
+    number = sample.sedex.number
+    for name in ("shipping_id", "shipping_ids"):
+        for value in (number, str(number), [number], {"0": str(number)}):
+            body = {
+                "user_id": sample.caio.number,
+                "products": [{"product_id": sample.mug.number, "amount": 1}],
+                name: value,
+            }
+            created = await sample.post("/api/orders", body)
+            assert created.status == 201, created.raw
+            order = (await sample.get(f"/api/orders/{created.body['order_id']}")).body
+            assert order["shipping_ids"] == str(number)
+
+
+async def test_a_vendor_with_a_key_deletes_its_own_orders(new_sample: NewSampleStore) -> None:
+    sample = await new_sample(legacy_vendor_keys="Y")
+    own, shared = f"/api/orders/{sample.order}", f"/api/orders/{sample.shared_order}"
+    rival = sample.rival_vendor_user
+    for method, body in (("GET", None), ("PUT", {"status": "P"}), ("DELETE", None)):
+        assert (await sample.request(method, own, body, by=rival)).status == 404
+    assert (await sample.delete(shared, by=sample.vendor_user)).status == 403
+    assert (await sample.delete(own, by=sample.vendor_user)).status == 204
+    assert (await sample.get(own, by=sample.vendor_user)).status == 404

@@ -1,0 +1,100 @@
+"""Check that a record just read may be sent back whole: it changes nothing, whatever the record's state.
+
+The test iterates over the table of entities, so that new ones are included.
+"""
+
+from typing import Any
+
+import pytest
+
+from rest_facade.legacy import product_combinations
+from rest_facade.legacy.resource import Resource
+from rest_facade.legacy.resources import RESOURCES
+from tests.harness.sample_store import NewSampleStore, SampleStore
+from tests.legacy.entities import path_of, record_of
+
+UPDATED = [
+    *(resource for resource in RESOURCES if {"show", "update"} <= set(resource.actions)),
+    product_combinations.COMBINATIONS,
+]
+# They change with every write.
+_VOLATILE = ("updated_timestamp", "updated_at")
+
+
+@pytest.fixture(scope="module", params=["contract", "cscart"])
+async def store(request: Any, new_sample: NewSampleStore) -> SampleStore:
+    """Return a store of each dialect."""
+    return await new_sample(legacy_lists=request.param)
+
+
+def stable(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record without what changes with every write."""
+    return {name: value for name, value in record.items() if name not in _VOLATILE}
+
+
+def form(value: Any, name: str = "") -> list[tuple[str, str]]:
+    """Return the fields of a PHP form."""
+    if isinstance(value, dict | list):
+        entries = value.items() if isinstance(value, dict) else enumerate(value)
+        return [pair for key, item in entries for pair in form(item, f"{name}[{key}]" if name else str(key))]
+    return [(name, "" if value is None else str(value))]
+
+
+@pytest.mark.parametrize("resource", UPDATED, ids=lambda resource: resource.path.replace("{product_id}", "product"))
+async def test_a_record_sent_back_unchanged_changes_nothing(store: SampleStore, resource: Resource) -> None:
+    number = record_of(store, resource)
+    if resource is product_combinations.COMBINATIONS:
+        number = store.combination.number
+    path = f"/api/2.0/{path_of(store, resource)}/{number}"
+    before = await store.get(path)
+    assert before.status == 200, before.raw
+    written = await store.put(path, before.body)
+    assert written.status == 200, written.raw
+    assert stable((await store.get(path)).body) == stable(before.body)
+
+
+@pytest.mark.parametrize("name", ["order", "shared_order", "guest_order"])
+async def test_an_order_in_any_state_may_be_sent_back(store: SampleStore, name: str) -> None:
+    path = f"/api/orders/{getattr(store, name)}"
+    before = (await store.get(path)).body
+    assert (await store.put(path, before | {"notes": "recado"})).status == 200
+    assert (await store.get(path)).body == before | {"notes": "recado"}
+    for line in before["products"].values():
+        line["amount"] = int(line["amount"])
+    assert (await store.put(path, before)).status == 200
+    assert (await store.get(path)).body["notes"] == before["notes"]
+
+
+async def test_what_is_not_said_about_a_line_does_not_change(store: SampleStore) -> None:
+    created = await store.post(
+        "/api/orders",
+        {
+            "user_id": store.caio.number,
+            "shipping_id": {"0": store.sedex.number},
+            "products": [
+                {"product_id": store.ebook.number, "amount": 1, "price": "11.00", "extra": {"gift": "yes"}},
+                {"product_id": store.plate.number, "amount": 2},
+            ],
+        },
+    )
+    assert created.status == 201, created.raw
+    path = f"/api/orders/{created.body['order_id']}"
+    before = (await store.get(path)).body
+    keys = list(before["products"])
+    lines = {key: {"item_id": line["item_id"]} for key, line in before["products"].items()}
+    lines[keys[1]]["amount"] = 3
+    written = await store.put(path, {"products": lines})
+    assert written.status == 200, written.raw
+    first, second = (await store.get(path)).body["products"].values()
+    assert (first["amount"], first["price"], first["extra"]) == ("1", "11.00", {"gift": "yes"})
+    assert (second["amount"], second["price"]) == ("3", before["products"][keys[1]]["price"])
+
+
+async def test_one_changed_field_of_a_whole_record_is_changed(store: SampleStore) -> None:
+    path = f"/api/products/{store.mug}"
+    before = (await store.get(path)).body
+    home = store.home.number if isinstance(before["main_category"], int) else str(store.home)
+    assert (await store.put(path, before | {"main_category": home})).status == 200
+    after = (await store.get(path)).body
+    assert (after["main_category"], set(after["category_ids"])) == (home, set(before["category_ids"]))
+    assert after["product_features"] == before["product_features"]
