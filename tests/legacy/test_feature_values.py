@@ -79,7 +79,8 @@ async def test_only_an_explicit_empty_value_erases(sample: SampleStore) -> None:
     for silent in ({"feature_type": "E"}, {}, {"description": "x"}):
         assert (await write(sample, feature, {"feature_type": "E", "variant": "Zed"}))["variant"] == "Zed"
         assert (await write(sample, feature, silent))["variant_id"] == ids["Zed"]
-    for empty in ("", None, {"value": ""}, {"variant": ""}, []):
+    empties: list[Any] = ["", None, {"value": ""}, {"variant": ""}, []]
+    for empty in empties:
         await write(sample, feature, "Zed")
         assert await write(sample, feature, empty) is None
 
