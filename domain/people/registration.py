@@ -71,7 +71,7 @@ async def register(scope: Scope, values: InputValues) -> None:
 
 
 async def notify_owner(scope: Scope, email: str) -> None:
-    """Mail the owner of a registered address that somebody tried to register it."""
+    """Mail the owner of a registered address that a registration with it was attempted."""
     address = normalize_email(email)
     async with database.transaction(scope):
         await outbox.lock_address(scope, address)
