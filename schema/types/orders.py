@@ -181,6 +181,13 @@ class OrderLineObject:
     product: ProductObject | None = relation(
         ToOne("product_id"), "The product in its current state; null for callers without access to it."
     )
+    picture: JSON | None = column(
+        "(SELECT jsonb_build_object('number', i.id, 'product_number', i.product_id, 'url', i.url, 'alt', i.alt,"
+        " 'position', i.position, 'width', i.width, 'height', i.height) FROM product_images i"
+        " WHERE i.tenant_id = t.tenant_id AND i.product_id = t.product_id AND i.position = 0 LIMIT 1)",
+        "The product's main image, for callers who see the order and not the catalog.",
+        internal=True,
+    )
     vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor that sold the product.")
 
 

@@ -171,7 +171,8 @@ async def test_only_the_owner_can_change_the_owners_groups(store):
 
 
 async def test_unknown_users_groups_and_codes_are_reported(store, other_store):
-    group, foreign = await create(system_scope(store)), await create(system_scope(other_store))
+    group = await create(system_scope(store))
+    foreign = [await create(system_scope(other_store)) for _ in range(4)][-1]
     user_id = await add_admin(store)
     for user, wanted in ((uuid7(), group.id), (user_id, foreign.id), (user_id, "garbage")):
         with pytest.raises(NotFound):

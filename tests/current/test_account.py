@@ -188,9 +188,7 @@ async def test_the_length_of_an_api_key_name_is_limited(new_client, name: str, w
 @pytest.mark.parametrize(
     "text",
     [
-        'mutation { sign_in(identifier: "a", password: "b") { access_token } }',
-        'mutation { session_refresh(refresh_token: "a") { access_token } }',
-        'mutation { sign_out(refresh_token: "a") { message } }',
+        'mutation { vendor_sign_in(email: "a", password: "b") { token } }',
         'mutation { legacy_token_create(email: "a", password: "b") { token } }',
     ],
 )

@@ -153,7 +153,8 @@ async def test_graphql_reports_a_revoked_token_in_both_error_formats(admin, app,
     await graphql_result(admin, UNINSTALL, id=(await find_installation(admin, app))["id"])
     answer = await client.post("/graphql", {"query": "{ products { id } }"})
     text = "token revoked: app removed"
-    assert (answer.status, answer.body) == (401, {"error": text, "message": text, "status": 401})
+    errors = [{"message": text, "extensions": {"code": "UNAUTHENTICATED"}}]
+    assert (answer.status, answer.body) == (401, {"error": text, "message": text, "status": 401, "errors": errors})
 
 
 async def test_the_legacy_api_rejects_app_tokens(client):

@@ -17,7 +17,12 @@ CREATE = (
     " { key storefront_key { id name hint scopes rate_limit per_address server_side created_at last_used_at } } }"
 )
 REVOKE = "mutation ($id: ID!) { storefront_key_revoke(id: $id) { id } }"
-INVALID = {"error": "invalid_api_key", "message": "invalid_api_key", "status": 401}
+INVALID = {
+    "error": "invalid_api_key",
+    "message": "invalid_api_key",
+    "status": 401,
+    "errors": [{"message": "invalid_api_key", "extensions": {"code": "UNAUTHENTICATED"}}],
+}
 
 
 async def run_graphql(caller: Client, query: str, *, key: str | None = None, bearer: str | None = None):

@@ -77,7 +77,7 @@ async def test_the_type_cannot_change_while_products_have_values(kit):
         ({"group": 10**12}, {"group": "not_found"}),
         ({"categories": [10**12]}, {"categories": "not_found"}),
         ({"type": "T", "variants": ["x"]}, {"variants": "variants_invalid"}),
-        ({"type": "S", "variants": [{"id": 10**12}]}, {"variants": "not_found"}),
+        ({"type": "S", "variants": [{"id": 10**12}]}, {"name": "name_required"}),
     ],
 )
 async def test_field_errors_are_reported(kit, values, fields):

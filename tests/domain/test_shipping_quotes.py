@@ -142,7 +142,7 @@ async def test_rate_field_errors_are_reported(kit, rates, fields):
 
 
 async def test_rates_for_foreign_or_repeated_destinations_are_rejected(kit, other_kit):
-    foreign = await DESTINATION_RECORDS.create(other_kit.scope, {"name": "x"})
+    foreign = [await DESTINATION_RECORDS.create(other_kit.scope, {"name": "x"}) for _ in range(4)][-1]
     own = await DESTINATION_RECORDS.create(kit.scope, {"name": "x"})
     for rates in ([{"destination": foreign}], [{"destination": unknown()}], [{"destination": own}] * 2):
         with pytest.raises(ValidationFailed):

@@ -203,7 +203,7 @@ async def test_operations_of_the_facades_raise_only_domain_errors(
     sample = await new_sample()
     scopes: dict[str, Scope] = {
         "anonymous": sample.as_anonymous(),
-        "customer": sample.as_customer(sample.customer.number),
+        "customer": sample.as_customer(sample.caio.number),
         "vendor": sample.as_vendor(sample.vendor.number),
         "app": sample.as_app(scopes=frozenset({"read_products"})),
         "admin": sample.as_admin(user_id=sample.owner.number),

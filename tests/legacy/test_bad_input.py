@@ -114,8 +114,11 @@ async def test_read_only_fields_are_ignored_whatever_their_value(sample, resourc
     ]
     before = (await sample.get(f"/api/{resource.path}/{record}")).body
     for value in BAD_VALUES[:-1]:
-        answer = await sample.put(f"/api/{resource.path}/{record}", dict.fromkeys(ignored, value))
-        assert answer.status == 200, answer.raw
+        # In parts, because the longest value in every field would be over the limit of a body.
+        for start in range(0, len(ignored), 15):
+            body = dict.fromkeys(ignored[start : start + 15], value)
+            answer = await sample.put(f"/api/{resource.path}/{record}", body)
+            assert answer.status == 200, answer.raw
     after = (await sample.get(f"/api/{resource.path}/{record}")).body
     for name in ("updated_timestamp", "updated_at"):
         after.pop(name, None)
@@ -226,7 +229,8 @@ QUERIES = [
 @pytest.mark.parametrize("resource", LISTED, ids=[resource.path for resource in LISTED])
 async def test_any_query_string_is_accepted(shared_sample, resource, query):
     answer = await shared_sample.get(URL(f"/api/{resource.path}?{query}", encoded=True))
-    assert answer.status == 200, answer.raw
+    is_dated = resource.path in ("orders", "shipments") and query.startswith("period=")
+    assert answer.status == (400 if is_dated else 200), answer.raw
 
 
 async def test_a_query_with_nul_or_invalid_utf8_is_400(sample):

@@ -302,7 +302,7 @@ async def test_exceptions_are_listed_read_created_and_deleted(sample):
     "change",
     [
         {"type": "Z"},
-        {"type": None},
+        {"type": "X"},
         {"product_id": UNKNOWN_NUMBER},
         {"product_id": None},
         {"combination": None},

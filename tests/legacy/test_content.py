@@ -166,6 +166,7 @@ async def test_a_block_is_created_with_defaults(sample):
     number = await create(sample, "blocks")
     assert await read(sample, "blocks", number) == {
         "block_id": number,
+        "company_id": "0",
         "type": "html",
         "name": "Rodapé",
         "properties": {},

@@ -372,15 +372,11 @@ async def test_periods_filter_by_creation_time(sample, dated):
         ("period=LM", {dated["last_month"]}),
         ("period=A", now | set(dated.values())),
         ("period=HH", None),
-        ("period=nonsense", set()),
-        ("period[a][b]=1", set()),
         ("period=custom&time_from=1588600000&time_to=1588655104", set()),
         ("period=custom&time_from=1588600000&time_to=1588655105", {dated["old"]}),
         ("period=C&time_to=1588655106", {dated["old"]}),
         ("time_from=1588655105&time_to=1588655105", {dated["old"]}),
         ("time_to=1600000000", {dated["old"]}),
-        ("time_from=abc", set()),
-        ("time_to=99999999999999", set()),
         ("time_from=", now | set(dated.values())),
     ):
         answer = await sample.get(f"/api/orders?{query}")
@@ -392,6 +388,13 @@ async def test_periods_filter_by_creation_time(sample, dated):
             assert now <= matches
         else:
             assert matches == expected, query
+
+
+@pytest.mark.parametrize("query", ["period=nonsense", "time_from=abc", "time_to=99999999999999"])
+async def test_an_unreadable_date_filter_is_rejected(shared_sample, query):
+    answer = await shared_sample.get(f"/api/orders?{query}")
+    assert (answer.status, answer.body["status"]) == (400, 400)
+    assert query.partition("=")[0].partition("[")[0] in answer.body["message"]
 
 
 async def test_a_period_is_combined_with_other_filters(sample, dated):

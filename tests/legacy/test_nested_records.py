@@ -161,3 +161,41 @@ async def test_a_vendor_with_a_key_deletes_its_own_orders(new_sample: NewSampleS
     assert (await sample.delete(shared, by=sample.vendor_user)).status == 403
     assert (await sample.delete(own, by=sample.vendor_user)).status == 204
     assert (await sample.get(own, by=sample.vendor_user)).status == 404
+
+
+NESTED = [
+    (method, path)
+    for path, methods in {
+        "stores/{vendor}/products": ["GET"],
+        "vendors/{vendor}/products": ["GET"],
+        "stores/{vendor}/orders": ["POST"],
+        "categories/{home}/products/{mug}": ["GET"],
+        "products/{mug}/discussions/{review}": ["GET"],
+        "products/{mug}/features/{colour}": ["GET", "PUT", "DELETE"],
+        "users/{caio}/usergroups/{wholesale}": ["GET", "PUT", "DELETE"],
+    }.items()
+    for method in methods
+]
+
+
+@pytest.mark.parametrize("method, path", NESTED)
+async def test_nested_routes_need_a_credential_and_a_privilege(
+    method: str, path: str, shared_sample: SampleStore
+) -> None:
+    sample = shared_sample
+    address = f"/api/{path.format(**sample.records)}"
+    assert (await sample.request(method, address, {}, auth=None)).status == 401
+    assert (await sample.request(method, address, {}, auth="bearer", by=sample.caio)).status == 403
+    without = await sample.add_user("view_apps")
+    answer = await sample.request(method, address, {}, by=without)
+    assert (answer.status, answer.body["message"][:21]) == (403, "Forbidden: privilege ")
+
+
+@pytest.mark.parametrize("method, path", NESTED)
+async def test_nested_routes_never_reach_another_store(
+    method: str, path: str, shared_sample: SampleStore, distant_shared_sample: SampleStore
+) -> None:
+    address = f"/api/{path.format(**distant_shared_sample.records)}"
+    answer = await shared_sample.request(method, address, {"status": "A"})
+    # The body of an order is checked before its vendor is looked up.
+    assert answer.status == (400 if method == "POST" else 404), answer.raw

@@ -80,8 +80,8 @@ CREATED_BY_ROUTE = (
 SINGLES = {
     # The row, main and additional images, values, features, variants.
     "products/{mug}": 6,
-    # The row, lines, both addresses, both methods, history.
-    "orders/{shared}": 7,
+    # The row, lines, their pictures, both addresses, both methods, taxes, payments, history.
+    "orders/{shared}": 10,
     "users/{caio}": 1,
     "categories/{home}": 1,
     # The row, variants.

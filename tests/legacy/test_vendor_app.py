@@ -156,14 +156,18 @@ async def test_cancelled_orders_are_not_sales(sample):
         ("?period=custom&time_from=0&time_to=1", "0"),
         ("?time_from=0", "3"),
         ("?time_from=99999999999", "0"),
-        ("?period=nonsense", "0"),
         ("?period[]=today", "3"),
-        ("?time_from=x", "0"),
     ],
 )
 async def test_the_dashboard_accepts_the_periods_of_orders(sample, query, count):
     answer = await as_vendor(sample, "GET", f"vendor_dashboard{query}")
     assert (answer.status, answer.body["orders_count"]) == (200, count)
+
+
+@pytest.mark.parametrize("query", ["period=nonsense", "time_from=x"])
+async def test_the_dashboard_rejects_unreadable_dates(sample, query):
+    answer = await as_vendor(sample, "GET", f"vendor_dashboard?{query}")
+    assert (answer.status, answer.body["status"]) == (400, 400)
 
 
 async def test_a_vendor_without_orders_has_an_empty_dashboard(sample):

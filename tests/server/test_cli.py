@@ -109,8 +109,8 @@ def test_the_schema_is_printed_without_settings_or_database(vitrine, capsys):
     assert cli.main(["schema", "--internal"]) == 0
     internal = capsys.readouterr().out
     assert "\ntype Product {" in public
-    assert "sign_in(" in internal
-    assert "sign_in(" not in public
+    assert "legacy_token_create(" in internal
+    assert "legacy_token_create(" not in public
 
 
 def test_snapshots_are_written_compared_and_reported_as_outdated(tmp_path, monkeypatch, capsys):

@@ -23,7 +23,7 @@ async def echo(request: web.Request) -> web.Response:
         ("/graphql", "graphql", "/graphql"),
         ("/graphql/schema", "graphql", "/graphql/schema"),
         ("/graphqlx", "plain", ""),
-        ("/api/v1/auth/login", "current", "/api/v1"),
+        ("/api/v1/auth/login", "current", "/api/v1/auth"),
         ("/api/v1/storefront/carts", "current", "/api/v1/storefront"),
         ("/api/v1.0/notifications", "legacy", "/api"),
         ("/api/2.0/warehouses", "legacy", "/api"),

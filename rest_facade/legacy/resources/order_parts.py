@@ -92,7 +92,7 @@ _LINE_1 = ("street", "number")
 _LINE_2 = ("complement", "district")
 _MEMBERS = ("firstname", "lastname", "city", "state", "country", "zipcode", "phone")
 _ADDRESS = f"{{ {' '.join((*_MEMBERS, *_LINE_1, *_LINE_2))} }}"
-GROUP_IMAGES = "group_lines: items { number product { main_image { ...LegacyPicture } } }"
+GROUP_IMAGES = "group_lines: items { number picture }"
 ADDRESSES = f"{GROUP_IMAGES} billing_address {_ADDRESS} shipping_address {_ADDRESS}"
 
 
@@ -254,9 +254,7 @@ def complete_order(record: Record) -> None:
 
 
 def _groups(record: Record, images: list[Record]) -> list[Record]:
-    pairs = {
-        str(line["number"]): render_pair(line["product"]["main_image"] if line["product"] else None) for line in images
-    }
+    pairs = {str(line["number"]): render_pair(line["picture"]) for line in images}
     groups: dict[str, Record] = {}
     for position, line in record["products"].items():
         group = groups.setdefault(
