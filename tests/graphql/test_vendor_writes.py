@@ -154,7 +154,7 @@ async def snapshot(sample: SampleStore) -> dict[tuple[str, int], dict[str, Any]]
             f"select to_jsonb(t) from {table} t where t.tenant_id = {sample.store.id}"
         ):
             record = json.loads(row_json)
-            rows[table, record["id"]] = record
+            rows[table, record.get("id") or record["entity"]] = record
     return rows
 
 
