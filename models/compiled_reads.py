@@ -270,7 +270,8 @@ class RecordReader:
         relation, access = self._relation, self._access(scope)
         assert relation is not None
         is_one = isinstance(relation.link, ToOne)
-        keys = {parent for parent in parents if parent is not None} if is_one else parents
+        # Several parents may refer to one record, and a record may be in the answer several times.
+        keys = dict.fromkeys([parent for parent in parents if parent is not None])
         if not keys:
             return {}
         sql, answer = self._sql(access), current_answer()

@@ -12,11 +12,11 @@ are never instantiated: resolvers return `models.queries.Row`s, which the resolv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, Optional, TypeVar, dataclass_transform
 
 import strawberry
 from graphql import GraphQLField, GraphQLObjectType, GraphQLSchema, OperationType
@@ -56,11 +56,19 @@ class RelationSource:
 
 
 @dataclass(frozen=True)
+class CalculatedSource:
+    """An object calculated for all rows at once from a value of each; `calculate(scope, values, **arguments)` returns one for each."""
+
+    sql: str
+    calculate: Callable[..., Awaitable[Sequence[Any]]]
+
+
+@dataclass(frozen=True)
 class EmbeddedSource:
     """An object whose fields are columns of the same row."""
 
 
-FieldSource = ColumnSource | RelationSource | EmbeddedSource
+FieldSource = ColumnSource | RelationSource | CalculatedSource | EmbeddedSource
 
 
 def column(
@@ -105,6 +113,29 @@ def relation(
             )
         ]
     return declared
+
+
+def calculated(
+    sql: str,
+    calculate: Callable[..., Awaitable[Sequence[Any]]],
+    description: str,
+    arguments: Sequence[StrawberryArgument] = (),
+) -> Any:
+    """Declare a field that Python calculates for all rows of a list at once; reads that select it are left to the executor.
+
+    The field must be nullable: in place of a result there may be a `DomainError`.
+    """
+    declared = _field(CalculatedSource(sql, calculate), description, None, False)
+    declared.arguments = list(arguments)
+    return declared
+
+
+def optional_argument(name: str, type_: Any, description: str) -> StrawberryArgument:
+    """Return an argument, null by default, of a declared field."""
+    annotation = StrawberryAnnotation(Optional[type_])  # noqa: UP045  # a type made here
+    return StrawberryArgument(
+        python_name=name, graphql_name=None, type_annotation=annotation, default=None, description=description
+    )
 
 
 def embedded(description: str) -> Any:
@@ -221,17 +252,18 @@ def _origin(type_: GraphQLObjectType) -> type | None:
 
 def row_key(name: str, arguments: Mapping[str, Any]) -> str:
     """Return the key of a field in a `models.queries.Row`: what was read, whatever its alias."""
-    return f"{name}({arguments['limit']})" if arguments else name
+    return f"{name}({','.join([repr(value) for value in arguments.values()])})" if arguments else name
 
 
 def bind_resolvers(schema: GraphQLSchema) -> None:
-    """Set the resolvers of all column, relation and embedded fields of the schema."""
+    """Set the resolvers of all fields with a source."""
     for type_ in schema.type_map.values():
         if isinstance(type_, GraphQLObjectType):
             for name, field in type_.fields.items():
                 source = field_source(field)
                 if source is not None:
-                    field.resolve = _relation_resolver(name) if isinstance(source, RelationSource) else _resolver(name)
+                    is_loaded = isinstance(source, RelationSource | CalculatedSource)
+                    field.resolve = _loaded_resolver(name) if is_loaded else _resolver(name)
 
 
 def _resolver(key: str) -> Callable[..., Any]:
@@ -241,7 +273,7 @@ def _resolver(key: str) -> Callable[..., Any]:
     return resolve
 
 
-def _relation_resolver(name: str) -> Callable[..., Any]:
+def _loaded_resolver(name: str) -> Callable[..., Any]:
     def resolve(row: Row, _info: Any, **arguments: Any) -> Any:
         return row.related(row_key(name, arguments))
 

@@ -7,6 +7,7 @@ Those of an executor's shape name what is read, so that a row answers several al
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from graphql import (
@@ -37,7 +38,7 @@ from models.response_shapes import (
     ResponseShape,
     ScalarField,
 )
-from schema.fields import ColumnSource, RelationSource, entity_of, field_source, row_key
+from schema.fields import CalculatedSource, ColumnSource, RelationSource, entity_of, field_source, row_key
 
 MAX_RELATION_LIMIT = 100
 
@@ -54,6 +55,12 @@ def requested_shape(info: Any, *path: str) -> ResponseShape:
 def is_requested(info: Any, *path: str) -> bool:
     """Return whether the field at `path` below the resolved field is selected."""
     return bool(_descend(info, path)[2])
+
+
+def selected_relations(info: Any, *path: str) -> list[RelationField]:
+    """Return the relations selected of the objects at `path` below the resolved field: results that hold ids of records."""
+    collector, type_, nodes = _descend(info, path)
+    return collector.relations(type_, nodes)
 
 
 def _descend(info: Any, path: Sequence[str]) -> tuple[_FieldCollector, GraphQLNamedType, list[FieldNode]]:
@@ -116,14 +123,30 @@ class _FieldCollector:
             if isinstance(source, ColumnSource):
                 fields.append(_scalar(key, field, source, name, table))
             elif isinstance(source, RelationSource):
-                limit = self._limit(field, source, group[0])
-                shape = self.shape(target, group)
-                fields.append(RelationField(key, source.link, shape, source.single, limit, source.guard))
+                fields.append(self._relation(key, field, source, group))
+            elif isinstance(source, CalculatedSource):
+                calculate = partial(source.calculate, **self._arguments(field, group[0]))
+                fields.append(ScalarField(key, source.sql, "python", calculate=calculate))
             else:
                 assert source is not None, f"{type_.name}.{name} has no source"
                 assert isinstance(target, GraphQLObjectType)
                 fields.append(ObjectField(key, self._shape_fields(target, group, table)))
         return tuple(fields)
+
+    def relations(self, type_: GraphQLNamedType, nodes: list[FieldNode]) -> list[RelationField]:
+        assert isinstance(type_, GraphQLObjectType)
+        found = []
+        for key, group in self.group(type_, nodes).items():
+            field = type_.fields.get(group[0].name.value)
+            source = field_source(field) if field is not None else None
+            if field is not None and isinstance(source, RelationSource):
+                found.append(self._relation(key, field, source, group))
+        return found
+
+    def _relation(self, key: str, field: GraphQLField, source: RelationSource, group: list[FieldNode]) -> RelationField:
+        limit = self._limit(field, source, group[0])
+        shape = self.shape(get_named_type(field.type), group)
+        return RelationField(key, source.link, shape, source.single, limit, source.guard)
 
     def group(self, type_: GraphQLObjectType, nodes: list[FieldNode]) -> dict[str, list[FieldNode]]:
         groups: dict[str, list[FieldNode]] = {}
@@ -134,11 +157,14 @@ class _FieldCollector:
     def _row_key(self, type_: GraphQLObjectType, node: FieldNode) -> str:
         name = node.name.value
         field = type_.fields.get(name)
-        return row_key(name, get_argument_values(field, node, self._values.variable_values)) if field else name
+        return row_key(name, self._arguments(field, node)) if field else name
+
+    def _arguments(self, field: GraphQLField, node: FieldNode) -> dict[str, Any]:
+        return get_argument_values(field, node, self._values.variable_values)
 
     def _limit(self, field: GraphQLField, source: RelationSource, node: FieldNode) -> int | None:
         if source.limited:
-            return _check_limit(get_argument_values(field, node, self._values.variable_values)["limit"])
+            return _check_limit(self._arguments(field, node)["limit"])
         return 1 if source.single and isinstance(source.link, ToMany) else None
 
     def fields(self, type_: GraphQLObjectType, nodes: list[FieldNode]) -> Iterator[tuple[str, FieldNode]]:

@@ -1,4 +1,7 @@
-"""Build the cart record of docs/reference/current.md#carts; customer data is limited to what requests put into the cart."""
+"""Build the cart record of docs/reference/current.md#carts; customer data is limited to what requests put into the cart.
+
+`product`, `combination` and `shipping_method` are internal ids, by which GraphQL finds the records.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,12 @@ def cart_record(scope: Scope, cart: LockedCart, totals: CartTotals) -> dict[str,
         "currency": scope.store.currency if status == OPEN else cart.currency,
         "items": [_item(item) for item in totals.items],
         "gifts": [
-            {"product_id": gift.offer.public_id, "name": gift.offer.name, "quantity": gift.quantity}
+            {
+                "product_id": gift.offer.public_id,
+                "product": gift.offer.id,
+                "name": gift.offer.name,
+                "quantity": gift.quantity,
+            }
             for gift in totals.gifts
         ],
         # Only values from requests, never the account's.
@@ -69,6 +77,7 @@ def shipping_option_record(option: ShippingOption) -> dict[str, Any]:
     """Return the record of a shipping option."""
     return {
         "shipping_id": option.public_id,
+        "shipping_method": option.shipping_method_id,
         "name": option.name,
         "price_cents": option.price_cents,
         "delivery_time": option.delivery_time,
@@ -79,6 +88,8 @@ def _item(item: PricedCartItem) -> dict[str, Any]:
     return {
         "id": item.public_id,
         "product_id": item.product_public_id,
+        "product": item.product_id,
+        "combination": item.line.combination_id if item.line is not None else None,
         "name": item.name,
         "quantity": item.quantity,
         "price_cents": item.price_cents,

@@ -8,6 +8,8 @@ from models.queries import ToMany, ToOne
 from schema.enums import CartStatus, PaymentStatus
 from schema.fields import column, computed, embedded, entity_type, object_type, output_field, relation
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus
+from schema.types.catalog import ProductObject
+from schema.types.options import CombinationObject
 from schema.types.orders import PaymentMethodObject, ShippingMethodObject
 
 CART = "storefront:cart"
@@ -25,6 +27,12 @@ class CartItemObject:
 
     id: ID = output_field("The unique ID (UUID).")
     product_id: ID = output_field("The product.")
+    product: ProductObject | None = relation(
+        ToOne("product_id"), "The product in its current state; null for callers without access to it."
+    )
+    combination: CombinationObject | None = relation(
+        ToOne("combination_id"), "The combination of the chosen options, whose stock the line uses."
+    )
     name: str = output_field("The product's name.")
     quantity: BigInt = output_field("The number of units.")
     price_cents: BigInt = output_field("The unit price, in cents.")
@@ -41,6 +49,9 @@ class CartGiftObject:
     """A free gift."""
 
     product_id: ID = output_field("The product.")
+    product: ProductObject | None = relation(
+        ToOne("product_id"), "The product in its current state; null for callers without access to it."
+    )
     name: str = output_field("The product's name.")
     quantity: BigInt = output_field("The number of units.")
 
@@ -66,6 +77,7 @@ class ShippingOptionObject:
     """A shipping quote."""
 
     shipping_id: ID = output_field("The shipping method.")
+    shipping_method: ShippingMethodObject | None = relation(ToOne("shipping_method_id"), "The shipping method.")
     name: str = output_field("The name of the shipping method.")
     price_cents: BigInt = output_field("The shipping price, in cents.")
     delivery_time: str = output_field("The estimated delivery time, as text.")
@@ -106,6 +118,9 @@ class PlacedOrderLineObject:
     product_id: ID | None = column(
         "(SELECT p.public_id FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)",
         "The product, even if it was deleted later.",
+    )
+    product: ProductObject | None = relation(
+        ToOne("product_id"), "The product in its current state; null for callers without access to it."
     )
     name: str = column("product_name", "The product name at the time of purchase.")
     quantity: BigInt = column(description="The number of units.")

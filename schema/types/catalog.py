@@ -18,6 +18,7 @@ from schema.scalars import ID, BigInt, DateTime
 from schema.types.marketplace import ReviewObject, VendorObject
 from schema.types.options import AttachmentObject, CombinationObject, OptionObject
 from schema.types.pricing import TaxObject
+from schema.types.product_prices import ProductPricingObject, pricing
 
 _INVENTORY_READERS = Access(privileges=("view_products",), app_scope="read_products", vendor=True)
 
@@ -177,7 +178,8 @@ class ProductObject:
     description: str = column(description="The description as unsanitized HTML.")
     short_description: str = column(description="The short description.")
     status: ProductStatus = column(description="The status code.")
-    price_cents: BigInt = column(description="The price, in cents.")
+    price_cents: BigInt = column(description="The catalogue's price, in cents; `pricing` has that of the caller.")
+    pricing: ProductPricingObject | None = pricing()
     compare_at_cents: BigInt | None = column(description="The compare-at price, in cents.")
     currency: str = computed("(SELECT s.currency FROM tenants s WHERE s.id = t.tenant_id)", "The currency, ISO 4217.")
     stock: BigInt = column(description="The available stock: on hand less reserved.")

@@ -69,7 +69,7 @@ def entity_lists() -> Iterator[tuple[str, EntityQuery, Any]]:
         declared = strawberry_field(field)
         query = declared.metadata.get(ENTITY_QUERY) if declared is not None else None
         if query is not None and query.kind == "list":
-            yield name, query, field.type.of_type.of_type.of_type
+            yield name, query, get_named_type(field.type)
 
 
 def shown_values(type_: Any) -> dict[str, list[Rules]]:
