@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ class NotCompiled(Exception):
     """The read is not supported by compiled reads and must use the executor."""
 
 
-Calculation = Callable[[Scope, list[Any]], Awaitable[Sequence[Any]]]
+Calculation = Callable[[Scope, list[Any]], Awaitable[list[Any]]]
 """Turns values into others; in place of one that fails is its `DomainError`."""
 
 

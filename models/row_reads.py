@@ -212,7 +212,7 @@ class RowLoader(DataLoader[Any, Any]):
         # graphql-core cancels what awaits the siblings of a failed field; the future is shared with other rows.
         return asyncio.shield(future)
 
-    async def _load(self, keys: list[Any]) -> Sequence[Any]:
+    async def _load(self, keys: list[Any]) -> list[Any]:
         raise NotImplementedError
 
 
@@ -223,7 +223,7 @@ class CalculationLoader(RowLoader):
         super().__init__(scope)
         self._calculate = calculate
 
-    async def _load(self, keys: list[Any]) -> Sequence[Any]:
+    async def _load(self, keys: list[Any]) -> list[Any]:
         async with _loads.get().turn():
             return await self._calculate(self._scope, keys)
 
@@ -240,7 +240,7 @@ class RelationLoader(RowLoader):
     def _level(self) -> _Level:
         return _Level(self._scope, self._relation.shape, self._relation)
 
-    async def _load(self, keys: list[Any]) -> Sequence[Any]:
+    async def _load(self, keys: list[Any]) -> list[Any]:
         """Read the rows related to the keys with one statement."""
         relation, answer = self._relation, current_answer()
         is_unlimited = not isinstance(relation.link, ToOne) and not relation.single and relation.limit is None

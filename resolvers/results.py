@@ -21,10 +21,13 @@ def linked_cart(info: Any, record: Mapping[str, Any] | None) -> Any:
     """Return the record of a cart (`domain.carts.record`) with its relations; None for none."""
     if record is None:
         return None
-    option = record["shipping_option"]
+    option, items = record["shipping_option"], linked(info, record["items"], "items")
+    choices = iter(linked(info, [choice for item in items for choice in item["choices"]], "items", "choices"))
+    for item in items:
+        item["choices"] = [next(choices) for _ in item["choices"]]
     return {
         **record,
-        "items": linked(info, record["items"], "items"),
+        "items": items,
         "gifts": linked(info, record["gifts"], "gifts"),
         "shipping_option": None if option is None else linked(info, [option], "shipping_option")[0],
     }

@@ -47,12 +47,12 @@ class ColumnSource:
 
 @dataclass(frozen=True)
 class RelationSource:
-    """A related row, or related rows, batch-loaded. `single` returns the first of many; `limited` adds the argument `limit`."""
+    """A related row, or related rows, batch-loaded. `single` returns the first of many; `limited` names the argument of the size."""
 
     link: ToOne | ToMany
     guard: Access | None
     single: bool = False
-    limited: bool = False
+    limited: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class CalculatedSource:
     """An object calculated for all rows at once from a value of each; `calculate(scope, values, **arguments)` returns one for each."""
 
     sql: str
-    calculate: Callable[..., Awaitable[Sequence[Any]]]
+    calculate: Callable[..., Awaitable[list[Any]]]
 
 
 @dataclass(frozen=True)
@@ -97,15 +97,15 @@ def relation(
     *,
     guard: Access | None = None,
     single: bool = False,
-    limited: bool = False,
+    limited: str = "",
     internal: bool = False,
 ) -> Any:
-    """Declare a relation to another entity, joined by `link`. `limited` lists take `limit` (default 10, at most 100)."""
+    """Declare a relation to another entity, joined by `link`. The argument `limited` is the size of a list (default 10, at most 100)."""
     declared = _field(RelationSource(link, guard, single, limited), description, guard, internal)
     if limited:
         declared.arguments = [
             StrawberryArgument(
-                python_name="limit",
+                python_name=limited,
                 graphql_name=None,
                 type_annotation=StrawberryAnnotation(int),
                 default=10,
@@ -117,7 +117,7 @@ def relation(
 
 def calculated(
     sql: str,
-    calculate: Callable[..., Awaitable[Sequence[Any]]],
+    calculate: Callable[..., Awaitable[list[Any]]],
     description: str,
     arguments: Sequence[StrawberryArgument] = (),
 ) -> Any:

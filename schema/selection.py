@@ -164,7 +164,7 @@ class _FieldCollector:
 
     def _limit(self, field: GraphQLField, source: RelationSource, node: FieldNode) -> int | None:
         if source.limited:
-            return _check_limit(self._arguments(field, node)["limit"])
+            return _check_limit(self._arguments(field, node)[source.limited], source.limited)
         return 1 if source.single and isinstance(source.link, ToMany) else None
 
     def fields(self, type_: GraphQLObjectType, nodes: list[FieldNode]) -> Iterator[tuple[str, FieldNode]]:
@@ -222,7 +222,7 @@ def _scalar(key: str, field: GraphQLField, source: ColumnSource, name: str, tabl
     return ScalarField(key, sql, value_type, source.guard, requires_value)
 
 
-def _check_limit(limit: int) -> int:
+def _check_limit(limit: int, argument: str) -> int:
     if not 1 <= limit <= MAX_RELATION_LIMIT:
-        raise ValidationFailed(f"limit is {limit}; expected 1 to {MAX_RELATION_LIMIT}", field="limit")
+        raise ValidationFailed(f"{argument} is {limit}; expected 1 to {MAX_RELATION_LIMIT}", field=argument)
     return limit

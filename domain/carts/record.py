@@ -1,6 +1,6 @@
 """Build the cart record of docs/reference/current.md#carts; customer data is limited to what requests put into the cart.
 
-`product`, `combination` and `shipping_method` are internal ids, by which GraphQL finds the records.
+`product`, `combination`, `option`, `variant` and `shipping_method` are internal ids, by which GraphQL finds the records.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ def cart_record(scope: Scope, cart: LockedCart, totals: CartTotals) -> dict[str,
         "status": status,
         "currency": scope.store.currency if status == OPEN else cart.currency,
         "items": [_item(item) for item in totals.items],
+        "quantity_total": sum(item.quantity for item in totals.items),
         "gifts": [
             {
                 "product_id": gift.offer.public_id,
@@ -96,8 +97,26 @@ def _item(item: PricedCartItem) -> dict[str, Any]:
         "total_cents": item.total_cents,
         "options": selection_input(item.options),
         "chosen": item.options,
+        "choices": _choices(item),
         "is_available": item.line is not None and item.line.offer.is_on_sale,
     }
+
+
+def _choices(item: PricedCartItem) -> list[dict[str, Any]]:
+    selection = item.line.selection if item.line is not None else None
+    # Both are in the order of the product's options.
+    numbers = list(selection.extra["product_options"].items()) if selection is not None else []
+    choices = []
+    for place, option in enumerate(item.options):
+        number, value = numbers[place] if numbers else (None, None)
+        choices.append(
+            {
+                **option,
+                "option": int(number) if number is not None else None,
+                "variant": int(value) if value is not None and option["variant_id"] is not None else None,
+            }
+        )
+    return choices
 
 
 def _address(address: Mapping[str, str] | None) -> dict[str, str] | None:

@@ -17,9 +17,7 @@ from domain.promotions.rewards import PromotedLine, PromotionContext, evaluate_p
 from kernel.errors import DomainError, NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, read_fields
 from kernel.scope import ActorKind, Scope, active_scope
-from models.database import fetch
 
-_BASE_PRICES = "SELECT id, price_cents FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
 _OPTIONS: Mapping[str, InputField] = {"options": InputField("options", options_object, code="options_invalid")}
 
 
@@ -33,24 +31,22 @@ class CataloguePrice:
 
 
 async def catalogue_prices(
-    scope: Scope, products: Sequence[int], options: Mapping[str, Any] | None = None
+    scope: Scope, products: Sequence[tuple[int, int]], options: Mapping[str, Any] | None = None
 ) -> list[CataloguePrice | DomainError]:
-    """Return the price of each product for the caller, or why it has none with these options.
+    """Return the price of each product (id, catalogue price in cents) for the caller, or why it has none with these options.
 
-    `options` are chosen options as in a cart; without them the products' own prices are the base. Takes at most five statements, two
-    without options and promotions. Raises ValidationFailed for options of a wrong form.
+    `options` are chosen options as in a cart; without them the catalogue prices are the base. Takes at most five statements, two without
+    options, one without promotions. Raises ValidationFailed for options of a wrong form.
     """
     with active_scope(scope):
-        if options is None:
-            records = await fetch(_BASE_PRICES, scope.store.id, list(products))
-            base_prices: dict[int, int | DomainError] = {record["id"]: record["price_cents"] for record in records}
-        else:
-            base_prices = await _prices_with_options(scope, products, options)
+        base_prices: dict[int, int | DomainError] = dict(products)
+        if options is not None:
+            base_prices = await _prices_with_options(scope, list(base_prices), options)
         lowered = await _after_promotions(
             scope, {product: cents for product, cents in base_prices.items() if isinstance(cents, int)}
         )
     prices: list[CataloguePrice | DomainError] = []
-    for product in products:
+    for product, _ in products:
         base = base_prices.get(product, NotFound("product"))
         prices.append(lowered[product] if isinstance(base, int) else base)
     return prices

@@ -5,11 +5,11 @@ from __future__ import annotations
 from auth.access import Access
 from domain.carts.placed_orders import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDERS, own_data
 from models.queries import ToMany, ToOne
-from schema.enums import CartStatus, PaymentStatus
+from schema.enums import CartStatus, ModifierType, PaymentStatus
 from schema.fields import column, computed, embedded, entity_type, object_type, output_field, relation
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus
 from schema.types.catalog import ProductObject
-from schema.types.options import CombinationObject
+from schema.types.options import CombinationObject, OptionObject, OptionVariantObject
 from schema.types.orders import PaymentMethodObject, ShippingMethodObject
 
 CART = "storefront:cart"
@@ -19,6 +19,24 @@ VIEW_CARTS = Access(
 )
 EDIT_CARTS = Access(privileges=("manage_orders",), customer=True, storefront=CART, note=_ACCESS_NOTE)
 CHECK_OUT = Access(privileges=("manage_orders",), customer=True, storefront=CHECKOUT, note=_ACCESS_NOTE)
+
+
+@object_type("CartItemChoice", "A chosen option of a cart line.", access=VIEW_CARTS)
+class CartItemChoiceObject:
+    """A chosen variant, or text."""
+
+    option_id: ID = output_field("The option.")
+    option: OptionObject | None = relation(ToOne("option_id"), "The option; null if it is no longer offered.")
+    name: str = output_field("The option's name.")
+    variant_id: ID | None = output_field("The variant; null for a text.")
+    variant: OptionVariantObject | None = relation(
+        ToOne("variant_id"), "The variant; null for a text, or if it is no longer offered."
+    )
+    value: str = output_field("The variant's name, or the text.")
+    modifier: BigInt = output_field(
+        "What the variant adds to the price: cents (`A`), or hundredths of a percent of the price (`P`)."
+    )
+    modifier_type: ModifierType = output_field("`A` absolute, `P` percentage.")
 
 
 @object_type("CartItem", "A line of a cart, at the current price.", access=VIEW_CARTS)
@@ -41,6 +59,7 @@ class CartItemObject:
     chosen: JSON = output_field(
         "The chosen options for display: a list of `{option_id, name, variant_id, value, modifier, modifier_type}`."
     )
+    choices: list[CartItemChoiceObject] = output_field("The chosen options, in the order of the product's options.")
     is_available: bool = output_field("Whether the product is active; stock is checked at checkout.")
 
 
@@ -95,6 +114,7 @@ class CartObject:
     status: CartStatus = output_field("The status.")
     currency: str = output_field("The currency, ISO 4217.")
     items: list[CartItemObject] = output_field("The cart lines, in the order they were added.")
+    quantity_total: BigInt = output_field("The number of units of all cart lines.")
     gifts: list[CartGiftObject] = output_field("The free gifts of promotions, as far as stock is available.")
     customer_email: str | None = output_field("The customer's e-mail address, if set.")
     address: CartAddressObject | None = output_field("The shipping address.")

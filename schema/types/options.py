@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from auth.access import Access
+from domain.catalog.availability import COMBINATION_IS_AVAILABLE
 from domain.catalog.read_options import (
     ATTACHMENTS,
     BOX_DESCRIPTIONS,
@@ -124,6 +125,9 @@ class CombinationObject:
     sku: str = column(description="The combination's SKU; empty if not set.")
     price_cents: BigInt = column(description="The amount added to the product's price, in cents; may be negative.")
     stock: BigInt = column(description="The available stock: on hand less reserved.")
+    is_available: bool = computed(
+        COMBINATION_IS_AVAILABLE, "Whether it can be bought: its product on sale, and the minimum quantity in stock."
+    )
     on_hand: BigInt | None = column(description="The stock on hand, reserved units included.", guard=_INVENTORY_READERS)
     reserved: BigInt | None = column(description="The stock reserved by open orders.", guard=_INVENTORY_READERS)
     position: int = column(description="The sort position.")

@@ -31,8 +31,8 @@ class ProductPricingObject:
 
 
 async def _calculate(
-    scope: Scope, products: Sequence[int], options: Mapping[str, Any] | None = None
-) -> list[Row | DomainError]:
+    scope: Scope, products: Sequence[tuple[int, int]], options: Mapping[str, Any] | None = None
+) -> list[Any]:
     return [_row(price) for price in await catalogue_prices(scope, products, options)]
 
 
@@ -50,7 +50,7 @@ def _row(price: CataloguePrice | DomainError) -> Row | DomainError:
 def pricing() -> Any:
     """Declare the price of the product of the row, calculated for all products of a list at once."""
     return calculated(
-        "t.id",
+        "(t.id, t.price_cents)",
         _calculate,
         "The price of one unit for the caller, after the catalogue promotions that apply to the caller (usergroups, account, dates)."
         " Promotions that need a coupon or a larger quantity show in the cart only.",
