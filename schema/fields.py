@@ -121,9 +121,10 @@ def calculated(
     description: str,
     arguments: Sequence[StrawberryArgument] = (),
 ) -> Any:
-    """Declare a field that Python calculates for all rows of a list at once; reads that select it are left to the executor.
+    """Declare a field that Python calculates for all rows of a list at once.
 
-    The field must be nullable: in place of a result there may be a `DomainError`.
+    `calculate` returns `Row`s of plain values and further `Row`s, without resolvers of their own. The field must be nullable: in place of
+    a result there may be a `DomainError`.
     """
     declared = _field(CalculatedSource(sql, calculate), description, None, False)
     declared.arguments = list(arguments)

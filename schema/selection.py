@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from graphql import (
     FieldNode,
@@ -28,9 +28,11 @@ from graphql.execution.values import get_argument_values, get_directive_values
 from graphql.type import GraphQLIncludeDirective, GraphQLSkipDirective
 
 from kernel.errors import ValidationFailed
+from kernel.scope import Scope
 from models.columns import is_nullable
 from models.queries import ToMany
 from models.response_shapes import (
+    Calculation,
     ConstantField,
     ObjectField,
     RelationField,
@@ -125,13 +127,29 @@ class _FieldCollector:
             elif isinstance(source, RelationSource):
                 fields.append(self._relation(key, field, source, group))
             elif isinstance(source, CalculatedSource):
-                calculate = partial(source.calculate, **self._arguments(field, group[0]))
+                calculate: Calculation = partial(source.calculate, **self._arguments(field, group[0]))
+                if self._by_response_key:
+                    calculate = partial(_calculate_response, calculate, self._result_shape(target, group))
                 fields.append(ScalarField(key, source.sql, "python", calculate=calculate))
             else:
                 assert source is not None, f"{type_.name}.{name} has no source"
                 assert isinstance(target, GraphQLObjectType)
                 fields.append(ObjectField(key, self._shape_fields(target, group, table)))
         return tuple(fields)
+
+    def _result_shape(self, type_: GraphQLNamedType, nodes: list[FieldNode]) -> _ResultShape:
+        """Return the fields of a result by response key; only plain values and nested results are supported."""
+        assert isinstance(type_, GraphQLObjectType)
+        shape: _ResultShape = {}
+        for key, group in self.group(type_, nodes).items():
+            name = group[0].name.value
+            if name == "__typename":
+                shape[key] = (type_.name, None)
+                continue
+            target = get_named_type(type_.fields[name].type)
+            nested = self._result_shape(target, group) if isinstance(target, GraphQLObjectType) else {}
+            shape[key] = (name, nested)
+        return shape
 
     def relations(self, type_: GraphQLNamedType, nodes: list[FieldNode]) -> list[RelationField]:
         assert isinstance(type_, GraphQLObjectType)
@@ -197,6 +215,27 @@ class _FieldCollector:
             return False
         include = get_directive_values(GraphQLIncludeDirective, node, variables)
         return not (include and not include["if"])
+
+
+# The fields of a result by response key: the name and the fields of a nested result; None for a constant.
+_ResultShape: TypeAlias = dict[str, tuple[str, "_ResultShape | None"]]
+
+
+async def _calculate_response(
+    calculate: Calculation, shape: _ResultShape, scope: Scope, values: list[Any]
+) -> list[Any]:
+    """Return results as the response contains them, in place of a failed one its error."""
+    return [_in_response(result, shape) for result in await calculate(scope, values)]
+
+
+def _in_response(result: Any, shape: _ResultShape) -> Any:
+    if isinstance(result, list):
+        return [_in_response(item, shape) for item in result]
+    if not isinstance(result, dict):
+        return result
+    return {
+        key: name if nested is None else _in_response(result[name], nested) for key, (name, nested) in shape.items()
+    }
 
 
 # The value type of each scalar (`models.response_shapes.ScalarField.value_type`); only the executor decrypts and masks parameters.

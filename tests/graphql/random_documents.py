@@ -19,7 +19,7 @@ from graphql import (
 )
 
 from resolvers.entity_queries import ENTITY_QUERY
-from schema.fields import CalculatedSource, field_source, strawberry_field
+from schema.fields import strawberry_field
 
 
 @dataclass
@@ -120,12 +120,6 @@ class DocumentGenerator:
     def _fields(self, target: GraphQLObjectType, depth: int) -> list[str]:
         usable = [
             name for name, each in target.fields.items() if depth > 1 or not is_object_type(get_named_type(each.type))
-        ]
-        # Compiled reads leave calculated fields to the executor.
-        usable = [
-            name
-            for name in usable
-            if not isinstance(field_source(target.fields[name]), CalculatedSource) or self.rng.random() < 0.1
         ]
         # Pages and connections always select their lists.
         wanted = [name for name in ("items", "edges", "node") if name in target.fields and self._is_wrapper(target)]

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,9 @@ from domain.promotions.promotions import PROMOTION_RECORDS
 from kernel.scope import Actor, ActorKind, Scope, active_scope
 from models import database
 from models.catalog import ProductCategory
+from models.response_shapes import NotCompiled
 from resolvers import root
+from resolvers.query_compiler import QueryCompiler
 from schema.documents import prepare_document
 from schema.execution import ExecutionContext, execute_document
 from tests.harness.sample_store import SampleStore
@@ -190,6 +193,36 @@ async def test_a_list_of_any_length_takes_as_many_statements(sample: SampleStore
         assert [product["pricing"]["price_cents"] for product in data["products"]] == [900] * length
         counts.append(count)
     assert counts == [3, 3]
+
+
+async def test_compiled_reads_calculate_prices_like_the_executor(sample: SampleStore, products: list[Any]) -> None:
+    await promote(sample, name="Tudo", bonuses={"product_discount": "10%"})
+    scope, schema = callers(sample)["wholesale"], root.public_schema()
+    price = "pricing { cents: price_cents __typename promotions { label: name } } plain: pricing { base_cents }"
+    text = f"{{ categories {{ name products {{ id category {{ products(limit: 3) {{ {price} }} }} {price} }} }} }}"
+    prepared = prepare_document(schema, text, limited=True)
+    operation = prepared.operation(None)
+    assert operation is not None
+    compiled = QueryCompiler(schema, native=False).get(prepared, operation, None)
+    assert compiled is not None
+    with active_scope(scope):
+        data = await compiled.run(scope)
+    assert any(category["products"] for category in data["categories"])
+    assert data == await execute(scope, text)
+    assert orjson.dumps(data) == orjson.dumps(await execute(scope, text))  # in the order of the document
+
+
+async def test_prices_that_cannot_be_calculated_are_left_to_the_executor(
+    sample: SampleStore, products: list[Any]
+) -> None:
+    scope, schema = callers(sample)["guest"], root.public_schema()
+    prepared = prepare_document(schema, '{ products { pricing(options: {x: "y"}) { price_cents } } }', limited=True)
+    operation = prepared.operation(None)
+    assert operation is not None
+    compiled = QueryCompiler(schema, native=True).get(prepared, operation, None)
+    assert compiled is not None
+    with active_scope(scope), pytest.raises(NotCompiled):
+        await compiled.run(scope)
 
 
 @pytest.mark.parametrize("options", [{"x": "y"}, ["x"], 5, {"1": None, "2": {}}])
