@@ -153,13 +153,13 @@ class _FieldCollector:
 
     def relations(self, type_: GraphQLNamedType, nodes: list[FieldNode]) -> list[RelationField]:
         assert isinstance(type_, GraphQLObjectType)
-        found = []
+        relations = []
         for key, group in self.group(type_, nodes).items():
             field = type_.fields.get(group[0].name.value)
             source = field_source(field) if field is not None else None
             if field is not None and isinstance(source, RelationSource):
-                found.append(self._relation(key, field, source, group))
-        return found
+                relations.append(self._relation(key, field, source, group))
+        return relations
 
     def _relation(self, key: str, field: GraphQLField, source: RelationSource, group: list[FieldNode]) -> RelationField:
         limit = self._limit(field, source, group[0])

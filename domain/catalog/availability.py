@@ -1,4 +1,4 @@
-"""SQL of what customers are told of a product `t`: whether it can be bought, in which quantity, at which prices, and how it is rated.
+"""SQL of what a shop shows of a product `t`: whether it can be bought, in which quantity, at which prices, and how it is rated.
 
 A product with combinations is sold from their stock, one without from its own (`domain.catalog.stock`).
 """

@@ -192,7 +192,7 @@ class PriceRangeObject:
     max_cents: BigInt = computed(HIGHEST_PRICE, "The highest price, in cents.")
 
 
-@object_type("Seo", "What search engines are told of a product's page.")
+@object_type("Seo", "The texts of a product's page for search engines.")
 class SeoObject:
     """Columns of the product."""
 
@@ -227,7 +227,7 @@ class ProductObject:
     price_range: PriceRangeObject = embedded("The catalogue's prices of its combinations; its own price without any.")
     average_rating: float | None = column(AVERAGE_RATING, "The mean of the ratings, 1 to 5; null without ratings.")
     review_count: BigInt = computed(REVIEW_COUNT, "The number of published reviews.")
-    seo: SeoObject = embedded("What search engines are told.")
+    seo: SeoObject = embedded("The texts for search engines.")
     weight_grams: BigInt = column(description="The weight, in grams.")
     is_edp: bool = column(description="Whether the product is digital: downloaded instead of shipped.")
     free_shipping: bool = column(description="Whether the product ships for free.")

@@ -38,12 +38,12 @@ def _ids(schema: GraphQLSchema) -> list[tuple[GraphQLObjectType, str]]:
     ]
 
 
-def test_every_id_of_a_record_is_beside_the_record() -> None:
+def test_every_id_of_a_record_comes_with_the_record() -> None:
     fields = _ids(root.public_schema())
     assert len(fields) > 30
     for type_, name in fields:
         record = type_.fields.get(RECORD_FIELDS.get((type_.name, name), name.removesuffix("_id")))
-        assert record is not None, f"{type_.name}.{name} has no record beside it"
+        assert record is not None, f"{type_.name}.{name} has no record"
         target = get_named_type(record.type)
         assert isinstance(target, GraphQLObjectType)
         assert entity_of(target) is not None

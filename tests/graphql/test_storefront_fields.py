@@ -109,7 +109,7 @@ async def test_ratings_count_published_reviews(sample: SampleStore) -> None:
     assert (await read(sample, text, id=sample.mug.id))["product"] == {"average_rating": None, "review_count": 0}
 
 
-async def test_search_engines_are_told_the_name_unless_a_title_is_set(sample: SampleStore) -> None:
+async def test_search_engines_get_the_name_unless_a_title_is_set(sample: SampleStore) -> None:
     text = "query($id: ID!) { product(id: $id) { name seo { title description } main_image { url } } }"
     plain = (await read(sample, text, id=(await sample.add_product()).id))["product"]
     assert plain["seo"] == {"title": plain["name"], "description": ""}
