@@ -109,6 +109,13 @@ class limited_answer:  # noqa: N801  # used like a function; a class is faster t
         _current.reset(self._token)
 
 
+def count_nested(value: Any) -> int:
+    """Return the number of objects in a value of the answer, itself included."""
+    if isinstance(value, list):
+        return sum([count_nested(item) for item in value])
+    return 1 + sum([count_nested(item) for item in value.values()]) if isinstance(value, dict) else 0
+
+
 def value_size(value: Any) -> int:
     """Return at most the number of bytes that a value takes in the answer: its characters, for text."""
     if isinstance(value, str):

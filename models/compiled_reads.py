@@ -21,11 +21,12 @@ from kernel.event_loop import PART_SIZE, in_parts
 from kernel.record_conversion import Inline, RecordConversion
 from kernel.scope import Scope
 from models import database
-from models.answer_size import AnswerSize, current_answer, value_size
+from models.answer_size import AnswerSize, count_nested, current_answer, value_size
 from models.caller_cache import AccessConditions, AccessConditionsPool, CallerCache
 from models.queries import Condition, ToOne, key_columns, page_of
 from models.read_statements import ReadStatement, fits_one_statement, json_object_starts
 from models.response_shapes import (
+    Calculation,
     ConstantField,
     NotCompiled,
     ObjectField,
@@ -108,6 +109,7 @@ class RecordReader:
     ) -> None:
         limit = None if relation is None else 1 if relation.single else relation.limit
         self.relations: list[tuple[RecordReader, int]] = []
+        self._calculations: list[tuple[Calculation, int]] = []
         self._relation = relation
         self._statement = ReadStatement(shape.entity, None if relation is None else relation.link, limit)
         self._native, self._whole = native, whole
@@ -134,6 +136,7 @@ class RecordReader:
         }
         literal = self._object(fields) if conversion is None else self._converted(fields, conversion, names)
         maps = "".join([f", m{index}" for index in range(len(self.relations))])
+        maps += "".join([f", x{index}" for index in range(len(self._calculations))])
         # Taking a record apart costs less than asking it for each value.
         values = "".join([f"a{position}, " for position in range(len(self._statement.columns))]) or "_"
         source = f"def build(records{maps}):\n    return [{literal} for {values} in records]"
@@ -174,9 +177,12 @@ class RecordReader:
         return self._scalar(field, alias) if isinstance(field, ScalarField) else self._related(field)
 
     def _scalar(self, field: ScalarField, alias: str) -> str:
-        if field.value_type == "python":
+        if field.value_type == "python" and field.calculate is None:
             raise NotCompiled
         position = self._statement.add_scalar(field, alias)
+        if field.calculate is not None:
+            self._calculations.append((field.calculate, position))
+            return f"x{len(self._calculations) - 1}(a{position})"
         if field.has_any_size:
             self._sized.append(position)
         value = f"a{position}"
@@ -256,6 +262,9 @@ class RecordReader:
         maps = []
         for reader, position in self.relations:
             maps.append((await reader.read_related(scope, [record[position] for record in records], times)).get)
+        for calculate, position in self._calculations:
+            values = [record[position] for record in records]
+            maps.append((await _calculated(scope, calculate, values, times)).get)
         if len(records) <= PART_SIZE:
             return self._build(records, *maps)
         return [built async for part in in_parts(records) for built in self._build(part, *maps)]
@@ -270,7 +279,8 @@ class RecordReader:
         relation, access = self._relation, self._access(scope)
         assert relation is not None
         is_one = isinstance(relation.link, ToOne)
-        keys = {parent for parent in parents if parent is not None} if is_one else parents
+        # Several parents may refer to one record, and a record may be in the answer several times.
+        keys = dict.fromkeys([parent for parent in parents if parent is not None])
         if not keys:
             return {}
         sql, answer = self._sql(access), current_answer()
@@ -300,6 +310,24 @@ class RecordReader:
         answer.add(objects, size)
 
 
+async def _calculated(
+    scope: Scope, calculate: Calculation, values: Sequence[Any], times: Sequence[int] | None
+) -> dict[Any, Any]:
+    """Return what is calculated for each value; raise `NotCompiled` for an error, which the executor reports."""
+    totals = _total_times(values, times)
+    try:
+        results = dict(zip(totals, await calculate(scope, list(totals)), strict=True))
+    except DomainError as error:
+        raise NotCompiled from error
+    answer = current_answer()
+    for value, result in results.items():
+        if isinstance(result, DomainError):
+            raise NotCompiled from result
+        if answer is not None:
+            answer.add(totals[value] * count_nested(result), totals[value] * value_size(result))
+    return results
+
+
 async def group_related(relation: RelationField, records: Sequence[Any], objects: Sequence[Any]) -> dict[Any, Any]:
     """Return the objects of a relation by the key of their parent, which is the first column of their records."""
     if isinstance(relation.link, ToOne) or relation.single:  # at most one for each parent
@@ -323,7 +351,12 @@ def array_literal(keys: Any) -> str:
 def _is_joinable(shape: ResponseShape) -> bool:
     return len(shape.fields) <= JOIN_MAX_COLUMNS and all(
         isinstance(field, ConstantField)
-        or (isinstance(field, ScalarField) and isinstance(field.sql, str) and not field.requires_value)
+        or (
+            isinstance(field, ScalarField)
+            and isinstance(field.sql, str)
+            and not field.requires_value
+            and field.calculate is None
+        )
         for field in shape.fields
     )
 

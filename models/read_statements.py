@@ -175,7 +175,7 @@ def _fits_json(fields: tuple[ResponseField, ...]) -> bool:
         if isinstance(field, ObjectField)
         else _fits_json(field.shape.fields)
         if isinstance(field, RelationField)
-        else isinstance(field, ConstantField) or not field.requires_value
+        else isinstance(field, ConstantField) or not (field.requires_value or field.calculate)
         for field in fields
     )
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
+from kernel.scope import Scope
 from models.queries import ColumnSql, Entity, Guard, Link
 
 
 class NotCompiled(Exception):
     """The read is not supported by compiled reads and must use the executor."""
+
+
+Calculation = Callable[[Scope, list[Any]], Awaitable[list[Any]]]
+"""Turns values into others; in place of one that fails is its `DomainError`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +24,8 @@ class ScalarField:
 
     The value types are `plain` (numbers, booleans, codes), `text` (lists too), `id`, `time`, `json`, `role`, and `python`, which only the
     executor serializes. `requires_value` when null would be an error that neither the database nor the declaration rules out.
+    `calculate` turns the values of all rows of a level into those of the response (value type `python`): into rows of results for the
+    executor, into what the response contains for compiled reads.
     """
 
     key: str
@@ -25,6 +33,7 @@ class ScalarField:
     value_type: str = "plain"
     guard: Guard | None = None
     requires_value: bool = False
+    calculate: Calculation | None = None
 
     @property
     def has_any_size(self) -> bool:

@@ -27,6 +27,7 @@ from models.compiled_reads import array_literal, group_related
 from models.queries import Condition, Entity, Row, ToOne, by_id, key_columns, page_of
 from models.read_statements import ReadStatement, count_sql
 from models.response_shapes import (
+    Calculation,
     ConstantField,
     ObjectField,
     RelationField,
@@ -87,7 +88,7 @@ class _Layout:
     """Where the values of a row are in a record: a position, an error, or the layout of a nested object."""
 
     values: dict[str, int | DomainError | _Layout] = field(default_factory=dict)
-    loaders: dict[str, RelationLoader] = field(default_factory=dict)
+    loaders: dict[str, RowLoader] = field(default_factory=dict)
 
 
 class _Level:
@@ -108,22 +109,18 @@ class _Level:
                 layout.values[selected.key] = self._layout_of(selected.fields)
                 continue
             try:
-                self._check_access(selected)
+                _check_access(self._scope, selected)
             except DomainError as error:
                 layout.values[selected.key] = error
                 continue
             if isinstance(selected, ScalarField):
                 layout.values[selected.key] = self._statement.add_scalar(selected)
+                if selected.calculate is not None:
+                    layout.loaders[selected.key] = CalculationLoader(self._scope, selected.calculate)
             else:
                 layout.values[selected.key] = self._statement.add_source(selected.link)
                 layout.loaders[selected.key] = RelationLoader(self._scope, selected)
         return layout
-
-    def _check_access(self, selected: ScalarField | RelationField) -> None:
-        if selected.guard is not None:
-            selected.guard.check(self._scope)
-        if isinstance(selected, RelationField):
-            selected.shape.entity.visible(self._scope)
 
     async def fetch(
         self, conditions: Sequence[Condition], tail: Condition, extra: Condition = Condition("")
@@ -163,23 +160,48 @@ class _Level:
         return row
 
 
-class RelationLoader(DataLoader[int, Any]):
-    """Loads one selection of a relation for all rows of a level at once."""
+def _check_access(scope: Scope, selected: ScalarField | RelationField) -> None:
+    if selected.guard is not None:
+        selected.guard.check(scope)
+    if isinstance(selected, RelationField):
+        selected.shape.entity.visible(scope)
 
-    def __init__(self, scope: Scope, relation: RelationField) -> None:
+
+def link_rows(scope: Scope, rows: Sequence[Row], relations: Sequence[RelationField]) -> None:
+    """Give results, which hold ids by the keys of `relations`, the loaders of the records that they refer to."""
+    loaders: dict[str, RelationLoader] = {}
+    errors: dict[str, DomainError] = {}
+    for relation in relations:
+        try:
+            _check_access(scope, relation)
+        except DomainError as error:
+            errors[relation.key] = error
+        else:
+            loaders[relation.key] = RelationLoader(scope, relation)
+    for row in rows:
+        row.loaders = loaders
+        row.update(errors)
+        for key, loader in loaders.items():
+            loader.expect(row[key])
+
+
+class RowLoader(DataLoader[Any, Any]):
+    """Loads what one field shows of all rows of a level at once."""
+
+    _missing: Any = None
+
+    def __init__(self, scope: Scope) -> None:
         super().__init__(self._load)
         self._scope = scope
-        self._relation = relation
-        self._missing: Any = None if isinstance(relation.link, ToOne) or relation.single else []
-        self._expected: list[int] = []
+        self._expected: list[Any] = []
 
-    def expect(self, key: int | None) -> None:
+    def expect(self, key: Any) -> None:
         """Load the key along with the first one that is requested: the executor completes a long list in several turns."""
         if key is not None:
             self._expected.append(key)
 
-    def related(self, key: int | None) -> Any:
-        """Return an awaitable of the related row or rows."""
+    def related(self, key: Any) -> Any:
+        """Return an awaitable of what belongs to the key."""
         if key is None:
             return self._missing
         expected, self._expected = self._expected, []
@@ -190,11 +212,35 @@ class RelationLoader(DataLoader[int, Any]):
         # graphql-core cancels what awaits the siblings of a failed field; the future is shared with other rows.
         return asyncio.shield(future)
 
+    async def _load(self, keys: list[Any]) -> list[Any]:
+        raise NotImplementedError
+
+
+class CalculationLoader(RowLoader):
+    """Calculates a field of all rows."""
+
+    def __init__(self, scope: Scope, calculate: Calculation) -> None:
+        super().__init__(scope)
+        self._calculate = calculate
+
+    async def _load(self, keys: list[Any]) -> list[Any]:
+        async with _loads.get().turn():
+            return await self._calculate(self._scope, keys)
+
+
+class RelationLoader(RowLoader):
+    """Loads one selection of a relation for all rows."""
+
+    def __init__(self, scope: Scope, relation: RelationField) -> None:
+        super().__init__(scope)
+        self._relation = relation
+        self._missing = None if isinstance(relation.link, ToOne) or relation.single else []
+
     @cached_property
     def _level(self) -> _Level:
         return _Level(self._scope, self._relation.shape, self._relation)
 
-    async def _load(self, keys: list[int]) -> list[Any]:
+    async def _load(self, keys: list[Any]) -> list[Any]:
         """Read the rows related to the keys with one statement."""
         relation, answer = self._relation, current_answer()
         is_unlimited = not isinstance(relation.link, ToOne) and not relation.single and relation.limit is None

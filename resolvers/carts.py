@@ -15,6 +15,7 @@ from domain.carts.totals import shipping_options_for
 from models import row_reads
 from models.queries import Row
 from resolvers.mutation_helpers import rename_error_fields, rename_fields, rename_line_fields
+from resolvers.results import linked, linked_cart
 from schema.fields import root_field
 from schema.inputs.carts import CartAddressInput, CartCheckoutInput, CartInput, CartItemInput
 from schema.inputs.optional_fields import provided_fields
@@ -53,7 +54,7 @@ class CartQueries:
     @root_field(VIEW_CARTS, "Returns a cart by ID with current totals; null if it doesn't exist.")
     async def cart(self, info: Info, id: ID) -> CartObject | None:
         """Return a cart."""
-        return await load_cart_record(info.context.scope, id)  # type: ignore[return-value]
+        return linked_cart(info, await load_cart_record(info.context.scope, id))  # type: ignore[no-any-return]
 
     @root_field(
         VIEW_CARTS,
@@ -63,7 +64,8 @@ class CartQueries:
         """Calculate the cart's shipping options."""
         scope = info.context.scope
         cart = await find_cart(scope, id)
-        return [shipping_option_record(way) for way in await shipping_options_for(scope, cart)]  # type: ignore[misc]
+        options = await shipping_options_for(scope, cart)
+        return linked(info, map(shipping_option_record, options))  # type: ignore[no-any-return]
 
     @root_field(
         _SEE_PLACED,
@@ -86,43 +88,45 @@ class CartMutations:
     async def cart_create(self, info: Info, input: CartInput | None = None) -> CartObject:
         """Create a cart."""
         fields = _rename_items(provided_fields(input)) if input is not None else {}
-        return await change.create_cart(info.context.scope, fields)  # type: ignore[return-value]
+        return linked_cart(info, await change.create_cart(info.context.scope, fields))  # type: ignore[no-any-return]
 
     @root_field(EDIT_CARTS, "Add a product to a cart; quantities of the same product and options are added.")
     async def cart_item_add(self, info: Info, id: ID, input: CartItemInput) -> CartObject:
         """Add a cart line."""
-        return await change.add_item(info.context.scope, id, rename_line_fields(provided_fields(input)))  # type: ignore[return-value]
+        return linked_cart(
+            info, await change.add_item(info.context.scope, id, rename_line_fields(provided_fields(input)))
+        )  # type: ignore[no-any-return]
 
     @root_field(EDIT_CARTS, "Set the quantity of a cart line, 1 or more.")
     async def cart_item_update(self, info: Info, id: ID, item_id: ID, quantity: BigInt | None) -> CartObject:
         """Update a quantity."""
         fields = {"quantity": quantity}
-        return await change.update_item(info.context.scope, id, item_id, fields)  # type: ignore[return-value]
+        return linked_cart(info, await change.update_item(info.context.scope, id, item_id, fields))  # type: ignore[no-any-return]
 
     @root_field(EDIT_CARTS, "Remove a cart line.")
     async def cart_item_remove(self, info: Info, id: ID, item_id: ID) -> CartObject:
         """Remove a cart line."""
-        return await change.remove_item(info.context.scope, id, item_id)  # type: ignore[return-value]
+        return linked_cart(info, await change.remove_item(info.context.scope, id, item_id))  # type: ignore[no-any-return]
 
     @root_field(EDIT_CARTS, "Set the shipping address of a cart, replacing the existing one.")
     async def cart_set_address(self, info: Info, id: ID, input: CartAddressInput) -> CartObject:
         """Set the shipping address."""
-        return await change.set_address(info.context.scope, id, provided_fields(input))  # type: ignore[return-value]
+        return linked_cart(info, await change.set_address(info.context.scope, id, provided_fields(input)))  # type: ignore[no-any-return]
 
     @root_field(EDIT_CARTS, "Set the customer's e-mail address of a cart; an empty value removes it.")
     async def cart_set_customer_email(self, info: Info, id: ID, email: str) -> CartObject:
         """Set the customer's e-mail address."""
-        return await change.set_customer_email(info.context.scope, id, email)  # type: ignore[return-value]
+        return linked_cart(info, await change.set_customer_email(info.context.scope, id, email))  # type: ignore[no-any-return]
 
     @root_field(EDIT_CARTS, "Choose a shipping option returned by `cart_shipping_options`.")
     async def cart_set_shipping_option(self, info: Info, id: ID, shipping_id: ID) -> CartObject:
         """Choose the shipping option."""
-        return await change.set_shipping_option(info.context.scope, id, shipping_id)  # type: ignore[return-value]
+        return linked_cart(info, await change.set_shipping_option(info.context.scope, id, shipping_id))  # type: ignore[no-any-return]
 
     @root_field(EDIT_CARTS, "Apply a coupon to a cart; an empty code removes it.")
     async def cart_apply_coupon(self, info: Info, id: ID, code: str) -> CartObject:
         """Apply a coupon."""
-        return await change.apply_coupon(info.context.scope, id, code)  # type: ignore[return-value]
+        return linked_cart(info, await change.apply_coupon(info.context.scope, id, code))  # type: ignore[no-any-return]
 
     @root_field(
         CHECK_OUT,

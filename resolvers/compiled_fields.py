@@ -22,7 +22,6 @@ from kernel.scope import Scope
 from models import row_reads
 from models.caller_cache import CallerCache
 from models.compiled_reads import CompiledReader
-from models.queries import by_id
 from models.response_shapes import NotCompiled
 from resolvers.cursors import encode_cursors
 from resolvers.entity_queries import EntityQuery, ListRequest
@@ -113,7 +112,7 @@ class CompiledRootField:
         request = self._evaluate_arguments(scope, variables)
         if query.kind == "one":
             assert reader is not None
-            return None if request is None else await reader.fetch_one(scope, by_id(request))
+            return None if request is None else await reader.fetch_one(scope, request)
         if query.kind == "connection":
             return await self._connection(scope, request)
         items = None if reader is None else await _read(reader, scope, request)
@@ -124,14 +123,14 @@ class CompiledRootField:
         return _arrange(self._layout, page)
 
     def _evaluate_arguments(self, scope: Scope, variables: VariableValues) -> Any:
-        """Return the requested id, or the `ListRequest`; errors are left to the executor."""
+        """Return the condition for the requested record, or the `ListRequest`; errors are left to the executor."""
         query = self._query
         try:
             self._check_access(scope)
             if self._has_total:
                 query.entity.visible(scope)
             values = self._argument_values(variables)
-            return query.reference(values) if query.kind == "one" else query.evaluate(scope, values)
+            return query.requested(values) if query.kind == "one" else query.evaluate(scope, values)
         except (DomainError, GraphQLError) as error:
             raise NotCompiled from error
 

@@ -15,10 +15,11 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from kernel.ids import Reference
+from kernel.errors import ValidationFailed
 from kernel.scope import Scope
+from kernel.text import has_forbidden_characters
 from models import row_reads
-from models.queries import Condition, Entity, Row
+from models.queries import Condition, Entity, Row, by_id
 from resolvers.cursors import after_cursor, encode_cursors
 from schema.column_guards import ColumnGuards, column_guards
 from schema.fields import root_field
@@ -54,16 +55,28 @@ class ListRequest:
 
 @dataclass(frozen=True)
 class EntityQuery:
-    """Marks a root field as a read of an entity; `kind` is `one`, `list`, `page` or `connection`."""
+    """Marks a root field as a read of an entity; `kind` is `one`, `list`, `page` or `connection`.
+
+    Records of an entity with the filter `slug`, which is unique in the store, are found by id or slug.
+    """
 
     kind: str
     entity: Entity
     access: Access
     guards: ColumnGuards
 
-    def reference(self, values: Mapping[str, Any]) -> Reference | None:
-        """Return the requested id; None if it is malformed."""
-        return parse_id(values["id"], numeric=self.entity.has_numeric_ids)
+    def requested(self, values: Mapping[str, Any]) -> Condition | None:
+        """Return the condition for the requested record; None for what no record can have.
+
+        Raise `ValidationFailed` unless exactly one of id and slug is given.
+        """
+        id_, slug = values.get("id"), values.get("slug")
+        if (id_ is None) is (slug is None):
+            raise ValidationFailed("expected exactly one of id and slug", field="id", code="required")
+        if slug is not None:
+            return None if has_forbidden_characters(slug) else Condition("t.slug = {}", (slug,))
+        reference = parse_id(id_, numeric=self.entity.has_numeric_ids)
+        return None if reference is None else by_id(reference)
 
     def evaluate(self, scope: Scope, values: Mapping[str, Any]) -> ListRequest:
         """Evaluate the arguments of a list; raise the `DomainError` of an invalid one, or one that the caller may not use."""
@@ -126,8 +139,8 @@ def build_entity_queries(
             "one",
             _one_resolver,
             Optional[type_],  # noqa: UP045
-            {"id": (ID, Parameter.empty)},
-            f"Returns {with_article(singular)} by ID; null if it doesn't exist.",
+            _one_arguments(entity),
+            f"Returns {with_article(singular)} by {_identified_by(entity)}; null if it doesn't exist.",
         ),
         plural: field(
             "list",
@@ -155,6 +168,16 @@ def build_entity_queries(
     return strawberry.type(type(f"{name}Queries", (), fields))
 
 
+def _one_arguments(entity: Entity) -> dict[str, Any]:
+    if "slug" not in entity.filters:
+        return {"id": (ID, Parameter.empty)}
+    return {"id": (Optional[ID], None), "slug": (Optional[str], None)}  # noqa: UP045
+
+
+def _identified_by(entity: Entity) -> str:
+    return "ID or slug, exactly one of them" if "slug" in entity.filters else "ID"
+
+
 def _with_signature(resolver: Any, result: Any, arguments: Mapping[str, Any]) -> Any:
     """Set the types and defaults of a resolver's arguments, which Strawberry reads from its signature."""
     declared = {"info": (Info, Parameter.empty), **arguments}
@@ -169,10 +192,10 @@ def _with_signature(resolver: Any, result: Any, arguments: Mapping[str, Any]) ->
 
 def _one_resolver(query: EntityQuery) -> Any:
     async def one(info: Any, **arguments: Any) -> Any:
-        reference = query.reference(arguments)
-        if reference is None:
+        condition = query.requested(arguments)
+        if condition is None:
             return None
-        return await row_reads.fetch_one(info.context.scope, requested_shape(info), reference)
+        return await row_reads.fetch_first(info.context.scope, requested_shape(info), condition)
 
     return one
 

@@ -12,6 +12,7 @@ from domain.shipping.product_quotes import VendorOffer, find_vendor_offers, quot
 from domain.shipping.quotes import Quote
 from models.queries import Row
 from resolvers.mutation_helpers import rename_error_fields
+from resolvers.results import linked
 from schema.fields import root_field
 from schema.scalars import ID, BigInt
 from schema.types.quotes import SellerAvailabilityObject, ShippingQuoteObject
@@ -44,7 +45,8 @@ class QuoteQueries:
         """Calculate the shipping quotes of a product."""
         with rename_error_fields(_FIELD_NAMES):
             quotes = await quote_product(info.context.scope, product_id, zipcode, quantity)
-        return [_quote_row(quote, quotes.vendor_id, quotes.vendor_public_id) for quote in quotes.quotes]
+        rows = [_quote_row(quote, quotes.vendor_id, quotes.vendor_public_id) for quote in quotes.quotes]
+        return linked(info, rows)
 
     @root_field(
         _READ_SELLERS,
@@ -54,17 +56,19 @@ class QuoteQueries:
         """List the vendors of a product."""
         with rename_error_fields(_FIELD_NAMES):
             offers = await find_vendor_offers(info.context.scope, product_id, zipcode)
-        return [_vendor_row(offer) for offer in offers]
+        return linked(info, [_vendor_row(offer) for offer in offers])
 
 
 def _quote_row(quote: Quote, vendor: int | None, vendor_public_id: object) -> Any:
     return Row(
         shipping_method_id=quote.public_id,
+        shipping_method=quote.shipping_method_id,
         shipping_number=quote.shipping_method_id,
         name=quote.name,
         price_cents=quote.price_cents,
         delivery_time=quote.delivery_time,
         vendor_id=vendor_public_id,
+        vendor=vendor,
         vendor_number=vendor or 0,
         warehouse_number=quote.warehouse_id or 0,
     )
@@ -73,8 +77,10 @@ def _quote_row(quote: Quote, vendor: int | None, vendor_public_id: object) -> An
 def _vendor_row(offer: VendorOffer) -> Any:
     return Row(
         product_id=offer.product_public_id,
+        product=offer.product_id,
         product_number=offer.product_id,
         vendor_id=offer.vendor_public_id,
+        vendor=offer.vendor_id,
         vendor_number=offer.vendor_id or 0,
         name=offer.name,
         price_cents=offer.price_cents,

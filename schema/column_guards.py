@@ -15,6 +15,7 @@ from typing import Any
 
 from strawberry.types.base import StrawberryContainer
 from strawberry.types.field import StrawberryField
+from strawberry.types.lazy_type import LazyType
 
 from auth.access import Access
 from kernel.errors import DomainError
@@ -144,14 +145,14 @@ def _sources(type_: Any, *, internal: bool) -> Iterator[tuple[str, ColumnSource 
         source = declared.metadata.get(SOURCE)
         if isinstance(source, EmbeddedSource):
             yield from _sources(declared.type, internal=internal)
-        elif source is not None:
+        elif isinstance(source, ColumnSource | RelationSource):
             yield declared.python_name, source, _named_type(declared.type)
 
 
 def _named_type(type_: Any) -> Any:
     while isinstance(type_, StrawberryContainer):
         type_ = type_.of_type
-    return type_
+    return type_.resolve_type() if isinstance(type_, LazyType) else type_
 
 
 def _check(scope: Scope, guards: Guards) -> None:

@@ -12,11 +12,11 @@ are never instantiated: resolvers return `models.queries.Row`s, which the resolv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, Optional, TypeVar, dataclass_transform
 
 import strawberry
 from graphql import GraphQLField, GraphQLObjectType, GraphQLSchema, OperationType
@@ -47,12 +47,20 @@ class ColumnSource:
 
 @dataclass(frozen=True)
 class RelationSource:
-    """A related row, or related rows, batch-loaded. `single` returns the first of many; `limited` adds the argument `limit`."""
+    """A related row, or related rows, batch-loaded. `single` returns the first of many; `limited` names the argument of the size."""
 
     link: ToOne | ToMany
     guard: Access | None
     single: bool = False
-    limited: bool = False
+    limited: str = ""
+
+
+@dataclass(frozen=True)
+class CalculatedSource:
+    """An object calculated for all rows at once from a value of each; `calculate(scope, values, **arguments)` returns one for each."""
+
+    sql: str
+    calculate: Callable[..., Awaitable[list[Any]]]
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,7 @@ class EmbeddedSource:
     """An object whose fields are columns of the same row."""
 
 
-FieldSource = ColumnSource | RelationSource | EmbeddedSource
+FieldSource = ColumnSource | RelationSource | CalculatedSource | EmbeddedSource
 
 
 def column(
@@ -89,15 +97,15 @@ def relation(
     *,
     guard: Access | None = None,
     single: bool = False,
-    limited: bool = False,
+    limited: str = "",
     internal: bool = False,
 ) -> Any:
-    """Declare a relation to another entity, joined by `link`. `limited` lists take `limit` (default 10, at most 100)."""
+    """Declare a relation to another entity, joined by `link`. The argument `limited` is the size of a list (default 10, at most 100)."""
     declared = _field(RelationSource(link, guard, single, limited), description, guard, internal)
     if limited:
         declared.arguments = [
             StrawberryArgument(
-                python_name="limit",
+                python_name=limited,
                 graphql_name=None,
                 type_annotation=StrawberryAnnotation(int),
                 default=10,
@@ -105,6 +113,30 @@ def relation(
             )
         ]
     return declared
+
+
+def calculated(
+    sql: str,
+    calculate: Callable[..., Awaitable[list[Any]]],
+    description: str,
+    arguments: Sequence[StrawberryArgument] = (),
+) -> Any:
+    """Declare a field that Python calculates for all rows of a list at once.
+
+    `calculate` returns `Row`s of plain values and further `Row`s, without resolvers of their own. The field must be nullable: in place of
+    a result there may be a `DomainError`.
+    """
+    declared = _field(CalculatedSource(sql, calculate), description, None, False)
+    declared.arguments = list(arguments)
+    return declared
+
+
+def optional_argument(name: str, type_: Any, description: str) -> StrawberryArgument:
+    """Return an argument, null by default, of a declared field."""
+    annotation = StrawberryAnnotation(Optional[type_])  # noqa: UP045  # a type made here
+    return StrawberryArgument(
+        python_name=name, graphql_name=None, type_annotation=annotation, default=None, description=description
+    )
 
 
 def embedded(description: str) -> Any:
@@ -221,17 +253,18 @@ def _origin(type_: GraphQLObjectType) -> type | None:
 
 def row_key(name: str, arguments: Mapping[str, Any]) -> str:
     """Return the key of a field in a `models.queries.Row`: what was read, whatever its alias."""
-    return f"{name}({arguments['limit']})" if arguments else name
+    return f"{name}({','.join([repr(value) for value in arguments.values()])})" if arguments else name
 
 
 def bind_resolvers(schema: GraphQLSchema) -> None:
-    """Set the resolvers of all column, relation and embedded fields of the schema."""
+    """Set the resolvers of all fields with a source."""
     for type_ in schema.type_map.values():
         if isinstance(type_, GraphQLObjectType):
             for name, field in type_.fields.items():
                 source = field_source(field)
                 if source is not None:
-                    field.resolve = _relation_resolver(name) if isinstance(source, RelationSource) else _resolver(name)
+                    is_loaded = isinstance(source, RelationSource | CalculatedSource)
+                    field.resolve = _loaded_resolver(name) if is_loaded else _resolver(name)
 
 
 def _resolver(key: str) -> Callable[..., Any]:
@@ -241,7 +274,7 @@ def _resolver(key: str) -> Callable[..., Any]:
     return resolve
 
 
-def _relation_resolver(name: str) -> Callable[..., Any]:
+def _loaded_resolver(name: str) -> Callable[..., Any]:
     def resolve(row: Row, _info: Any, **arguments: Any) -> Any:
         return row.related(row_key(name, arguments))
 

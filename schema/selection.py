@@ -7,7 +7,8 @@ Those of an executor's shape name what is read, so that a row answers several al
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeAlias
 
 from graphql import (
     FieldNode,
@@ -27,9 +28,11 @@ from graphql.execution.values import get_argument_values, get_directive_values
 from graphql.type import GraphQLIncludeDirective, GraphQLSkipDirective
 
 from kernel.errors import ValidationFailed
+from kernel.scope import Scope
 from models.columns import is_nullable
 from models.queries import ToMany
 from models.response_shapes import (
+    Calculation,
     ConstantField,
     ObjectField,
     RelationField,
@@ -37,7 +40,7 @@ from models.response_shapes import (
     ResponseShape,
     ScalarField,
 )
-from schema.fields import ColumnSource, RelationSource, entity_of, field_source, row_key
+from schema.fields import CalculatedSource, ColumnSource, RelationSource, entity_of, field_source, row_key
 
 MAX_RELATION_LIMIT = 100
 
@@ -54,6 +57,12 @@ def requested_shape(info: Any, *path: str) -> ResponseShape:
 def is_requested(info: Any, *path: str) -> bool:
     """Return whether the field at `path` below the resolved field is selected."""
     return bool(_descend(info, path)[2])
+
+
+def selected_relations(info: Any, *path: str) -> list[RelationField]:
+    """Return the relations selected of the objects at `path` below the resolved field: results that hold ids of records."""
+    collector, type_, nodes = _descend(info, path)
+    return collector.relations(type_, nodes)
 
 
 def _descend(info: Any, path: Sequence[str]) -> tuple[_FieldCollector, GraphQLNamedType, list[FieldNode]]:
@@ -116,14 +125,46 @@ class _FieldCollector:
             if isinstance(source, ColumnSource):
                 fields.append(_scalar(key, field, source, name, table))
             elif isinstance(source, RelationSource):
-                limit = self._limit(field, source, group[0])
-                shape = self.shape(target, group)
-                fields.append(RelationField(key, source.link, shape, source.single, limit, source.guard))
+                fields.append(self._relation(key, field, source, group))
+            elif isinstance(source, CalculatedSource):
+                calculate: Calculation = partial(source.calculate, **self._arguments(field, group[0]))
+                if self._by_response_key:
+                    calculate = partial(_calculate_response, calculate, self._result_shape(target, group))
+                fields.append(ScalarField(key, source.sql, "python", calculate=calculate))
             else:
                 assert source is not None, f"{type_.name}.{name} has no source"
                 assert isinstance(target, GraphQLObjectType)
                 fields.append(ObjectField(key, self._shape_fields(target, group, table)))
         return tuple(fields)
+
+    def _result_shape(self, type_: GraphQLNamedType, nodes: list[FieldNode]) -> _ResultShape:
+        """Return the fields of a result by response key; only plain values and nested results are supported."""
+        assert isinstance(type_, GraphQLObjectType)
+        shape: _ResultShape = {}
+        for key, group in self.group(type_, nodes).items():
+            name = group[0].name.value
+            if name == "__typename":
+                shape[key] = (type_.name, None)
+                continue
+            target = get_named_type(type_.fields[name].type)
+            nested = self._result_shape(target, group) if isinstance(target, GraphQLObjectType) else {}
+            shape[key] = (name, nested)
+        return shape
+
+    def relations(self, type_: GraphQLNamedType, nodes: list[FieldNode]) -> list[RelationField]:
+        assert isinstance(type_, GraphQLObjectType)
+        relations = []
+        for key, group in self.group(type_, nodes).items():
+            field = type_.fields.get(group[0].name.value)
+            source = field_source(field) if field is not None else None
+            if field is not None and isinstance(source, RelationSource):
+                relations.append(self._relation(key, field, source, group))
+        return relations
+
+    def _relation(self, key: str, field: GraphQLField, source: RelationSource, group: list[FieldNode]) -> RelationField:
+        limit = self._limit(field, source, group[0])
+        shape = self.shape(get_named_type(field.type), group)
+        return RelationField(key, source.link, shape, source.single, limit, source.guard)
 
     def group(self, type_: GraphQLObjectType, nodes: list[FieldNode]) -> dict[str, list[FieldNode]]:
         groups: dict[str, list[FieldNode]] = {}
@@ -134,11 +175,14 @@ class _FieldCollector:
     def _row_key(self, type_: GraphQLObjectType, node: FieldNode) -> str:
         name = node.name.value
         field = type_.fields.get(name)
-        return row_key(name, get_argument_values(field, node, self._values.variable_values)) if field else name
+        return row_key(name, self._arguments(field, node)) if field else name
+
+    def _arguments(self, field: GraphQLField, node: FieldNode) -> dict[str, Any]:
+        return get_argument_values(field, node, self._values.variable_values)
 
     def _limit(self, field: GraphQLField, source: RelationSource, node: FieldNode) -> int | None:
         if source.limited:
-            return _check_limit(get_argument_values(field, node, self._values.variable_values)["limit"])
+            return _check_limit(self._arguments(field, node)[source.limited], source.limited)
         return 1 if source.single and isinstance(source.link, ToMany) else None
 
     def fields(self, type_: GraphQLObjectType, nodes: list[FieldNode]) -> Iterator[tuple[str, FieldNode]]:
@@ -173,6 +217,27 @@ class _FieldCollector:
         return not (include and not include["if"])
 
 
+# The fields of a result by response key: the name and the fields of a nested result; None for a constant.
+_ResultShape: TypeAlias = dict[str, tuple[str, "_ResultShape | None"]]
+
+
+async def _calculate_response(
+    calculate: Calculation, shape: _ResultShape, scope: Scope, values: list[Any]
+) -> list[Any]:
+    """Return results as the response contains them, in place of a failed one its error."""
+    return [_in_response(result, shape) for result in await calculate(scope, values)]
+
+
+def _in_response(result: Any, shape: _ResultShape) -> Any:
+    if isinstance(result, list):
+        return [_in_response(item, shape) for item in result]
+    if not isinstance(result, dict):
+        return result
+    return {
+        key: name if nested is None else _in_response(result[name], nested) for key, (name, nested) in shape.items()
+    }
+
+
 # The value type of each scalar (`models.response_shapes.ScalarField.value_type`); only the executor decrypts and masks parameters.
 _VALUE_TYPES = {
     "String": "text",
@@ -196,7 +261,7 @@ def _scalar(key: str, field: GraphQLField, source: ColumnSource, name: str, tabl
     return ScalarField(key, sql, value_type, source.guard, requires_value)
 
 
-def _check_limit(limit: int) -> int:
+def _check_limit(limit: int, argument: str) -> int:
     if not 1 <= limit <= MAX_RELATION_LIMIT:
-        raise ValidationFailed(f"limit is {limit}; expected 1 to {MAX_RELATION_LIMIT}", field="limit")
+        raise ValidationFailed(f"{argument} is {limit}; expected 1 to {MAX_RELATION_LIMIT}", field=argument)
     return limit

@@ -48,6 +48,7 @@ class PricedCartItem:
 
     id: int
     public_id: UUID
+    product_id: int
     product_public_id: UUID
     name: str
     quantity: int
@@ -150,6 +151,7 @@ def _item(record: Mapping[str, Any], line: PricedLine | None) -> PricedCartItem:
     return PricedCartItem(
         id=record["id"],
         public_id=record["public_id"],
+        product_id=record["product_id"],
         product_public_id=record["product_public_id"],
         name=line.offer.name if line is not None else record["product_name"],
         quantity=record["quantity"],

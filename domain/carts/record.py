@@ -1,4 +1,7 @@
-"""Build the cart record of docs/reference/current.md#carts; customer data is limited to what requests put into the cart."""
+"""Build the cart record of docs/reference/current.md#carts; customer data is limited to what requests put into the cart.
+
+`product`, `combination`, `option`, `variant` and `shipping_method` are internal ids, by which GraphQL finds the records.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +47,14 @@ def cart_record(scope: Scope, cart: LockedCart, totals: CartTotals) -> dict[str,
         "status": status,
         "currency": scope.store.currency if status == OPEN else cart.currency,
         "items": [_item(item) for item in totals.items],
+        "quantity_total": sum(item.quantity for item in totals.items),
         "gifts": [
-            {"product_id": gift.offer.public_id, "name": gift.offer.name, "quantity": gift.quantity}
+            {
+                "product_id": gift.offer.public_id,
+                "product": gift.offer.id,
+                "name": gift.offer.name,
+                "quantity": gift.quantity,
+            }
             for gift in totals.gifts
         ],
         # Only values from requests, never the account's.
@@ -69,6 +78,7 @@ def shipping_option_record(option: ShippingOption) -> dict[str, Any]:
     """Return the record of a shipping option."""
     return {
         "shipping_id": option.public_id,
+        "shipping_method": option.shipping_method_id,
         "name": option.name,
         "price_cents": option.price_cents,
         "delivery_time": option.delivery_time,
@@ -79,14 +89,34 @@ def _item(item: PricedCartItem) -> dict[str, Any]:
     return {
         "id": item.public_id,
         "product_id": item.product_public_id,
+        "product": item.product_id,
+        "combination": item.line.combination_id if item.line is not None else None,
         "name": item.name,
         "quantity": item.quantity,
         "price_cents": item.price_cents,
         "total_cents": item.total_cents,
         "options": selection_input(item.options),
         "chosen": item.options,
+        "choices": _choices(item),
         "is_available": item.line is not None and item.line.offer.is_on_sale,
     }
+
+
+def _choices(item: PricedCartItem) -> list[dict[str, Any]]:
+    selection = item.line.selection if item.line is not None else None
+    # Both are in the order of the product's options.
+    numbers = list(selection.extra["product_options"].items()) if selection is not None else []
+    choices = []
+    for place, option in enumerate(item.options):
+        number, value = numbers[place] if numbers else (None, None)
+        choices.append(
+            {
+                **option,
+                "option": int(number) if number is not None else None,
+                "variant": int(value) if value is not None and option["variant_id"] is not None else None,
+            }
+        )
+    return choices
 
 
 def _address(address: Mapping[str, str] | None) -> dict[str, str] | None:

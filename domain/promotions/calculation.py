@@ -31,6 +31,7 @@ class ActivePromotion:
     used: int = 0
     priority: int = 0
     stop: bool = False
+    name: str = ""
 
     @property
     def is_used_up(self) -> bool:
@@ -58,6 +59,7 @@ class Reward:
     `unit_prices` are the lines' prices after catalogue promotions; subtotals use them. `discount_cents` is the total discount on the
     subtotal, `line_discounts` its parts on single lines. `free_shipping`: the selected method is free; `free_shipping_methods`: which
     ones would be (None: all). `promotions` are those that gave something, `coupon_accepted`: one of them needed the coupon.
+    `line_promotions` are the catalogue promotions that lowered the price of each line.
     """
 
     discount_cents: int = 0
@@ -68,6 +70,7 @@ class Reward:
     coupon_accepted: bool = False
     unit_prices: tuple[int, ...] = ()
     free_shipping_methods: frozenset[int] | None = frozenset()
+    line_promotions: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(slots=True)
@@ -87,8 +90,10 @@ class _RewardTotals:
 def calculate_reward(promotions: Iterable[ActivePromotion], context: RuleContext) -> Reward:
     """Return the reward of a purchase."""
     ordered = sorted(promotions, key=lambda promotion: (promotion.priority, promotion.id))
-    applied: list[ActivePromotion] = []
-    lines = _catalogue_prices([promotion for promotion in ordered if promotion.zone == CATALOG], context, applied)
+    catalogue = [promotion for promotion in ordered if promotion.zone == CATALOG]
+    lowered = [_catalogue_price(catalogue, context, line) for line in context.lines]
+    lines = [line for line, _ in lowered]
+    applied = list({promotion.id: promotion for _, reductions in lowered for promotion in reductions}.values())
     totals = _RewardTotals(list(lines), [0] * len(lines))
     context = replace(context, lines=lines)
     due = list(
@@ -111,6 +116,7 @@ def calculate_reward(promotions: Iterable[ActivePromotion], context: RuleContext
         coupon_accepted=any(promotion.accepts_coupon(context.coupon) for promotion in applied),
         unit_prices=tuple(line.price_cents for line in lines),
         free_shipping_methods=methods,
+        line_promotions=tuple(tuple(promotion.id for promotion in reductions) for _, reductions in lowered),
     )
 
 
@@ -128,22 +134,21 @@ def _is_due(promotion: ActivePromotion, context: RuleContext, line: RuleLine | N
     return evaluate(promotion.rule, context, promotion.id, line)
 
 
-def _catalogue_prices(
-    promotions: Sequence[ActivePromotion], context: RuleContext, applied: list[ActivePromotion]
-) -> list[RuleLine]:
-    lines = []
-    for line in context.lines:
-        due = [] if line.price_agreed else [promotion for promotion in promotions if _is_due(promotion, context, line)]
-        for promotion in _until_stop(due):
-            price = line.price_cents
-            for gift in promotion.gifts:
-                if _applies_to(gift, line):
-                    price -= _discount_cents(gift, price)
-            if price != line.price_cents and promotion not in applied:
-                applied.append(promotion)
-            line = replace(line, price_cents=price)
-        lines.append(line)
-    return lines
+def _catalogue_price(
+    promotions: Sequence[ActivePromotion], context: RuleContext, line: RuleLine
+) -> tuple[RuleLine, list[ActivePromotion]]:
+    """Return the line at its price after catalogue promotions, and those that lowered it."""
+    due = [] if line.price_agreed else [promotion for promotion in promotions if _is_due(promotion, context, line)]
+    reductions = []
+    for promotion in _until_stop(due):
+        price = line.price_cents
+        for gift in promotion.gifts:
+            if _applies_to(gift, line):
+                price -= _discount_cents(gift, price)
+        if price != line.price_cents:
+            reductions.append(promotion)
+        line = replace(line, price_cents=price)
+    return line, reductions
 
 
 def _apply(gift: Mapping[str, Any], promotion: ActivePromotion, totals: _RewardTotals, context: RuleContext) -> bool:

@@ -54,7 +54,7 @@ def active_sql(now: str, coupon: str) -> str:
     Parameter 1 is the store; `now` and `coupon` (trusted SQL, such as `$2`) are the current time and the folded code.
     """
     return f"""
-SELECT p.id, p.zone, p.rule, p.gifts, p.coupon_code, p.usage_cap, p.used, p.priority, p.stop
+SELECT p.id, p.zone, p.rule, p.gifts, p.coupon_code, p.usage_cap, p.used, p.priority, p.stop, p.name
 FROM promotions p
 WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND p.status = 'A'
     AND (p.from_at IS NULL OR p.from_at <= {now}) AND (p.to_at IS NULL OR p.to_at >= {now})
@@ -65,7 +65,7 @@ WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND p.status = 'A'
 _ACTIVE = active_sql("$2", "$3")
 # Promotions that an order has, expired or changed ones included.
 _OF_ORDER = """
-SELECT p.id, p.zone, p.rule, p.gifts, p.coupon_code, 0::bigint AS usage_cap, 0::bigint AS used, p.priority, p.stop
+SELECT p.id, p.zone, p.rule, p.gifts, p.coupon_code, 0::bigint AS usage_cap, 0::bigint AS used, p.priority, p.stop, p.name
 FROM promotions p
 WHERE p.tenant_id = $1 AND EXISTS (SELECT 1 FROM promotion_uses u
     WHERE u.tenant_id = p.tenant_id AND u.promotion_id = p.id AND u.order_id = $2)
@@ -151,6 +151,7 @@ def promotions_from(records: Sequence[Mapping[str, Any]]) -> list[ActivePromotio
             used=row["used"],
             priority=row["priority"],
             stop=row["stop"],
+            name=row["name"],
         )
         for row in records
     ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from domain.audit_read import AUDIT_ENTRIES
+from models.queries import ToOne
 from schema.enums import ActorKind
-from schema.fields import column, entity_type
+from schema.fields import column, entity_type, relation
 from schema.scalars import ID, JSON, DateTime
+from schema.types.people import UserObject
 
 
 @entity_type(AUDIT_ENTRIES, "AuditEntry", "An entry of the audit log.")
@@ -20,6 +22,7 @@ class AuditEntryObject:
         "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
         "The user who performed the action.",
     )
+    user: UserObject | None = relation(ToOne("user_id"), "The user who performed the action.")
     subject_type: str = column(description="The type of the affected record.")
     subject_id: str = column(description="The affected record, by UUID or numeric ID.")
     details: JSON = column(description="The changes, without secrets.")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from auth.access import Access
 from domain.carts.placed_orders import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDERS, own_data
 from models.queries import ToMany, ToOne
-from schema.enums import CartStatus, PaymentStatus
+from schema.enums import CartStatus, ModifierType, PaymentStatus
 from schema.fields import column, computed, embedded, entity_type, object_type, output_field, relation
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus
+from schema.types.catalog import ProductObject
+from schema.types.options import CombinationObject, OptionObject, OptionVariantObject
 from schema.types.orders import PaymentMethodObject, ShippingMethodObject
 
 CART = "storefront:cart"
@@ -19,12 +21,36 @@ EDIT_CARTS = Access(privileges=("manage_orders",), customer=True, storefront=CAR
 CHECK_OUT = Access(privileges=("manage_orders",), customer=True, storefront=CHECKOUT, note=_ACCESS_NOTE)
 
 
+@object_type("CartItemChoice", "A chosen option of a cart line.", access=VIEW_CARTS)
+class CartItemChoiceObject:
+    """A chosen variant, or text."""
+
+    option_id: ID = output_field("The option.")
+    option: OptionObject | None = relation(ToOne("option_id"), "The option; null if it is no longer offered.")
+    name: str = output_field("The option's name.")
+    variant_id: ID | None = output_field("The variant; null for a text.")
+    variant: OptionVariantObject | None = relation(
+        ToOne("variant_id"), "The variant; null for a text, or if it is no longer offered."
+    )
+    value: str = output_field("The variant's name, or the text.")
+    modifier: BigInt = output_field(
+        "What the variant adds to the price: cents (`A`), or hundredths of a percent of the price (`P`)."
+    )
+    modifier_type: ModifierType = output_field("`A` absolute, `P` percentage.")
+
+
 @object_type("CartItem", "A line of a cart, at the current price.", access=VIEW_CARTS)
 class CartItemObject:
     """A priced cart line."""
 
     id: ID = output_field("The unique ID (UUID).")
     product_id: ID = output_field("The product.")
+    product: ProductObject | None = relation(
+        ToOne("product_id"), "The product in its current state; null for callers without access to it."
+    )
+    combination: CombinationObject | None = relation(
+        ToOne("combination_id"), "The combination of the chosen options, whose stock the line uses."
+    )
     name: str = output_field("The product's name.")
     quantity: BigInt = output_field("The number of units.")
     price_cents: BigInt = output_field("The unit price, in cents.")
@@ -33,6 +59,7 @@ class CartItemObject:
     chosen: JSON = output_field(
         "The chosen options for display: a list of `{option_id, name, variant_id, value, modifier, modifier_type}`."
     )
+    choices: list[CartItemChoiceObject] = output_field("The chosen options, in the order of the product's options.")
     is_available: bool = output_field("Whether the product is active; stock is checked at checkout.")
 
 
@@ -41,6 +68,9 @@ class CartGiftObject:
     """A free gift."""
 
     product_id: ID = output_field("The product.")
+    product: ProductObject | None = relation(
+        ToOne("product_id"), "The product in its current state; null for callers without access to it."
+    )
     name: str = output_field("The product's name.")
     quantity: BigInt = output_field("The number of units.")
 
@@ -66,6 +96,7 @@ class ShippingOptionObject:
     """A shipping quote."""
 
     shipping_id: ID = output_field("The shipping method.")
+    shipping_method: ShippingMethodObject | None = relation(ToOne("shipping_method_id"), "The shipping method.")
     name: str = output_field("The name of the shipping method.")
     price_cents: BigInt = output_field("The shipping price, in cents.")
     delivery_time: str = output_field("The estimated delivery time, as text.")
@@ -83,6 +114,7 @@ class CartObject:
     status: CartStatus = output_field("The status.")
     currency: str = output_field("The currency, ISO 4217.")
     items: list[CartItemObject] = output_field("The cart lines, in the order they were added.")
+    quantity_total: BigInt = output_field("The number of units of all cart lines.")
     gifts: list[CartGiftObject] = output_field("The free gifts of promotions, as far as stock is available.")
     customer_email: str | None = output_field("The customer's e-mail address, if set.")
     address: CartAddressObject | None = output_field("The shipping address.")
@@ -106,6 +138,9 @@ class PlacedOrderLineObject:
     product_id: ID | None = column(
         "(SELECT p.public_id FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)",
         "The product, even if it was deleted later.",
+    )
+    product: ProductObject | None = relation(
+        ToOne("product_id"), "The product in its current state; null for callers without access to it."
     )
     name: str = column("product_name", "The product name at the time of purchase.")
     quantity: BigInt = column(description="The number of units.")

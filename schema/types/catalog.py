@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from auth.access import Access
+from domain.catalog.availability import (
+    AVAILABLE_QUANTITY,
+    AVERAGE_RATING,
+    HIGHEST_PRICE,
+    IS_AVAILABLE,
+    LOWEST_PRICE,
+    REVIEW_COUNT,
+)
 from domain.catalog.read import (
     CATEGORIES,
     FEATURE_VALUES,
@@ -13,11 +21,12 @@ from domain.catalog.read import (
 )
 from models.queries import ToMany, ToOne
 from schema.enums import CategoryStatus, FeatureType, InventoryTracking, ProductStatus, SwitchStatus
-from schema.fields import column, computed, entity_type, relation
+from schema.fields import column, computed, embedded, entity_type, object_type, relation
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.marketplace import ReviewObject, VendorObject
 from schema.types.options import AttachmentObject, CombinationObject, OptionObject
 from schema.types.pricing import TaxObject
+from schema.types.product_prices import ProductPricingObject, pricing
 
 _INVENTORY_READERS = Access(privileges=("view_products",), app_scope="read_products", vendor=True)
 
@@ -53,6 +62,16 @@ class CategoryObject:
         "The number of products in the category.",
     )
     parent: CategoryObject | None = relation(ToOne("parent_id"), "The parent category; null for a root category.")
+    path: list[CategoryObject] = relation(
+        ToMany(
+            "d.id",
+            "cardinality(string_to_array(t.id_path, '/')), t.id",
+            through="categories d JOIN categories t ON t.tenant_id = d.tenant_id"
+            " AND t.id = ANY(string_to_array(d.id_path, '/')::bigint[])",
+            where="d.tenant_id = {tenant}",
+        ),
+        "The categories from the root to this one.",
+    )
     children: list[CategoryObject] = relation(
         ToMany("t.parent_id", "t.position, t.id"), "The child categories, by position."
     )
@@ -64,7 +83,7 @@ class CategoryObject:
             where="pc.tenant_id = {tenant}",
         ),
         "The products of the category.",
-        limited=True,
+        limited="limit",
     )
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
@@ -165,6 +184,22 @@ class FeatureValueObject:
     )
 
 
+@object_type("PriceRange", "The lowest and highest price of a product, in cents, before promotions.")
+class PriceRangeObject:
+    """Columns of the product."""
+
+    min_cents: BigInt = computed(LOWEST_PRICE, "The lowest price, in cents.")
+    max_cents: BigInt = computed(HIGHEST_PRICE, "The highest price, in cents.")
+
+
+@object_type("Seo", "The texts of a product's page for search engines.")
+class SeoObject:
+    """Columns of the product."""
+
+    title: str = computed("coalesce(nullif(t.page_title, ''), t.name)", "The title; the product's name if none is set.")
+    description: str = column("meta_description", "The description; empty if not set.")
+
+
 @entity_type(PRODUCTS, "Product", "A product. Amounts in cents of the store's currency.")
 class ProductObject:
     """A row of `products`."""
@@ -178,12 +213,21 @@ class ProductObject:
     short_description: str = column(description="The short description.")
     status: ProductStatus = column(description="The status code.")
     price_cents: BigInt = column(description="The price, in cents.")
+    pricing: ProductPricingObject | None = pricing()
     compare_at_cents: BigInt | None = column(description="The compare-at price, in cents.")
     currency: str = computed("(SELECT s.currency FROM tenants s WHERE s.id = t.tenant_id)", "The currency, ISO 4217.")
     stock: BigInt = column(description="The available stock: on hand less reserved.")
     on_hand: BigInt | None = column(description="The stock on hand, reserved units included.", guard=_INVENTORY_READERS)
     reserved: BigInt | None = column(description="The stock reserved by open orders.", guard=_INVENTORY_READERS)
     tracking: InventoryTracking = column(description="Whether the stock is tracked.")
+    is_available: bool = computed(IS_AVAILABLE, "Whether it can be bought: on sale, and the minimum quantity in stock.")
+    available_quantity: BigInt | None = column(
+        AVAILABLE_QUANTITY, "The units for sale, those of its combinations if it has some; null if stock isn't tracked."
+    )
+    price_range: PriceRangeObject = embedded("The catalogue's prices of its combinations; its own price without any.")
+    average_rating: float | None = column(AVERAGE_RATING, "The mean of the ratings, 1 to 5; null without ratings.")
+    review_count: BigInt = computed(REVIEW_COUNT, "The number of published reviews.")
+    seo: SeoObject = embedded("The texts for search engines.")
     weight_grams: BigInt = column(description="The weight, in grams.")
     is_edp: bool = column(description="Whether the product is digital: downloaded instead of shipped.")
     free_shipping: bool = column(description="Whether the product ships for free.")
@@ -247,10 +291,7 @@ class ProductObject:
         ToMany("t.product_id", "t.position, t.id"), "The images, the main image first."
     )
     main_image: ProductImageObject | None = relation(
-        ToMany("t.product_id", "t.position, t.id", where="t.position = 0"),
-        "The main image.",
-        single=True,
-        internal=True,
+        ToMany("t.product_id", "t.position, t.id", where="t.position = 0"), "The main image.", single=True
     )
     more_images: list[ProductImageObject] = relation(
         ToMany("t.product_id", "t.position, t.id", where="t.position > 0"),
@@ -279,6 +320,16 @@ class ProductObject:
         ),
         "The products that must be bought together with this one.",
     )
+    related: list[ProductObject] = relation(
+        ToMany(
+            "o.id",
+            "t.created_at DESC, t.id DESC",
+            through="products o JOIN products t ON t.tenant_id = o.tenant_id AND t.category_id = o.category_id AND t.id <> o.id",
+            where="o.tenant_id = {tenant} AND t.status = 'A'",
+        ),
+        "Other active products of the main category, newest first.",
+        limited="first",
+    )
     features: list[FeatureValueObject] = relation(
         ToMany("t.product_id", "t.feature_id, t.id"), "The product's feature values."
     )
@@ -290,7 +341,7 @@ class ProductObject:
             where="th.tenant_id = {tenant} AND th.object_type = 'P'",
         ),
         "The reviews, newest first.",
-        limited=True,
+        limited="limit",
     )
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")

@@ -47,6 +47,7 @@ class PageObject:
         "(SELECT p.public_id FROM pages p WHERE p.tenant_id = t.tenant_id AND p.id = t.parent_id)",
         "The parent page.",
     )
+    parent: PageObject | None = relation(ToOne("parent_id"), "The parent page; null for a page at the top level.")
     parent_number: BigInt = computed(
         "coalesce(t.parent_id, 0)", "The legacy numeric ID of the parent page, or 0.", internal=True
     )

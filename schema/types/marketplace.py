@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from auth.access import Access
 from domain.marketplace.read import AVERAGE_RATING, REVIEWS, VENDORS
+from models.queries import ToMany, ToOne
 from schema.enums import CommissionType, DiscussionObjectType, ReviewStatus, VendorStatus
-from schema.fields import column, computed, entity_type
+from schema.fields import column, computed, entity_type, relation
 from schema.scalars import ID, JSON, BigInt, DateTime
+from schema.types.references import Product, User
 
 _VENDOR_DATA = Access(privileges=("view_marketplace",), vendor=True)
 
@@ -76,6 +78,17 @@ class ReviewObject:
         " WHERE th.tenant_id = t.tenant_id AND th.id = t.thread_id AND th.object_type = 'P')",
         "The reviewed product.",
     )
+    product: Product | None = relation(
+        ToMany(
+            "th.id",
+            "t.id",
+            through="discussion_threads th JOIN products t ON t.tenant_id = th.tenant_id AND t.id = th.object_id",
+            where="th.tenant_id = {tenant} AND th.object_type = 'P'",
+            parent="thread_id",
+        ),
+        "The reviewed product; null once it was deleted.",
+        single=True,
+    )
     name: str = column(description="The author's name as displayed.")
     message: str = column(description="The text.")
     rating: int | None = column(description="The rating, 1 to 5 stars; null for a comment without rating.")
@@ -84,6 +97,9 @@ class ReviewObject:
         "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
         "The author's account.",
         guard=Access(privileges=("view_users", "view_products")),
+    )
+    user: User | None = relation(
+        ToOne("user_id"), "The author's account.", guard=Access(privileges=("view_users", "view_products"))
     )
     user_number: BigInt | None = column("user_id", "The legacy numeric ID of the account.", internal=True)
     vendor_number: BigInt = column(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from domain.notifications.read import NOTIFICATIONS, STATUS
+from models.queries import ToOne
 from schema.enums import NotificationStatus, NotificationType
-from schema.fields import column, computed, entity_type
+from schema.fields import column, computed, entity_type, relation
 from schema.scalars import ID, BigInt, DateTime
+from schema.types.people import UserObject
 
 
 @entity_type(NOTIFICATIONS, "Notification", "A notification in a user's inbox.")
@@ -17,6 +19,7 @@ class NotificationObject:
         "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
         "The recipient.",
     )
+    user: UserObject | None = relation(ToOne("user_id"), "The recipient.")
     type: NotificationType = column(description="The type.")
     title: str = column(description="The title, in the store's language.")
     message: str = column(description="The text, in the store's language.")

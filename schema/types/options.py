@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from auth.access import Access
+from domain.catalog.availability import COMBINATION_IS_AVAILABLE
 from domain.catalog.read_options import (
     ATTACHMENTS,
     BOX_DESCRIPTIONS,
@@ -14,10 +15,12 @@ from domain.catalog.read_options import (
     OPTION_VARIANTS,
     OPTIONS,
 )
-from models.queries import ToMany
+from models.queries import ToMany, ToOne
 from schema.enums import ExceptionType, ModifierType, OptionType, SwitchStatus
 from schema.fields import column, computed, entity_type, relation
 from schema.scalars import ID, JSON, BigInt, DateTime
+from schema.types.marketplace import VendorObject
+from schema.types.references import Product
 
 _INVENTORY_READERS = Access(privileges=("view_catalog", "view_products"), app_scope="read_products", vendor=True)
 
@@ -77,12 +80,16 @@ class OptionObject:
         _public("products", "product_id"),
         "The product that owns the option; null for an option shared by several products.",
     )
+    product: Product | None = relation(
+        ToOne("product_id"), "The product that owns the option; null for an option shared by several products."
+    )
     product_number: BigInt = computed(
         "coalesce(t.product_id, 0)",
         "The legacy numeric ID of the product; 0 for an option shared by several products.",
         internal=True,
     )
     vendor_id: ID | None = column(_public("vendors", "vendor_id"), "The vendor that owns the option.")
+    vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor that owns the option.")
     vendor_number: BigInt = computed(
         "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the vendor, or 0.", internal=True
     )
@@ -98,8 +105,10 @@ class CombinationChoiceObject:
     """A row of `combination_choices`."""
 
     option_id: ID = column(_public("options", "option_id"), "The option.")
+    option: OptionObject | None = relation(ToOne("option_id"), "The option.")
     option_name: str = column(_name("options", "option_id"), "The option's name.")
     variant_id: ID = column(_public("option_variants", "variant_id"), "The variant.")
+    variant: OptionVariantObject | None = relation(ToOne("variant_id"), "The variant.")
     variant_name: str = column(_name("option_variants", "variant_id"), "The variant's name.")
 
 
@@ -110,11 +119,15 @@ class CombinationObject:
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`combination_id`).", internal=True)
     product_id: ID = column(_public("products", "product_id"), "The product.")
+    product: Product | None = relation(ToOne("product_id"), "The product.")
     product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
     hash: str = column(description="The legacy numeric IDs of options and variants, joined by `_`.", internal=True)
     sku: str = column(description="The combination's SKU; empty if not set.")
     price_cents: BigInt = column(description="The amount added to the product's price, in cents; may be negative.")
     stock: BigInt = column(description="The available stock: on hand less reserved.")
+    is_available: bool = computed(
+        COMBINATION_IS_AVAILABLE, "Whether it can be bought: its product on sale, and the minimum quantity in stock."
+    )
     on_hand: BigInt | None = column(description="The stock on hand, reserved units included.", guard=_INVENTORY_READERS)
     reserved: BigInt | None = column(description="The stock reserved by open orders.", guard=_INVENTORY_READERS)
     position: int = column(description="The sort position.")
@@ -139,8 +152,10 @@ class ExceptionChoiceObject:
     """A row of `exception_choices`."""
 
     option_id: ID = column(_public("options", "option_id"), "The option.")
+    option: OptionObject | None = relation(ToOne("option_id"), "The option.")
     option_name: str = column(_name("options", "option_id"), "The option's name.")
     variant_id: ID = column(_public("option_variants", "variant_id"), "The variant.")
+    variant: OptionVariantObject | None = relation(ToOne("variant_id"), "The variant.")
     variant_name: str = column(_name("option_variants", "variant_id"), "The variant's name.")
 
 
@@ -155,6 +170,7 @@ class OptionExceptionObject:
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`exception_id`).", internal=True)
     product_id: ID = column(_public("products", "product_id"), "The product.")
+    product: Product | None = relation(ToOne("product_id"), "The product.")
     product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
     type: ExceptionType = column(description="`F` forbidden, `A` allowed.")
     choices: list[ExceptionChoiceObject] = relation(
@@ -175,6 +191,7 @@ class AttachmentObject:
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`attachment_id`).", internal=True)
     product_id: ID = column(_public("products", "product_id"), "The product.")
+    product: Product | None = relation(ToOne("product_id"), "The product.")
     description: str = column(description="The description.")
     filename: str = column(description="The file name.")
     url: str = column(description="The URL; the platform never fetches it.")
@@ -192,6 +209,7 @@ class BoxDescriptionObject:
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`description_id`).", internal=True)
     box_id: ID = column(_public("product_boxes", "box_id"), "The box.")
+    box: ProductBoxObject | None = relation(ToOne("box_id"), "The box.")
     box_number: BigInt = column("box_id", "The legacy numeric ID of the box.", internal=True)
     lang_code: str = column(description="The language's code, such as `pt`.")
     title: str = column(description="The title.")

@@ -83,6 +83,7 @@ class PaymentObject:
         "(SELECT o.public_id FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id)",
         "The order.",
     )
+    order: OrderObject | None = relation(ToOne("order_id"), "The order.")
     created_at: DateTime = column(description="When the payment was received.")
 
 
@@ -228,6 +229,7 @@ class OrderStatusChangeObject:
         "The user who changed the status.",
         guard=_BACK_OFFICE,
     )
+    user: UserObject | None = relation(ToOne("user_id"), "The user who changed the status.", guard=_BACK_OFFICE)
     user_number: BigInt | None = column("user_id", "The legacy numeric ID of the user.", internal=True)
     at_unix: BigInt = computed(
         "floor(extract(epoch from t.at))::bigint", "When the status changed, in Unix seconds.", internal=True
@@ -260,6 +262,7 @@ class ShipmentObject:
         "(SELECT o.public_id FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id)",
         "The order.",
     )
+    order: OrderObject | None = relation(ToOne("order_id"), "The order.")
     order_number: BigInt = column("order_id", "The legacy numeric ID of the order.", internal=True)
     order_unix: BigInt = computed(
         f"floor(extract(epoch from {ORDER_PLACED_AT}))::bigint",
@@ -276,6 +279,7 @@ class ShipmentObject:
         "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
         "The recipient's account; null for a guest customer.",
     )
+    user: UserObject | None = relation(ToOne("user_id"), "The recipient's account; null for a guest customer.")
     user_number: BigInt = computed(
         "coalesce(t.user_id, 0)", "The legacy numeric ID of the recipient's account, or 0.", internal=True
     )

@@ -8,7 +8,8 @@ from models.queries import ToMany, ToOne
 from schema.enums import MembershipStatus, Role, UsergroupStatus, UsergroupType, UserStatus, UserType
 from schema.fields import column, computed, entity_type, relation
 from schema.scalars import ID, BigInt, DateTime
-from schema.types.marketplace import VendorObject
+from schema.types.marketplace import ReviewObject, VendorObject
+from schema.types.references import Order
 
 # CPF, CNPJ and phone: only with a privilege, or one's own (vendors and customers see only their own rows).
 _PERSONAL_DATA = Access(privileges=("view_users",), vendor=True, customer=True)
@@ -76,6 +77,12 @@ class UserObject:
         ToMany("t.user_id", "t.usergroup_id"),
         "The user's usergroup memberships.",
         guard=Access(privileges=("view_users",)),
+    )
+    orders: list[Order] | None = relation(
+        ToMany("t.user_id", "t.id DESC"), "The user's orders, newest first.", limited="first"
+    )
+    reviews: list[ReviewObject] | None = relation(
+        ToMany("t.user_id", "t.created_at DESC, t.id DESC"), "The user's reviews, newest first.", limited="first"
     )
     created_at: DateTime = column(description="When the account was created.")
     updated_at: DateTime = column(description="When the record was last updated.")

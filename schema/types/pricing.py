@@ -103,6 +103,7 @@ class OrderTaxObject:
     tax_id: ID | None = column(
         "(SELECT x.public_id FROM taxes x WHERE x.tenant_id = t.tenant_id AND x.id = t.tax_id)", "The tax."
     )
+    tax: TaxObject | None = relation(ToOne("tax_id"), "The tax in its current state.")
     tax_number: BigInt = column("coalesce(t.tax_id, 0)", "The legacy numeric ID of the tax, or 0.", internal=True)
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from schema.fields import object_type, output_field
+from models.queries import ToOne
+from schema.fields import object_type, output_field, relation
 from schema.scalars import ID, BigInt
+from schema.types.catalog import ProductObject
+from schema.types.marketplace import VendorObject
+from schema.types.orders import ShippingMethodObject
 
 
 @object_type("ShippingQuote", "A shipping quote for a product.")
@@ -11,11 +15,13 @@ class ShippingQuoteObject:
     """A calculated result without a database row."""
 
     shipping_method_id: ID = output_field("The shipping method.")
+    shipping_method: ShippingMethodObject | None = relation(ToOne("shipping_method_id"), "The shipping method.")
     shipping_number: BigInt = output_field("The legacy numeric ID of the shipping method.", internal=True)
     name: str = output_field("The name of the shipping method.")
     price_cents: BigInt = output_field("The shipping price, in cents.")
     delivery_time: str = output_field("The estimated delivery time as text, including the warehouse's.")
     vendor_id: ID | None = output_field("The vendor of the product; null for the store itself.")
+    vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor of the product; null for the store itself.")
     vendor_number: BigInt = output_field("The legacy numeric ID of the vendor, or 0.", internal=True)
     warehouse_number: BigInt = output_field("The legacy numeric ID of the warehouse, or 0.", internal=True)
 
@@ -25,8 +31,10 @@ class SellerAvailabilityObject:
     """A calculated result without a database row."""
 
     product_id: ID = output_field("The vendor's product.")
+    product: ProductObject | None = relation(ToOne("product_id"), "The vendor's product.")
     product_number: BigInt = output_field("The legacy numeric ID of the product.", internal=True)
     vendor_id: ID | None = output_field("The vendor; null for the store itself.")
+    vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor; null for the store itself.")
     vendor_number: BigInt = output_field("The legacy numeric ID of the vendor, or 0.", internal=True)
     name: str = output_field("The vendor's name.")
     price_cents: BigInt = output_field("The unit price, in cents.")

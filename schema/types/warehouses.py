@@ -8,6 +8,7 @@ from schema.enums import AllocationType, SwitchStatus
 from schema.fields import column, computed, entity_type, relation
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.marketplace import VendorObject
+from schema.types.people import UsergroupObject
 
 
 @entity_type(WAREHOUSE_ZIPCODES, "WarehouseZipcodes", "A range of postal codes (CEP), both ends included.")
@@ -45,6 +46,7 @@ class WarehouseUsergroupObject:
         "(SELECT g.public_id FROM usergroups g WHERE g.tenant_id = t.tenant_id AND g.id = t.usergroup_id)",
         "The group.",
     )
+    usergroup: UsergroupObject | None = relation(ToOne("usergroup_id"), "The group.")
     usergroup_number: BigInt = column("usergroup_id", "The legacy numeric ID of the group.", internal=True)
     usergroup_name: str = column(
         "(SELECT g.name FROM usergroups g WHERE g.tenant_id = t.tenant_id AND g.id = t.usergroup_id)",

@@ -8,6 +8,7 @@ from models.queries import ToOne
 from schema.enums import DeliveryState, SwitchStatus
 from schema.fields import column, entity_type, object_type, output_field, relation
 from schema.scalars import ID, JSON, BigInt, DateTime
+from schema.types.apps import InstalledAppObject
 
 MANAGE_ENDPOINTS = Access(privileges=("manage_apps",), any_app=True)
 APPS_ONLY = Access(any_app=True, admin=False)
@@ -19,6 +20,7 @@ class EventEndpointObject:
 
     id: ID = column("public_id", "The unique ID (UUID).")
     installed_app_id: ID = column(of_installation("public_id"), "The installed app.")
+    installed_app: InstalledAppObject | None = relation(ToOne("installation_id"), "The installed app.")
     client_id: str = column(of_app("client_id"), "The app's OAuth client ID.")
     url: str = column(description="The URL events are posted to.")
     events: list[str] = column(description="The subscribed events.")

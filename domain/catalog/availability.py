@@ -1,0 +1,54 @@
+"""SQL of what a shop shows of a product `t`: whether it can be bought, in which quantity, at which prices, and how it is rated.
+
+A product with combinations is sold from their stock, one without from its own (`domain.catalog.stock`).
+"""
+
+from __future__ import annotations
+
+_COMBINATIONS = "combinations c WHERE c.tenant_id = t.tenant_id AND c.product_id = t.id AND c.deleted_at IS NULL"
+_VENDOR_SELLS = (
+    "NOT EXISTS (SELECT 1 FROM vendors v WHERE v.tenant_id = {0}.tenant_id AND v.id = {0}.vendor_id"
+    " AND (v.status <> 'A' OR v.deleted_at IS NOT NULL))"
+)
+# As `domain.orders.lines.Offer.is_on_sale`.
+_ON_SALE = "({0}.status = 'A' AND {0}.deleted_at IS NULL AND " + _VENDOR_SELLS + ")"
+
+IS_AVAILABLE = (
+    f"({_ON_SALE.format('t')} AND (t.tracking = 'D' OR greatest(t.min_quantity, 1) <="
+    f" coalesce((SELECT max(c.stock) FROM {_COMBINATIONS}), t.stock)))"
+)
+"""Whether it is on sale, and the minimum quantity is in stock."""
+
+AVAILABLE_QUANTITY = (
+    f"CASE WHEN NOT {_ON_SALE.format('t')} THEN 0 WHEN t.tracking <> 'D'"
+    f" THEN coalesce((SELECT sum(c.stock)::bigint FROM {_COMBINATIONS}), t.stock) END"
+)
+"""The units in stock; null where stock isn't tracked."""
+
+COMBINATION_IS_AVAILABLE = (
+    "EXISTS (SELECT 1 FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id"
+    f" AND {_ON_SALE.format('p')} AND (p.tracking = 'D' OR greatest(p.min_quantity, 1) <= t.stock))"
+)
+"""Of a combination `t`: whether its product is on sale, and the minimum quantity of the combination is in stock."""
+
+# As `domain.orders.option_selection.select_options`: numeric `round` rounds half away from zero.
+_MODIFIERS = (
+    "(SELECT coalesce(sum(CASE v.modifier_type WHEN 'A' THEN v.modifier"
+    " ELSE round(t.price_cents::numeric * v.modifier / 10000) END), 0)"
+    " FROM combination_choices k JOIN option_variants v ON v.tenant_id = k.tenant_id AND v.id = k.variant_id"
+    " WHERE k.tenant_id = c.tenant_id AND k.combination_id = c.id)"
+)
+_COMBINATION_PRICE = f"greatest(0, t.price_cents + c.price_cents + {_MODIFIERS})::bigint"
+LOWEST_PRICE = f"coalesce((SELECT min({_COMBINATION_PRICE}) FROM {_COMBINATIONS}), t.price_cents)"
+"""The lowest price of its combinations in cents; its own without combinations."""
+HIGHEST_PRICE = f"coalesce((SELECT max({_COMBINATION_PRICE}) FROM {_COMBINATIONS}), t.price_cents)"
+"""The highest price of its combinations in cents; its own without combinations."""
+
+_PUBLISHED_REVIEWS = (
+    "discussion_threads th JOIN discussion_posts d ON d.tenant_id = th.tenant_id AND d.thread_id = th.id"
+    " WHERE th.tenant_id = t.tenant_id AND th.object_type = 'P' AND th.object_id = t.id AND d.status = 'A'"
+)
+AVERAGE_RATING = f"(SELECT avg(d.rating)::float8 FROM {_PUBLISHED_REVIEWS})"
+"""The mean of the published ratings, 1 to 5; null without ratings."""
+REVIEW_COUNT = f"(SELECT count(*) FROM {_PUBLISHED_REVIEWS})"
+"""The number of published reviews."""

@@ -1,0 +1,86 @@
+"""Calculate the prices that the catalogue shows a caller: after the catalogue promotions that apply to this caller.
+
+One unit of a product costs as much in a new cart or order of the caller, without a coupon: the same offer, options and promotions are
+evaluated by the same functions (`domain.orders.lines`, `domain.promotions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from domain.orders.draft import DraftLine, options_object
+from domain.orders.lines import load_offers, price_lines
+from domain.promotions.conditions import CATALOG
+from domain.promotions.rewards import PromotedLine, PromotionContext, evaluate_promotions, load_active_promotions
+from kernel.errors import DomainError, NotFound, RuleViolation, ValidationFailed
+from kernel.fields import InputField, read_fields
+from kernel.scope import ActorKind, Scope, active_scope
+
+_OPTIONS: Mapping[str, InputField] = {"options": InputField("options", options_object, code="options_invalid")}
+
+
+@dataclass(frozen=True, slots=True)
+class CataloguePrice:
+    """The price of one unit in cents, the price before promotions, and the names of the promotions that lowered it."""
+
+    price_cents: int
+    base_cents: int
+    promotions: tuple[str, ...] = ()
+
+
+async def catalogue_prices(
+    scope: Scope, products: Sequence[tuple[int, int]], options: Mapping[str, Any] | None = None
+) -> list[CataloguePrice | DomainError]:
+    """Return the price of each product (id, catalogue price in cents) for the caller, or why it has none with these options.
+
+    `options` are chosen options as in a cart; without them the catalogue prices are the base. Takes at most five statements, two without
+    options, one without promotions. Raises ValidationFailed for options of a wrong form.
+    """
+    with active_scope(scope):
+        base_prices: dict[int, int | DomainError] = dict(products)
+        if options is not None:
+            base_prices = await _prices_with_options(scope, list(base_prices), options)
+        lowered = await _after_promotions(
+            scope, {product: cents for product, cents in base_prices.items() if isinstance(cents, int)}
+        )
+    prices: list[CataloguePrice | DomainError] = []
+    for product, _ in products:
+        base = base_prices.get(product, NotFound("product"))
+        prices.append(lowered[product] if isinstance(base, int) else base)
+    return prices
+
+
+async def _prices_with_options(
+    scope: Scope, products: Sequence[int], options: Mapping[str, Any]
+) -> dict[int, int | DomainError]:
+    chosen = read_fields(_OPTIONS, {"options": options})["options"]
+    offers = await load_offers(scope, products, skip_missing=True)
+    prices: dict[int, int | DomainError] = {}
+    for offer in {offer.id: offer for offer in offers.values()}.values():
+        try:
+            [line] = price_lines([DraftLine(offer.id, 1, options=chosen)], offers, trusted=False)
+        except (ValidationFailed, RuleViolation) as error:
+            prices[offer.id] = error
+        else:
+            prices[offer.id] = line.base_price_cents
+    return prices
+
+
+async def _after_promotions(scope: Scope, base_prices: Mapping[int, int]) -> dict[int, CataloguePrice]:
+    promotions = [entry for entry in await load_active_promotions(scope, None) if entry.zone == CATALOG]
+    lines = [PromotedLine(product, 1, cents) for product, cents in base_prices.items()]
+    reward = await evaluate_promotions(scope, promotions, lines, PromotionContext(user_id=_customer(scope)))
+    names = {promotion.id: promotion.name for promotion in promotions}
+    applied = reward.line_promotions or ((),) * len(lines)
+    return {
+        line.product_id: CataloguePrice(cents, line.price_cents, tuple(names[number] for number in reductions))
+        for line, cents, reductions in zip(lines, reward.unit_prices, applied, strict=True)
+    }
+
+
+def _customer(scope: Scope) -> int | None:
+    """Return the account that the caller's cart would have."""
+    is_customer = scope.actor.kind in (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
+    return scope.actor.user_id if is_customer else None

@@ -1,0 +1,19 @@
+"""Types that others refer to before, or without, importing the module that defines them: relations go in every direction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import strawberry
+
+if TYPE_CHECKING:
+    from schema.types.apps import InstalledAppObject
+    from schema.types.catalog import ProductObject
+    from schema.types.orders import OrderObject, ShippingMethodObject
+    from schema.types.people import UserObject
+
+Product: TypeAlias = Annotated["ProductObject", strawberry.lazy("schema.types.catalog")]
+Order: TypeAlias = Annotated["OrderObject", strawberry.lazy("schema.types.orders")]
+ShippingMethod: TypeAlias = Annotated["ShippingMethodObject", strawberry.lazy("schema.types.orders")]
+User: TypeAlias = Annotated["UserObject", strawberry.lazy("schema.types.people")]
+InstalledApp: TypeAlias = Annotated["InstalledAppObject", strawberry.lazy("schema.types.apps")]

@@ -1,0 +1,233 @@
+"""The price shown is the price charged: lists, single products, carts and orders agree for every caller."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from domain.carts.placed_orders import CHECKOUT
+from domain.promotions.promotions import PROMOTION_RECORDS
+from kernel.scope import Actor, ActorKind, Scope, active_scope
+from models import database
+from models.catalog import ProductCategory
+from models.response_shapes import NotCompiled
+from resolvers import root
+from resolvers.query_compiler import QueryCompiler
+from schema.documents import prepare_document
+from schema.execution import ExecutionContext, execute_document
+from tests.harness.sample_store import SampleStore
+
+PRICING = "pricing { price_cents base_cents discount_cents promotions { name } }"
+LIST = f"query($ids: [ID!]!) {{ products(filter: {{id: $ids}}, sort: ID_ASC) {{ id price_cents {PRICING} }} }}"
+ONE = f"query($id: ID!) {{ product(id: $id) {{ id price_cents {PRICING} }} }}"
+CART = f"""mutation($input: CartInput) {{
+    cart_create(input: $input) {{ id items {{ product_id price_cents product {{ {PRICING} }} }} }} }}"""
+CHECK_OUT = """mutation($id: ID!, $input: CartCheckoutInput!) { cart_checkout(id: $id, input: $input) {
+    order { items { product_id price_cents } subtotal_cents } } }"""
+PRICES = (1, 999, 1_000, 33_333)
+
+
+async def execute(scope: Scope, text: str, **variables: Any) -> Any:
+    data, errors, _ = await respond(scope, text, **variables)
+    assert errors == []
+    return data
+
+
+async def respond(scope: Scope, text: str, **variables: Any) -> tuple[Any, list[Any], int]:
+    """Return the data, the errors and the number of statements."""
+    schema = root.public_schema()
+    prepared = prepare_document(schema, text, limited=True)
+    assert prepared.errors == (), prepared.errors
+    with active_scope(scope), database.count_statements() as counted:
+        result = await execute_document(schema, prepared, ExecutionContext(scope), variables)
+    return result.data, list(result.errors or ()), counted.count
+
+
+def callers(sample: SampleStore) -> dict[str, Scope]:
+    """Return a guest with a storefront key, a customer, and one of the wholesale group."""
+    scopes = frozenset({"storefront:read", "storefront:cart", CHECKOUT})
+    scope = replace(sample.scope, family="graphql")
+
+    def customer(user: Any) -> Scope:
+        return replace(scope, actor=Actor(ActorKind.CUSTOMER, user_id=user.number, user_public_id=UUID(user.id)))
+
+    return {
+        "guest": replace(scope, actor=Actor(ActorKind.STOREFRONT, storefront_key_id=1, scopes=scopes)),
+        "customer": customer(sample.bia),
+        "wholesale": customer(sample.caio),
+    }
+
+
+async def promote(sample: SampleStore, **fields: Any) -> None:
+    with active_scope(sample.scope):
+        await PROMOTION_RECORDS.create(sample.scope, {"zone": "catalog", **fields})
+
+
+discounts = st.one_of(
+    st.integers(0, 100_000).map(lambda thousandths: f"{thousandths / 1000:.3f}%"),
+    st.integers(0, 40_000).map(lambda cents: f"{cents // 100}.{cents % 100:02}"),
+    st.builds(
+        lambda kind, value: {"discount_bonus": kind, "discount_value": str(value)},
+        st.sampled_from(["by_percentage", "to_percentage", "by_fixed", "to_fixed"]),
+        st.integers(0, 100),
+    ),
+)
+conditions = st.fixed_dictionaries(
+    {},
+    optional={
+        "registered": st.sampled_from(["Y", "N"]),
+        "usergroup": st.just("wholesale"),
+        "users": st.sampled_from(["bia", "caio"]),
+        "price": st.builds(
+            lambda operator, cents: {"operator": operator, "value": f"{cents // 100}.{cents % 100:02}"},
+            st.sampled_from(["lt", "lte", "gt", "gte", "eq", "neq"]),
+            st.sampled_from(PRICES),
+        ),
+        "products": st.lists(st.integers(0, len(PRICES) - 1), min_size=1, max_size=2, unique=True),
+        "categories": st.just("kitchen"),
+    },
+)
+promotions = st.fixed_dictionaries(
+    {"bonuses": discounts.map(lambda discount: {"product_discount": discount}), "conditions": conditions},
+    optional={
+        "priority": st.integers(0, 3),
+        "stop": st.booleans(),
+        "usage_limit": st.integers(1, 2),
+        "from_at": st.integers(-2, 2),
+        "to_at": st.integers(3, 5),
+        "status": st.sampled_from(["A", "D"]),
+    },
+)
+
+
+@pytest.fixture
+async def products(sample: SampleStore) -> list[Any]:
+    """Products of these prices; the first two are in a category, all are downloads."""
+    created = [await sample.add_product(price_cents=cents, is_edp=True) for cents in PRICES]
+    for product in created[:2]:
+        await sample.add(ProductCategory, product_id=product.number, category_id=sample.kitchen.number)
+    return created
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(promotions, max_size=4))
+async def test_list_product_cart_and_order_agree(sample: SampleStore, products: list[Any], created: list[Any]) -> None:
+    await sample.execute("update promotions set deleted_at = now() where deleted_at is null")
+    for number, fields in enumerate(created):
+        await promote(sample, name=f"P{number}", **_with_records(sample, products, fields))
+    for name, scope in callers(sample).items():
+        listed = (await execute(scope, LIST, ids=[product.id for product in products]))["products"]
+        assert [product["id"] for product in listed] == [product.id for product in products]
+        prices = {product["id"]: product["pricing"] for product in listed}
+        for product in listed:
+            pricing = product["pricing"]
+            assert pricing["base_cents"] == product["price_cents"]
+            assert pricing["base_cents"] - pricing["discount_cents"] == pricing["price_cents"] >= 0
+            assert bool(pricing["promotions"]) is (pricing["discount_cents"] > 0)
+            assert (await execute(scope, ONE, id=product["id"]))["product"] == product
+        items = [{"product_id": product.id, "quantity": 1} for product in products]
+        cart = (await execute(scope, CART, input={"items": items}))["cart_create"]
+        assert {item["product_id"]: item["price_cents"] for item in cart["items"]} == _cents(prices), name
+        assert {item["product_id"]: item["product"]["pricing"] for item in cart["items"]} == prices
+        customer = {"customer_email": "visita@example.com"} if name == "guest" else {}
+        checkout = await execute(scope, CHECK_OUT, id=cart["id"], input={"payment_id": sample.pix.id, **customer})
+        order = checkout["cart_checkout"]["order"]
+        assert {line["product_id"]: line["price_cents"] for line in order["items"]} == _cents(prices)
+        assert order["subtotal_cents"] == sum(_cents(prices).values())
+
+
+def _cents(prices: dict[str, Any]) -> dict[str, int]:
+    return {product: pricing["price_cents"] for product, pricing in prices.items()}
+
+
+def _with_records(sample: SampleStore, products: list[Any], fields: dict[str, Any]) -> dict[str, Any]:
+    """Replace the names of records by their numbers, and days by times."""
+    fields, rule = dict(fields), dict(fields["conditions"])
+    if "usergroup" in rule:
+        rule["usergroup"] = [sample.wholesale.number]
+    if "users" in rule:
+        rule["users"] = [getattr(sample, rule["users"]).number]
+    if "products" in rule:
+        rule["products"] = [products[place].number for place in rule["products"]]
+    if "categories" in rule:
+        rule["categories"] = [sample.kitchen.number]
+    for name in ("from_at", "to_at"):
+        if name in fields:
+            fields[name] = sample.scope.now + timedelta(days=fields[name])
+    return fields | {"conditions": rule}
+
+
+async def test_each_caller_sees_the_promotions_that_apply(sample: SampleStore, products: list[Any]) -> None:
+    await promote(
+        sample, name="Atacado", bonuses={"product_discount": "10%"}, conditions={"usergroup": [sample.wholesale.number]}
+    )
+    await promote(sample, name="Cadastro", bonuses={"product_discount": "1.00"}, conditions={"registered": "Y"})
+    seen = {
+        name: (await execute(scope, ONE, id=products[2].id))["product"]["pricing"]
+        for name, scope in callers(sample).items()
+    }
+    assert {
+        name: (price["price_cents"], [entry["name"] for entry in price["promotions"]]) for name, price in seen.items()
+    } == {
+        "guest": (1_000, []),
+        "customer": (900, ["Cadastro"]),
+        "wholesale": (800, ["Atacado", "Cadastro"]),
+    }
+
+
+async def test_a_list_of_any_length_takes_as_many_statements(sample: SampleStore) -> None:
+    await promote(sample, name="Tudo", bonuses={"product_discount": "10%"})
+    ids = [(await sample.add_product()).id for _ in range(60)]
+    counts = []
+    text = LIST.replace("products(", "products(limit: 100, ")
+    for length in (1, 60):
+        data, errors, count = await respond(callers(sample)["guest"], text, ids=ids[:length])
+        assert errors == []
+        assert [product["pricing"]["price_cents"] for product in data["products"]] == [900] * length
+        counts.append(count)
+    assert counts == [3, 3]
+
+
+async def test_compiled_reads_calculate_prices_like_the_executor(sample: SampleStore, products: list[Any]) -> None:
+    await promote(sample, name="Tudo", bonuses={"product_discount": "10%"})
+    scope, schema = callers(sample)["wholesale"], root.public_schema()
+    price = "pricing { cents: price_cents __typename promotions { label: name } } plain: pricing { base_cents }"
+    text = f"{{ categories {{ name products {{ id category {{ products(limit: 3) {{ {price} }} }} {price} }} }} }}"
+    prepared = prepare_document(schema, text, limited=True)
+    operation = prepared.operation(None)
+    assert operation is not None
+    compiled = QueryCompiler(schema, native=False).get(prepared, operation, None)
+    assert compiled is not None
+    with active_scope(scope):
+        data = await compiled.run(scope)
+    assert any(category["products"] for category in data["categories"])
+    assert data == await execute(scope, text)
+    assert orjson.dumps(data) == orjson.dumps(await execute(scope, text))  # in the order of the document
+
+
+async def test_prices_that_cannot_be_calculated_are_left_to_the_executor(
+    sample: SampleStore, products: list[Any]
+) -> None:
+    scope, schema = callers(sample)["guest"], root.public_schema()
+    prepared = prepare_document(schema, '{ products { pricing(options: {x: "y"}) { price_cents } } }', limited=True)
+    operation = prepared.operation(None)
+    assert operation is not None
+    compiled = QueryCompiler(schema, native=True).get(prepared, operation, None)
+    assert compiled is not None
+    with active_scope(scope), pytest.raises(NotCompiled):
+        await compiled.run(scope)
+
+
+@pytest.mark.parametrize("options", [{"x": "y"}, ["x"], 5, {"1": None, "2": {}}])
+async def test_wrong_options_are_an_error_of_the_field(sample: SampleStore, products: list[Any], options: Any) -> None:
+    text = "query($id: ID!, $o: JSON) { product(id: $id) { id pricing(options: $o) { price_cents } } }"
+    data, errors, _ = await respond(callers(sample)["guest"], text, id=products[0].id, o=options)
+    assert data == {"product": {"id": products[0].id, "pricing": None}}
+    assert [error.path for error in errors] == [["product", "pricing"]]
