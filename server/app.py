@@ -13,6 +13,7 @@ from kernel.settings import Settings
 from models.answer_size import AnswerLimits
 from resolvers import query_compiler
 from rest_facade.bodies import MAX_BYTES
+from rest_facade.compression import add_vary
 from rest_facade.responses import ADD_HEADERS, RESTART_TIMEOUT
 from rest_facade.routing import Route
 from server import credit_bureau, graphql_view, mail_page
@@ -89,7 +90,7 @@ def create_app(
         policy = policies.get(request.match_info.route)
         if (policy.family if policy is not None else family_of(request.path)).is_cross_origin:
             # aiohttp-cors echoes the origin but omits Vary, which caches need.
-            response.headers.add(hdrs.VARY, hdrs.ORIGIN)
+            add_vary(response.headers, hdrs.ORIGIN)
 
     async def add_headers_on_prepare(request: web.Request, response: web.StreamResponse) -> None:
         add_headers(request, response)

@@ -1,7 +1,7 @@
 """Process each request in the order of docs/reference/shared.md#order-of-checks.
 
     request id → access log → errors → connections and rate of the address → [unknown route, method] → concurrent requests → time-out
-    → wrong credentials → store → credential → caller's rate limit → handler
+    → wrong credentials → store → credential → caller's rate limit → handler → compression
 
 This is one function because a middleware per step would cost a coroutine each and hide the order.
 """
@@ -28,6 +28,7 @@ from kernel.ip_addresses import client_address
 from kernel.scope import active_scope
 from kernel.settings import Settings
 from kernel.text import has_forbidden_characters
+from rest_facade.compression import compress, is_compressible
 from rest_facade.routing import CLIENT_IP, SCOPE, Credential
 from server.families import RouteFamily, family_of
 from server.middleware import access_log, idempotency, rate_limits, request_id
@@ -59,6 +60,8 @@ def pipeline(
         status, error_code = access_log.CLIENT_GONE, None
         try:
             response = await handle(request, handler, family, policy, current_request_id, is_excess)
+            if is_compressible(response):
+                await compress(request, response)
             status = response.status
         except Exception as error:
             if isinstance(error, ConnectionError) and request.transport is None:
@@ -67,6 +70,8 @@ def pipeline(
                 status = error.status
                 raise
             response, error_code = error_response(error, family.error_format)
+            if is_compressible(response):
+                await compress(request, response)
             status = response.status
             if is_excess:
                 response.force_close()
