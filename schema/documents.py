@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphql import (
+    ASTValidationRule,
     DocumentNode,
     GraphQLError,
     GraphQLObjectType,
@@ -34,7 +35,7 @@ from graphql import (
     visit,
 )
 from graphql.execution.values import VariableValues, get_variable_values
-from graphql.validation import ExecutableDefinitionsRule, OverlappingFieldsCanBeMergedRule
+from graphql.validation import ExecutableDefinitionsRule, OverlappingFieldsCanBeMergedRule, ValuesOfCorrectTypeRule
 
 from kernel.errors import TooComplex, ValidationFailed
 from kernel.record_conversion import Conversions
@@ -78,7 +79,21 @@ MAX_ERRORS = 5
 # Nested fragments recurse; Python's stack overflows at a chain of about 300.
 _MAX_FRAGMENT_CHAIN = 100
 
-_RULES = [FieldsMergeRule if rule is OverlappingFieldsCanBeMergedRule else rule for rule in specified_rules]
+
+class LiteralsRule(ValuesOfCorrectTypeRule):
+    """Report a literal that its type refuses as the domain's error, as the same value in a variable is."""
+
+    def report_error(self, error: GraphQLError) -> None:
+        """Report an error with its cause."""
+        error.original_error = ValidationFailed(error.message)
+        super().report_error(error)
+
+
+_REPLACED_RULES: dict[type[ASTValidationRule], type[ASTValidationRule]] = {
+    OverlappingFieldsCanBeMergedRule: FieldsMergeRule,
+    ValuesOfCorrectTypeRule: LiteralsRule,
+}
+_RULES = [_REPLACED_RULES.get(rule, rule) for rule in specified_rules]
 
 
 @dataclass(frozen=True)

@@ -50,8 +50,33 @@ async def test_responses_and_errors_have_cors_headers(key, status):
         assert response.headers["Access-Control-Allow-Origin"] == SHOP
         assert "Access-Control-Allow-FakeAuthenticator" not in response.headers
         exposed = response.headers["Access-Control-Expose-Headers"].split(",")
-        assert {"X-Request-Id", "X-RateLimit-Remaining", "Retry-After"} <= set(exposed)
+        assert {"ETag", "Link", "X-Request-Id", "X-RateLimit-Remaining", "Retry-After"} <= set(exposed)
         assert response.headers["Vary"] == "Origin"
+
+
+@pytest.mark.parametrize(
+    "path,methods",
+    [
+        ("/graphql", "GET, HEAD, OPTIONS, POST"),
+        ("/graphql/schema", "GET, HEAD, OPTIONS"),
+        ("/api/v1/storefront/products", "GET, HEAD, OPTIONS"),
+        ("/api/v1/storefront/carts/1/items", "OPTIONS, POST"),
+        ("/api/v1/admin/things", "GET, HEAD, OPTIONS"),
+        ("/health/live", "GET, HEAD, OPTIONS"),
+    ],
+)
+@pytest.mark.parametrize("headers", [{}, {"Origin": SHOP}], ids=["own", "cross-origin"])
+async def test_options_lists_the_methods_of_a_path(path, methods, headers):
+    async with run_server(*ROUTES) as server:
+        response = await server.call("OPTIONS", path, headers=headers)
+        assert (response.status, response.body, response.headers["Allow"]) == (204, b"", methods)
+        assert server.store_resolver.hosts == []
+
+
+async def test_options_of_an_unknown_path_is_404():
+    async with run_server(*ROUTES) as server:
+        for path in ("/nothing", "/api/v1/storefront/nothing", "/graphql/nothing"):
+            assert (await server.call("OPTIONS", path)).status == 404
 
 
 async def test_a_response_without_origin_has_vary_origin():
@@ -63,7 +88,9 @@ async def test_a_response_without_origin_has_vary_origin():
 
 async def test_other_families_have_no_cors_headers():
     async with run_server(*ROUTES) as server:
-        assert (await server.call("OPTIONS", "/api/v1/admin/things", headers=PREFLIGHT)).status == 405
+        preflight = await server.call("OPTIONS", "/api/v1/admin/things", headers=PREFLIGHT)
+        assert preflight.status == 204
+        assert not [name for name in preflight.headers if name.startswith("Access-Control")]
         response = await server.get("/api/v1/admin/things", "Bearer admin", Origin=SHOP)
         assert "Access-Control-Allow-Origin" not in response.headers
 
