@@ -16,7 +16,7 @@ from rest_facade.bodies import MAX_BYTES
 from rest_facade.compression import add_vary
 from rest_facade.responses import ADD_HEADERS, RESTART_TIMEOUT
 from rest_facade.routing import Route
-from server import credit_bureau, graphql_view, mail_page
+from server import authorization_metadata, credit_bureau, graphql_view, mail_page
 from server.connections import PIPELINE
 from server.connections import SETTINGS as SETTINGS
 from server.cross_origin import allow_cross_origin
@@ -71,6 +71,7 @@ def create_app(
     limits = AnswerLimits(settings.graphql_max_objects, settings.graphql_max_bytes)
     graphql_view.add_routes(app, limits, anonymous_introspection=anonymous_introspection)
     page.add_routes(app)
+    authorization_metadata.add_routes(app, settings)
     if settings.is_private_development:
         mail_page.add_routes(app)
         credit_bureau.add_routes(app)
