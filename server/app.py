@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 
 from aiohttp import hdrs, web
 
 import rest_facade.apps
 import rest_facade.current
 import rest_facade.legacy
+from kernel.errors import TenantClosed, TenantNotFound
 from kernel.settings import Settings
 from models.answer_size import AnswerLimits
 from resolvers import query_compiler
@@ -20,6 +21,7 @@ from server import authorization_metadata, credit_bureau, graphql_view, mail_pag
 from server.connections import PIPELINE
 from server.connections import SETTINGS as SETTINGS
 from server.cross_origin import allow_cross_origin
+from server.demo import DEMO_STORE_ID
 from server.families import family_of
 from server.health import Checks, Readiness
 from server.limits import Counters, ProcessCounters
@@ -28,6 +30,7 @@ from server.middleware.authentication import Authenticate, StoreResolver
 from server.middleware.pipeline import pipeline
 from server.middleware.timeout import RequestTimeouts
 from server.openapi import page
+from server.playground import STORE_KEY, OfferedStore
 from server.routes import add_routes, route_policies
 from server.script_address import ScriptAddress
 
@@ -70,6 +73,7 @@ def create_app(
         query_compiler.set_enabled(False)
     limits = AnswerLimits(settings.graphql_max_objects, settings.graphql_max_bytes)
     graphql_view.add_routes(app, limits, anonymous_introspection=anonymous_introspection)
+    app[STORE_KEY] = _offered_store(settings, store_resolver)
     page.add_routes(app)
     authorization_metadata.add_routes(app, settings)
     if settings.is_private_development:
@@ -99,3 +103,23 @@ def create_app(
     app[ADD_HEADERS] = add_headers
     app.on_response_prepare.append(add_headers_on_prepare)
     return app
+
+
+def _offered_store(
+    settings: Settings, store_resolver: StoreResolver
+) -> Callable[[web.Request], Awaitable[OfferedStore]]:
+    """Return the function that finds the store of the playground's page."""
+
+    async def find(request: web.Request) -> OfferedStore:
+        host = request.headers.get(hdrs.HOST, "")
+        if not store_resolver.is_shared(host):
+            return OfferedStore()  # the address names the store, or none at all
+        for store_id in (None, *([DEMO_STORE_ID] if settings.is_private_development else [])):
+            try:
+                store = await store_resolver.resolve(host, store_id, public=True)
+            except (TenantNotFound, TenantClosed):
+                continue
+            return OfferedStore(str(store.public_id), is_needed=store_id is not None)
+        return OfferedStore(is_needed=True)
+
+    return find
