@@ -84,7 +84,7 @@ class CachedStoreResolver:
         return store
 
     def is_shared(self, host: str) -> bool:
-        """Return whether stores share the address and `X-Tenant-ID` tells them apart."""
+        """Return whether stores share the address and `X-Tenant-ID` distinguishes them."""
         return parse_host(host) in self._shared
 
     async def listen(self) -> None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphql import (
-    ASTValidationRule,
     DocumentNode,
     GraphQLError,
     GraphQLObjectType,
@@ -30,16 +29,14 @@ from graphql import (
     is_list_type,
     is_non_null_type,
     is_object_type,
-    specified_rules,
     validate,
     visit,
 )
 from graphql.execution.values import VariableValues, get_variable_values
-from graphql.validation import ExecutableDefinitionsRule, OverlappingFieldsCanBeMergedRule, ValuesOfCorrectTypeRule
+from graphql.validation import ExecutableDefinitionsRule
 
 from kernel.errors import TooComplex, ValidationFailed
 from kernel.record_conversion import Conversions
-from schema.field_merging import FieldsMergeRule
 from schema.lexer import parse_document
 from schema.scanner import (
     SIZE_ARGUMENTS,
@@ -53,6 +50,7 @@ from schema.scanner import (
     TooManyTokens,
     scan_document,
 )
+from schema.validation_rules import RULES
 
 # Characters of a document: long texts belong into variables. The parser and the positions of errors take time per character.
 MAX_LENGTH = 100_000
@@ -80,22 +78,6 @@ MAX_ERRORS = 5
 _MAX_FRAGMENT_CHAIN = 100
 
 
-class LiteralsRule(ValuesOfCorrectTypeRule):
-    """Report a literal that its type refuses as the domain's error, as the same value in a variable is."""
-
-    def report_error(self, error: GraphQLError) -> None:
-        """Report an error with its cause."""
-        error.original_error = ValidationFailed(error.message)
-        super().report_error(error)
-
-
-_REPLACED_RULES: dict[type[ASTValidationRule], type[ASTValidationRule]] = {
-    OverlappingFieldsCanBeMergedRule: FieldsMergeRule,
-    ValuesOfCorrectTypeRule: LiteralsRule,
-}
-_RULES = [_REPLACED_RULES.get(rule, rule) for rule in specified_rules]
-
-
 @dataclass(frozen=True)
 class PreparedDocument:
     """A document ready for execution, or its validation errors."""
@@ -109,7 +91,6 @@ class PreparedDocument:
     """The cache of `calculate_cost`."""
     reusable_plan: dict[None, Any] = field(default_factory=dict, compare=False, repr=False)
     """The `resolvers.query_compiler.ReusablePlan` of the document's only operation, once compiled; empty until then."""
-
     conversions: Conversions = field(default_factory=dict, compare=False, repr=False)
     """The conversions of records that a facade reads with the document."""
 
@@ -156,7 +137,7 @@ def prepare_document(
         _reject_nul(document)
     if scanned is None:
         return _reject_type_system_document(schema, document)
-    errors = validate(schema, document, _RULES, max_errors=MAX_ERRORS)
+    errors = validate(schema, document, RULES, max_errors=MAX_ERRORS)
     operations = {
         (node.name.value if node.name else None): node
         for node in document.definitions

@@ -40,7 +40,7 @@ class RouteFamily:
 
 
 def _allow_without_options(methods: Iterable[str]) -> web.Response:
-    # Preflights are answered, but the contract's `Allow` lists the methods of the route.
+    # Preflights are answered, but `Allow` lists the methods of the route.
     return method_not_allowed(method for method in methods if method != hdrs.METH_OPTIONS)
 
 

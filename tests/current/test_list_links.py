@@ -1,4 +1,4 @@
-"""Lists carry the addresses of the pages beside them (docs/reference/shared.md#links)."""
+"""Lists carry the addresses of the previous and next page (docs/reference/shared.md#links)."""
 
 from __future__ import annotations
 

@@ -47,14 +47,14 @@ class Resolver(FakeStoreResolver):
 
 
 async def config_of(tmp_path: Path, resolver: Resolver, settings: Settings, host: str) -> dict[str, Any]:
-    """Return the store and whether one is needed, as the page is told."""
+    """Return the store and whether one is needed, in the page's configuration."""
     (tmp_path / "version").write_text("0" * 16)
     async with run_server(settings=settings, store_resolver=resolver) as server:
         server.app._state[BUILT_KEY] = tmp_path  # the application is frozen
         page = (await server.get("/graphql/playground", Host=host)).body.decode()
-    found = re.search(r'id="config">(.*?)</script>', page)
-    assert found is not None
-    config = json.loads(found[1])
+    script = re.search(r'id="config">(.*?)</script>', page)
+    assert script is not None
+    config = json.loads(script[1])
     return {name: config[name] for name in ("store", "needsStore")}
 
 
