@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from aiohttp import web
 
 from kernel.settings import Settings
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Route
+from server.app import facade_routes
+from server.families import family_of
 from tests.server.middleware_server import run_server
 
 SHOP = "https://shop.example"
@@ -71,6 +75,18 @@ async def test_options_lists_the_methods_of_a_path(path, methods, headers):
         response = await server.call("OPTIONS", path, headers=headers)
         assert (response.status, response.body, response.headers["Allow"]) == (204, b"", methods)
         assert server.store_resolver.hosts == []
+
+
+async def test_options_lists_the_method_of_every_route():
+    routes = [route for route in facade_routes() if family_of(route.path).name != "legacy"]
+    assert len(routes) > 100
+    async with run_server(*routes, settings=Settings(ip_rate=100_000)) as server:
+        for route in routes:
+            response = await server.call("OPTIONS", re.sub(r"{\w+}", "1", route.path))
+            assert response.status == 204, route.path
+            allowed = set(response.headers["Allow"].split(", "))
+            assert {route.method, "OPTIONS"} <= allowed
+            assert ("GET" in allowed) == ("HEAD" in allowed)
 
 
 async def test_options_of_an_unknown_path_is_404():
