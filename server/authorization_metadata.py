@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from aiohttp import hdrs, web
 
 from auth.app_scopes import APP_SCOPES
@@ -40,15 +42,17 @@ def add_routes(app: web.Application, settings: Settings) -> None:
 
 
 def own_address(request: web.Request, settings: Settings) -> str:
-    """Return the scheme and host by which the client called; a trusted proxy names its scheme in `X-Forwarded-Proto`.
+    """Return the scheme and host by which the client called.
 
-    Raises TenantNotFound for a malformed `Host`.
+    A trusted proxy names the scheme in `X-Forwarded-Proto`; otherwise it is that of `VITRINE_BASE_URL` at its host. Raises TenantNotFound
+    for a malformed `Host`.
     """
     host = request.headers.get(hdrs.HOST, "")
     if parse_host(host) is None:
         raise TenantNotFound
-    scheme = request.scheme
+    host, base = host.strip().lower(), urlsplit(settings.public_url)
+    scheme = base.scheme if host == base.netloc else request.scheme
     if settings.trusted_proxies and is_trusted(request.remote or "", settings.trusted_proxies):
         forwarded = request.headers.get(hdrs.X_FORWARDED_PROTO, "").rpartition(",")[2].strip().lower()
         scheme = forwarded if forwarded in ("http", "https") else scheme
-    return f"{scheme}://{host.strip().lower()}"
+    return f"{scheme}://{host}"

@@ -44,6 +44,13 @@ async def test_only_a_trusted_proxy_names_the_scheme(trusted: str, scheme: str) 
         assert answer.json["issuer"] == f"{scheme}://loja.example"
 
 
+async def test_the_scheme_of_the_base_url_counts_at_its_host() -> None:
+    settings = Settings.from_environment({"VITRINE_BASE_URL": "https://loja.example"})
+    async with run_server(settings=settings) as server:
+        assert (await server.get(METADATA, Host="loja.example")).json["issuer"] == "https://loja.example"
+        assert (await server.get(METADATA, Host="other.example")).json["issuer"] == "http://other.example"
+
+
 async def test_tokens_are_exchanged_renewed_and_revoked_without_naming_the_store(admin: Client, app: App) -> None:
     visitor = admin.with_token(None)
     code = {"grant_type": "authorization_code", "code": (await approve_app(admin, app))["code"], **app.credentials}
