@@ -1,7 +1,8 @@
 """Issue and verify the tokens of apps (`vat_live_…`, `vat_test_…`; docs/reference/current.md#app-tokens).
 
 A token contains its store's id, so that one of another store gets 403 although row-level security hides its row:
-`vat_live_<the store's UUID in hexadecimal>_<256 random bits and a checksum>`.
+`vat_live_<the store's UUID in hexadecimal>_<256 random bits and a checksum>`. So do codes and refresh tokens, which the token route takes
+at the address that stores share; those issued before 0.3.0 don't.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ REVOKED_BY_APP = "revoked by the app"
 APP_REMOVED = "app removed"
 
 _TOKEN = re.compile(r"vat_(?:live|test)_([0-9a-f]{32})_[A-Za-z0-9]{49}")
+_CREDENTIAL = re.compile(r"(?:vat_live|vat_test|vac|vrt)_([0-9a-f]{32})_[A-Za-z0-9]{49}")
 
 _INSERT_TOKEN = """
     insert into app_tokens (tenant_id, public_id, grant_id, kind, token_hash, scopes, created_at, expires_at)
@@ -58,12 +60,23 @@ def parse_store_id(token: str) -> UUID | None:
     return UUID(hex=match[1]) if match is not None and has_valid_checksum(token) else None
 
 
+def store_of_credential(text: str) -> UUID | None:
+    """Return the store id in an authorization code, refresh or access token, None if it has none. This doesn't authenticate it."""
+    match = _CREDENTIAL.fullmatch(text)
+    return UUID(hex=match[1]) if match is not None and has_valid_checksum(text) else None
+
+
+def new_code(store_id: UUID) -> str:
+    """Generate an authorization code of a store."""
+    return checksummed_token(f"vac_{store_id.hex}_")
+
+
 async def issue_app_tokens(
     scope: Scope, grant_id: int, mode: str, scopes: Iterable[str], granted: Iterable[str]
 ) -> AppTokenPair:
     """Issue an access token with these scopes, and a refresh token for all granted ones; joins the transaction."""
     access = checksummed_token(f"{PREFIX}{mode}_{scope.store.public_id.hex}_")
-    refresh = checksummed_token("vrt_")
+    refresh = checksummed_token(f"vrt_{scope.store.public_id.hex}_")
     access_scopes = sorted(set(scopes))
     await _insert_token(scope, grant_id, "A", access, access_scopes, ACCESS_LIFETIME)
     await _insert_token(scope, grant_id, "R", refresh, sorted(set(granted)), REFRESH_LIFETIME)

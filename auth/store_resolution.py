@@ -83,6 +83,10 @@ class CachedStoreResolver:
         check_store_open(store, allow_maintenance=allow_maintenance)
         return store
 
+    def is_shared(self, host: str) -> bool:
+        """Return whether stores share the address and `X-Tenant-ID` distinguishes them."""
+        return parse_host(host) in self._shared
+
     async def listen(self) -> None:
         """Invalidate the cache when other processes change stores; needs the database connected."""
         await database.listen(CHANNEL, lambda payload: self.invalidate(int(payload)), after_reconnect=self.clear)

@@ -22,7 +22,7 @@ from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_json_object
 from rest_facade.collections import Collection
 from rest_facade.field_errors import REQUIRED, FieldCodes, with_field_codes
-from rest_facade.responses import json_response
+from rest_facade.responses import json_response, page_response
 from rest_facade.routing import Handler
 
 # Fragments shared by the operations of both families.
@@ -44,7 +44,7 @@ class CollectionHandlers:
         """Return a page of the list."""
         scope, operation = self._authorize(request, self.collection.plural)
         data = await execute(scope, operation, self.collection.list_definition.variables(request.query, scope.store))
-        return json_response(data[operation.fields[0]])
+        return page_response(request, data[operation.fields[0]])
 
     async def show(self, request: web.Request) -> web.Response:
         """Return the record with the id in the path."""

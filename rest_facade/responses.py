@@ -108,6 +108,23 @@ def json_response(body: Any, *, status: int = 200, headers: Mapping[str, str] | 
     return BytesResponse(to_json(body), status=status, headers=headers)
 
 
+def page_response(request: web.Request, page: Mapping[str, Any]) -> web.Response:
+    """Return a page of a list, `{…, total, page, per_page or limit}`, with a `Link` to its neighbours (RFC 8288).
+
+    The targets are relative to the host: behind a proxy the server doesn't know its address.
+    """
+    number, total = page["page"], page["total"]
+    size = page["per_page"] if "per_page" in page else page["limit"]
+    last = max(1, -(-total // size))
+    neighbours = {"prev": min(number - 1, last), "next": number + 1 if number < last else 0}
+    links = [
+        f'<{request.rel_url.update_query(page=str(neighbour))}>; rel="{name}"'
+        for name, neighbour in neighbours.items()
+        if neighbour > 0
+    ]
+    return json_response(page, headers={hdrs.LINK: ", ".join(links)} if links else None)
+
+
 def to_json(body: Any) -> bytes:
     """Serialize to compact JSON in UTF-8."""
     try:

@@ -43,7 +43,8 @@ class Route:
     maintenance rejects every route without `allow_maintenance` (gateway notifications). A route that `creates` accepts an
     Idempotency-Key unless it returns a secret; `key_reuse_message` overrides the error text for a key reused with another request.
     `attempt_limit` names the sign-in rate limit (docs/reference/shared.md#rate-limits) that the operation counts; the server counts
-    attempts that resolve no store.
+    attempts that resolve no store. The body of a route that `names_store` has an app's client, code or token, which names the store where
+    the address doesn't.
     """
 
     method: str
@@ -54,6 +55,7 @@ class Route:
     creates: bool = False
     key_reuse_message: str | None = None
     attempt_limit: str = ""
+    names_store: bool = False
 
 
 @dataclass(frozen=True, slots=True)

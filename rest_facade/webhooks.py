@@ -21,7 +21,7 @@ from rest_facade.collections import Collection, unchanged
 from rest_facade.field_errors import with_field_codes
 from rest_facade.list_parameters import FilterParameter, ListDefinition, choice_parser, code_parser
 from rest_facade.records import CollectionHandlers, path_uuid
-from rest_facade.responses import json_response
+from rest_facade.responses import json_response, page_response
 from rest_facade.routing import Credential, Route, scope_of
 
 DELIVERY_STATES = ("pending", "delivering", "delivered", "failed", "dead", "cancelled")
@@ -120,7 +120,7 @@ class WebhookEndpointHandlers:
         data = await execute(scope_of(request), operation, variables)
         if data["endpoint"] is None:
             raise NotFound(ENDPOINT_COLLECTION.display_name)
-        return json_response(data["page"])
+        return page_response(request, data["page"])
 
     async def show_delivery(self, request: web.Request) -> web.Response:
         """Return one delivery."""

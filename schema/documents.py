@@ -24,16 +24,14 @@ from graphql import (
     StringValueNode,
     VariableDefinitionNode,
     Visitor,
-    specified_rules,
     validate,
     visit,
 )
 from graphql.execution.values import VariableValues, get_variable_values
-from graphql.validation import ExecutableDefinitionsRule, OverlappingFieldsCanBeMergedRule
+from graphql.validation import ExecutableDefinitionsRule
 
 from kernel.errors import TooComplex, ValidationFailed
 from kernel.record_conversion import Conversions
-from schema.field_merging import FieldsMergeRule
 from schema.lexer import parse_document
 from schema.query_cost import CostCalculator
 from schema.scanner import (
@@ -45,6 +43,7 @@ from schema.scanner import (
     TooManyTokens,
     scan_document,
 )
+from schema.validation_rules import RULES
 
 # Characters of a document: long texts belong into variables. The parser and the positions of errors take time per character.
 MAX_LENGTH = 100_000
@@ -70,8 +69,6 @@ MAX_ERRORS = 5
 # Nested fragments recurse; Python's stack overflows at a chain of about 300.
 _MAX_FRAGMENT_CHAIN = 100
 
-_RULES = [FieldsMergeRule if rule is OverlappingFieldsCanBeMergedRule else rule for rule in specified_rules]
-
 
 @dataclass(frozen=True)
 class PreparedDocument:
@@ -86,7 +83,6 @@ class PreparedDocument:
     """The cache of `calculate_cost`."""
     reusable_plan: dict[None, Any] = field(default_factory=dict, compare=False, repr=False)
     """The `resolvers.query_compiler.ReusablePlan` of the document's only operation, once compiled; empty until then."""
-
     conversions: Conversions = field(default_factory=dict, compare=False, repr=False)
     """The conversions of records that a facade reads with the document."""
 
@@ -133,7 +129,7 @@ def prepare_document(
         _reject_nul(document)
     if scanned is None:
         return _reject_type_system_document(schema, document)
-    errors = validate(schema, document, _RULES, max_errors=MAX_ERRORS)
+    errors = validate(schema, document, RULES, max_errors=MAX_ERRORS)
     operations = {
         (node.name.value if node.name else None): node
         for node in document.definitions

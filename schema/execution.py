@@ -19,6 +19,7 @@ from graphql import (
     Executor,
     GraphQLError,
     GraphQLSchema,
+    GraphQLSyntaxError,
     get_nullable_type,
     is_input_object_type,
     is_list_type,
@@ -264,7 +265,7 @@ def graphql_error_code(error: DomainError) -> str:
 
 
 def error_code(error: GraphQLError) -> str:
-    """Return the code of an error: its domain error's, `VALIDATION_FAILED` for an invalid document or variable, else `INTERNAL`."""
+    """Return the code of an error of an execution: its domain error's, `VALIDATION_FAILED` for an invalid variable, else `INTERNAL`."""
     original = error_of(error)
     if original is not None:
         return graphql_error_code(original)
@@ -298,6 +299,16 @@ def format_error(error: GraphQLError, scope: Scope | None) -> dict[str, Any]:
         formatted["locations"] = [{"line": location.line, "column": location.column} for location in error.locations]
     if error.path:
         formatted["path"] = error.path
+    return formatted
+
+
+def format_document_error(error: GraphQLError, scope: Scope | None) -> dict[str, Any]:
+    """Format an error of parsing or validation; a literal that its type refuses is the domain's error, like a variable."""
+    formatted = format_error(error, scope)
+    if error_of(error) is None:
+        formatted["extensions"]["code"] = (
+            "GRAPHQL_PARSE_FAILED" if isinstance(error, GraphQLSyntaxError) else "GRAPHQL_VALIDATION_FAILED"
+        )
     return formatted
 
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 
 from aiohttp import hdrs, web
 
 import rest_facade.apps
 import rest_facade.current
 import rest_facade.legacy
+from kernel.errors import TenantClosed, TenantNotFound
 from kernel.settings import Settings
 from models.answer_size import AnswerLimits
 from resolvers import query_compiler
 from rest_facade.bodies import MAX_BYTES
+from rest_facade.compression import add_vary
 from rest_facade.responses import ADD_HEADERS, RESTART_TIMEOUT
 from rest_facade.routing import Route
-from server import credit_bureau, graphql_view, mail_page
+from server import authorization_metadata, credit_bureau, graphql_view, mail_page
 from server.connections import PIPELINE
 from server.connections import SETTINGS as SETTINGS
 from server.cross_origin import allow_cross_origin
+from server.demo import DEMO_STORE_ID
 from server.families import family_of
 from server.health import Checks, Readiness
 from server.limits import Counters, ProcessCounters
@@ -27,6 +30,7 @@ from server.middleware.authentication import Authenticate, StoreResolver
 from server.middleware.pipeline import pipeline
 from server.middleware.timeout import RequestTimeouts
 from server.openapi import page
+from server.playground import STORE_KEY, OfferedStore
 from server.routes import add_routes, route_policies
 from server.script_address import ScriptAddress
 
@@ -69,7 +73,9 @@ def create_app(
         query_compiler.set_enabled(False)
     limits = AnswerLimits(settings.graphql_max_objects, settings.graphql_max_bytes)
     graphql_view.add_routes(app, limits, anonymous_introspection=anonymous_introspection)
+    app[STORE_KEY] = _offered_store(settings, store_resolver)
     page.add_routes(app)
+    authorization_metadata.add_routes(app, settings)
     if settings.is_private_development:
         mail_page.add_routes(app)
         credit_bureau.add_routes(app)
@@ -89,7 +95,7 @@ def create_app(
         policy = policies.get(request.match_info.route)
         if (policy.family if policy is not None else family_of(request.path)).is_cross_origin:
             # aiohttp-cors echoes the origin but omits Vary, which caches need.
-            response.headers.add(hdrs.VARY, hdrs.ORIGIN)
+            add_vary(response.headers, hdrs.ORIGIN)
 
     async def add_headers_on_prepare(request: web.Request, response: web.StreamResponse) -> None:
         add_headers(request, response)
@@ -97,3 +103,23 @@ def create_app(
     app[ADD_HEADERS] = add_headers
     app.on_response_prepare.append(add_headers_on_prepare)
     return app
+
+
+def _offered_store(
+    settings: Settings, store_resolver: StoreResolver
+) -> Callable[[web.Request], Awaitable[OfferedStore]]:
+    """Return the function that finds the store of the playground's page."""
+
+    async def find(request: web.Request) -> OfferedStore:
+        host = request.headers.get(hdrs.HOST, "")
+        if not store_resolver.is_shared(host):
+            return OfferedStore()  # the address names the store, or none at all
+        for store_id in (None, *([DEMO_STORE_ID] if settings.is_private_development else [])):
+            try:
+                store = await store_resolver.resolve(host, store_id, public=True)
+            except (TenantNotFound, TenantClosed):
+                continue
+            return OfferedStore(str(store.public_id), is_needed=store_id is not None)
+        return OfferedStore(is_needed=True)
+
+    return find

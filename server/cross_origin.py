@@ -9,6 +9,8 @@ from server.families import family_of
 
 PREFLIGHT_SECONDS = 600
 EXPOSED = (
+    "ETag",
+    "Link",
     "X-Request-Id",
     "X-RateLimit-Limit",
     "X-RateLimit-Remaining",

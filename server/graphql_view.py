@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl
@@ -24,7 +25,7 @@ from rest_facade.bodies import read_raw
 from rest_facade.responses import BytesResponse
 from rest_facade.routing import scope_of
 from schema.documents import INTROSPECTION_FIELDS, DocumentCache, PreparedDocument, calculate_cost, check_cost
-from schema.execution import format_error, graphql_error_code
+from schema.execution import format_document_error, format_error, graphql_error_code
 from schema.secret_fields import returns_secret
 from server.graphql_errors import ERROR_FORMAT
 from server.middleware.idempotency import HEADER, handle_once
@@ -40,6 +41,8 @@ SCHEMA_TEXT = web.AppKey("schema_text", tuple[bytes, str])
 _DATETIME_OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
 _JSON = "application/json"
 _RESPONSE_JSON = "application/graphql-response+json"
+_PERSISTED_QUERY_VERSION = 1
+_SHA256 = re.compile("[0-9a-fA-F]{64}")
 
 
 def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspection: bool) -> None:
@@ -57,7 +60,7 @@ def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspe
     text = root.public().as_str().encode()
     app[SCHEMA_TEXT] = (text, hashlib.sha256(text).hexdigest())
     app.router.add_post("/graphql", post)
-    app.router.add_get("/graphql", get, allow_head=False)
+    app.router.add_get("/graphql", get)
     app.router.add_get("/graphql/schema", schema_text)
     app.router.add_get("/graphql/playground", playground)
     add_asset_routes(app)
@@ -118,19 +121,7 @@ async def _execute(request: web.Request, body: dict[str, Any], *, allow_mutation
     except DomainError as error:
         return _domain_error_response(request, error)
     if text is None:
-        return _respond(
-            request,
-            200,
-            {
-                "errors": [
-                    {
-                        "message": "persisted document not found",
-                        "extensions": {"code": "PERSISTED_DOCUMENT_NOT_FOUND"},
-                    }
-                ]
-            },
-            400,
-        )
+        return _document_not_found(request, is_apollo=body.get("documentId") is None)
     documents, executor = request.app[DOCUMENTS], request.app[EXECUTOR]
     variables: dict[str, Any] = body.get("variables") or {}
     is_anonymous = scope.actor.kind is ActorKind.ANONYMOUS
@@ -145,7 +136,8 @@ async def _execute(request: web.Request, body: dict[str, Any], *, allow_mutation
         if is_anonymous and not _needs_no_credential(operation, request.app[WITHOUT_CREDENTIAL]):
             raise Unauthenticated(MISSING_HEADER)
         if prepared.errors:
-            return _respond(request, 200, {"errors": [format_error(error, scope) for error in prepared.errors]}, 400)
+            problems = [format_document_error(error, scope) for error in prepared.errors]
+            return _respond(request, 200, {"errors": problems}, 400)
         if operation is None:
             return _error_response(request, 400, _operation_error(prepared, name))
         if operation.operation.value == "mutation" and not allow_mutations:
@@ -209,24 +201,58 @@ def _validate_body(body: dict[str, Any]) -> str | None:
         expected = _BODY_FIELDS.get(name)
         if expected is not None and value is not None and not isinstance(value, expected[0]):
             return f"{name} must be {expected[1]}"
-    if not body.get("query") and not body.get("documentId"):
+    persisted = (body.get("extensions") or {}).get("persistedQuery")
+    if persisted is not None and not _is_persisted_query(persisted):
+        return "extensions.persistedQuery must be {version: 1, sha256Hash: <64 hexadecimal digits>}"
+    if not body.get("query") and not body.get("documentId") and persisted is None:
         return "query or documentId is required"
     return None
 
 
+def _is_persisted_query(value: Any) -> bool:
+    """Return whether a value has Apollo's form of a persisted query."""
+    return (
+        isinstance(value, dict)
+        and value.get("version") == _PERSISTED_QUERY_VERSION
+        and isinstance(value.get("sha256Hash"), str)
+        and _SHA256.fullmatch(value["sha256Hash"]) is not None
+    )
+
+
 async def _document_text(scope: Scope, body: dict[str, Any]) -> str | None:
-    """Return the document's text, sent or persisted. A text sent with its SHA-256 id is persisted."""
+    """Return the document's text, sent or persisted. A text sent with its SHA-256, in either form, is persisted.
+
+    Raises `MalformedRequest` for a hash of another text.
+    """
     query, document_id = body.get("query"), body.get("documentId")
+    mismatch = "documentId is not the SHA-256 of the query"
     if document_id is None:
-        return str(query)
+        persisted = (body.get("extensions") or {}).get("persistedQuery")
+        if persisted is None:
+            return str(query)
+        document_id = f"sha256:{persisted['sha256Hash'].lower()}"
+        mismatch = "provided sha does not match query"  # the words of Apollo's servers
     if not query:
         return await find_document(scope, document_id)
     if document_id != "sha256:" + hashlib.sha256(query.encode()).hexdigest():
-        raise MalformedRequest("documentId is not the SHA-256 of the query")
+        raise MalformedRequest(mismatch)
     # A store keeps a limited number of documents: callers without a credential don't replace those of others.
     if scope.actor.kind is not ActorKind.ANONYMOUS:
         await save_document(scope, document_id, query)
     return str(query)
+
+
+def _document_not_found(request: web.Request, *, is_apollo: bool) -> web.Response:
+    """Return the error of an unknown document; in Apollo's form clients send the text when they see it, whatever they accept: 200."""
+    message, code, status = (
+        ("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND", 200)
+        if is_apollo
+        else ("persisted document not found", "PERSISTED_DOCUMENT_NOT_FOUND", 400)
+    )
+    response = _respond(request, 200, {"errors": [{"message": message, "extensions": {"code": code}}]}, status)
+    # The next answer to the same address may be another.
+    response.headers[hdrs.CACHE_CONTROL] = "no-store"
+    return response
 
 
 def _operation_error(prepared: PreparedDocument, name: str | None) -> str:

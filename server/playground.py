@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
@@ -13,8 +15,8 @@ BUILT = Path(__file__).parent / "assets" / "built"
 ASSETS_PATH = "/assets/playground"
 
 BUILT_KEY = web.AppKey("playground_built", Path)
-STORE_KEY = web.AppKey("playground_store", str)
-"""The default store UUID of the page's store field; optional."""
+STORE_KEY: web.AppKey[Callable[[web.Request], Awaitable[OfferedStore]]] = web.AppKey("playground_store")
+"""Returns the store that the page offers at the address of a request; optional."""
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -65,6 +67,14 @@ PAGE = """<!doctype html>
 """
 
 
+@dataclass(frozen=True, slots=True)
+class OfferedStore:
+    """The UUID in the page's store field, "" for none; `is_needed` where stores share the address and none is its default."""
+
+    id: str = ""
+    is_needed: bool = False
+
+
 def built_version(built: Path = BUILT) -> str | None:
     """Return the version of the built assets, or None."""
     try:
@@ -74,10 +84,16 @@ def built_version(built: Path = BUILT) -> str | None:
     return version if VERSION.fullmatch(version) else None
 
 
-def render_page(version: str, store: str) -> str:
-    """Render the page for one version of the assets, with a default store UUID (or "")."""
+def render_page(version: str, store: OfferedStore) -> str:
+    """Render the page for one version of the assets."""
     assets = f"{ASSETS_PATH}/{version}/"
-    config = {"endpoint": "/graphql", "sdl": "/graphql/schema", "assets": assets, "store": store}
+    config = {
+        "endpoint": "/graphql",
+        "sdl": "/graphql/schema",
+        "assets": assets,
+        "store": store.id,
+        "needsStore": store.is_needed,
+    }
     # An unescaped "<" could end the script element.
     return PAGE.format(assets=escape(assets), config=json.dumps(config).replace("<", "\\u003c"))
 
@@ -87,7 +103,8 @@ async def playground(request: web.Request) -> web.Response:
     version = built_version(request.config_dict.get(BUILT_KEY, BUILT))
     if version is None:
         return web.Response(status=503, text=NOT_BUILT)
-    page = render_page(version, request.config_dict.get(STORE_KEY, ""))
+    find_store = request.config_dict.get(STORE_KEY)
+    page = render_page(version, await find_store(request) if find_store is not None else OfferedStore())
     return web.Response(text=page, content_type="text/html", headers=PAGE_HEADERS)
 
 

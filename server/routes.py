@@ -25,6 +25,7 @@ class RoutePolicy:
     creates: bool = False
     key_reuse_message: str | None = None
     attempt_limit: str = ""
+    names_store: bool = False
 
 
 POLICIES = web.AppKey("policies", dict[web.AbstractRoute, RoutePolicy])
@@ -52,6 +53,7 @@ def add_routes(app: web.Application, routes: Iterable[Route]) -> None:
             route.creates,
             route.key_reuse_message,
             route.attempt_limit,
+            route.names_store,
         )
 
 

@@ -15,14 +15,14 @@ from uuid import UUID
 from asyncpg import Record
 
 from auth.app_scopes import check_may_grant_scopes, expand_scopes, parse_app_scopes
-from auth.app_tokens import credential_owner
+from auth.app_tokens import credential_owner, new_code
 from auth.credential_cache import invalidate_credentials
 from domain.apps.redirects import add_query_parameters
 from domain.apps.registration import AppDetails, find_app
 from domain.notifications import write as notifications
 from domain.webhooks.endpoints import cancel_outside_scopes
 from kernel.errors import NotFound, ValidationFailed
-from kernel.ids import checksummed_token, parse_uuid, uuid7
+from kernel.ids import parse_uuid, uuid7
 from kernel.scope import Scope
 from kernel.signatures import token_hash
 from kernel.text import InvalidValue, has_forbidden_characters
@@ -72,7 +72,7 @@ async def approve_app(
     check_may_grant_scopes(scope, approved)
     redirect_to = resolve_redirect_uri(app, redirect_uri)
     _validate_request(state, code_challenge)
-    code = checksummed_token("vac_")
+    code = new_code(scope.store.public_id)
     async with database.transaction(scope):
         installed = await database.fetchrow(_INSTALL, scope.store.id, uuid7(), app.number, approved, scope.now)
         assert installed is not None  # INSERT … RETURNING returns its row

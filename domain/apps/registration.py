@@ -110,6 +110,16 @@ async def find_app(client_id: str) -> AppDetails | None:
     return None if row is None else _build_app(row)
 
 
+async def registering_store(client_id: str) -> UUID | None:
+    """Return the id of the store in which an app was registered; None for an unknown app and for the operator's."""
+    if len(client_id) > MAX_CLIENT_ID or has_forbidden_characters(client_id):
+        return None
+    store: UUID | None = await database.fetchval(
+        "select t.public_id from apps a join tenants t on t.id = a.registered_in where a.client_id = $1", client_id
+    )
+    return store
+
+
 async def list_registered_apps(scope: Scope) -> list[AppDetails]:
     """List the apps registered in the scope's store, oldest first."""
     rows = await database.fetch("select * from apps where registered_in = $1 order by id", scope.store.id)

@@ -14,7 +14,7 @@ from rest_facade.current.admin import PREFIX
 from rest_facade.field_errors import with_field_codes
 from rest_facade.list_parameters import ListDefinition
 from rest_facade.records import path_uuid
-from rest_facade.responses import json_response
+from rest_facade.responses import json_response, page_response
 from rest_facade.routing import Credential, Handler, Route
 
 _KEY_FIELDS = ("name", "scopes", "rate_limit", "per_address", "server_side")
@@ -55,7 +55,7 @@ def _list_handler(operation: FacadeOperation, definition: ListDefinition) -> Han
     async def list_records(request: web.Request) -> web.Response:
         scope = authorized_scope(request, operation)
         data = await execute(scope, operation, definition.variables(request.query, scope.store))
-        return json_response(data[operation.fields[0]])
+        return page_response(request, data[operation.fields[0]])
 
     return list_records
 

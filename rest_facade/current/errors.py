@@ -1,6 +1,7 @@
 """Render errors of the current API (docs/reference/current.md#errors).
 
 simple             {error: <text or code>, …details}              the default
+OAuth              {error, error_description, detail}             an app's code, token or credentials (RFC 6749, section 5.2)
 with a code        {error: <code>, message: <text>}               account and store states, conflicts with a code
 field validation   {error: 'validation_failed', fields: {…}}      a ValidationFailed with fields
 object             {error: {code, message, details}}              `render_object`: checkout rejected by a store rule
@@ -9,6 +10,7 @@ object             {error: {code, message, details}}              `render_object
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from aiohttp import web
@@ -29,6 +31,7 @@ CHALLENGE = 'Bearer realm="vitrine"'
 # At the token route an app authenticates with its client credentials (RFC 6749, section 2.3.1).
 CLIENT_CHALLENGE = 'Basic realm="vitrine"'
 UNKNOWN_ROUTE = "route not found"
+_NOT_DESCRIPTIVE = re.compile(r'[^ -~]|["\\]')
 
 
 def render(error: DomainError) -> web.Response:
@@ -70,6 +73,8 @@ def internal_error(caused_by_database: bool) -> web.Response:
 
 def _own_members(error: DomainError) -> dict[str, Any]:
     match error:
+        case errors.InvalidClient() | errors.OAuthError():
+            return {"error": error.message, "error_description": _description(str(error.details["detail"]))}
         case errors.SignInDenied() | errors.TenantClosed():
             return {"error": error.reason, "message": error.message}
         case errors.MissingScope():
@@ -82,6 +87,11 @@ def _own_members(error: DomainError) -> dict[str, Any]:
             return {"error": error.reason, "message": error.message}
         case _:
             return {"error": error.message}
+
+
+def _description(text: str) -> str:
+    """Return a text with the characters that RFC 6749 allows in an `error_description` (section 5.2)."""
+    return _NOT_DESCRIPTIVE.sub("'", text)
 
 
 def _scope_code(error: errors.MissingScope) -> str:

@@ -19,7 +19,7 @@ from resolvers.execute import FacadeOperation, execute
 from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_raw
 from rest_facade.list_parameters import Query, page_number, page_size
-from rest_facade.responses import UNEXPECTED_ERROR, json_response
+from rest_facade.responses import UNEXPECTED_ERROR, json_response, page_response
 from rest_facade.routing import Credential, Route, request_id_of, scope_of
 
 LIST = "/api/v1/admin/gateway/webhooks"
@@ -73,7 +73,9 @@ class GatewayHandlers:
             logging.failure("notifications could not be listed", error, request_id=request_id_of(request))
             return json_response({"error": NOT_LISTED, "detail": UNEXPECTED_ERROR}, status=500)
         page = data["gateway_notification_page"]
-        return json_response({**page, "webhooks": [_render(notification) for notification in page["webhooks"]]})
+        return page_response(
+            request, {**page, "webhooks": [_render(notification) for notification in page["webhooks"]]}
+        )
 
     async def reprocess(self, request: web.Request) -> web.Response:
         """Reprocess a notification; unlike on receipt, a failure is a 422."""

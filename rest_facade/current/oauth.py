@@ -42,13 +42,13 @@ class OAuthHandlers:
     def routes(self) -> list[Route]:
         """List the routes."""
         return [
-            Route("POST", f"{PREFIX}/token", self.token, Credential.STORE),
-            Route("POST", f"{PREFIX}/revoke", self.revoke, Credential.STORE),
+            Route("POST", f"{PREFIX}/token", self.token, Credential.STORE, names_store=True),
+            Route("POST", f"{PREFIX}/revoke", self.revoke, Credential.STORE, names_store=True),
         ]
 
     async def token(self, request: web.Request) -> web.Response:
         """Exchange an authorization code or a refresh token for tokens; the body is JSON or a form."""
-        body = await _body(request)
+        body = await read_client_request(request)
         grant_type = _text(body, "grant_type")
         if not grant_type:
             raise OAuthError(INVALID_REQUEST, "grant_type is required")
@@ -71,13 +71,13 @@ class OAuthHandlers:
 
     async def revoke(self, request: web.Request) -> web.Response:
         """Revoke a token; an unknown or expired one gets the same response (RFC 7009, section 2.2)."""
-        body = await _body(request)
+        body = await read_client_request(request)
         variables = {name: _text(body, name) for name in (*_CLIENT, "token")}
         await execute(scope_of(request), self._revoke, variables)
         return json_response({}, headers=_NO_STORE)
 
 
-async def _body(request: web.Request) -> dict[str, Any]:
+async def read_client_request(request: web.Request) -> dict[str, Any]:
     """Parse the body, including client credentials sent in the header."""
     try:
         body = await read_form_or_json(request)

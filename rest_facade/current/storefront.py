@@ -21,7 +21,7 @@ from rest_facade import collections
 from rest_facade.authorization import authorized_scope
 from rest_facade.list_parameters import FilterParameter, ListDefinition
 from rest_facade.records import CollectionHandlers, path_uuid
-from rest_facade.responses import json_response
+from rest_facade.responses import json_response, page_response
 from rest_facade.routing import Credential, Route
 
 PREFIX = "/api/v1/storefront"
@@ -93,14 +93,14 @@ class CatalogHandlers:
         if await _execute(scope, self.operations["StorefrontCategory"], id=category) is None:
             raise NotFound("category")
         variables["filter"]["category_id"] = category
-        return json_response(await _execute(scope, operation, **variables))
+        return page_response(request, await _execute(scope, operation, **variables))
 
     async def search(self, request: web.Request) -> web.Response:
         """Return a page of the active products matching all words of `q`, by prefix."""
         scope, operation = self._authorize(request, "Products")
         if not request.query.get("q", "").strip():
             raise MalformedRequest("invalid q", detail="q is blank; expected the words to look for")
-        return json_response(await _execute(scope, operation, **SEARCH.variables(request.query, scope.store)))
+        return page_response(request, await _execute(scope, operation, **SEARCH.variables(request.query, scope.store)))
 
     async def payment_methods(self, request: web.Request) -> web.Response:
         """Return the payment methods accepted by the checkout as `payment_id`."""

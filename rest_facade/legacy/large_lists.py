@@ -17,6 +17,7 @@ from aiohttp import hdrs, web
 from kernel.record_conversion import RecordConversion
 from kernel.scope import Scope
 from resolvers.execute import FacadeOperation, execute
+from rest_facade.compression import compress_stream
 from rest_facade.legacy.queries import ALL_RECORDS, MAX_SIZE, ListQuery, params_of
 from rest_facade.legacy.resource import Record, Resource
 from rest_facade.responses import JSON, RESTART_TIMEOUT, to_json
@@ -99,6 +100,7 @@ async def stream_list(
     numbers = await large_list.read_numbers(scope, query, total)
     response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: JSON})
     response.enable_chunked_encoding()
+    compress_stream(request, response)
     await response.prepare(request)
     if request.method == hdrs.METH_HEAD:
         return response

@@ -9,3 +9,5 @@ credentials   renews passwords, keys and tokens
 apps          a storefront key and an app with tokens
 setup         runs all of this, repeatably
 """
+
+DEMO_STORE_ID = "0198f0de-0000-7000-8000-00000000cafe"

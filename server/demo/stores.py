@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from server.demo import DEMO_STORE_ID
 from server.demo.casa_ipe import CATALOG as CASA_IPE
 from server.demo.catalog import DemoCatalog
 from server.demo.customers import cpf
@@ -46,7 +47,7 @@ SHARED_CPF = cpf(529_982_247)
 
 DEMO = DemoStore(
     "demo",
-    UUID("0198f0de-0000-7000-8000-00000000cafe"),
+    UUID(DEMO_STORE_ID),
     "Casa Ipê",
     "demo.localhost",
     catalog=CASA_IPE,

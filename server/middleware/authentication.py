@@ -16,6 +16,7 @@ from kernel import clock
 from kernel.errors import TenantNotFound
 from kernel.scope import Actor, ActorKind, Scope, Store
 from rest_facade.routing import Credential
+from server.middleware.token_store import store_of_token_request
 from server.routes import RoutePolicy
 
 TENANT_HEADER = istr("X-Tenant-ID")
@@ -37,6 +38,10 @@ class StoreResolver(Protocol):
         self, host: str, tenant_header: str | None, *, public: bool, allow_maintenance: bool = False
     ) -> Store:
         """Return the store; raises TenantNotFound, TenantMismatch (not on public routes) or TenantClosed."""
+        ...
+
+    def is_shared(self, host: str) -> bool:
+        """Return whether several stores share the address."""
         ...
 
 
@@ -97,7 +102,7 @@ class Authenticator:
         else:
             store = await self._store_resolver.resolve(
                 host,
-                headers.get(TENANT_HEADER),
+                await self._tenant(request, policy, host),
                 public=policy.credential in _ANONYMOUS,
                 allow_maintenance=policy.allow_maintenance,
             )
@@ -113,6 +118,14 @@ class Authenticator:
             client_ip=client_ip,
             user_agent=_truncated(headers.get(hdrs.USER_AGENT, "")),
         )
+
+    async def _tenant(self, request: web.Request, policy: RoutePolicy, host: str) -> str | None:
+        """Return the store id that a request names: in its header, else at a shared address in the body of a token request."""
+        header = request.headers.get(TENANT_HEADER)
+        if (header or "").strip() or not policy.names_store or not self._store_resolver.is_shared(host):
+            return header
+        store = await store_of_token_request(request)
+        return header if store is None else str(store)
 
     async def _caller(
         self,

@@ -1,7 +1,7 @@
 """Process each request in the order of docs/reference/shared.md#order-of-checks.
 
-    request id → access log → errors → connections and rate of the address → [unknown route, method] → concurrent requests → time-out
-    → wrong credentials → store → credential → caller's rate limit → handler
+    request id → access log → errors → connections and rate of the address → [OPTIONS, unknown route, method] → concurrent requests
+    → time-out → wrong credentials → store → credential → caller's rate limit → handler → compression
 
 This is one function because a middleware per step would cost a coroutine each and hide the order.
 """
@@ -28,6 +28,8 @@ from kernel.ip_addresses import client_address
 from kernel.scope import active_scope
 from kernel.settings import Settings
 from kernel.text import has_forbidden_characters
+from rest_facade.compression import compress, is_compressible
+from rest_facade.responses import allow_header
 from rest_facade.routing import CLIENT_IP, SCOPE, Credential
 from server.families import RouteFamily, family_of
 from server.middleware import access_log, idempotency, rate_limits, request_id
@@ -59,6 +61,8 @@ def pipeline(
         status, error_code = access_log.CLIENT_GONE, None
         try:
             response = await handle(request, handler, family, policy, current_request_id, is_excess)
+            if is_compressible(response):
+                await compress(request, response)
             status = response.status
         except Exception as error:
             if isinstance(error, ConnectionError) and request.transport is None:
@@ -67,6 +71,8 @@ def pipeline(
                 status = error.status
                 raise
             response, error_code = error_response(error, family.error_format)
+            if is_compressible(response):
+                await compress(request, response)
             status = response.status
             if is_excess:
                 response.force_close()
@@ -88,6 +94,8 @@ def pipeline(
         if is_excess:
             raise RateLimited(f"more than {settings.address_connections} connections from this address", retry_after=1)
         await limiter.count_address(request, family, address)
+        if request.method == hdrs.METH_OPTIONS and not (family.is_cross_origin and _is_preflight(request)):
+            return _options(request)
         if policy is None:
             return await handler(request)  # aiohttp's handler, which raises 404 or 405
         _reject_unstorable(request)
@@ -127,6 +135,23 @@ def pipeline(
             limiter.end_request(slot)
 
     return serve
+
+
+def _is_preflight(request: web.Request) -> bool:
+    return hdrs.ORIGIN in request.headers and hdrs.ACCESS_CONTROL_REQUEST_METHOD in request.headers
+
+
+def _options(request: web.Request) -> web.Response:
+    """Return the methods of a path (RFC 9110, section 9.3.7); raises the 404 of an unknown one."""
+    match = request.match_info
+    error, methods = match.http_exception, {hdrs.METH_OPTIONS}
+    if isinstance(error, web.HTTPMethodNotAllowed):
+        methods |= error.allowed_methods
+    elif error is not None:
+        raise error
+    elif match.route.resource is not None:
+        methods |= {route.method for route in match.route.resource}
+    return web.Response(status=204, headers=allow_header(methods))
 
 
 def _has_credential(request: web.Request, policy: RoutePolicy) -> bool:

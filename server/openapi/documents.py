@@ -70,6 +70,7 @@ _CURRENT_ERROR: Schema = {
                 },
             ]
         },
+        "error_description": {"type": "string", "description": "The problem, of a token request (RFC 6749)."},
         "detail": _DETAIL,
         "message": _DETAIL,
         "fields": {"type": "object", "additionalProperties": {"type": "string"}},

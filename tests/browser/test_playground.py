@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from server.playground import (
     ASSETS_PATH,
     BUILT,
     STORE_KEY,
+    OfferedStore,
     add_asset_routes,
     built_version,
     playground,
@@ -87,9 +88,13 @@ async def _graphql(request: web.Request) -> web.Response:
     return web.json_response({"data": result.data, **errors})
 
 
-def _stub_app(store: str = "", built: Path = BUILT) -> web.Application:
+def _stub_app(store: str = "", built: Path = BUILT, *, needs_store: bool = False) -> web.Application:
     app = web.Application()
-    app[STORE_KEY] = store
+
+    async def offer_store(request: web.Request) -> OfferedStore:
+        return OfferedStore(store, needs_store)
+
+    app[STORE_KEY] = offer_store
     app.router.add_get("/graphql/playground", playground)
     app.router.add_post("/graphql", _graphql)
     add_asset_routes(app, built)
@@ -193,7 +198,7 @@ async def test_without_assets_the_page_explains_how_to_build_them(tmp_path: Path
 
 
 async def test_a_store_value_is_escaped_in_the_configuration() -> None:
-    page = render_page("0" * 16, "</script><script>alert(1)</script>")
+    page = render_page("0" * 16, OfferedStore("</script><script>alert(1)</script>"))
 
     config = re.search(r'id="config">(.*?)</script>', page)
     assert config is not None
@@ -280,6 +285,24 @@ async def test_an_example_runs_and_the_documentation_is_shown(playground_store: 
         assert [url for url in page.requests if url.endswith("/graphql.worker.js")] != []
         # Introspection failed before the fields were filled; no other errors are expected.
         assert [line for line in page.complaints if not line.endswith(f"{playground_store.url}/graphql")] == []
+
+
+@pytest.mark.browser
+@needs_assets
+@needs_chromium
+async def test_at_a_shared_address_the_page_asks_for_a_store_and_sends_nothing_without(
+    playground_store: PlaygroundStore,
+) -> None:
+    async with TestServer(_stub_app(needs_store=True), host="127.0.0.1") as server, chromium() as browser:
+        shared = replace(playground_store, url=str(server.make_url("/")).rstrip("/"))
+        page = await _open_playground(browser, shared)
+        await page.wait_for(f"{SCHEMA_STATUS}.includes('enter the UUID of a store')")
+        assert [url for url in page.requests if url.endswith("/graphql")] == []
+        assert page.complaints == []
+
+        await _fill(page, "#token", shared.credentials["token"])
+        await _fill(page, "#store", shared.store)
+        await page.wait_for(SCHEMA_READ)
 
 
 @pytest.mark.browser

@@ -109,7 +109,14 @@ CURRENT = {
     "bad token": (401, {"error": "invalid or expired token"}),
     "bad key": (401, {"error": "invalid_api_key"}),
     "revoked": (401, {"error": "token revoked: logout-all"}),
-    "client": (401, {"error": "invalid_client", "detail": "the client is unknown"}),
+    "client": (
+        401,
+        {
+            "error": "invalid_client",
+            "error_description": "the client is unknown",
+            "detail": "the client is unknown",
+        },
+    ),
     "wrong user type": (403, {"error": "insufficient permissions"}),
     "module off": (403, {"error": "module_disabled", "module": "payment_gateway"}),
     "one privilege": (403, {"error": "insufficient privileges", "required": "manage_products"}),
@@ -134,7 +141,10 @@ CURRENT = {
     "rows": (400, {"error": "1 row is wrong", "errors": [{"index": 0}]}),
     "unreadable": (400, {"error": "invalid request body", "detail": "the body is not JSON"}),
     "parameter": (400, {"error": "invalid page", "detail": "page is 'x'"}),
-    "grant": (400, {"error": "invalid_grant", "detail": "the code has expired"}),
+    "grant": (
+        400,
+        {"error": "invalid_grant", "error_description": "the code has expired", "detail": "the code has expired"},
+    ),
     "conflict": (409, {"error": "the code is taken"}),
     "in progress": (409, {"error": "in_progress", "retry_after_ms": 500}),
     "accounts": (409, {"error": "multiple_accounts_cnpj", "message": "sign in with the e-mail"}),

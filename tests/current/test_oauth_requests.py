@@ -1,5 +1,7 @@
 """Errors and token revocation of the OAuth routes (docs/reference/current.md#app-tokens, RFC 6749, RFC 7009)."""
 
+import re
+
 import pytest
 
 from tests.current.test_oauth_tokens import PRODUCTS, works
@@ -43,7 +45,8 @@ async def app(admin) -> App:
 async def test_an_invalid_token_request_is_400_with_an_oauth_error(visitor, body, error):
     answer = await visitor.post(TOKEN, body)
     assert (answer.status, answer.body["error"]) == (400, error)
-    assert set(answer.body) == {"error", "detail"}
+    assert set(answer.body) == {"error", "error_description", "detail"}
+    assert re.fullmatch(r"[ !#-\[\]-~]+", answer.body["error_description"])  # RFC 6749, section 5.2
     assert answer.headers["Cache-Control"] == "no-store"
 
 

@@ -41,6 +41,10 @@ async def expire_rows(store, sql, *args):
     assert await scopes.execute(store, sql, *args) >= 1
 
 
+def invalid_grant(text: str) -> dict[str, str]:
+    return {"error": "invalid_grant", "error_description": text, "detail": text}
+
+
 # --- Exchanging a code -------------------------------------------------------------------------------------------------------
 
 
@@ -151,10 +155,7 @@ async def test_a_code_expires_after_ten_minutes(admin, app):
     assert 590 < left.total_seconds() <= 600
     await expire_rows(admin.store, "update app_grants set code_expires_at = now()")
     answer = await exchange_code(admin, app, code)
-    assert (answer.status, answer.body) == (
-        400,
-        {"error": "invalid_grant", "detail": "the code has expired"},
-    )
+    assert (answer.status, answer.body) == (400, invalid_grant("the code has expired"))
 
 
 @pytest.mark.parametrize(
@@ -175,10 +176,7 @@ async def test_a_code_of_another_app_is_rejected_and_remains_valid(admin, app):
     assert (await exchange_code(admin, other, code)).body["error"] == "invalid_grant"
     assert (await exchange_code(admin, app, code)).status == 200
     # Another app that presents the used code does not revoke its tokens.
-    assert (await exchange_code(admin, other, code)).body == {
-        "error": "invalid_grant",
-        "detail": "the code is unknown",
-    }
+    assert (await exchange_code(admin, other, code)).body == invalid_grant("the code is unknown")
 
 
 async def test_a_code_of_another_store_is_rejected(admin, other_admin, app):
@@ -261,7 +259,7 @@ async def test_a_refresh_token_expires_after_ninety_days(admin, app):
     assert 89 < left.total_seconds() / 86_400 <= 90
     await expire_rows(admin.store, "update app_tokens set expires_at = now()")
     answer = await refresh_tokens(admin, first["refresh_token"])
-    assert answer.body == {"error": "invalid_grant", "detail": "the refresh token has expired"}
+    assert answer.body == invalid_grant("the refresh token has expired")
 
 
 async def test_an_expired_access_token_is_401(admin, app):

@@ -82,7 +82,7 @@ async def test_errors_are_200_or_a_specific_status_with_the_graphql_response_med
     sample: SampleStore,
 ) -> None:
     plain = await execute_query(sample, "{ nope }")
-    assert (plain.status, errors(plain)) == (200, ["VALIDATION_FAILED"])
+    assert (plain.status, errors(plain)) == (200, ["GRAPHQL_VALIDATION_FAILED"])
     assert "data" not in plain.body
     typed = await execute_query(sample, "{ nope }", headers={"Accept": RESPONSE_JSON})
     assert typed.status == 400
@@ -90,7 +90,42 @@ async def test_errors_are_200_or_a_specific_status_with_the_graphql_response_med
     assert (partial.status, partial.body["data"]) == (200, {"product": None})
     syntax = await execute_query(sample, "{ products {", headers={"Accept": RESPONSE_JSON})
     assert syntax.status == 400
+    assert errors(syntax) == ["GRAPHQL_PARSE_FAILED"]
     assert syntax.body["errors"][0]["locations"]
+
+
+@pytest.mark.parametrize(
+    "query,code",
+    [
+        ("{", "GRAPHQL_PARSE_FAILED"),
+        ("{ products(limit: 1 { id } }", "GRAPHQL_PARSE_FAILED"),
+        ("{ store { nope } }", "GRAPHQL_VALIDATION_FAILED"),
+        ("{ store(nope: 1) { id } }", "GRAPHQL_VALIDATION_FAILED"),
+        ("{ store }", "GRAPHQL_VALIDATION_FAILED"),
+        ("{ product { id } }", "GRAPHQL_VALIDATION_FAILED"),
+        ("query ($n: Nope) { store { id } }", "GRAPHQL_VALIDATION_FAILED"),
+        ("{ ...a } fragment a on Query { ...a }", "GRAPHQL_VALIDATION_FAILED"),
+        ("type A { b: Int }", "GRAPHQL_VALIDATION_FAILED"),
+        ('{ products(limit: "x") { id } }', "VALIDATION_FAILED"),
+        ("{ products(limit: 1001) { id } }", "VALIDATION_FAILED"),
+        ('{ orders(filter: {created_after: "x"}) { id } }', "VALIDATION_FAILED"),
+        ("{ products(status: NOPE) { id } }", "VALIDATION_FAILED"),
+    ],
+)
+async def test_an_error_says_whether_the_document_or_a_value_is_wrong(
+    query: str, code: str, sample: SampleStore
+) -> None:
+    answer = await execute_query(sample, query)
+    assert set(errors(answer)) == {code}, answer.body
+
+
+async def test_a_literal_and_a_variable_have_the_same_code(sample: SampleStore) -> None:
+    for text, variables in (
+        ('{ orders(filter: {created_after: "x"}) { id } }', {}),
+        ("query ($at: DateTime) { orders(filter: {created_after: $at}) { id } }", {"at": "x"}),
+    ):
+        answer = await execute_query(sample, text, variables=variables)
+        assert errors(answer) == ["VALIDATION_FAILED"]
 
 
 async def test_get_supports_queries_and_rejects_mutations_with_405(sample: SampleStore) -> None:
@@ -165,7 +200,7 @@ async def test_internal_fields_are_unknown_to_clients_by_text_and_by_document_id
     ):
         for how in ({}, {"documentId": _id_of(query)}):
             answer = await execute_query(sample, query, **how)
-            assert errors(answer) == ["VALIDATION_FAILED"]
+            assert errors(answer) == ["GRAPHQL_VALIDATION_FAILED"]
         by_id = await execute_query(sample, None, documentId=_id_of(query))
         assert by_id.body.get("data") is None
 
@@ -188,6 +223,62 @@ async def test_a_persisted_document_can_be_executed_by_its_id(sample: SampleStor
     assert errors(elsewhere) == ["PERSISTED_DOCUMENT_NOT_FOUND"]
 
 
+def _apollo(text: str, **changes: Any) -> dict[str, Any]:
+    persisted = {"version": 1, "sha256Hash": hashlib.sha256(text.encode()).hexdigest()}
+    return {"persistedQuery": {**persisted, **changes}}
+
+
+@pytest.mark.parametrize("accept", ["application/json", RESPONSE_JSON])
+async def test_apollo_clients_persist_queries(sample: SampleStore, other_sample: SampleStore, accept: str) -> None:
+    query, headers = "query Apollo($n: Int = 1) { products(limit: $n) { name } }", {"Accept": accept}
+    if accept == RESPONSE_JSON:
+        query += " # typed"
+    by_get = {"extensions": json.dumps(_apollo(query)), "variables": '{"n": 2}'}
+    for unknown in (
+        await execute_query(sample, None, extensions=_apollo(query), headers=headers),
+        await sample.get("/graphql", params=by_get, auth="bearer", headers=headers),
+    ):
+        assert unknown.status == 200
+        assert unknown.body == {
+            "errors": [{"message": "PersistedQueryNotFound", "extensions": {"code": "PERSISTED_QUERY_NOT_FOUND"}}]
+        }
+        assert unknown.headers["Cache-Control"] == "no-store"
+    registered = await execute_query(sample, query, extensions=_apollo(query), headers=headers)
+    assert len(registered.body["data"]["products"]) == 1
+    by_hash = await execute_query(sample, None, extensions=_apollo(query), variables={"n": 2}, headers=headers)
+    assert len(by_hash.body["data"]["products"]) == 2
+    assert (await sample.get("/graphql", params=by_get, auth="bearer", headers=headers)).body == by_hash.body
+    by_document_id = await execute_query(sample, None, documentId=_id_of(query), variables={"n": 2})
+    assert by_document_id.body == by_hash.body
+    elsewhere = await execute_query(other_sample, None, extensions=_apollo(query))
+    assert errors(elsewhere) == ["PERSISTED_QUERY_NOT_FOUND"]
+
+
+async def test_an_apollo_query_registered_by_get_is_executed(sample: SampleStore) -> None:
+    query = "query ByGet { store { name } }"
+    params = {"query": query, "extensions": json.dumps(_apollo(query))}
+    assert (await sample.get("/graphql", params=params, auth="bearer")).body["data"] == {"store": {"name": "Loja"}}
+    by_hash = await execute_query(sample, None, extensions=_apollo(query))
+    assert by_hash.body["data"] == {"store": {"name": "Loja"}}
+
+
+async def test_an_apollo_hash_of_another_query_registers_nothing(sample: SampleStore) -> None:
+    extensions = _apollo("query Other { store { id } }")
+    answer = await execute_query(sample, "{ store { id } }", extensions=extensions)
+    assert (answer.status, errors(answer)) == (200, ["VALIDATION_FAILED"])
+    assert answer.body["errors"][0]["message"] == "provided sha does not match query"
+    assert errors(await execute_query(sample, None, extensions=extensions)) == ["PERSISTED_QUERY_NOT_FOUND"]
+
+
+@pytest.mark.parametrize(
+    "persisted",
+    [1, "x", [], {}, {"version": 1}, {"version": 2, "sha256Hash": "0" * 64}, {"version": 1, "sha256Hash": "x"}],
+)
+async def test_a_malformed_persisted_query_is_400(persisted: Any, sample: SampleStore) -> None:
+    answer = await execute_query(sample, "{ store { id } }", extensions={"persistedQuery": persisted})
+    assert (answer.status, errors(answer)) == (400, ["VALIDATION_FAILED"])
+
+
 @pytest.mark.parametrize("document_id", ["sha256:" + "0" * 64, "sha256:xyz", "md5:1", "x"])
 async def test_an_incorrect_document_id_registers_nothing(document_id: str, sample: SampleStore) -> None:
     answer = await execute_query(sample, "{ store { id } }", documentId=document_id)
@@ -204,7 +295,7 @@ async def test_the_schema_and_the_playground_are_public(sample: SampleStore) -> 
 
 
 async def test_the_schema_has_an_entity_tag(sample: SampleStore) -> None:
-    first = await sample.get("/graphql/schema", auth=None)
+    first = await sample.get("/graphql/schema", auth=None, headers={"Accept-Encoding": "identity"})
     tag = first.headers["ETag"]
     assert tag.startswith('"')
     assert first.headers["Content-Type"] == "text/plain; charset=utf-8"
@@ -214,7 +305,7 @@ async def test_the_schema_has_an_entity_tag(sample: SampleStore) -> None:
     for known in ('"other"', "", "nonsense"):
         changed = await sample.get("/graphql/schema", auth=None, headers={"If-None-Match": known})
         assert (changed.status, changed.raw) == (200, first.raw)
-    head = await sample.request("HEAD", "/graphql/schema", auth=None)
+    head = await sample.request("HEAD", "/graphql/schema", auth=None, headers={"Accept-Encoding": "identity"})
     assert (head.status, head.raw, head.headers["ETag"]) == (200, b"", tag)
 
 

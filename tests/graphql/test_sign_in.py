@@ -153,14 +153,18 @@ async def test_a_wrong_token_is_challenged_with_its_error(visitor: Client):
 
 async def test_a_mistake_in_a_sign_in_document_is_reported(visitor: Client):
     body = await execute(visitor, "mutation { sign_in(login: 1) { nothing } }")
-    assert {error["extensions"]["code"] for error in body["errors"]} == {"VALIDATION_FAILED"}
+    assert {error["extensions"]["code"] for error in body["errors"]} == {"GRAPHQL_VALIDATION_FAILED"}
 
 
 async def test_documents_of_callers_without_a_credential_are_not_stored(visitor: Client):
     document_id = "sha256:" + sha256(SIGN_IN.encode()).hexdigest()
+    apollo = {"persistedQuery": {"version": 1, "sha256Hash": document_id.removeprefix("sha256:")}}
     await visitor.post("/graphql", {"query": SIGN_IN, "documentId": document_id})
+    await visitor.post("/graphql", {"query": SIGN_IN, "extensions": apollo})
     response = await visitor.post("/graphql", {"documentId": document_id})
     assert response.body["errors"][0]["extensions"]["code"] == "PERSISTED_DOCUMENT_NOT_FOUND"
+    response = await visitor.post("/graphql", {"extensions": apollo})
+    assert response.body["errors"][0]["extensions"]["code"] == "PERSISTED_QUERY_NOT_FOUND"
 
 
 @pytest.mark.parametrize(

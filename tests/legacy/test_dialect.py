@@ -67,6 +67,18 @@ async def test_any_page_of_any_size_can_be_read(cscart: SampleStore, monkeypatch
         assert all(len(page) <= size for page in pages)
 
 
+async def test_a_list_sent_in_pieces_is_compressed(cscart: SampleStore) -> None:
+    plain, compressed, refused = [
+        await cscart.get("/api/products?items_per_page=0", headers={"Accept-Encoding": accepted})
+        for accepted in ("identity", "gzip, br", "gzip;q=0")
+    ]
+    assert compressed.headers["Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in plain.headers
+    assert "Content-Encoding" not in refused.headers
+    assert all(answer.headers["Vary"] == "Accept-Encoding" for answer in (plain, compressed, refused))
+    assert plain.body == compressed.body == refused.body
+
+
 async def test_a_page_is_at_most_what_was_asked_for(cscart: SampleStore, sample: SampleStore) -> None:
     for asked, applied in (("60000", 50_000), ("many", 10), ("-1", 10), ("", 10)):
         answer = await cscart.get(f"/api/products?items_per_page={asked}")

@@ -50,6 +50,9 @@ class FakeStoreResolver:
 
     hosts: list[str] = field(default_factory=list)
 
+    def is_shared(self, host: str) -> bool:
+        return False
+
     async def resolve(
         self, host: str, tenant_header: str | None, *, public: bool, allow_maintenance: bool = False
     ) -> Store:

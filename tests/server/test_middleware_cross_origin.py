@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from aiohttp import web
 
 from kernel.settings import Settings
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Route
+from server.app import facade_routes
+from server.families import family_of
 from tests.server.middleware_server import run_server
 
 SHOP = "https://shop.example"
@@ -50,8 +54,45 @@ async def test_responses_and_errors_have_cors_headers(key, status):
         assert response.headers["Access-Control-Allow-Origin"] == SHOP
         assert "Access-Control-Allow-FakeAuthenticator" not in response.headers
         exposed = response.headers["Access-Control-Expose-Headers"].split(",")
-        assert {"X-Request-Id", "X-RateLimit-Remaining", "Retry-After"} <= set(exposed)
+        assert {"ETag", "Link", "X-Request-Id", "X-RateLimit-Remaining", "Retry-After"} <= set(exposed)
         assert response.headers["Vary"] == "Origin"
+
+
+@pytest.mark.parametrize(
+    "path,methods",
+    [
+        ("/graphql", "GET, HEAD, OPTIONS, POST"),
+        ("/graphql/schema", "GET, HEAD, OPTIONS"),
+        ("/api/v1/storefront/products", "GET, HEAD, OPTIONS"),
+        ("/api/v1/storefront/carts/1/items", "OPTIONS, POST"),
+        ("/api/v1/admin/things", "GET, HEAD, OPTIONS"),
+        ("/health/live", "GET, HEAD, OPTIONS"),
+    ],
+)
+@pytest.mark.parametrize("headers", [{}, {"Origin": SHOP}], ids=["own", "cross-origin"])
+async def test_options_lists_the_methods_of_a_path(path, methods, headers):
+    async with run_server(*ROUTES) as server:
+        response = await server.call("OPTIONS", path, headers=headers)
+        assert (response.status, response.body, response.headers["Allow"]) == (204, b"", methods)
+        assert server.store_resolver.hosts == []
+
+
+async def test_options_lists_the_method_of_every_route():
+    routes = [route for route in facade_routes() if family_of(route.path).name != "legacy"]
+    assert len(routes) > 100
+    async with run_server(*routes, settings=Settings(ip_rate=100_000)) as server:
+        for route in routes:
+            response = await server.call("OPTIONS", re.sub(r"{\w+}", "1", route.path))
+            assert response.status == 204, route.path
+            allowed = set(response.headers["Allow"].split(", "))
+            assert {route.method, "OPTIONS"} <= allowed
+            assert ("GET" in allowed) == ("HEAD" in allowed)
+
+
+async def test_options_of_an_unknown_path_is_404():
+    async with run_server(*ROUTES) as server:
+        for path in ("/nothing", "/api/v1/storefront/nothing", "/graphql/nothing"):
+            assert (await server.call("OPTIONS", path)).status == 404
 
 
 async def test_a_response_without_origin_has_vary_origin():
@@ -63,7 +104,9 @@ async def test_a_response_without_origin_has_vary_origin():
 
 async def test_other_families_have_no_cors_headers():
     async with run_server(*ROUTES) as server:
-        assert (await server.call("OPTIONS", "/api/v1/admin/things", headers=PREFLIGHT)).status == 405
+        preflight = await server.call("OPTIONS", "/api/v1/admin/things", headers=PREFLIGHT)
+        assert preflight.status == 204
+        assert not [name for name in preflight.headers if name.startswith("Access-Control")]
         response = await server.get("/api/v1/admin/things", "Bearer admin", Origin=SHOP)
         assert "Access-Control-Allow-Origin" not in response.headers
 

@@ -51,15 +51,20 @@ function describe(response) {
   return { ok: false, text: ['No schema', response.status, reason].filter(Boolean).join(' · ') };
 }
 
+const STORE_MISSING = { message: 'enter the UUID of a store: stores share this address' };
+
 /**
  * Create the fetcher of GraphiQL.
  *
  * `credentials` is called for every request, so that a changed token applies immediately;
- * `onSchema` receives the result of each introspection query.
+ * `onSchema` receives the result of each introspection query. With `needsStore` nothing is sent without a store.
  */
-export function createFetcher(endpoint, credentials, onSchema) {
+export function createFetcher({ endpoint, needsStore }, credentials, onSchema) {
   return async (operation, { headers } = {}) => {
-    const response = await send(endpoint, { ...headersFor(credentials()), ...headers }, withValidName(operation));
+    const { store, token } = credentials();
+    const response = needsStore && !store
+      ? { errors: [STORE_MISSING] }
+      : await send(endpoint, { ...headersFor({ store, token }), ...headers }, withValidName(operation));
     if (operation.operationName === 'IntrospectionQuery') onSchema(describe(response));
     return response;
   };

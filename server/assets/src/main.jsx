@@ -70,7 +70,7 @@ function Playground({ config }) {
   // GraphiQL reloads the schema for every new fetcher; ignore late responses of older ones.
   const fetcher = useMemo(() => {
     const report = (result) => latest.current === created && setSchema(result);
-    const created = createFetcher(config.endpoint, () => current.current, report);
+    const created = createFetcher(config, () => current.current, report);
     return created;
   }, [config, debounced]);
   latest.current = fetcher;
@@ -81,7 +81,7 @@ function Playground({ config }) {
         <h1>
           Vitrine <span>GraphQL playground</span>
         </h1>
-        <Field id="store" label="Store" value={store} onChange={setStore} pattern={UUID}
+        <Field id="store" label="Store" value={store} onChange={setStore} pattern={UUID} required={config.needsStore}
                placeholder="UUID, sent as X-Tenant-ID" title="The store's UUID; not needed on the store's own address" />
         <Field id="token" label="Token" type="password" value={token} onChange={setToken} note={credentialType(token)}
                placeholder="access token or sfk_… key" title="Stored until this tab is closed" />
