@@ -84,7 +84,7 @@ async def change_status(
 
     `force` allows transitions outside the table; only administrators on legacy routes and the system (`reprocess`) may use it. `restock`
     restores the stock of a completed order. `tracking_code` is stored; together with `C` (complete) it also records a shipment of all
-    unshipped units. `emit_events=False` emits no events and mails nobody (imports).
+    unshipped units. `emit_events=False` emits no events and sends no mail (imports).
 
     Raises NotFound, Forbidden (a vendor, for a multi-vendor order), ValidationFailed for an unknown status, and RuleViolation: with
     `allowed` for a forbidden transition, with `products` when released stock has been sold meanwhile (no oversell), and

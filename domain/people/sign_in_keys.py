@@ -1,6 +1,6 @@
 """Sign-in keys: an administrator's program signs a user in without the password (docs/reference/legacy.md#auth).
 
-Whoever may create a key for a user may also set that user's password, so a key grants nothing new. Two-factor authentication applies.
+A caller who may create a key for a user may also set that user's password, so a key grants nothing new. Two-factor authentication applies.
 """
 
 from __future__ import annotations

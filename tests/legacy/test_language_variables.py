@@ -21,7 +21,7 @@ async def test_a_variable_is_created_in_the_first_language(sample):
     assert (await sample.get("/api/langvars/text_cart")).body == expected
 
 
-async def test_variables_of_a_name_are_told_apart_by_their_language(sample):
+async def test_variables_of_one_name_differ_by_language(sample):
     await sample.add(Language, code="en", name="English")
     await add(sample, name="text_cart", value="Carrinho")
     english = await add(sample, name="text_cart", value="Cart", lang_code="EN")
