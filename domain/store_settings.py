@@ -127,7 +127,7 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
         "people",
         "",
         _account_page,
-        "The storefront page that accepts tokens from mails: #email_verification=<token>, #password_reset=<token>.",
+        "The storefront page that accepts tokens: #email_verification=<token>, #password_reset=<token>, #sign_in=<key>.",
     ),
     "low_stock_at": StoreSetting(
         "catalog",

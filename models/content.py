@@ -1,10 +1,10 @@
-"""Languages, pages, layout blocks, newsletter subscribers and call requests."""
+"""Languages, language variables, pages, layout blocks, newsletter subscribers and call requests."""
 
 from __future__ import annotations
 
 from tortoise import fields
 
-from models.base import SoftDeletable, StoreManager
+from models.base import SoftDeletable, StoreManager, Timestamped
 
 
 class Language(SoftDeletable):
@@ -18,6 +18,18 @@ class Language(SoftDeletable):
 
     class Meta:
         table = "languages"
+        manager = StoreManager()
+
+
+class LanguageVariable(Timestamped):
+    """A text of the storefronts, by name and language."""
+
+    name = fields.TextField()
+    value = fields.TextField(default="")
+    lang_code = fields.TextField()
+
+    class Meta:
+        table = "language_variables"
         manager = StoreManager()
 
 

@@ -22,10 +22,11 @@ RESERVED_TABLES = ("users", "orders", "order_lines", "shipments", "discussion_po
 NUMBERED_TABLES = frozenset({
     *RESERVED_TABLES,
     "attachments", "blocks", "box_descriptions", "business_partners", "categories", "combinations", "destinations",
-    "discussion_threads", "feature_variants", "features", "gateway_notifications", "languages", "manager_transactions", "managers",
-    "mix_products", "option_exceptions", "option_variants", "options", "order_limits", "pages", "payment_codes", "payment_methods",
-    "product_boxes", "product_images", "products", "promotions", "shipping_methods", "statuses", "subscribers", "taxes",
-    "usergroups", "vendors", "warehouse_areas", "warehouses",
+    "discussion_threads", "feature_variants", "features", "gateway_notifications", "language_variables", "languages",
+    "manager_transactions", "managers", "mix_products", "option_exceptions", "option_variants", "options",
+    "order_limits", "pages", "payment_codes", "payment_methods", "product_boxes", "product_images", "products",
+    "promotions", "shipping_methods", "statuses", "subscribers", "taxes", "usergroups", "vendors", "warehouse_areas",
+    "warehouses",
 })  # fmt: skip
 """The tables whose numbers clients see. In all others, ids are unique in the installation and must not be shown: they reveal its volume."""
 

@@ -10,16 +10,18 @@ from strawberry import Info
 from auth.access import Access
 from domain.carts import change, checkout, placed_orders
 from domain.carts.locked import find_cart
+from domain.carts.read import CUSTOMER_CARTS
 from domain.carts.record import load_cart_record, shipping_option_record
 from domain.carts.totals import shipping_options_for
 from models import row_reads
-from models.queries import Row
+from models.queries import Row, refers_to
+from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import rename_error_fields, rename_fields, rename_line_fields
 from resolvers.results import linked, linked_cart
 from schema.fields import root_field
 from schema.inputs.carts import CartAddressInput, CartCheckoutInput, CartInput, CartItemInput
 from schema.inputs.optional_fields import provided_fields
-from schema.scalars import ID, BigInt
+from schema.scalars import ID, BigInt, parse_id
 from schema.selection import is_requested, requested_shape
 from schema.types.carts import (
     CHECK_OUT,
@@ -27,6 +29,7 @@ from schema.types.carts import (
     VIEW_CARTS,
     CartCheckoutObject,
     CartObject,
+    CustomerCartObject,
     PlacedOrderObject,
     ShippingOptionObject,
 )
@@ -55,6 +58,20 @@ class CartQueries:
     async def cart(self, info: Info, id: ID) -> CartObject | None:
         """Return a cart."""
         return linked_cart(info, await load_cart_record(info.context.scope, id))  # type: ignore[no-any-return]
+
+    @root_field(
+        CUSTOMER_CARTS.visible.access,  # type: ignore[attr-defined]
+        "Returns a customer's open cart by the customer's ID.",
+        internal=True,
+    )
+    async def customer_cart_of(self, info: Info, id: ID) -> CustomerCartObject | None:
+        """Find a cart by its customer, as in the legacy API."""
+        customer = parse_id(id)
+        if customer is None:
+            return None
+        condition = refers_to("t.user_id", "users")(customer)
+        record: Any = await row_reads.fetch_first(info.context.scope, requested_shape(info), condition)
+        return record  # type: ignore[no-any-return]
 
     @root_field(
         VIEW_CARTS,
@@ -143,5 +160,5 @@ class CartMutations:
         return result  # type: ignore[return-value]
 
 
-QUERIES = (CartQueries,)
+QUERIES = (CartQueries, build_entity_queries(CustomerCartObject, CUSTOMER_CARTS, "customer_cart", "customer_carts"))
 MUTATIONS = (CartMutations,)

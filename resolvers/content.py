@@ -1,4 +1,4 @@
-"""Resolve languages, pages and blocks."""
+"""Resolve languages, language variables, pages and blocks."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.content.blocks import BLOCK_RECORDS
+from domain.content.language_variables import LANGUAGE_VARIABLE_RECORDS, find_language_variable
 from domain.content.languages import LANGUAGE_RECORDS
 from domain.content.pages import PAGE_RECORDS
-from domain.content.read import BLOCKS, LANGUAGES, PAGES
+from domain.content.read import BLOCKS, LANGUAGE_VARIABLES, LANGUAGES, PAGES
+from kernel.errors import NotFound
 from models import row_reads
 from models.queries import Condition, by_id
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
+from resolvers.mutation_helpers import DeletedRecordObject, deleted_record, load_record
 from schema.fields import root_field
-from schema.inputs.content import BlockInput, LanguageInput, PageInput
+from schema.inputs.content import BlockInput, LanguageInput, LanguageVariableInput, PageInput
+from schema.inputs.optional_fields import provided_fields
 from schema.scalars import ID, parse_id
 from schema.selection import requested_shape
-from schema.types.content import BlockObject, LanguageObject, PageObject
+from schema.types.content import BlockObject, LanguageObject, LanguageVariableObject, PageObject
 
 _WRITE = Access(privileges=("manage_content",), app_scope="write_content")
 
@@ -46,13 +50,70 @@ class LanguageQueries:
         return record  # type: ignore[no-any-return]
 
 
+@strawberry.type
+class LanguageVariableQueries:
+    """Further queries about language variables."""
+
+    @root_field(
+        LANGUAGE_VARIABLES.visible.access,  # type: ignore[attr-defined]
+        "Returns a language variable by ID, or by name in a language.",
+        internal=True,
+    )
+    async def language_variable_named(
+        self, info: Info, id: ID, lang_code: str | None = None
+    ) -> LanguageVariableObject | None:
+        """Find a variable, as in the legacy API."""
+        scope = info.context.scope
+        try:
+            condition = by_id(await find_language_variable(scope, id, lang_code))
+        except NotFound:
+            return None
+        record: Any = await row_reads.fetch_first(scope, requested_shape(info), condition)
+        return record  # type: ignore[no-any-return]
+
+
+@strawberry.type
+class LanguageVariableMutations:
+    """Mutations of language variables by name, for the legacy API."""
+
+    @root_field(_WRITE, "Update a language variable, named by ID, or by name in a language.", internal=True)
+    async def language_variable_named_update(
+        self, info: Info, id: ID, input: LanguageVariableInput, lang_code: str | None = None
+    ) -> LanguageVariableObject | None:
+        """Update a variable."""
+        scope = info.context.scope
+        subject = await find_language_variable(scope, id, lang_code)
+        return await load_record(  # type: ignore[no-any-return]
+            info, await LANGUAGE_VARIABLE_RECORDS.update(scope, subject, provided_fields(input))
+        )
+
+    @root_field(_WRITE, "Delete a language variable, named by ID, or by name in a language.", internal=True)
+    async def language_variable_named_delete(
+        self, info: Info, id: ID, lang_code: str | None = None
+    ) -> DeletedRecordObject:
+        """Delete a variable."""
+        scope = info.context.scope
+        await LANGUAGE_VARIABLE_RECORDS.delete(scope, await find_language_variable(scope, id, lang_code))
+        return deleted_record(id)  # type: ignore[no-any-return]
+
+
 QUERIES = (
+    LanguageVariableQueries,
+    build_entity_queries(LanguageVariableObject, LANGUAGE_VARIABLES, "language_variable", "language_variables"),
     LanguageQueries,
     build_entity_queries(LanguageObject, LANGUAGES, "language", "languages"),
     build_entity_queries(PageObject, PAGES, "page", "pages"),
     build_entity_queries(BlockObject, BLOCKS, "block", "blocks"),
 )
 MUTATIONS = (
+    LanguageVariableMutations,
+    build_entity_mutations(
+        LanguageVariableObject,
+        "language_variable",
+        LanguageVariableInput,
+        LANGUAGE_VARIABLE_RECORDS,
+        _WRITE,
+    ),
     build_entity_mutations(
         LanguageObject,
         "language",

@@ -9,8 +9,10 @@ import strawberry
 from strawberry import Info
 
 from auth import api_keys, legacy_tokens, sessions
+from auth.access import Access
 from auth.challenges import Challenge
 from auth.signing_keys import process_key_ring
+from domain.people import sign_in_keys
 from domain.people.read import USERS
 from kernel.errors import Forbidden, NotFound
 from kernel.scope import Scope
@@ -33,6 +35,7 @@ from schema.types.sessions import (
     SessionObject,
     SignedOutObject,
     SignInAnswerObject,
+    SignInKeyObject,
     TokenPairObject,
 )
 
@@ -135,6 +138,25 @@ class SignInMutations:
     ) -> TokenPairObject:
         """Complete a two-factor sign-in."""
         return await sessions.verify_two_factor(info.context.scope, temp_token, code)  # type: ignore[return-value]
+
+    @root_field(
+        ANYONE,
+        "Sign in with a key that an administrator created for the user's e-mail: valid for 60 seconds and once.",
+        secret=True,
+    )
+    async def sign_in_with_key(self, info: Info, key: str | None = None) -> SignInAnswerObject:
+        """Sign in with a key."""
+        return _sign_in_answer(await sign_in_keys.sign_in_with_key(info.context.scope, key))
+
+    @root_field(
+        Access(privileges=("manage_users",)),
+        "Create a key that signs a user in, whose account the caller may administer.",
+        internal=True,
+        secret=True,
+    )
+    async def sign_in_key_create(self, info: Info, email: str | None = None) -> SignInKeyObject:
+        """Create a sign-in key."""
+        return await sign_in_keys.create_sign_in_key(info.context.scope, email)  # type: ignore[return-value]
 
     @root_field(
         ANYONE,

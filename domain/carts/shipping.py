@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from domain.orders.lines import PricedLine, needs_shipping
+from domain.orders.vendor_shippings import offers_method
 from domain.promotions.calculation import Reward
 from domain.shipping.quotes import quote_shipping
 from kernel.geography import BRAZIL
@@ -36,11 +37,12 @@ async def find_shipping_options(
 ) -> list[ShippingOption]:
     """List the shipping options for the lines; none when nothing is shipped or no warehouse serves the address.
 
-    Without an address, only methods with one price everywhere. A vendor's own method ships only that vendor's lines.
+    Without an address, only methods with one price everywhere. A vendor's own method ships only that vendor's lines,
+    and every vendor must offer the method.
     """
     if not needs_shipping(lines):
         return []
-    vendors = {line.offer.vendor_id for line in lines if line.totals_line.is_shipped}
+    vendors = {line.offer.vendor_id: line.offer.vendor_shippings for line in lines if line.totals_line.is_shipped}
     destination = address or {}
     quotes = await quote_shipping(
         scope,
@@ -56,7 +58,8 @@ async def find_shipping_options(
     return [
         ShippingOption(quote.shipping_method_id, quote.public_id, quote.name, quote.price_cents, quote.delivery_time)
         for quote in quotes
-        if quote.vendor_id is None or vendors == {quote.vendor_id}
+        if (quote.vendor_id is None or vendors.keys() == {quote.vendor_id})
+        and all(offers_method(choice, quote.shipping_method_id, quote.public_id) for choice in vendors.values())
     ]
 
 

@@ -1,4 +1,4 @@
-"""Queryable fields of languages, pages and blocks; customers see active ones only."""
+"""Queryable fields of languages, language variables, pages and blocks; customers see active ones only."""
 
 from __future__ import annotations
 
@@ -23,6 +23,20 @@ LANGUAGES = Entity(
     },
     sorts=sorts(("code", "code"), "name", "status", "id"),
     default_sort="id",
+)
+
+LANGUAGE_VARIABLES = Entity(
+    name="language variable",
+    table="language_variables",
+    visible=published(("view_content",), "read_content", ""),
+    filters={
+        "id": ids("language variables"),
+        **exact("text", name="any of these names", lang_code="in any of these languages"),
+        "search": substring("name or value", "t.name", "t.value"),
+        **exact("text", "value", internal=True),
+    },
+    sorts=sorts("name", ("lang_code", "language"), "id"),
+    default_sort="name",
 )
 
 PAGES = Entity(

@@ -30,9 +30,9 @@ QUEUED, WITHOUT_RECIPIENT = "Q", "N"
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """The recipient of a mail."""
+    """The recipient of a mail; a guest customer has no `user_id`."""
 
-    user_id: int
+    user_id: int | None
     email: str
     name: str
 
@@ -55,10 +55,13 @@ def recipient_of(user: Mapping[str, Any]) -> Recipient:
     return Recipient(user["id"], user["email"], user["firstname"] or user["email"])
 
 
-async def queue_mail(scope: Scope, mail_type: MailType, to: Recipient | None, token: str = "") -> None:
-    """Queue a mail to an account, or to no recipient, as part of the current transaction."""
+async def queue_mail(
+    scope: Scope, mail_type: MailType, to: Recipient | None, token: str = "", details: Mapping[str, str] | None = None
+) -> None:
+    """Queue a mail to a recipient, or to none, as part of the current transaction; `details` are further values of its text."""
     name = (printable_name(to.name) or to.email) if to is not None else ""
     values = {"store": scope.store.name, "name": name, "token": _format_token(scope, mail_type, token)}
+    values |= details or {}
     subject, body = render_mail(mail_type, values)
     await database.execute(
         """

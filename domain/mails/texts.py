@@ -25,11 +25,12 @@ class MailType(StrEnum):
     ACCOUNT_APPROVED = "account_approved"
     TWO_FACTOR_ON = "two_factor_on"
     TWO_FACTOR_OFF = "two_factor_off"
+    ORDER_STATUS = "order_status"
 
 
 @dataclass(frozen=True, slots=True)
 class MailTemplate:
-    """The text of a mail; `{store}` and `{name}` are filled in, and `{token}` where there is one.
+    """The text of a mail; `{store}` and `{name}` are filled in, `{token}` where there is one, and `{number}` and `{status}` of an order.
 
     A mail that was not sent within its `lifetime` is discarded.
     """
@@ -156,6 +157,15 @@ Guarde os códigos de recuperação em lugar seguro. Se não foi você, fale com
 Entrar na sua conta em {store} já não pede um código do aplicativo autenticador.
 
 Se não foi você, troque a sua senha agora e fale com a loja.
+""",
+    ),
+    MailType.ORDER_STATUS: MailTemplate(
+        "O seu pedido {number} em {store}: {status}",
+        """Olá, {name}!
+
+O seu pedido {number} em {store} mudou de situação:
+
+    {status}
 """,
     ),
 }

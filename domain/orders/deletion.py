@@ -35,7 +35,10 @@ async def delete_order(scope: Scope, order: object, *, reason: str = "") -> Orde
         reject_shared(scope, locked)
         is_kept = locked.has_unrefunded_payment or await _has_shipment(scope, locked)
         # Unshipped stock is restored; shipped stock is not, for it may not come back.
-        transition = await apply_transition(scope, locked, CANCELLED, reason=reason or "deleted", restock=not is_kept)
+        # A customer gets a mail about a cancelled order, not about one that was removed.
+        transition = await apply_transition(
+            scope, locked, CANCELLED, reason=reason or "deleted", restock=not is_kept, notify=is_kept
+        )
         if not is_kept:
             await execute(_SOFT_DELETE, scope.store.id, locked.id, scope.now)
             await audit.record(scope, "order.deleted", "order", locked.public_id)

@@ -100,7 +100,7 @@ async def update_order(
         if changes.get("status") is not None:
             updated = replace(locked, user_id=user_id)
             transition = await apply_transition(
-                scope, updated, changes["status"], force=force, reason=reason, restock=restock
+                scope, updated, changes["status"], force=force, reason=reason, restock=restock, notify=emit_events
             )
         status = transition.to_status if transition else locked.status
         shipping_method_id = columns.get("shipping_method_id", locked.shipping_method_id)

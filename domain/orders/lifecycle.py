@@ -10,6 +10,8 @@ from uuid import UUID
 
 from domain import events
 from domain.catalog import stock
+from domain.mails import outbox
+from domain.mails.texts import MailType
 from domain.orders import limits
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
 from domain.orders.shipment_rows import NewShipment, insert_shipment, set_tracking_code
@@ -32,7 +34,7 @@ _CHANGE_STATUS = """
 WITH changed AS (
     UPDATE orders SET status = $4, stock_state = $5, hold_until = NULL, updated_at = $6
     WHERE tenant_id = $1 AND id = $2 AND status = $3
-    RETURNING id, public_id
+    RETURNING id, public_id, user_id, email, firstname
 ), history AS (
     INSERT INTO order_status_changes
         (tenant_id, public_id, order_id, at, from_status, to_status, forced, reason, actor_kind, user_id, app_id)
@@ -44,7 +46,9 @@ WITH changed AS (
         jsonb_build_object('from', $3::text, 'to', $4::text), $13, $14
     FROM changed
 )
-SELECT id FROM changed
+SELECT c.id, c.user_id, c.email, c.firstname, s.description AS notified_status
+FROM changed c LEFT JOIN statuses s
+    ON s.tenant_id = $1 AND s.type = 'O' AND s.letter = $4 AND s.notify AND s.deleted_at IS NULL AND c.email <> ''
 """
 
 _LOCK_STATUS = """
@@ -80,7 +84,7 @@ async def change_status(
 
     `force` allows transitions outside the table; only administrators on legacy routes and the system (`reprocess`) may use it. `restock`
     restores the stock of a completed order. `tracking_code` is stored; together with `C` (complete) it also records a shipment of all
-    unshipped units. `emit_events=False` emits no events (imports).
+    unshipped units. `emit_events=False` emits no events and sends no mail (imports).
 
     Raises NotFound, Forbidden (a vendor, for a multi-vendor order), ValidationFailed for an unknown status, and RuleViolation: with
     `allowed` for a forbidden transition, with `products` when released stock has been sold meanwhile (no oversell), and
@@ -90,7 +94,9 @@ async def change_status(
     async with transaction(scope):
         locked = await lock_order(scope, order)
         reject_shared(scope, locked)
-        transition = await apply_transition(scope, locked, status, force=force, reason=reason, restock=restock)
+        transition = await apply_transition(
+            scope, locked, status, force=force, reason=reason, restock=restock, notify=emit_events
+        )
         tracking_changed = await update_tracking(scope, replace(locked, status=status), tracking_code, carrier)
         if transition is not None or tracking_changed:
             await events.emit_order_updated(
@@ -112,8 +118,12 @@ async def apply_transition(
     force: bool = False,
     reason: str = "",
     restock: bool = False,
+    notify: bool = True,
 ) -> Transition | None:
-    """Change the status, stock state and history of a locked order without emitting events; None when the status is already set."""
+    """Change the status, stock state and history of a locked order without emitting events; None when the status is already set.
+
+    With `notify` the customer gets a mail if the new status says so (docs/reference/shared.md#statuses).
+    """
     transition = decide_transition(
         locked.status,
         to_status,
@@ -127,7 +137,7 @@ async def apply_transition(
     await lock_custom_status(scope, to_status)
     # Imported orders never affect stock.
     stock_state = locked.stock_state if locked.imported else transition.stock_state
-    await _change(scope, locked, to_status, stock_state, forced=transition.forced, reason=reason)
+    await _change(scope, locked, to_status, stock_state, forced=transition.forced, reason=reason, notify=notify)
     # Lock order (`domain.orders.locked`): limits, promotions, stock.
     await _check_limits(scope, locked, to_status)
     await _update_promotion_uses(scope, locked, transition.stock_state)
@@ -186,9 +196,9 @@ async def update_tracking(scope: Scope, locked: LockedOrder, tracking_code: str 
 
 
 async def _change(
-    scope: Scope, locked: LockedOrder, to_status: str, stock_state: str, *, forced: bool, reason: str
+    scope: Scope, locked: LockedOrder, to_status: str, stock_state: str, *, forced: bool, reason: str, notify: bool
 ) -> None:
-    """Update the order, and insert the entries of its history and of the audit log."""
+    """Update the order, insert the entries of its history and of the audit log, and queue the customer's mail."""
     actor = scope.actor
     changed = await fetchrow(
         _CHANGE_STATUS,
@@ -209,3 +219,7 @@ async def _change(
     )
     if changed is None:
         raise Conflict(f"order {locked.id} is no longer in status {locked.status}")
+    if notify and changed["notified_status"] is not None:
+        to = outbox.recipient_of({**changed, "id": changed["user_id"]})
+        details = {"number": str(locked.id), "status": changed["notified_status"]}
+        await outbox.queue_mail(scope, MailType.ORDER_STATUS, to, details=details)

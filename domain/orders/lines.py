@@ -52,6 +52,7 @@ class Offer:
     min_quantity: int
     max_quantity: int
     vendor_sells: bool
+    vendor_shippings: Mapping[str, Any] = field(default_factory=dict)
     required: Mapping[int, str] = field(default_factory=dict)
     selectable_options: SelectableOptions | None = None
 
@@ -110,7 +111,7 @@ class PricedLine:
 _OFFERS = """
 SELECT p.id, p.public_id, p.vendor_id, p.name, p.sku, p.status, p.price_cents, p.stock, p.tracking, p.weight_grams,
     p.is_edp, p.free_shipping, p.min_quantity, p.max_quantity,
-    coalesce(v.status = 'A' AND v.deleted_at IS NULL, true) AS vendor_sells,
+    coalesce(v.status = 'A' AND v.deleted_at IS NULL, true) AS vendor_sells, nullif(v.shippings, '{}')::text AS vendor_shippings,
     (SELECT jsonb_object_agg(q.id, q.name) FROM required_products r
         JOIN products q ON q.tenant_id = r.tenant_id AND q.id = r.required_id AND q.deleted_at IS NULL
         WHERE r.tenant_id = p.tenant_id AND r.product_id = p.id)::text AS required,
@@ -151,7 +152,8 @@ def _offer(product: dict[str, Any], selectable: SelectableOptions | None) -> Off
     del product["has_options"]
     required = product.pop("required")
     names = {int(number): name for number, name in orjson.loads(required).items()} if required else {}
-    return Offer(**product, required=names, selectable_options=selectable)
+    shippings = orjson.loads(product.pop("vendor_shippings") or "{}")
+    return Offer(**product, vendor_shippings=shippings, required=names, selectable_options=selectable)
 
 
 def price_lines(

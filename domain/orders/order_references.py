@@ -9,6 +9,7 @@ from uuid import UUID
 
 from domain.orders.lines import PricedLine, needs_shipping
 from domain.orders.totals import MethodRate, PaymentSurcharge, weight_grams
+from domain.orders.vendor_shippings import offers_method
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.ids import parse_reference
 from kernel.scope import Scope
@@ -59,7 +60,9 @@ class ChosenShippingMethod:
     """A shipping method as an order needs it; weights in grams, a maximum of 0 means none."""
 
     id: int
+    public_id: UUID
     available: bool
+    is_current: bool
     min_weight_grams: int
     max_weight_grams: int
     rate: MethodRate
@@ -80,7 +83,8 @@ SELECT u.id AS user_id, u.public_id AS user_public_id, coalesce(u.email, '') AS 
     EXISTS (SELECT 1 FROM order_limits ol WHERE ol.tenant_id = u.tenant_id AND ol.user_id = u.id) AS is_limited,
     pm.id AS payment_method_id, pm.status = 'A' OR pm.id = $8 AS payment_available, pm.processor, pm.settles_at_once, pm.hold_minutes,
     pm.surcharge_cents, pm.surcharge_percent,
-    sm.id AS shipping_method_id, sm.status = 'A' OR sm.id = $9 AS shipping_available, sm.min_weight_grams, sm.max_weight_grams,
+    sm.id AS shipping_method_id, sm.public_id AS shipping_public_id, sm.id = $9 AS is_current_shipping,
+    sm.status = 'A' OR sm.id = $9 AS shipping_available, sm.min_weight_grams, sm.max_weight_grams,
     sm.base_cents, sm.per_kg_cents, sm.per_item_cents, sm.free_from_cents
 FROM (VALUES (1)) AS one
 LEFT JOIN users u
@@ -121,7 +125,7 @@ async def load_references(
 
 
 def reject_unavailable(scope: Scope, references: OrderReferences, lines: Sequence[PricedLine]) -> None:
-    """Reject disabled methods, physical products without a shipping method, and shipments outside the method's weight limits."""
+    """Reject disabled methods, products without a shipping method, one that a vendor doesn't offer, and weights outside its limits."""
     if references.payment_method is not None and not references.payment_method.available:
         raise RuleViolation("the payment method is not available", reason="payment_unavailable")
     shipping = references.shipping_method
@@ -131,6 +135,8 @@ def reject_unavailable(scope: Scope, references: OrderReferences, lines: Sequenc
         return
     if not shipping.available:
         raise RuleViolation("the shipping method is not available", reason="shipping_unavailable")
+    if not shipping.is_current and not _is_offered(shipping, lines):
+        raise RuleViolation("a vendor does not offer the shipping method", reason="shipping_unavailable")
     weight = weight_grams([line.totals_line for line in lines])
     too_heavy = shipping.max_weight_grams and weight > shipping.max_weight_grams
     if needs_shipping(lines) and (too_heavy or weight < shipping.min_weight_grams):
@@ -139,6 +145,12 @@ def reject_unavailable(scope: Scope, references: OrderReferences, lines: Sequenc
             reason="shipping_unavailable",
             details={"weight_grams": weight},
         )
+
+
+def _is_offered(shipping: ChosenShippingMethod, lines: Sequence[PricedLine]) -> bool:
+    """Return whether every vendor offers the method for what is shipped."""
+    shipped = (line.offer.vendor_shippings for line in lines if line.totals_line.is_shipped)
+    return all(offers_method(shippings, shipping.id, shipping.public_id) for shippings in shipped)
 
 
 def _shipping_required(scope: Scope) -> ValidationFailed | RuleViolation:
@@ -185,7 +197,9 @@ def _payment_method(record: Mapping[str, Any]) -> ChosenPaymentMethod:
 def _shipping_method(record: Mapping[str, Any]) -> ChosenShippingMethod:
     return ChosenShippingMethod(
         id=record["shipping_method_id"],
+        public_id=record["shipping_public_id"],
         available=record["shipping_available"],
+        is_current=bool(record["is_current_shipping"]),
         min_weight_grams=record["min_weight_grams"],
         max_weight_grams=record["max_weight_grams"],
         rate=MethodRate(

@@ -1,6 +1,6 @@
-"""Single-use tokens sent by mail, which prove control of an e-mail address: 256 random bits, stored as a hash.
+"""Single-use tokens: 256 random bits, stored as a hash. Those sent by mail prove control of an e-mail address.
 
-A token is bound to the address it was sent to and becomes invalid when the account's e-mail changes.
+A token is bound to the account's address when it was issued, and becomes invalid when the account's e-mail changes.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ class TokenPurpose(StrEnum):
     EMAIL_VERIFICATION = "email_verification"
     EMAIL_CHANGE = "email_change"
     ACCOUNT_DELETION = "account_deletion"
+    # Not mailed: an administrator's program passes it on (`domain.people.sign_in_keys`).
+    SIGN_IN = "sign_in"
 
 
 _LIFETIMES = {
@@ -34,6 +36,7 @@ _LIFETIMES = {
     TokenPurpose.EMAIL_VERIFICATION: timedelta(hours=24),
     TokenPurpose.EMAIL_CHANGE: timedelta(hours=24),
     TokenPurpose.ACCOUNT_DELETION: timedelta(hours=1),
+    TokenPurpose.SIGN_IN: timedelta(seconds=60),
 }
 
 

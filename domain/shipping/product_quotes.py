@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+import orjson
+
 from domain.orders.totals import TotalsLine
+from domain.orders.vendor_shippings import offers_method
 from domain.shipping.quotes import Quote, find_methods, quote_methods, quote_shipping
 from domain.warehouses.dispatch import find_dispatches
 from kernel.documents import normalize_cep
@@ -26,7 +29,7 @@ _STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM, ActorKind.APP)
 
 _PRODUCT = """
 SELECT p.id, p.public_id, p.vendor_id, v.public_id AS vendor_public_id, coalesce(v.name, $4) AS vendor_name, p.sku, p.price_cents,
-    p.stock, p.weight_grams, p.is_edp, p.free_shipping
+    p.stock, p.weight_grams, p.is_edp, p.free_shipping, v.shippings::text AS vendor_shippings
 FROM products p LEFT JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.vendor_id
 WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND (p.id = $2 OR p.public_id = $3)
     AND ($5 OR p.status = 'A' AND (p.vendor_id IS NULL OR v.status = 'A'))
@@ -34,7 +37,7 @@ WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND (p.id = $2 OR p.public_id = 
 # Vendors offer the same product under the same SKU.
 _OFFERS = f"""
 SELECT p.id, p.public_id, p.vendor_id, v.public_id AS vendor_public_id, coalesce(v.name, $4) AS vendor_name, p.sku, p.price_cents,
-    p.stock, p.weight_grams, p.is_edp, p.free_shipping
+    p.stock, p.weight_grams, p.is_edp, p.free_shipping, v.shippings::text AS vendor_shippings
 FROM products p LEFT JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.vendor_id
 WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND (p.id = $2 OR p.sku = $3 AND p.sku <> '')
     AND p.status = 'A' AND (p.vendor_id IS NULL OR v.status = 'A' AND v.deleted_at IS NULL)
@@ -86,7 +89,7 @@ async def quote_product(scope: Scope, product: object, zipcode: object, quantity
         vendors=[record["vendor_id"]],
         customer_id=_customer_id(scope),
     )
-    quotes = [quote for quote in offered if quote.vendor_id in (None, record["vendor_id"])]
+    quotes = _offered_quotes(offered, record)
     if any(quote.price_cents > MAX_CENTS for quote in quotes):
         raise ValidationFailed(
             f"quantity is {quantity}; sending so many can't be priced",
@@ -113,7 +116,8 @@ async def find_vendor_offers(scope: Scope, product: object, zipcode: object) -> 
         quotes: list[Quote] = []
         if dispatch is not None and not offer["is_edp"]:
             vendor_methods = methods.for_vendor(offer["vendor_id"])
-            quotes = quote_methods(vendor_methods, [_totals_line(offer, 1)], offer["price_cents"], dispatch)
+            every = quote_methods(vendor_methods, [_totals_line(offer, 1)], offer["price_cents"], dispatch)
+            quotes = _offered_quotes(every, offer)
         vendor_offers.append(_vendor_offer(offer, quotes))
     return vendor_offers
 
@@ -141,6 +145,17 @@ async def _load_product(scope: Scope, product: object) -> Mapping[str, Any]:
     if not records or (scope.actor.kind is ActorKind.VENDOR and records[0]["vendor_id"] != scope.actor.vendor_id):
         raise ValidationFailed(missing_message(PRODUCT, [product]), field="product", code=NOT_FOUND)
     return records[0]
+
+
+def _offered_quotes(quotes: Sequence[Quote], offer: Mapping[str, Any]) -> list[Quote]:
+    """Return the quotes of methods that the product's vendor offers: not those of other vendors' own."""
+    shippings = orjson.loads(offer["vendor_shippings"] or "{}")
+    return [
+        quote
+        for quote in quotes
+        if quote.vendor_id in (None, offer["vendor_id"])
+        and offers_method(shippings, quote.shipping_method_id, quote.public_id)
+    ]
 
 
 def _totals_line(offer: Mapping[str, Any], quantity: int) -> TotalsLine:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from kernel import clock
 from kernel.errors import DomainError, MalformedRequest, NotFound, ValidationFailed
@@ -17,6 +17,7 @@ from rest_facade.bodies import read_json_object
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Route, request_id_of, scope_of
 
+KEY_PATH = "/api/v1/auth/key"
 SESSION_ENDED = "session ended"
 # Tokens must not be cached in transit (RFC 6749, section 5.1).
 _NO_STORE = {"Cache-Control": "no-store"}
@@ -31,6 +32,7 @@ class SignInHandlers:
 
     def __init__(self, operations: Mapping[str, FacadeOperation]) -> None:
         self._sign_in = operations["SignIn"]
+        self._sign_in_with_key = operations["SignInWithKey"]
         self._verify = operations["SignInVerify"]
         self._refresh = operations["SessionRefresh"]
         self._sign_out = operations["SignOut"]
@@ -44,6 +46,8 @@ class SignInHandlers:
         """List the routes."""
         return [
             Route("POST", "/api/v1/auth/login", self.login, Credential.STORE, attempt_limit="login"),
+            Route("POST", KEY_PATH, self.sign_in_with_key, Credential.STORE, attempt_limit="sign_in_key"),
+            Route("GET", KEY_PATH, self.open_link, Credential.STORE, attempt_limit="sign_in_key"),
             Route("POST", "/api/v1/auth/verify-2fa", self.verify_two_factor, Credential.STORE),
             Route("POST", "/api/v1/auth/refresh", self.refresh, Credential.STORE),
             Route("POST", "/api/v1/auth/logout", self.logout, Credential.STORE),
@@ -64,6 +68,21 @@ class SignInHandlers:
             raise
         data = await execute(scope, self._sign_in, variables)
         return json_response(_pair_or_challenge(data["sign_in"]), headers=_NO_STORE)
+
+    async def sign_in_with_key(self, request: web.Request) -> web.Response:
+        """Sign in with the `{key}` of `POST /api/auth`."""
+        body = await read_json_object(request, empty=True)
+        return await self._exchange(request, text_field(body, "key"))
+
+    async def open_link(self, request: web.Request) -> web.Response:
+        """Sign in by the link of `POST /api/auth`, which contains the key; HEAD, as link previews send it, does not use it up."""
+        if request.method == hdrs.METH_HEAD:
+            return web.Response(headers=_NO_STORE)
+        return await self._exchange(request, request.query.get("key"))
+
+    async def _exchange(self, request: web.Request, key: str | None) -> web.Response:
+        data = await execute(scope_of(request), self._sign_in_with_key, {"key": key})
+        return json_response(_pair_or_challenge(data["sign_in_with_key"]), headers=_NO_STORE)
 
     async def verify_two_factor(self, request: web.Request) -> web.Response:
         """Answer a two-factor challenge with `{temp_token, code}`."""

@@ -59,6 +59,12 @@ _SIGN_IN: dict[RouteKey, RouteDocs] = {
         {"anyOf": [_TOKEN_PAIR, _CHALLENGE]},
         body=request_body("password", email=STRING, identifier=STRING, password=STRING),
     ),
+    ("POST", f"{_AUTH}/key"): RouteDocs(
+        "Sign in with a single-use key", {"anyOf": [_TOKEN_PAIR, _CHALLENGE]}, body=request_body("key", key=STRING)
+    ),
+    ("GET", f"{_AUTH}/key"): RouteDocs(
+        "Sign in by the link of a single-use key", {"anyOf": [_TOKEN_PAIR, _CHALLENGE]}, query={"key": STRING}
+    ),
     ("POST", f"{_AUTH}/verify-2fa"): RouteDocs(
         "Complete a two-factor challenge", _TOKEN_PAIR, body=request_body("temp_token", "code", temp_token=STRING, code=STRING)
     ),

@@ -86,6 +86,13 @@ _SIGN_IN: dict[RouteKey, RouteDocs] = {
         body=request_body("password", email=STRING, CNPJ=STRING, password=STRING, code=STRING),
         forms=True,
     ),
+    ("POST", "/api/auth"): RouteDocs(
+        "Create a one-time sign-in of a user",
+        object_schema(key=STRING, link=STRING),
+        status=201,
+        body=request_body("email", email=STRING),
+        forms=True,
+    ),
     ("POST", "/api/vendor_login"): RouteDocs(
         "Sign in to the vendor app",
         object_schema(token=STRING, ttl=INTEGER, user_id=STRING, company_id=STRING, expires_at=STRING),

@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from resolvers.execute import FacadeOperation
-from rest_facade.legacy import auth_tokens, boxes, engine, nested_records, notifications, product_combinations, quotes
+from rest_facade.legacy import (
+    auth_tokens,
+    boxes,
+    engine,
+    nested_records,
+    notifications,
+    product_combinations,
+    quotes,
+    sign_in_keys,
+)
 from rest_facade.legacy.engine import Operations
 from rest_facade.legacy.resource import NestedList, Resource
 from rest_facade.legacy.resource_operations import load_legacy_operations
@@ -30,7 +39,7 @@ _ACTIONS: Mapping[str, tuple[str, str, Callable[[Resource, FacadeOperation], Han
     "set": ("PUT", "", engine.body_handler),
     "ask": ("POST", "", engine.body_handler),
 }
-_MANUAL_ROUTES = (auth_tokens, notifications)
+_MANUAL_ROUTES = (auth_tokens, notifications, sign_in_keys)
 
 
 def all_routes() -> list[Route]:

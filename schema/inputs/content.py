@@ -1,4 +1,4 @@
-"""Define the inputs of languages, pages and blocks."""
+"""Define the inputs of languages, language variables, pages and blocks."""
 
 from __future__ import annotations
 
@@ -18,6 +18,15 @@ class LanguageInput:
     country_code: str | None = optional_field("The country code, ISO 3166.")
     direction: str | None = optional_field("`ltr` or `rtl`.")
     status: SwitchStatus | None = optional_field("The status code.")
+
+
+@strawberry.input(description="A language variable. `name` is required on creation.")
+class LanguageVariableInput:
+    """Fields of a language variable."""
+
+    name: str | None = optional_field("The name, unique in its language.")
+    value: str | None = optional_field("The text.")
+    lang_code: str | None = optional_field("The language code; defaults to the store's first language.")
 
 
 @strawberry.input(description="A content page. `name` is required on creation.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from auth.access import Access
 from domain.carts.placed_orders import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDERS, own_data
+from domain.carts.read import CUSTOMER_CART_ITEMS, CUSTOMER_CARTS
 from models.queries import ToMany, ToOne
 from schema.enums import CartStatus, ModifierType, PaymentStatus
 from schema.fields import column, computed, embedded, entity_type, object_type, output_field, relation
@@ -129,6 +130,52 @@ class CartObject:
     total_cents: BigInt = output_field("The cart total before any payment method surcharge, in cents.")
     updated_at: DateTime = output_field("When the record was last updated.")
     expires_at: DateTime = output_field("When the cart expires unless it is updated again.")
+
+
+@entity_type(CUSTOMER_CART_ITEMS, "CustomerCartItem", "A line of a customer's open cart.")
+class CustomerCartItemObject:
+    """A row of `cart_items`."""
+
+    product_id: ID | None = column(
+        "(SELECT p.public_id FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)",
+        "The product, even if it was deleted later.",
+    )
+    product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
+    name: str = column("product_name", "The product's name when the cart was last changed.")
+    sku: str | None = column(
+        "(SELECT p.sku FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)", "The product's SKU."
+    )
+    quantity: BigInt = column(description="The number of units.")
+    price_cents: BigInt = column(description="The unit price when the cart was last changed, in cents.")
+
+
+@entity_type(
+    CUSTOMER_CARTS,
+    "CustomerCart",
+    "The open cart of a customer, the one changed last, with the amounts of that change. `cart` returns current totals.",
+)
+class CustomerCartObject:
+    """A row of `carts`."""
+
+    id: ID = column("public_id", "The unguessable cart ID (UUIDv4); knowing it grants access to the cart.")
+    customer_id: ID | None = column(
+        "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
+        "The customer's user account.",
+    )
+    user_number: BigInt = column("user_id", "The legacy numeric ID of the customer.", internal=True)
+    currency: str = column(description="The currency, ISO 4217.")
+    items: list[CustomerCartItemObject] = relation(
+        ToMany("t.cart_id", "t.id"), "The cart lines, in the order they were added."
+    )
+    subtotal_cents: BigInt = column(description="The sum of the cart lines, in cents.")
+    discount_cents: BigInt = column(description="The discount, in cents.")
+    shipping_cents: BigInt = column(description="The shipping cost, in cents.")
+    total_cents: BigInt = column(description="The cart total, in cents.")
+    updated_at: DateTime = column(description="When the cart was last changed.")
+    updated_unix: BigInt = computed(
+        "floor(extract(epoch from t.updated_at))::bigint", "The same, in Unix seconds.", internal=True
+    )
+    expires_at: DateTime = column(description="When the cart expires unless it is changed again.")
 
 
 @entity_type(PLACED_ORDER_LINES, "PlacedOrderLine", "A line of a placed order.")

@@ -1,8 +1,8 @@
-"""Define languages, pages and blocks."""
+"""Define languages, language variables, pages and blocks."""
 
 from __future__ import annotations
 
-from domain.content.read import BLOCKS, LANGUAGES, PAGES
+from domain.content.read import BLOCKS, LANGUAGE_VARIABLES, LANGUAGES, PAGES
 from models.queries import ToOne
 from schema.enums import PageType, SwitchStatus, TextDirection
 from schema.fields import column, computed, entity_type, relation
@@ -24,6 +24,19 @@ class LanguageObject:
     direction: TextDirection = column(description="The direction of the script.")
     status: SwitchStatus = column(description="The status code.")
     created_at: DateTime = column(description="When the language was added.")
+    updated_at: DateTime = column(description="When the record was last updated.")
+
+
+@entity_type(LANGUAGE_VARIABLES, "LanguageVariable", "A text of the storefronts, by name and language.")
+class LanguageVariableObject:
+    """A row of `language_variables`."""
+
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`langvar_id`).", internal=True)
+    name: str = column(description="The name, unique in its language.")
+    value: str = column(description="The text.")
+    lang_code: str = column(description="The language code.")
+    created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
 
 

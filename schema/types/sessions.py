@@ -33,6 +33,14 @@ class SignInAnswerObject:
     temp_token: str | None = output_field("The challenge token to send with the two-factor code.")
 
 
+@object_type("SignInKey", "A key that signs a user in.", access=ANYONE)
+class SignInKeyObject:
+    """A sign-in key and the page that accepts it."""
+
+    key: str = output_field("The key, valid for 60 seconds and once.")
+    page: str | None = output_field("The storefront page that accepts the key, with it; null if the store has none.")
+
+
 @object_type("LegacyToken", "A Bearer token of the legacy API.", access=ANYONE)
 class LegacyTokenObject:
     """A token and its lifetime."""

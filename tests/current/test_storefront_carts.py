@@ -379,7 +379,8 @@ async def test_a_guest_cart_is_assigned_to_the_signed_in_customer_who_updates_it
     assert (await bia.get(f"carts/{cart}")).status == 200
     await caio.post(f"carts/{cart}/items", {"product_id": storefront.sample.mug.id, "quantity": 1})
     assert (await bia.get(f"carts/{cart}")).status == 404
-    assert await storefront.sample.value("SELECT user_id FROM carts") == storefront.sample.caio.number
+    owner = await storefront.sample.value("SELECT user_id FROM carts WHERE public_id = $1", cart)
+    assert owner == storefront.sample.caio.number
 
 
 def moment(text: str) -> datetime:

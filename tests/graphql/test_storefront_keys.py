@@ -31,6 +31,7 @@ CART_MUTATIONS = {
 SIGN_IN_MUTATIONS = {
     "sign_in",
     "sign_in_verify",
+    "sign_in_with_key",
     "session_refresh",
     "sign_out",
     "vendor_sign_up",

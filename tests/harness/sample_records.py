@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 from domain.catalog import combinations, option_exceptions, options
 from domain.catalog.attachments import ATTACHMENT_RECORDS
@@ -17,6 +18,7 @@ from kernel.scope import Scope, active_scope
 from models import database
 from models.b2b import BusinessPartner, CreditCheck, Manager, ManagerTransaction, MixProduct, PaymentCode
 from models.boxes import BoxDescription, ProductBox
+from models.carts import Cart, CartItem
 from models.catalog import (
     Category,
     Feature,
@@ -26,7 +28,7 @@ from models.catalog import (
     ProductCategory,
     ProductImage,
 )
-from models.content import Block, CallRequest, Language, Page, Subscriber
+from models.content import Block, CallRequest, Language, LanguageVariable, Page, Subscriber
 from models.marketplace import DiscussionPost, DiscussionThread, Vendor
 from models.options import Combination, Option, OptionException, OptionVariant
 from models.orders import OrderLine, Status
@@ -54,6 +56,7 @@ async def create_sample_records(scope: Scope) -> dict[str, Any]:
             records |= await _statuses()
             records |= {name: record_of(row) for name, row in (await _b2b_records(records)).items()}
             records |= await _content(records)
+            records["cart"] = await _cart(records)
         records |= await setting_records(scope)
         records |= await _orders(scope, records)
         records |= await _shipments(records)
@@ -319,6 +322,23 @@ async def _b2b_records(records: Mapping[str, Any]) -> dict[str, Any]:
     return {"transaction": transaction, "manager": manager, "terms": terms, "partner": partner, "mix": mix}
 
 
+async def _cart(records: Mapping[str, Any]) -> Record:
+    """Insert an open cart and return its customer, by whom the back office names it."""
+    customer: Record = records["bia"]
+    cart = await Cart.create(
+        public_id=uuid4(),
+        user_id=customer.number,
+        subtotal_cents=9_980,
+        total_cents=9_980,
+        expires_at=datetime.now(UTC) + timedelta(days=30),
+    )
+    mug = records["mug"].number
+    await CartItem.create(
+        cart_id=cart.id, product_id=mug, quantity=2, product_name="Caneca de Ágata", price_cents=4_990
+    )
+    return customer
+
+
 def language_code() -> str:
     """Return a language code unique across stores: routes identify languages by code."""
     return "qx-" + "".join(random.choices("bcdfghjklmnp", k=8))
@@ -329,6 +349,7 @@ async def _content_records(records: Mapping[str, Any]) -> dict[str, Any]:
     about = await Page.create(name="Quem somos", description="<p>Oi</p>", lang_code="pt")
     return {
         "language": await Language.create(code=language_code(), name="Língua", status="D"),
+        "langvar": await LanguageVariable.create(name="text_welcome", value="Boas-vindas", lang_code="pt"),
         "about": about,
         "page": await Page.create(name="Contato", parent_id=about.id, type="F", position=1, lang_code="pt"),
         "draft_page": await Page.create(name="Rascunho", status="D", position=2, lang_code="pt"),

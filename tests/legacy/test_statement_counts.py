@@ -1,7 +1,11 @@
 """Check that the number of SQL statements depends on the request, never on the number of rows."""
 
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
 import pytest
 
+from models.carts import Cart, CartItem
 from models.catalog import ProductCategory, ProductImage
 from models.shipping import Destination, Shipment
 from models.users import Usergroup
@@ -36,6 +40,9 @@ LISTS = {
     "business_partners": 2,
     "mix_products": 2,
     "manager_transactions": 2,
+    # Rows and their count; lines.
+    "carts": 3,
+    "langvars": 2,
     "pages": 2,
     "blocks": 2,
     "subscribers": 2,
@@ -71,6 +78,7 @@ CREATED_BY_ROUTE = (
     "manager_transactions",
     "features",
     "options",
+    "langvars",
     "pages",
     "blocks",
     "subscribers",
@@ -95,6 +103,11 @@ SINGLES = {
     "productBoxesDescriptions/{box}": 1,
     "stores/{vendor}": 1,
     "usergroups/{team}": 1,
+    # The row, lines.
+    "carts/{cart}": 2,
+    "langvars/{langvar}": 1,
+    # The store's first language, the name, the row.
+    "langvars/text_welcome": 3,
     "pages/{page}": 1,
     "blocks/{block}": 1,
     "languages/{language}": 1,
@@ -162,6 +175,11 @@ async def test_the_statements_of_a_list_do_not_depend_on_its_rows(sample, path):
             await sample.post(f"/api/warehouses/{sample.warehouse}/user_groups", {"usergroup_id": group.number})
             area = {"area_name": "x", "zipcodes": [{"zipcode_from": "01000000", "zipcode_to": 2_000_000}]}
             await sample.post(f"/api/warehouses/{sample.warehouse}/delivery_areas", area)
+        if path == "carts":  # no route creates them
+            customer = await sample.add_user(key=False)
+            expires_at = datetime.now(UTC) + timedelta(days=1)
+            cart = await sample.add(Cart, public_id=uuid4(), user_id=customer.number, expires_at=expires_at)
+            await sample.add(CartItem, cart_id=cart.number, product_id=product.number, quantity=1)
         if path == "destinations":  # no route creates them
             await sample.add(Destination, name=f"Lugar {number}")
     many, after = await count_statements(sample, address(sample, f"{path}?items_per_page=250"))

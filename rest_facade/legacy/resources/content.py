@@ -1,4 +1,4 @@
-"""Describe languages, pages and blocks."""
+"""Describe languages, language variables, pages and blocks."""
 
 from __future__ import annotations
 
@@ -29,6 +29,23 @@ LANGUAGES = Resource(
     filters=(SEARCH,),
     sorts={"lang_id": "ID", "lang_code": "CODE", "name": "NAME", "status": "STATUS"},
     always_keyed=True,
+)
+
+LANGUAGE_VARIABLES = Resource(
+    path="langvars",
+    key="langvar_id",
+    display_name="language variable",
+    privilege_area="content",
+    root_fields={
+        "show": "language_variable_named",
+        "update": "language_variable_named_update",
+        "delete": "language_variable_named_delete",
+    },
+    fields=(id_field("langvar_id"), *same_names(types.TEXT, "name", "value"), _LANG_CODE),
+    required=("name",),
+    filters=(SEARCH,),
+    sorts={"name": "NAME", "lang_code": "LANG_CODE", "langvar_id": "ID"},
+    lookup_parameters=("lang_code",),
 )
 
 PAGES = Resource(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from kernel.codes import COMMISSION_TYPES, VENDOR_STATUSES
 from kernel.money import format_cents, parse_cents
@@ -17,6 +18,14 @@ def _two_decimals(text: str) -> str:
 
 
 _RATING = types.ValueType(render=lambda mean: f"{mean or 0:.2f}", parse_filter=_two_decimals, schema=types.MONEY.schema)
+
+
+def _parse_shippings(value: Any, label: str) -> dict[str, Any]:
+    """Parse a vendor's shipping methods: an object, or an array of ids."""
+    if isinstance(value, list):
+        value = {str(position): method for position, method in enumerate(types.parse_ids(value, label))}
+    return types.parse_object(value, label)
+
 
 STORES = Resource(
     path="stores",
@@ -39,7 +48,7 @@ STORES = Resource(
         RecordField("url", types.OPTIONAL_TEXT, "url", "url"),
         RecordField("commission", replace(types.TEXT, parse_filter=_two_decimals), "commission", "commission"),
         RecordField("commission_type", types.code(COMMISSION_TYPES), "commission_type", "commission_type"),
-        RecordField("shippings", types.OBJECT, "shippings"),
+        RecordField("shippings", replace(types.OBJECT, parse=_parse_shippings), "shippings"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
         RecordField("average_rating", _RATING, filter_name="average_rating"),
     ),

@@ -1,0 +1,54 @@
+"""Language variables: texts of storefronts by name and language (docs/reference/legacy.md#language-variables)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from domain.content.languages import default_language, set_language
+from domain.records import Change, RecordType
+from kernel.errors import NotFound, ValidationFailed
+from kernel.fields import InputField, name_text, text
+from kernel.ids import Reference, parse_reference
+from kernel.scope import Scope, active_scope
+from kernel.text import nfc, repr_value
+from models.content import LanguageVariable
+from models.database import fetchval
+from models.references import LANGUAGE_VARIABLE
+
+LANGUAGE_VARIABLE_FIELDS: Mapping[str, InputField] = {
+    "name": InputField("name", name_text, code="name_invalid", required="name_required"),
+    "value": InputField("value", text(), code="value_invalid"),
+}
+_NAMED = "SELECT id FROM language_variables WHERE tenant_id = $1 AND lang_code = $2 AND name = $3"
+
+
+def _taken(change: Change) -> ValidationFailed:
+    if "name" in change.columns:
+        message = f"name is {repr_value(change.columns['name'])}, which another variable of that language has"
+        return ValidationFailed(message, field="name", code="name_taken")
+    message = f"lang_code is {repr_value(change.columns['lang_code'])}, in which another variable has the name"
+    return ValidationFailed(message, field="lang_code", code="name_taken")
+
+
+LANGUAGE_VARIABLE_RECORDS = RecordType(
+    LANGUAGE_VARIABLE,
+    LanguageVariable,
+    LANGUAGE_VARIABLE_FIELDS,
+    prepare=set_language,
+    unique={"language_variables_name_key": _taken},
+    hard_delete=True,
+)
+"""`lang_code` defaults to the store's first language."""
+
+
+async def find_language_variable(scope: Scope, subject: object, lang_code: str | None) -> Reference:
+    """Return the id of a variable by id, or by name in a language (default: the store's first); raises NotFound."""
+    reference = parse_reference(subject)
+    if reference is not None:
+        return reference
+    with active_scope(scope):
+        language = lang_code.strip().lower() if lang_code else await default_language(scope)
+        number: int | None = await fetchval(_NAMED, scope.store.id, language, nfc(str(subject)))
+    if number is None:
+        raise NotFound(LANGUAGE_VARIABLE.name)
+    return number

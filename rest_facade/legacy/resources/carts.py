@@ -1,0 +1,45 @@
+"""Describe the open carts of customers, which are identified by their customer."""
+
+from __future__ import annotations
+
+from rest_facade.legacy import value_types as types
+from rest_facade.legacy.reshape import record_renderer
+from rest_facade.legacy.resource import Record, RecordField, Resource, selection_of
+
+_LINE = (
+    RecordField("product_id", types.ID, source="product_number"),
+    RecordField("product", types.TEXT, source="name"),
+    RecordField("product_code", types.OPTIONAL_TEXT, source="sku"),
+    RecordField("amount", types.BIGINT, source="quantity"),
+    RecordField("price", types.MONEY, source="price_cents"),
+)
+_render_line = record_renderer(_LINE)
+_LINES_SCHEMA = {
+    "type": "array",
+    "items": {"type": "object", "properties": {field.name: {"type": "string"} for field in _LINE}},
+}
+
+
+def _render_lines(lines: list[Record]) -> list[Record]:
+    return [_render_line(line) for line in lines]
+
+
+CARTS = Resource(
+    path="carts",
+    key="user_id",
+    display_name="cart",
+    privilege_area="orders",
+    operations="CustomerCart",
+    root_fields={"show": "customer_cart_of"},
+    actions=("list", "show"),
+    fields=(
+        RecordField("user_id", types.ID, filter_name="customer_id", source="user_number"),
+        RecordField("timestamp", types.UNIX_TIME, filter_name="updated_at"),
+        RecordField(
+            "products", types.rendered_by(_render_lines, schema=_LINES_SCHEMA), source=f"items {selection_of(_LINE)}"
+        ),
+        RecordField("total", types.MONEY, filter_name="total_cents"),
+    ),
+    sorts=dict(timestamp="UPDATED_AT", date="UPDATED_AT", user_id="CUSTOMER", total="TOTAL"),
+    default_sort=("timestamp", "desc"),
+)
