@@ -43,7 +43,7 @@ from schema.scanner import (
     TooManyTokens,
     scan_document,
 )
-from schema.validation_rules import RULES
+from schema.validation_rules import RULES as RULES
 
 # Characters of a document: long texts belong into variables. The parser and the positions of errors take time per character.
 MAX_LENGTH = 100_000
