@@ -102,14 +102,16 @@ def choose(accepted: str, codings: tuple[str, ...] = tuple(CODINGS)) -> str | No
     """Return the coding with the highest quality in an `Accept-Encoding`, or None where the client prefers the plain body.
 
     >>> choose("gzip;q=0.5, br"), choose("gzip, zstd;q=0"), choose("*"), choose("identity, gzip;q=0.5")
-    ('br', 'gzip', 'zstd', None)
+    ('br', 'gzip', 'gzip', None)
     """
     qualities = dict(_parse(part) for part in accepted.lower().split(","))
     if "x-gzip" in qualities:
         qualities.setdefault("gzip", qualities["x-gzip"])
     other = qualities.get("*", 0.0)
-    best = max(codings, key=lambda coding: qualities.get(coding, other))
-    quality = qualities.get(best, other)
+    # Clients that accept anything (`*`) often know gzip alone.
+    offered = {coding: qualities.get(coding, other if coding == "gzip" else 0.0) for coding in codings}
+    best = max(codings, key=offered.__getitem__)
+    quality = offered[best]
     return best if quality > 0 and quality >= qualities.get("identity", 0.0) else None
 
 

@@ -58,7 +58,7 @@ async def read(
         ("deflate", None),
         ("", None),
         ("identity", None),
-        ("*", "zstd"),
+        ("*", "gzip"),
         ("*;q=0", None),
         ("gzip, deflate, br", "br"),
         ("gzip, deflate, br, zstd", "zstd"),
