@@ -74,10 +74,16 @@ WITH inserted AS (
     SELECT $1, $7, $14, $10, $11, $12, 'order.created', 'order', inserted.public_id::text, $15, $16 FROM inserted
 ), {events.first_event_sql(_parameters(22, 8))}, notifications AS (
     {notifications.placed_order_sql(_parameters(30, 8))} RETURNING 1
+), vendors_locked AS MATERIALIZED (
+    -- Foreign keys lock the vendors only at the end of the statement; a vendor's deletion locks it before its products.
+    SELECT v.id FROM vendors v
+    WHERE v.tenant_id = $1 AND v.id IN (SELECT l.vendor_id FROM jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l)
+    ORDER BY v.id FOR KEY SHARE OF v
 ), stock AS MATERIALIZED (
     SELECT changed.* FROM (
         SELECT (SELECT count(*) FROM lines) + (SELECT count(*) FROM addresses) + (SELECT count(*) FROM taxes)
-            + (SELECT count(*) FROM notifications) + (SELECT count(*) FROM notified) AS rows
+            + (SELECT count(*) FROM notifications) + (SELECT count(*) FROM notified)
+            + (SELECT count(*) FROM vendors_locked) AS rows
     ) AS written CROSS JOIN LATERAL vitrine_adjust_product_stock(
         $1, CASE WHEN written.rows >= 0 THEN $17::bigint[] END, $18, $19) AS changed
 ), history AS (

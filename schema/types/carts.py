@@ -12,6 +12,7 @@ from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus
 from schema.types.catalog import ProductObject
 from schema.types.options import CombinationObject, OptionObject, OptionVariantObject
 from schema.types.orders import PaymentMethodObject, ShippingMethodObject
+from schema.types.people import UserObject
 
 CART = "storefront:cart"
 _ACCESS_NOTE = "The cart ID grants access to the cart; a customer token only to that customer's carts and carts without a customer."
@@ -140,6 +141,7 @@ class CustomerCartItemObject:
         "(SELECT p.public_id FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)",
         "The product, even if it was deleted later.",
     )
+    product: ProductObject | None = relation(ToOne("product_id"), "The product in its current state.")
     product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
     name: str = column("product_name", "The product's name when the cart was last changed.")
     sku: str | None = column(
@@ -162,6 +164,7 @@ class CustomerCartObject:
         "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
         "The customer's user account.",
     )
+    customer: UserObject | None = relation(ToOne("user_id"), "The customer's user account, for callers who may see it.")
     user_number: BigInt = column("user_id", "The legacy numeric ID of the customer.", internal=True)
     currency: str = column(description="The currency, ISO 4217.")
     items: list[CustomerCartItemObject] = relation(

@@ -28,7 +28,7 @@ from models.catalog import (
     ProductCategory,
     ProductImage,
 )
-from models.content import Block, CallRequest, Language, Page, Subscriber
+from models.content import Block, CallRequest, Language, LanguageVariable, Page, Subscriber
 from models.credentials import AuditEntry, Session
 from models.events import EventDelivery, EventEndpoint, OutboxEvent
 from models.marketplace import DiscussionPost, DiscussionThread, Vendor
@@ -213,6 +213,8 @@ async def create_records(scope: Scope) -> StoreRecords:
             await ShipmentLine.create(shipment_id=shipment.id, order_line_id=line.id, quantity=1)
         b2b = await _create_b2b_records(product.id, vendor.id, customer.id, orders[0].id)
         cart = await Cart.create(expires_at=scope.now + timedelta(days=1))
+        customer_cart = await Cart.create(user_id=customer.id, expires_at=scope.now + timedelta(days=1))
+        language_variable = await LanguageVariable.create(name="checkout", value="Comprar", lang_code="pt")
         status = await Status.create(type="O", letter="Q", description="Na fila", inventory="D")
         content = await _create_content(product.id)
         setting = await find_setting(scope, "legacy_lists")
@@ -254,6 +256,8 @@ async def create_records(scope: Scope) -> StoreRecords:
         **choice_records,
         **b2b,
         "cart": cart,
+        "customer_cart": customer_cart,
+        "language_variable": language_variable,
         "status": status,
         **content,
         "audit_entry": audit_entry,

@@ -40,7 +40,7 @@ SIDE_EFFECTS = {
 }
 PRODUCT = {
     "name", "name_folded", "slug", "price_cents", "on_hand", "tracking", "weight_grams", "is_edp", "free_shipping", "min_quantity",
-    "max_quantity", "search", *product_records.DEFAULTS,
+    "max_quantity", "search", "page_title", "meta_keywords", "meta_description", *product_records.DEFAULTS,
 }  # fmt: skip
 # A vendor may change the status of an order consisting of its own lines.
 STATUS_CHANGE = {

@@ -39,7 +39,7 @@ MAX_OBJECTS, MAX_BYTES = 3_000, 300_000
 MARKER = "Zq7segredo"
 CALLERS: dict[str, Callable[[SampleStore], Awaitable[Client]]] = {}
 # Before GraphQL runs (server/graphql_view.py).
-REQUEST_CODES = CODES | {"PERSISTED_DOCUMENT_NOT_FOUND"}
+REQUEST_CODES = CODES | {"PERSISTED_DOCUMENT_NOT_FOUND", "GRAPHQL_PARSE_FAILED", "GRAPHQL_VALIDATION_FAILED"}
 
 
 def caller(function: Callable[[SampleStore], Awaitable[Client]]) -> Callable[[SampleStore], Awaitable[Client]]:

@@ -32,7 +32,7 @@ MISSING = "Authentication required. Use Basic with email and API key or a Bearer
 ADMIN_ONLY = "Forbidden: admin scope required"
 
 # Routes for administrators only; auth tokens, notifications, quotes and the vendor app have their own tests.
-TESTED_ELSEWHERE = ("/api/delivery_methods", "/api/sellers_availability")
+TESTED_ELSEWHERE = ("/api/auth", "/api/delivery_methods", "/api/sellers_availability")
 # Records of one area below another's (tests/legacy/test_nested_records.py).
 _TWO_AREAS = re.compile(
     r"/orders$|^/api/(stores|vendors|categories)/\{id\}/products(/\{product_id\})?$|feature_id|post_id"
