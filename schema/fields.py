@@ -12,7 +12,9 @@ are never instantiated: resolvers return `models.queries.Row`s, which the resolv
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
@@ -166,6 +168,7 @@ def entity_type(entity: Entity, name: str, description: str) -> Callable[[type[T
         access: Access = entity.visible.access  # type: ignore[attr-defined]
         cls.__entity__ = entity  # type: ignore[attr-defined]
         cls.__access__ = access  # type: ignore[attr-defined]
+        evaluate_annotations(cls)
         return strawberry.type(cls, name=name, description=f"{description} Readable by {_describe(access)}.")
 
     return decorate
@@ -177,9 +180,22 @@ def object_type(name: str, description: str, access: Access | None = None) -> Ca
 
     def decorate(cls: type[T]) -> type[T]:
         cls.__access__ = access or INHERITED  # type: ignore[attr-defined]
+        evaluate_annotations(cls)
         return strawberry.type(cls, name=name, description=description)
 
     return decorate
+
+
+def evaluate_annotations(cls: type) -> None:
+    """Evaluate the annotations of a class, except those that name a class defined later.
+
+    Strawberry would parse each text several times, which takes a third of the time to declare the types.
+    """
+    names = vars(sys.modules[cls.__module__])
+    for name, annotation in cls.__annotations__.items():
+        if isinstance(annotation, str):
+            with suppress(NameError):
+                cls.__annotations__[name] = eval(annotation, names)  # noqa: S307  # of this program
 
 
 INHERITED = Access(anonymous=True, note="Reachable only through a field with its own access rule.")

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from kernel.garbage_collection import collect_rarely
 from server.commands import (
     apps,
     database,
@@ -29,6 +30,7 @@ SUCCESS, FAILURE = 0, 1
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments select and return the exit code."""
     args = parser().parse_args(arguments)
+    collect_rarely()
     try:
         code: int | None = args.run(args)
         return code or SUCCESS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -17,7 +16,7 @@ from auth import credential_cache, hash_keys
 from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
 from domain.b2b import bureau
-from kernel import logging
+from kernel import garbage_collection, logging
 from kernel.settings import Settings
 from server import mail_page
 from server.app import HEALTH, SETTINGS, create_app
@@ -29,8 +28,6 @@ from server.sockets import addresses_of
 if TYPE_CHECKING:
     from server.shared_limits import SharedCounters
 
-# Garbage collector thresholds; rare full collections, since most request objects are freed by reference counting.
-GC_THRESHOLDS = (10_000, 20, 50)
 # Platforms kill after 30 s; requests still running then are aborted.
 FINISH_SECONDS = 20.0
 
@@ -85,16 +82,6 @@ def _shared_counters(settings: Settings) -> SharedCounters | None:
     return SharedCounters(settings.redis_url)
 
 
-def _tune_garbage_collector() -> None:
-    """Exclude permanent objects from garbage collection: schema, routes and operations are most of the memory.
-
-    A request creates more objects than the collector's default threshold, and nearly all are freed without it.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*GC_THRESHOLDS)
-
-
 async def serve_application(
     app: web.Application,
     sockets: list[socket.socket],
@@ -104,7 +91,8 @@ async def serve_application(
     """Serve requests until `stop`, then let current ones finish; `ready` is entered once the sockets are open."""
     runner = Runner(app, handle_signals=False, shutdown_timeout=FINISH_SECONDS)
     await runner.setup()
-    _tune_garbage_collector()
+    garbage_collection.collect_rarely()
+    garbage_collection.exclude_permanent_objects()
     try:
         for listener in sockets:
             await web.SockSite(runner, listener).start()

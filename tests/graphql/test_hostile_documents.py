@@ -150,7 +150,7 @@ def test_field_merging_takes_linear_steps(name: str, monkeypatch: pytest.MonkeyP
         def leave_document(self, *_args: Any) -> None:
             steps.append(self.steps)
 
-    rules = [Counted if rule is FieldsMergeRule else rule for rule in documents.RULES]
+    rules = [Counted if issubclass(rule, FieldsMergeRule) else rule for rule in documents.RULES]
     monkeypatch.setattr(documents, "RULES", rules)
     text = WIDE[name]
     prepared = prepare_document(root.public_schema(), text, limited=True)

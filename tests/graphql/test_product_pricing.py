@@ -116,7 +116,7 @@ async def products(sample: SampleStore) -> list[Any]:
     return created
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(promotions, max_size=4))
 async def test_list_product_cart_and_order_agree(sample: SampleStore, products: list[Any], created: list[Any]) -> None:
     await sample.execute("update promotions set deleted_at = now() where deleted_at is null")

@@ -12,6 +12,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from hypothesis import settings
+
+from kernel import garbage_collection
 
 # Every test has the time limit of pyproject.toml; those marked slow have this one.
 SLOW_SECONDS = 300
@@ -40,6 +43,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         fast = [item for item in items if isinstance(item, pytest.Function) and _is_fast(item)]
         config.hook.pytest_deselected(items=[item for item in items if item not in set(fast)])
         items[:] = fast
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let generated examples take their time: hypothesis would fail one of 0.2 s on a busy machine."""
+    settings.register_profile("vitrine", deadline=None)
+    settings.load_profile("vitrine")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Collect garbage as in production: the collected tests are permanent."""
+    garbage_collection.collect_rarely()
+    garbage_collection.exclude_permanent_objects()
 
 
 # --- make test-fast --------------------------------------------------------------------------------------------------

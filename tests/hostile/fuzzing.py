@@ -16,9 +16,7 @@ async def fuzz(
     """Run a coroutine function on the current event loop with generated arguments; Hypothesis works in a thread."""
     loop = asyncio.get_running_loop()
 
-    @settings(
-        max_examples=examples, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
-    )
+    @settings(max_examples=examples, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(st.tuples(*strategies))
     def each(arguments: tuple[Any, ...]) -> None:
         asyncio.run_coroutine_threadsafe(run(*arguments), loop).result()

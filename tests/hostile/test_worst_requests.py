@@ -6,9 +6,8 @@ The application runs as in production (`server.connections.Runner`, garbage coll
 from __future__ import annotations
 
 import asyncio
-import gc
 import http.client
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from ipaddress import ip_network
 from pathlib import Path
@@ -24,7 +23,6 @@ from kernel.settings import Settings
 from models.database import DatabaseSettings
 from server.app import create_app
 from server.connections import Runner
-from server.process import GC_THRESHOLDS
 from tests.harness.http import bearer
 from tests.harness.sample_store import NewSampleStore, SampleStore
 from tests.hostile.fuzzing import fuzz
@@ -97,17 +95,6 @@ async def costly(database: DatabaseSettings, new_sample: NewSampleStore) -> Asyn
         await sample.token(sample.owner),
     )
     await runner.cleanup()
-
-
-@pytest.fixture(autouse=True)
-def _collect_garbage_as_in_production() -> Iterator[None]:
-    thresholds = gc.get_threshold()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*GC_THRESHOLDS)
-    yield
-    gc.set_threshold(*thresholds)
-    gc.unfreeze()
 
 
 @pytest.mark.slow

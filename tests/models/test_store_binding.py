@@ -133,7 +133,6 @@ def running_pool(request: pytest.FixtureRequest, database_url: str) -> Iterator[
 
 @settings(
     max_examples=80,
-    deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -79,7 +79,6 @@ def _existing_ids(sample: SampleStore) -> list[str]:
 def _fuzz(strategy: st.SearchStrategy[Case], send: Callable[[Case], None], ids: list[str], times: int) -> None:
     @settings(
         max_examples=times,
-        deadline=None,
         database=None,
         derandomize=True,
         suppress_health_check=list(HealthCheck),

@@ -1,0 +1,50 @@
+"""The facades' operations are valid in the internal schema; the server doesn't validate them again at each start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from resolvers.execute import FacadeOperation, InvalidOperation, load_operations, validate_operations
+from rest_facade import apps, current
+from rest_facade.legacy.resource_operations import load_legacy_operations
+from rest_facade.records import FRAGMENTS
+from server import demo, importers
+
+FOLDERS = [
+    (current.OPERATIONS, FRAGMENTS),
+    (apps.OPERATIONS, FRAGMENTS),
+    (Path(importers.__file__).parent / "operations",),
+    (Path(demo.__file__).parent / "operations",),
+]
+
+
+@pytest.mark.parametrize("folders", FOLDERS, ids=lambda folders: folders[0].parent.name)
+def test_the_operations_of_a_folder_are_valid(folders: tuple[Path, ...]):
+    operations = load_operations(*folders)
+    assert operations
+    validate_operations(operations.values())
+
+
+def test_the_legacy_operations_are_valid():
+    operations: Mapping[str, FacadeOperation] = load_legacy_operations()
+    assert len(operations) > 100
+    validate_operations(operations.values())
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("query A { store { id unknown } }", "A: Cannot query field 'unknown' on type 'Store'."),
+        ("query A { unknown }", "a.graphql: A: the root field unknown does not exist"),
+        ("query A { store { id }", "a.graphql: Syntax Error: Expected Name, found <EOF>."),
+        ("query A { store { ...Missing } }", "the fragment Missing is not defined"),
+    ],
+)
+def test_an_invalid_operation_is_refused(text: str, message: str, tmp_path: Path):
+    (tmp_path / "a.graphql").write_text(text)
+    with pytest.raises(InvalidOperation) as error:
+        validate_operations(load_operations(tmp_path).values())
+    assert str(error.value) == message
