@@ -157,9 +157,9 @@ def facades(records: FilledRecords) -> Requests:
     yield "current: a product with 49,000 images", get(f"/api/v1/admin/products/{records.many_images}")
     yield "current: a page of 100 products", get("/api/v1/admin/products?per_page=100&sku=LONGO")
     yield "legacy: a page of 250 products", get("/api/products?items_per_page=250&pcode=LONGO", "basic")
-    names = "&".join(f"a[{n}][b][c][d][e][f]={n}" for n in range(5000)).encode()
-    deep = "&".join("a" + f"[k{n}]" * 15 + "=1" for n in range(4990)).encode()
-    for label, form in (("5,000 names", names), ("5,000 deep names", deep)):
+    names = "&".join(f"a[{n}][b][c][d]={n}" for n in range(5000)).encode()
+    deep, deeper = ("&".join("a" + f"[k{n}]" * 15 + "=1" for n in range(count)).encode() for count in (1_660, 4_990))
+    for label, form in (("5,000 names", names), ("1,660 deep names", deep), ("5,000 deep names", deeper)):
         yield f"legacy: a form of {label}", WorstRequest("/api/products", form, "POST", "basic", _FORM)
     lists = filled_body('{"x":[[]', ",[]", "]}")
     yield "legacy: 2 MiB of JSON", WorstRequest("/api/products", lists, "POST", "basic")

@@ -18,7 +18,7 @@ import orjson
 from kernel.text import InvalidValue, has_forbidden_characters, repr_value
 
 MAX_DEPTH = 64
-# The values of a JSON body: parsing 2 MiB of `[]` would take a tenth of a second, and checking them much longer.
+# The values of a body, arrays included: parsing 2 MiB of `[]` would take a tenth of a second, and checking them much longer.
 MAX_VALUES = 25_000
 MAX_FORM_DEPTH = 16
 MAX_FORM_KEYS = 5_000
@@ -70,7 +70,7 @@ def parse_form(raw: bytes | str) -> dict[str, Any]:
     """Parse a form body as PHP does: `a=b&c[k]=v&d[]=1&d[]=2` is `{"a": "b", "c": {"k": "v"}, "d": ["1", "2"]}`.
 
     Values stay strings. Keys that count from 0 make a list, as in PHP's JSON; the last of equal names wins; spaces and dots in the
-    outer name become `_`. Raise MalformedBody for invalid UTF-8, NUL characters, more than 16 levels or 5,000 names.
+    outer name become `_`. Raise MalformedBody for invalid UTF-8, NUL characters, more than 16 levels, 5,000 names or 25,000 values.
     """
     try:
         text = raw.decode() if isinstance(raw, bytes) else raw
@@ -88,12 +88,15 @@ def parse_form(raw: bytes | str) -> dict[str, Any]:
 def nest_form_fields(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """Nest decoded names and values as PHP does: `name[]=a&name[]=b` is `{"name": ["a", "b"]}`; errors as in `parse_form`."""
     root = _PhpArray()
+    values = 0
     for count, (name, value) in enumerate(pairs, start=1):
         if count > MAX_FORM_KEYS:
             raise MalformedBody(f"there are more than {MAX_FORM_KEYS} names")
         if has_forbidden_characters(name) or has_forbidden_characters(value):
             raise MalformedBody(f"{repr_value(name)} holds a character that text can't have")
-        _put(root, _path(name), value)
+        values += _put(root, _path(name), value)
+        if values > MAX_VALUES:
+            raise MalformedBody(f"there are more than {MAX_VALUES} values, arrays included")
     return {key: _plain(value) for key, value in root.children.items()}
 
 
@@ -173,18 +176,21 @@ def _path(name: str) -> list[str | None]:
     return path
 
 
-def _put(root: _PhpArray, path: list[str | None], value: str) -> None:
-    """Set the value at the path; an array replaces a plain value on the way, as in PHP."""
+def _put(root: _PhpArray, path: list[str | None], value: str) -> int:
+    """Set the value at the path and return how many values were made; an array replaces a plain value on the way, as in PHP."""
     if not path:
-        return
+        return 0
     array = root
+    made = 1
     for key in path[:-1]:
         child = None if key is None else array.children.get(key)
         if not isinstance(child, _PhpArray):
             child = _PhpArray()
             array.put(key, child)
+            made += 1
         array = child
     array.put(path[-1], value)
+    return made
 
 
 def _plain(value: _PhpArray | str) -> Any:

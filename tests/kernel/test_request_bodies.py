@@ -208,6 +208,16 @@ def test_a_form_is_limited_in_depth_and_names():
     assert len(nest_form_fields([("a[]", "1")] * 5_000)["a"]) == 5_000
 
 
+def test_a_form_is_limited_in_values_with_arrays():
+    def deep(count: int) -> str:
+        return "&".join(f"k{number}[a][b][c][d]=1" for number in range(count))
+
+    assert len(parse_form(deep(5_000))) == 5_000
+    assert len(parse_form(deep(4_999) + "&k0[a][b][c][e]=1")) == 4_999
+    with pytest.raises(MalformedBody, match="more than 25000 values, arrays included"):
+        parse_form(deep(4_999) + "&" + "x" + "[a]" * 15 + "=1")
+
+
 def test_a_query_string_can_have_repeated_names():
     pairs = [("status[]", "A"), ("status[]", "D"), ("q", "x"), ("q", "calça"), ("page", "2")]
     assert nest_form_fields(pairs) == {"status": ["A", "D"], "q": "calça", "page": "2"}
