@@ -90,6 +90,12 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
         flag,
         "The payment gateway's module: notifications are listed and can be reprocessed.",
     ),
+    "catalogue_max_age": StoreSetting(
+        "catalog",
+        0,
+        integer(0, 86_400),
+        "For how many seconds caches may keep an answer of the catalogue without asking again; 0: they ask each time.",
+    ),
     "cart_days": StoreSetting(
         "checkout",
         14,

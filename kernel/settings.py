@@ -305,6 +305,14 @@ class Settings:
             "The maximum size of an answer of /graphql in bytes.",
         ),
     )
+    catalogue_cache_bytes: int = field(
+        default=32 * 1024 * 1024,
+        metadata=_metadata(
+            "VITRINE_CATALOGUE_CACHE_BYTES",
+            integer_between(0),
+            "The memory of a process for answers to reads of the catalogue; 0 keeps none.",
+        ),
+    )
     cors_origins: tuple[str, ...] = field(
         default=("*",),
         metadata=_metadata(

@@ -14,9 +14,11 @@ import re
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 from kernel.errors import TransactionConflict
+from models.write_notices import record_write
 
 T = TypeVar("T")
 
@@ -46,10 +48,16 @@ def record_effect() -> None:
         effects.count += 1
 
 
-def record_statement(sql: str) -> None:
+def record_statement(sql: str, store: int) -> None:
     """Record a statement that ran without a transaction, unless it only reads."""
-    if _effects.get() is not None and _WRITES.search(sql):
+    if _writes(sql):
         record_effect()
+        record_write(store)
+
+
+@lru_cache(maxsize=4096)
+def _writes(sql: str) -> bool:
+    return _WRITES.search(sql) is not None
 
 
 async def retry_conflicts(

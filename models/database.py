@@ -22,7 +22,7 @@ import asyncpg
 from tortoise.context import TortoiseContext
 
 from kernel.scope import Scope, active_scope
-from models import MODEL_MODULES
+from models import MODEL_MODULES, write_notices
 from models.base import WrongStore as WrongStore
 from models.conflicts import record_effect as record_effect
 from models.conflicts import record_statement
@@ -44,8 +44,12 @@ from models.pool import StorePool, close_pool, current_store_id, open_pool
 from models.roles import SET_ROLE_PRIVILEGE
 from models.transactions import CommitCallback, open_transaction
 from models.transactions import TransactionEnded as TransactionEnded
+from models.write_notices import WriteNotices
 
 logger = logging.getLogger("vitrine.database")
+
+WRITES_CHANNEL = "vitrine_writes"
+"""Names a store soon after a process wrote to it (`models.write_notices`)."""
 
 
 class NotConnected(RuntimeError):
@@ -65,6 +69,7 @@ class _Database:
         self.worker_role = worker_role
         self.context = TortoiseContext()
         self.listener = Listener(settings, role)
+        self.notices = WriteNotices(_notify_of_writes)
         self._worker: StorePool | None = None
         self._spare: StorePool | None = None
 
@@ -109,6 +114,12 @@ class _Database:
             await self.context.close_connections()
             raise
 
+        write_notices.observe(self._observe_write)
+
+    def _observe_write(self, store: int) -> None:
+        if store != NO_STORE:
+            self.notices.add(store)
+
     async def worker(self) -> StorePool:
         """Return the pool of cross-store connections, opened at first use."""
         if self._worker is None:
@@ -126,6 +137,7 @@ class _Database:
         return await open_pool(self.settings, role, min_size=0, max_size=size, all_stores=all_stores)
 
     async def close(self) -> None:
+        write_notices.stop_observing(self._observe_write)
         await self.listener.close()
         for pool in (self._worker, self._spare):
             if pool is not None:
@@ -167,6 +179,8 @@ async def connect(settings: DatabaseSettings) -> None:
 async def close() -> None:
     """Close every connection of this process."""
     global _database
+    if _database is not None:
+        await _database.notices.close()
     database, _database = _database, None
     if database is not None:
         await database.close()
@@ -344,12 +358,13 @@ async def _run(sql: str, args: tuple[Any, ...], limit: int = 0, *, return_status
             finally:
                 current.release()
         pool = _connected().pool
-        connection = await pool.acquire_for_store(current_store_id(), one_statement=True)
+        store = current_store_id()
+        connection = await pool.acquire_for_store(store, one_statement=True)
         try:
             result = await connection.run(sql, args, limit, return_status=return_status)
         finally:
             await pool.release_connection(connection)
-        record_statement(sql)
+        record_statement(sql, store)
         return result
     except Exception as error:
         translated = translated_error(error)
@@ -361,6 +376,12 @@ async def _run(sql: str, args: tuple[Any, ...], limit: int = 0, *, return_status
 async def notify(channel: str, payload: str = "") -> None:
     """Send a PostgreSQL notification when the open transaction commits (at once when none is open)."""
     await execute("select pg_notify($1, $2)", channel, payload)
+
+
+async def _notify_of_writes(stores: list[int]) -> None:
+    await execute(
+        "select pg_notify($1, store) from unnest($2::text[]) as store", WRITES_CHANNEL, [str(store) for store in stores]
+    )
 
 
 async def listen(

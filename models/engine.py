@@ -102,7 +102,7 @@ class StoreClient(AsyncpgDBClient):
 
 def _record_write(query: str) -> None:
     if open_transaction() is None:
-        record_statement(query)
+        record_statement(query, current_store_id())
 
 
 class _PooledConnection:

@@ -19,6 +19,7 @@ from models.conflicts import record_effect
 from models.connections import StoreConnection
 from models.database_errors import translate_errors
 from models.pool import StorePool, current_store_id
+from models.write_notices import record_write
 
 CommitCallback: TypeAlias = Callable[[], Awaitable[object] | object]
 
@@ -117,6 +118,7 @@ class Transaction:
                 self._is_committed = commit
                 if commit:
                     record_effect()
+                    record_write(self.store)
             finally:
                 await self._pool.release_connection(connection)
 

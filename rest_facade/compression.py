@@ -16,6 +16,8 @@ import brotli
 import zstandard
 from aiohttp import hdrs, web
 
+from rest_facade.responses import BytesResponse
+
 # Smaller bodies fit into the first packet with the headers.
 MIN_SIZE = 1024
 # Compressed on the event loop up to this size: a third of a millisecond.
@@ -63,8 +65,13 @@ async def compress(request: web.Request, response: web.Response) -> None:
     coding = preferred_coding(request)
     if coding is None:
         return
-    encode = CODINGS[coding]
-    encoded = encode(body) if len(body) <= _MAX_SIZE_ON_LOOP else await asyncio.to_thread(encode, body)
+    kept = response.encodings if isinstance(response, BytesResponse) else None
+    encoded = kept.get(coding) if kept is not None else None
+    if encoded is None:
+        encode = CODINGS[coding]
+        encoded = encode(body) if len(body) <= _MAX_SIZE_ON_LOOP else await asyncio.to_thread(encode, body)
+        if kept is not None:
+            kept[coding] = encoded
     if len(encoded) >= len(body):
         return
     response.body = encoded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import Any
 
 import orjson
@@ -38,6 +38,8 @@ class BytesResponse(web.Response):
     _zlib_executor = None
     _is_complete = False
     """Whether the headers are written by the fast path, and the body goes out with them."""
+    encodings: MutableMapping[str, bytes] | None = None
+    """The body in each content coding, for a body that is sent again (`rest_facade.compression`)."""
 
     def __init__(
         self,

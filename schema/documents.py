@@ -83,6 +83,8 @@ class PreparedDocument:
     """The cache of `calculate_cost`."""
     reusable_plan: dict[None, Any] = field(default_factory=dict, compare=False, repr=False)
     """The `resolvers.query_compiler.ReusablePlan` of the document's only operation, once compiled; empty until then."""
+    catalogue_reads: dict[str | None, bool] = field(default_factory=dict, compare=False, repr=False)
+    """Whether each operation reads the catalogue alone (`resolvers.catalogue_reads`), once it was asked."""
     conversions: Conversions = field(default_factory=dict, compare=False, repr=False)
     """The conversions of records that a facade reads with the document."""
 

@@ -18,6 +18,7 @@ from rest_facade.compression import add_vary
 from rest_facade.responses import ADD_HEADERS, RESTART_TIMEOUT
 from rest_facade.routing import Route
 from server import authorization_metadata, credit_bureau, graphql_view, mail_page
+from server.catalogue_cache import CATALOGUE_CACHE, CatalogueCache
 from server.connections import PIPELINE
 from server.connections import SETTINGS as SETTINGS
 from server.cross_origin import allow_cross_origin
@@ -65,6 +66,7 @@ def create_app(
     app[SETTINGS] = settings
     app[COUNTERS] = counters if counters is not None else ProcessCounters()
     app[HEALTH] = Readiness(checks)
+    app[CATALOGUE_CACHE] = CatalogueCache(settings.catalogue_cache_bytes)
 
     app[HEALTH].add_routes(app)
     add_routes(app, facade_routes() if routes is None else routes)
@@ -85,7 +87,7 @@ def create_app(
     limiter = rate_limits.RateLimiter(settings, app[COUNTERS], limit_of)
     timeouts = RequestTimeouts(settings.request_timeout)
     app[RESTART_TIMEOUT] = timeouts.restart
-    app[PIPELINE] = pipeline(timeouts, settings, policies, limiter, store_resolver, authenticate)
+    app[PIPELINE] = pipeline(timeouts, settings, policies, limiter, store_resolver, authenticate, app[CATALOGUE_CACHE])
     app.middlewares.append(app[PIPELINE])
 
     def add_headers(request: web.Request, response: web.StreamResponse) -> None:

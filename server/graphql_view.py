@@ -19,6 +19,7 @@ from kernel.request_bodies import MalformedBody, parse_json
 from kernel.scope import ActorKind, Scope
 from models.answer_size import AnswerLimits, LargeAnswer, too_many_bytes
 from resolvers import root
+from resolvers.catalogue_reads import is_catalogue_read
 from resolvers.operations import OperationExecutor
 from resolvers.persisted_documents import find_document, save_document
 from rest_facade.bodies import read_raw
@@ -27,6 +28,7 @@ from rest_facade.routing import scope_of
 from schema.documents import INTROSPECTION_FIELDS, DocumentCache, PreparedDocument, calculate_cost, check_cost
 from schema.execution import format_document_error, format_error, graphql_error_code
 from schema.secret_fields import returns_secret
+from server.catalogue_cache import CATALOGUE_CACHE, is_cacheable
 from server.graphql_errors import ERROR_FORMAT
 from server.middleware.idempotency import HEADER, handle_once
 from server.playground import add_asset_routes, playground
@@ -122,12 +124,39 @@ async def _execute(request: web.Request, body: dict[str, Any], *, allow_mutation
         return _domain_error_response(request, error)
     if text is None:
         return _document_not_found(request, is_apollo=body.get("documentId") is None)
-    documents, executor = request.app[DOCUMENTS], request.app[EXECUTOR]
     variables: dict[str, Any] = body.get("variables") or {}
+    name = body.get("operationName") or None
+    try:
+        prepared = await request.app[DOCUMENTS].prepare(text, variables, name)
+    except DomainError as error:
+        return _refused(request, scope, error)
+
+    async def respond() -> web.StreamResponse:
+        return await _execute_prepared(request, scope, prepared, name, variables, allow_mutations=allow_mutations)
+
+    if is_cacheable(scope) and _is_catalogue_read(request, prepared, name):
+        asked = (text, name, orjson.dumps(variables, option=orjson.OPT_SORT_KEYS), _wants_response_json(request))
+        return await request.app[CATALOGUE_CACHE].respond(request, scope, asked, respond)
+    return await respond()
+
+
+def _is_catalogue_read(request: web.Request, prepared: PreparedDocument, name: str | None) -> bool:
+    operation = None if prepared.errors else prepared.operation(name)
+    return operation is not None and is_catalogue_read(request.app[DOCUMENTS].schema, prepared, operation)
+
+
+async def _execute_prepared(
+    request: web.Request,
+    scope: Scope,
+    prepared: PreparedDocument,
+    name: str | None,
+    variables: dict[str, Any],
+    *,
+    allow_mutations: bool,
+) -> web.StreamResponse:
+    documents, executor = request.app[DOCUMENTS], request.app[EXECUTOR]
     is_anonymous = scope.actor.kind is ActorKind.ANONYMOUS
     try:
-        name = body.get("operationName") or None
-        prepared = await documents.prepare(text, variables, name)
         if name is None and not is_anonymous:
             cached = await executor.execute_cached_plan(scope, prepared, variables)
             if cached is not None:
@@ -144,12 +173,8 @@ async def _execute(request: web.Request, body: dict[str, Any], *, allow_mutation
             return web.Response(status=405, headers={"Allow": "POST"})
         cost = calculate_cost(documents.schema, prepared, operation, variables)
         check_cost(cost)
-    except Unauthenticated:
-        raise
     except DomainError as error:
-        if is_anonymous:
-            raise Unauthenticated(MISSING_HEADER) from error
-        return _domain_error_response(request, error)
+        return _refused(request, scope, error)
     is_idempotent = (
         operation.operation.value == "mutation"
         and HEADER in request.headers
@@ -165,6 +190,15 @@ async def _execute(request: web.Request, body: dict[str, Any], *, allow_mutation
     if is_idempotent:
         return await handle_once(request, scope, ERROR_FORMAT, respond)
     return await respond()
+
+
+def _refused(request: web.Request, scope: Scope, error: DomainError) -> web.Response:
+    """Return the error of a refused document; to a caller without a credential, every refusal is the missing one."""
+    if isinstance(error, Unauthenticated):
+        raise error
+    if scope.actor.kind is ActorKind.ANONYMOUS:
+        raise Unauthenticated(MISSING_HEADER) from error
+    return _domain_error_response(request, error)
 
 
 async def _result_response(request: web.Request, scope: Scope, result: ExecutionResult, cost: int) -> web.Response:
@@ -249,10 +283,7 @@ def _document_not_found(request: web.Request, *, is_apollo: bool) -> web.Respons
         if is_apollo
         else ("persisted document not found", "PERSISTED_DOCUMENT_NOT_FOUND", 400)
     )
-    response = _respond(request, 200, {"errors": [{"message": message, "extensions": {"code": code}}]}, status)
-    # The next answer to the same address may be another.
-    response.headers[hdrs.CACHE_CONTROL] = "no-store"
-    return response
+    return _respond(request, 200, {"errors": [{"message": message, "extensions": {"code": code}}]}, status)
 
 
 def _operation_error(prepared: PreparedDocument, name: str | None) -> str:
@@ -276,11 +307,20 @@ async def _respond_with_data(request: web.Request, body: dict[str, Any], respons
         content = orjson.dumps(body, option=_DATETIME_OPTIONS)
     if content is None or len(content) > limits.max_bytes:
         return _domain_error_response(request, too_many_bytes(limits))
-    return _respond_bytes(request, 200, content, response_json_status)
+    response = _respond_bytes(request, 200, content, response_json_status)
+    return _not_kept(response) if "errors" in body else response
 
 
 def _respond(request: web.Request, status: int, body: dict[str, Any], response_json_status: int) -> web.Response:
-    return _respond_bytes(request, status, orjson.dumps(body, option=_DATETIME_OPTIONS), response_json_status)
+    """Return an answer without data."""
+    content = orjson.dumps(body, option=_DATETIME_OPTIONS)
+    return _not_kept(_respond_bytes(request, status, content, response_json_status))
+
+
+def _not_kept(response: web.Response) -> web.Response:
+    """Mark an answer with errors, which may be another the next time."""
+    response.headers[hdrs.CACHE_CONTROL] = "no-store"
+    return response
 
 
 def _respond_bytes(request: web.Request, status: int, content: bytes, response_json_status: int) -> web.Response:

@@ -18,6 +18,7 @@ from auth.store_resolution import CachedStoreResolver
 from domain.b2b import bureau
 from kernel import garbage_collection, logging
 from kernel.settings import Settings
+from models import catalogue_versions
 from server import mail_page
 from server.app import HEALTH, SETTINGS, create_app
 from server.connections import Runner
@@ -58,6 +59,7 @@ async def build_application(settings: Settings, location: DatabaseLocation) -> w
     store_resolver = CachedStoreResolver(settings.shared_hosts, settings.default_store)
     await store_resolver.listen()
     await credential_cache.listen()
+    await catalogue_versions.listen()
     counters = _shared_counters(settings)
     app = create_app(
         settings,

@@ -26,6 +26,7 @@ class RoutePolicy:
     key_reuse_message: str | None = None
     attempt_limit: str = ""
     names_store: bool = False
+    is_catalogue: bool = False
 
 
 POLICIES = web.AppKey("policies", dict[web.AbstractRoute, RoutePolicy])
@@ -54,6 +55,7 @@ def add_routes(app: web.Application, routes: Iterable[Route]) -> None:
             route.key_reuse_message,
             route.attempt_limit,
             route.names_store,
+            route.is_catalogue,
         )
 
 

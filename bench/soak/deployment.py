@@ -155,7 +155,10 @@ class Deployment:
         if running is None:
             return None
         url = EmbeddedServer(running.socket_dir, running.port).superuser_url(DATABASE)
-        with contextlib.suppress(OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        # InternalClientError: the database was killed while a statement was sent.
+        with contextlib.suppress(
+            OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError
+        ):
             connection = await asyncpg.connect(url, timeout=5)
             try:
                 count = await connection.fetchval(

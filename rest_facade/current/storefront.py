@@ -61,7 +61,8 @@ class CatalogHandlers:
             "payment-methods": self.payment_methods,
         }
         return [
-            Route("GET", f"{PREFIX}/{path}", handler, Credential.STOREFRONT_KEY) for path, handler in handlers.items()
+            Route("GET", f"{PREFIX}/{path}", handler, Credential.STOREFRONT_KEY, is_catalogue=True)
+            for path, handler in handlers.items()
         ]
 
     async def store(self, request: web.Request) -> web.Response:

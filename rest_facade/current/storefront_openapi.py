@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rest_facade.collection_openapi import list_query
 from rest_facade.current.storefront import CATEGORIES, PREFIX, PRODUCTS, SEARCH
 from rest_facade.openapi import (
@@ -44,7 +46,10 @@ _CHECKOUT = request_body(
 
 def route_docs() -> dict[RouteKey, RouteDocs]:
     """Return the documentation of every storefront route."""
-    return {("GET", f"{PREFIX}/{path}"): docs for path, docs in _CATALOG.items()} | _CARTS
+    catalog = {
+        ("GET", f"{PREFIX}/{path}"): replace(docs, other_responses={304: None}) for path, docs in _CATALOG.items()
+    }
+    return catalog | _CARTS
 
 
 _PRODUCT_PAGE = OperationResult("StorefrontProducts")

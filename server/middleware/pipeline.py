@@ -31,6 +31,7 @@ from kernel.text import has_forbidden_characters
 from rest_facade.compression import compress, is_compressible
 from rest_facade.responses import allow_header
 from rest_facade.routing import CLIENT_IP, SCOPE, Credential
+from server.catalogue_cache import CatalogueCache, is_cacheable
 from server.families import RouteFamily, family_of
 from server.middleware import access_log, idempotency, rate_limits, request_id
 from server.middleware.authentication import Authenticate, Authenticator, StoreResolver
@@ -46,6 +47,7 @@ def pipeline(
     limiter: rate_limits.RateLimiter,
     store_resolver: StoreResolver,
     authenticate: Authenticate,
+    catalogue: CatalogueCache,
 ) -> Middleware:
     """Create the application's middleware."""
     trusted = settings.trusted_proxies
@@ -124,6 +126,8 @@ def pipeline(
                             lambda: handler(request),
                             policy.key_reuse_message,
                         )
+                    if policy.is_catalogue and is_cacheable(scope):
+                        return await catalogue.respond(request, scope, request.path_qs, lambda: handler(request))
                     return await handler(request)
         except Unauthenticated:
             if has_credential:

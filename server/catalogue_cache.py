@@ -1,0 +1,141 @@
+"""Answer repeated reads of the catalogue from memory, and those of a client that has the answer with 304.
+
+For storefront keys without a shopper (docs/reference/shared.md#catalogue-caching). An answer belongs to a version of the store's
+catalogue (`models.catalogue_versions`), the key's scopes and the request; it is found only while that version is current, so nothing is
+ever invalidated here: what is old is evicted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass, field
+
+from aiohttp import hdrs, web
+
+from domain.store_settings import setting
+from kernel.scope import ActorKind, Scope, Store
+from models.catalogue_versions import CatalogueVersions, process_versions
+from rest_facade.compression import add_vary
+from rest_facade.responses import BytesResponse
+
+CATALOGUE_CACHE: web.AppKey[CatalogueCache] = web.AppKey("catalogue_cache")
+
+# Besides the body: the key, the headers, and what compression adds for each coding.
+_ENTRY_BYTES = 2_000
+_MAX_SHARE = 8  # of the cache, for one answer
+_VARY = (hdrs.AUTHORIZATION, "X-Tenant-ID")
+
+
+@dataclass(slots=True)
+class _Answer:
+    """A response to repeat, with its body in each content coding that a client asked for."""
+
+    body: bytes
+    status: int
+    content_type: str
+    headers: dict[str, str]
+    store: Store
+    encodings: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        return 2 * len(self.body) + _ENTRY_BYTES
+
+
+class CatalogueCache:
+    """Answers to reads of the catalogue, the most recently used ones up to `max_bytes`; with 0 bytes only 304 is answered."""
+
+    def __init__(self, max_bytes: int, versions: CatalogueVersions | None = None) -> None:
+        self._max_bytes = max_bytes
+        self._versions = versions or process_versions()
+        self._answers: OrderedDict[Hashable, _Answer] = OrderedDict()
+        self._bytes = 0
+        self._stores: dict[int, tuple[Store, str]] = {}
+
+    async def respond(
+        self,
+        request: web.Request,
+        scope: Scope,
+        identity: Hashable,
+        produce: Callable[[], Awaitable[web.StreamResponse]],
+    ) -> web.StreamResponse:
+        """Return the answer in memory, or produce it; 304 to a client that has it. `identity` names what the request asks for.
+
+        A response that `produce` marks with `Cache-Control` is neither kept nor marked; an error is not kept.
+        """
+        version = await self._versions.current(scope)
+        tag = self._tag(scope, version)
+        is_safe = request.method in (hdrs.METH_GET, hdrs.METH_HEAD)
+        if is_safe and any(known.value in (tag, "*") for known in request.if_none_match or ()):
+            return _marked(web.Response(status=304), scope, tag)
+        key = (scope.store.id, version, scope.actor.scopes, scope.actor.server_side, identity)
+        answer = self._find(key, scope.store)
+        if answer is not None:
+            return _marked(_repeated(answer), scope, tag)
+        response = await produce()
+        if response.status != 200 or hdrs.CACHE_CONTROL in response.headers or not isinstance(response, web.Response):
+            return response
+        if isinstance(response, BytesResponse) and isinstance(response.body, bytes):
+            answer = _Answer(response.body, response.status, response.content_type, dict(response.headers), scope.store)
+            response.encodings = answer.encodings
+            self._keep(key, answer)
+        return _marked(response, scope, tag)
+
+    def _tag(self, scope: Scope, version: str) -> str:
+        known = self._stores.get(scope.store.id)
+        if known is None or known[0] is not scope.store:
+            if len(self._stores) > 10_000:
+                self._stores.clear()
+            known = self._stores[scope.store.id] = (scope.store, repr(scope.store))
+        parts = (known[1], version, *sorted(scope.actor.scopes), str(scope.actor.server_side))
+        return hashlib.blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
+
+    def _find(self, key: Hashable, store: Store) -> _Answer | None:
+        answer = self._answers.get(key)
+        # Name, currency and settings of the store are no rows of the catalogue.
+        if answer is None or not (answer.store is store or answer.store == store):
+            return None
+        self._answers.move_to_end(key)
+        return answer
+
+    def _keep(self, key: Hashable, answer: _Answer) -> None:
+        if answer.size * _MAX_SHARE > self._max_bytes:
+            return
+        replaced = self._answers.pop(key, None)
+        self._answers[key] = answer
+        self._bytes += answer.size - (replaced.size if replaced is not None else 0)
+        while self._bytes > self._max_bytes:
+            self._bytes -= self._answers.popitem(last=False)[1].size
+
+    @property
+    def bytes(self) -> int:
+        """The size of the answers in memory."""
+        return self._bytes
+
+
+def is_cacheable(scope: Scope) -> bool:
+    """Return whether the caller is a storefront key without a shopper."""
+    return scope.actor.kind is ActorKind.STOREFRONT and scope.actor.user_id is None
+
+
+def _repeated(answer: _Answer) -> BytesResponse:
+    response = BytesResponse(
+        answer.body, status=answer.status, headers=answer.headers, content_type=answer.content_type
+    )
+    response.encodings = answer.encodings
+    return response
+
+
+def _marked(response: web.Response, scope: Scope, tag: str) -> web.Response:
+    """Add what caches need to know."""
+    seconds = setting(scope, "catalogue_max_age")
+    headers = response.headers
+    headers[hdrs.ETAG] = f'W/"{tag}"'
+    headers[hdrs.CACHE_CONTROL] = (
+        f"public, max-age={seconds}, stale-while-revalidate={seconds}" if seconds else "private, no-cache"
+    )
+    for name in _VARY:
+        add_vary(headers, name)
+    return response
