@@ -115,7 +115,7 @@ class PeopleMutations:
 
 QUERIES = (
     PeopleQueries,
-    build_entity_queries(UserObject, USERS, "user", "users", connection=True),
+    build_entity_queries(UserObject, USERS, "user", "users"),
     build_entity_queries(UsergroupObject, USERGROUPS, "usergroup", "usergroups"),
 )
 MUTATIONS = (PeopleMutations,)

@@ -18,10 +18,13 @@ from domain.catalog.read import (
     FEATURES,
     PRODUCT_IMAGES,
     PRODUCTS,
+    product_count,
 )
-from models.queries import ToMany, ToOne
+from models.queries import Sort, ToMany, ToOne
 from schema.enums import CategoryStatus, FeatureType, InventoryTracking, ProductStatus, SwitchStatus
-from schema.fields import column, computed, embedded, entity_type, object_type, relation
+from schema.fields import column, computed, connection, embedded, entity_type, object_type, relation
+from schema.filters import build_filter_input, build_sort_enum
+from schema.pagination import connection_type
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.marketplace import ReviewObject, VendorObject
 from schema.types.options import AttachmentObject, CombinationObject, OptionObject
@@ -57,9 +60,7 @@ class CategoryObject:
         "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the owning vendor, or 0.", internal=True
     )
     product_count: BigInt = computed(
-        "(SELECT count(*) FROM product_categories pc JOIN products p ON p.tenant_id = pc.tenant_id AND p.id = pc.product_id"
-        " WHERE pc.tenant_id = t.tenant_id AND pc.category_id = t.id AND p.deleted_at IS NULL)",
-        "The number of products in the category.",
+        product_count, "The number of products in the category; customers and storefronts count the active ones."
     )
     parent: CategoryObject | None = relation(ToOne("parent_id"), "The parent category; null for a root category.")
     path: list[CategoryObject] = relation(
@@ -75,15 +76,16 @@ class CategoryObject:
     children: list[CategoryObject] = relation(
         ToMany("t.parent_id", "t.position, t.id"), "The child categories, by position."
     )
-    products: list[ProductObject] = relation(
+    products: ProductConnectionObject = connection(
         ToMany(
             "pc.category_id",
             "pc.position, t.id",
             through="product_categories pc JOIN products t ON t.tenant_id = pc.tenant_id AND t.id = pc.product_id",
             where="pc.tenant_id = {tenant}",
         ),
-        "The products of the category.",
-        limited="limit",
+        "The products of the category, by default in its own order.",
+        ("position", Sort("pc.position", "bigint", "position in the category")),
+        {"filter": build_filter_input(PRODUCTS, "ProductFilter"), "sort": build_sort_enum(PRODUCTS, "ProductSort")},
     )
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
@@ -355,3 +357,6 @@ class ProductObject:
         "When the record was last updated, in Unix seconds.",
         internal=True,
     )
+
+
+ProductConnectionObject = connection_type(ProductObject, "Product")

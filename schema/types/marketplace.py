@@ -7,6 +7,7 @@ from domain.marketplace.read import AVERAGE_RATING, REVIEWS, VENDORS
 from models.queries import ToMany, ToOne
 from schema.enums import CommissionType, DiscussionObjectType, ReviewStatus, VendorStatus
 from schema.fields import column, computed, entity_type, relation
+from schema.pagination import connection_type
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.references import Product, User
 
@@ -116,3 +117,6 @@ class ReviewObject:
         "When the review was written, in Unix seconds.",
         internal=True,
     )
+
+
+ReviewConnectionObject = connection_type(ReviewObject, "Review")

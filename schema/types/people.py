@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from auth.access import Access
+from domain.marketplace.read import REVIEWS
+from domain.orders.read import ORDERS
 from domain.people.read import IS_OWNER, MEMBERSHIPS, USERGROUPS, USERS
 from models.queries import ToMany, ToOne
 from schema.enums import MembershipStatus, Role, UsergroupStatus, UsergroupType, UserStatus, UserType
-from schema.fields import column, computed, entity_type, relation
+from schema.fields import column, computed, connection, entity_type, relation
+from schema.filters import build_filter_input, build_sort_enum
 from schema.scalars import ID, BigInt, DateTime
-from schema.types.marketplace import ReviewObject, VendorObject
-from schema.types.references import Order
+from schema.types.marketplace import ReviewConnectionObject, VendorObject
+from schema.types.references import OrderConnection
 
 # CPF, CNPJ and phone: only with a privilege, or one's own (vendors and customers see only their own rows).
 _PERSONAL_DATA = Access(privileges=("view_users",), vendor=True, customer=True)
@@ -78,11 +81,16 @@ class UserObject:
         "The user's usergroup memberships.",
         guard=Access(privileges=("view_users",)),
     )
-    orders: list[Order] | None = relation(
-        ToMany("t.user_id", "t.id DESC"), "The user's orders, newest first.", limited="first"
+    orders: OrderConnection | None = connection(
+        ToMany("t.user_id", "t.created_at DESC, t.id DESC"),
+        "The user's orders, by default newest first.",
+        ("-created_at", ORDERS.sorts["created_at"]),
+        {"filter": build_filter_input(ORDERS, "OrderFilter"), "sort": build_sort_enum(ORDERS, "OrderSort")},
     )
-    reviews: list[ReviewObject] | None = relation(
-        ToMany("t.user_id", "t.created_at DESC, t.id DESC"), "The user's reviews, newest first.", limited="first"
+    reviews: ReviewConnectionObject | None = connection(
+        ToMany("t.user_id", "t.created_at DESC, t.id DESC"),
+        "The user's reviews, newest first.",
+        ("-created_at", REVIEWS.sorts["created_at"]),
     )
     created_at: DateTime = column(description="When the account was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
