@@ -143,7 +143,7 @@ CATEGORIES = Entity(
         "status": statuses("category_status"),
         **created_range(),
         "parent_id": optional_references("t.parent_id", "categories", "children of any of these; 0 means the roots"),
-        **exact("text", "name"),
+        **exact("text", "name", "slug"),
         "search": EntityFilter(
             "text",
             lambda text: Condition("vitrine_words(t.name) LIKE ALL ({}::text[])", (_like_words(text),)),
@@ -197,6 +197,8 @@ def _of_product(value: Any) -> Condition:
 # Reached only through a product or a feature, whose rows are already filtered.
 _WITH_PRODUCT = published(("view_products", "view_catalog", "view_orders"), "read_products", "")
 
+# The image of a category is part of its row, and the entity's table the same.
+CATEGORY_IMAGES = Entity(name="category image", table="categories", visible=CATEGORIES.visible)
 PRODUCT_IMAGES = Entity(name="image", table="product_images", visible=_WITH_PRODUCT)
 FEATURE_VALUES = Entity(name="feature value", table="feature_values", visible=_WITH_PRODUCT)
 FEATURE_VARIANTS = Entity(name="variant", table="feature_variants", visible=_WITH_PRODUCT)

@@ -13,6 +13,7 @@ from domain.catalog.availability import (
 )
 from domain.catalog.read import (
     CATEGORIES,
+    CATEGORY_IMAGES,
     FEATURE_VALUES,
     FEATURE_VARIANTS,
     FEATURES,
@@ -34,6 +35,14 @@ from schema.types.product_prices import ProductPricingObject, pricing
 _INVENTORY_READERS = Access(privileges=("view_products",), app_scope="read_products", vendor=True)
 
 
+@entity_type(CATEGORY_IMAGES, "CategoryImage", "The image of a category.")
+class CategoryImageObject:
+    """Columns of `categories`."""
+
+    url: str = column("image_url", "The image URL; the platform never fetches it.")
+    alt: str = column("image_alt", "The alternative text.")
+
+
 @entity_type(CATEGORIES, "Category", "A product category in the category tree.")
 class CategoryObject:
     """A row of `categories`."""
@@ -41,7 +50,11 @@ class CategoryObject:
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`category_id`).", internal=True)
     name: str = column(description="The name.")
+    slug: str = column(description="The URL slug, unique in the store.")
     description: str = column(description="The description as unsanitized HTML.")
+    image: CategoryImageObject | None = relation(
+        ToMany("t.id", "t.id", where="t.image_url <> ''"), "The image.", single=True
+    )
     status: CategoryStatus = column(description="The status code.")
     position: int = column(description="The sort position among sibling categories, lowest first.")
     parent_id: ID | None = column(

@@ -21,6 +21,7 @@ class VendorObject:
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`company_id`).", internal=True)
     name: str = column(description="The trade name.")
+    slug: str = column(description="The URL slug, unique in the store.")
     status: VendorStatus = column(description="The status code.")
     city: str = column(description="The city.")
     state: str = column(description="The state code, two letters.")
