@@ -26,6 +26,7 @@ MODULES = (
     "carts",
     "statuses",
     "people",
+    "addresses",
     "marketplace",
     "content",
     "outreach",

@@ -69,6 +69,7 @@ _BY_NAME: Mapping[str, str] = {
     "token": "The token, as mailed or returned.",
     "tracking_code": "The tracking code of the shipment.",
     "tracking_number": "The tracking code of the shipment.",
+    "type": "What the address is used for.",
     "until": "The latest time of the events; now by default.",
     "usergroup_id": "The ID of the usergroup.",
     "user_id": "The ID of the user; the caller by default.",

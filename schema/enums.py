@@ -126,6 +126,7 @@ RateCalculation = NewType("RateCalculation", str)
 TaxAddressType = NewType("TaxAddressType", str)
 TaxRateType = NewType("TaxRateType", str)
 StatusType = NewType("StatusType", str)
+AddressType = NewType("AddressType", str)
 InventoryEffect = NewType("InventoryEffect", str)
 DiscussionObjectType = NewType("DiscussionObjectType", str)
 TransactionType = NewType("TransactionType", str)
@@ -180,6 +181,7 @@ ENUMS: dict[object, ScalarDefinition] = {
     TaxRateType: _enum(
         "TaxRateType", "The type of a tax rate: a percentage, or a fixed amount per unit.", codes.TAX_RATE_TYPES
     ),
+    AddressType: _enum("AddressType", "What an address is used for.", codes.ADDRESS_TYPES),
     StatusType: _enum("StatusType", "What a status belongs to.", codes.STATUS_TYPES),
     InventoryEffect: _enum(
         "InventoryEffect",

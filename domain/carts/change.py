@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 
 import orjson
 
+from domain.addresses import ADDRESS, check_zipcode
 from domain.carts import events
 from domain.carts.items import (
     MAX_ITEMS,
@@ -31,39 +32,22 @@ from domain.carts.totals import (
     is_coupon_usable,
     shipping_options_for,
 )
-from domain.orders.draft import cep_text, email_text
+from domain.orders.draft import email_text
 from domain.store_settings import setting
-from kernel.documents import normalize_cep
-from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
+from kernel.errors import Forbidden, NotFound, RuleViolation
 from kernel.fields import InputField, InputValues, read_fields, short_text
+from kernel.geography import BRAZIL
 from kernel.ids import parse_uuid, uuid7
 from kernel.scope import ActorKind, Scope
-from kernel.text import InvalidValue, repr_value
+from kernel.text import InvalidValue
 from models.database import execute, fetch, fetchval, transaction
 
 MAX_COUPON = 64
-_BRAZIL = "BR"
 # Customers; staff may change a cart for a customer who calls.
 _MAY_CHANGE = (ActorKind.STOREFRONT, ActorKind.CUSTOMER, ActorKind.ADMIN, ActorKind.SYSTEM)
 
 _EMAIL: Mapping[str, InputField] = {"customer_email": InputField("customer_email", email_text, code="email_invalid")}
 
-
-def _country(value: object) -> object:
-    country = str(short_text(value)).strip().upper()
-    if country and not (len(country) == 2 and country.isascii() and country.isalpha()):
-        raise InvalidValue(f"is {repr_value(value)}; expected a country's code of two letters")
-    return country or _BRAZIL
-
-
-ADDRESS: Mapping[str, InputField] = {
-    **{
-        name: InputField(name, short_text)
-        for name in ("name", "street", "number", "complement", "district", "city", "state", "phone")
-    },
-    "zipcode": InputField("zipcode", cep_text, code="zipcode_invalid", required="required"),
-    "country": InputField("country", _country, code="country_invalid"),
-}
 
 _INSERT = """
 INSERT INTO carts (tenant_id, public_id, user_id, currency, customer_email, expires_at, created_at, updated_at)
@@ -151,13 +135,8 @@ async def remove_item(scope: Scope, cart: object, item: object) -> dict[str, Any
 async def set_address(scope: Scope, cart: object, values: InputValues) -> dict[str, Any]:
     """Set the shipping address as a whole; only `zipcode` is required."""
     _check_caller(scope)
-    address = {"country": _BRAZIL, **read_fields(ADDRESS, values, creating=True)}
-    if address["country"] == _BRAZIL and normalize_cep(address["zipcode"]) is None:
-        raise ValidationFailed(
-            f"zipcode is {repr_value(values['zipcode'])}; expected a CEP of eight digits",
-            field="zipcode",
-            code="zipcode_invalid",
-        )
+    address = {"country": BRAZIL, **read_fields(ADDRESS, values, creating=True)}
+    check_zipcode(address["country"], address["zipcode"])
     async with transaction(scope):
         locked = await lock_open_cart(scope, cart)
         await execute(_SET_ADDRESS, scope.store.id, locked.id, orjson.dumps(address).decode())

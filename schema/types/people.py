@@ -11,10 +11,11 @@ from schema.enums import MembershipStatus, Role, UsergroupStatus, UsergroupType,
 from schema.fields import column, computed, connection, entity_type, relation
 from schema.filters import build_filter_input, build_sort_enum
 from schema.scalars import ID, BigInt, DateTime
+from schema.types.addresses import SavedAddressObject
 from schema.types.marketplace import ReviewConnectionObject, VendorObject
 from schema.types.references import OrderConnection
 
-# CPF, CNPJ and phone: only with a privilege, or one's own (vendors and customers see only their own rows).
+# CPF, CNPJ, phone and usergroups: only with a privilege, or one's own (vendors and customers see only their own rows).
 _PERSONAL_DATA = Access(privileges=("view_users",), vendor=True, customer=True)
 
 
@@ -79,7 +80,7 @@ class UserObject:
     usergroups: list[UsergroupMembershipObject] | None = relation(
         ToMany("t.user_id", "t.usergroup_id"),
         "The user's usergroup memberships.",
-        guard=Access(privileges=("view_users",)),
+        guard=_PERSONAL_DATA,
     )
     orders: OrderConnection | None = connection(
         ToMany("t.user_id", "t.created_at DESC, t.id DESC"),
@@ -91,6 +92,15 @@ class UserObject:
         ToMany("t.user_id", "t.created_at DESC, t.id DESC"),
         "The user's reviews, newest first.",
         ("-created_at", REVIEWS.sorts["created_at"]),
+    )
+    addresses: list[SavedAddressObject] | None = relation(
+        ToMany("t.user_id", "t.id"), "The addresses that the user saved, in the order they were saved."
+    )
+    default_shipping_address: SavedAddressObject | None = relation(
+        ToMany("t.user_id", "t.id", where="t.is_default_shipping"), "The default address for shipping.", single=True
+    )
+    default_billing_address: SavedAddressObject | None = relation(
+        ToMany("t.user_id", "t.id", where="t.is_default_billing"), "The default address for billing.", single=True
     )
     created_at: DateTime = column(description="When the account was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
