@@ -82,13 +82,15 @@ class ConnectionRequest:
 class EntityQuery:
     """Marks a root field as a read of an entity; `kind` is `one`, `list`, `page` or `connection`.
 
-    Records of an entity with the filter `slug`, which is unique in the store, are found by id or slug.
+    `narrowed` is a condition for all of its lists. Records of an entity with the filter `slug`, which is unique in the store, are found by
+    id or slug.
     """
 
     kind: str
     entity: Entity
     access: Access
     guards: ColumnGuards
+    narrowed: Condition | None = None
 
     def requested(self, values: Mapping[str, Any]) -> Condition | None:
         """Return the condition for the requested record; None for what no record can have.
@@ -110,7 +112,7 @@ class EntityQuery:
         check_page_bounds(limit, offset, MAX_PAGE_SIZE, name)
         check_page_bounds(page, 0, 2**31 - 1, "page")
         page = max(page, 1)
-        conditions = build_conditions(scope, self.entity, self.guards, values.get("filter"), values.get("status"))
+        conditions = self._conditions(scope, values)
         sort = sort_name(scope, self.guards, values.get("sort"))
         if self.kind == "page":
             offset = (page - 1) * limit
@@ -119,9 +121,13 @@ class EntityQuery:
     def evaluate_connection(self, scope: Scope, values: Mapping[str, Any]) -> ConnectionRequest:
         """Evaluate the arguments of a connection, as `evaluate`."""
         page = PageRequest.of(values, MAX_PAGE_SIZE)
-        conditions = build_conditions(scope, self.entity, self.guards, values.get("filter"))
+        conditions = self._conditions(scope, values)
         order = KeysetOrder.of(self.entity, sort_name(scope, self.guards, values.get("sort")))
         return ConnectionRequest(page, order, conditions + page.conditions(scope, order))
+
+    def _conditions(self, scope: Scope, values: Mapping[str, Any]) -> list[Condition]:
+        conditions = build_conditions(scope, self.entity, self.guards, values.get("filter"), values.get("status"))
+        return conditions if self.narrowed is None else [*conditions, self.narrowed]
 
 
 def with_article(singular: str) -> str:
@@ -136,11 +142,12 @@ def build_entity_queries(
     plural: str,
     *,
     access: Access | None = None,
+    narrowed: Condition | None = None,
     internal: bool = False,
 ) -> type:
     """Build a class with the fields `x(id)`, `xs(limit, offset, status, filter, sort)`, `x_page(…)` and `x_connection(…)`.
 
-    `access` is the access rule of the root fields; it defaults to the entity's rule.
+    `access` is the access rule of the root fields; it defaults to the entity's rule. `narrowed` is a condition for all lists.
     """
     name: str = type_.__strawberry_definition__.name
     rule: Access = access or entity.visible.access  # type: ignore[attr-defined]
@@ -158,7 +165,7 @@ def build_entity_queries(
     def field(
         kind: str, build: Callable[[EntityQuery], Any], result: Any, arguments: Mapping[str, Any], description: str
     ) -> Any:
-        query = EntityQuery(kind, entity, rule, guards)
+        query = EntityQuery(kind, entity, rule, guards, narrowed)
         resolver = _with_signature(build(query), result, arguments)
         return root_field(rule, description, internal=internal, metadata={ENTITY_QUERY: query})(resolver)
 

@@ -25,6 +25,7 @@ _BY_NAME: Mapping[str, str] = {
     "endpoint_id": "The ID of the webhook endpoint.",
     "error_policy": "What an invalid row means for the others.",
     "events": "The names of the events; all by default.",
+    "guest_cart": "The ID of the guest's cart.",
     "filter": "The conditions, all of which must match.",
     "first": "The number of records from the start, 0 to 1,000; 20 by default.",
     "id": "The ID of the record.",
@@ -77,6 +78,8 @@ _BY_NAME: Mapping[str, str] = {
     "zipcode": "The CEP.",
 }
 _BY_FIELD: Mapping[str, str] = {
+    "order_reorder.cart_id": "The ID of the cart; a new one by default.",
+    "cart_merge.id": "The ID of the cart that takes over; by default the caller's cart changed last.",
     "cart_apply_coupon.code": "The coupon code; empty to remove the coupon.",
     "notifications_mark_read.before": "Only notifications created before this time; all by default.",
     "usergroup_membership_set.user_id": "The ID of the user.",

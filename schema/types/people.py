@@ -13,7 +13,7 @@ from schema.filters import build_filter_input, build_sort_enum
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.addresses import SavedAddressObject
 from schema.types.marketplace import ReviewConnectionObject, VendorObject
-from schema.types.references import OrderConnection
+from schema.types.references import CustomerCart, OrderConnection
 
 # CPF, CNPJ, phone and usergroups: only with a privilege, or one's own (vendors and customers see only their own rows).
 _PERSONAL_DATA = Access(privileges=("view_users",), vendor=True, customer=True)
@@ -92,6 +92,11 @@ class UserObject:
         ToMany("t.user_id", "t.created_at DESC, t.id DESC"),
         "The user's reviews, newest first.",
         ("-created_at", REVIEWS.sorts["created_at"]),
+    )
+    carts: list[CustomerCart] | None = relation(
+        ToMany("t.user_id", "t.updated_at DESC, t.id DESC"),
+        "The user's open carts, the one changed last first, with the amounts of that change.",
+        limited="first",
     )
     addresses: list[SavedAddressObject] | None = relation(
         ToMany("t.user_id", "t.id"), "The addresses that the user saved, in the order they were saved."
