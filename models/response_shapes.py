@@ -64,7 +64,7 @@ class RelatedPage(Protocol):
         """Return the order of a parent's records."""
         ...
 
-    def build(self, found: Sequence[tuple[Any, tuple[Any, int]]]) -> Any:
+    def build(self, rows: Sequence[tuple[Any, tuple[Any, int]]]) -> Any:
         """Return what the answer contains of one parent's records, each with its sort key and id."""
         ...
 

@@ -74,7 +74,7 @@ class ConnectionRequest:
 
     @property
     def limit(self) -> int:
-        """Return the number of rows to read: one more than the page has tells whether there is another page."""
+        """Return the number of rows to read: one more than the page has shows whether there is another page."""
         return self.page.limit + 1
 
 

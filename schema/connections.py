@@ -47,10 +47,10 @@ class PageRequest:
         """Return the name of the order in which the rows are read: the first ones of the page come first."""
         return order.reversed_name() if self.is_backward else order.name
 
-    def connection(self, order: KeysetOrder, found: Sequence[tuple[Any, tuple[Any, int]]]) -> Row:
+    def connection(self, order: KeysetOrder, rows: Sequence[tuple[Any, tuple[Any, int]]]) -> Row:
         """Build the connection from the rows with their sort key and id, in the order they were read: one more than `limit` at most."""
-        has_more = len(found) > self.limit
-        page = list(found[: self.limit])
+        has_more = len(rows) > self.limit
+        page = list(rows[: self.limit])
         if self.is_backward:
             page.reverse()
         edges = [Row(cursor=order.encode(*key), node=row) for row, key in page]
@@ -95,9 +95,9 @@ class RelatedConnection:
         expression = self.key(scope)
         return Condition(f"{expression.sql}{direction}, t.id{direction}", expression.params)
 
-    def build(self, found: Sequence[tuple[Any, tuple[Any, int]]]) -> Any:
+    def build(self, rows: Sequence[tuple[Any, tuple[Any, int]]]) -> Any:
         """Build the connection of one parent."""
-        connection = self.request.connection(self.order, found)
+        connection = self.request.connection(self.order, rows)
         return connection if self.layout is None else arrange(self.layout, connection)
 
 

@@ -216,14 +216,14 @@ class _FieldCollector:
 
         Raise `NotCompiled` when the response has the records under two keys.
         """
-        found: list[WrappedRecords] = []
-        layout = self._layout(type_, nodes, (), found)
-        if len(found) > 1:
+        records: list[WrappedRecords] = []
+        layout = self._layout(type_, nodes, (), records)
+        if len(records) > 1:
             raise NotCompiled
-        return found[0] if found else None, layout
+        return records[0] if records else None, layout
 
     def _layout(
-        self, type_: GraphQLObjectType, nodes: list[FieldNode], path: tuple[str, ...], found: list[WrappedRecords]
+        self, type_: GraphQLObjectType, nodes: list[FieldNode], path: tuple[str, ...], records: list[WrappedRecords]
     ) -> Layout:
         layout: Layout = []
         for key, group in self.group(type_, nodes).items():
@@ -232,9 +232,9 @@ class _FieldCollector:
                 name = f"={type_.name}"
             elif isinstance(target := get_named_type(type_.fields[name].type), GraphQLObjectType):
                 if entity_of(target) is not None:
-                    found.append(WrappedRecords((*path, key), target, group))
+                    records.append(WrappedRecords((*path, key), target, group))
                 else:
-                    nested = self._layout(target, group, (*path, key), found)
+                    nested = self._layout(target, group, (*path, key), records)
             layout.append((key, name, nested))
         return layout
 

@@ -61,7 +61,7 @@ FROM carts t WHERE g.tenant_id = $1 AND g.id = $3 AND t.tenant_id = $1 AND t.id 
 async def merge_cart(scope: Scope, guest_cart: object, cart: object | None = None) -> dict[str, Any]:
     """Merge `guest_cart` into `cart`, by default the customer's open cart changed last; without one it becomes the customer's.
 
-    Returns the record of the merged cart, also when it was merged before. Raises NotFound for a cart of somebody else, ValidationFailed
+    Returns the record of the merged cart, also when it was merged before. Raises NotFound for a cart of another customer, ValidationFailed
     when the merged cart would be too large, and what `reject_closed` does.
     """
     check_caller(scope)

@@ -48,15 +48,15 @@ def test_every_entity_has_a_connection() -> None:
 
 
 def test_every_connection_pages_in_both_directions() -> None:
-    found = [
+    connections = [
         (f"{type_.name}.{name}", set(field.args))
         for type_ in SCHEMA.type_map.values()
         if isinstance(type_, GraphQLObjectType)
         for name, field in type_.fields.items()
         if get_named_type(field.type).name.endswith("Connection")
     ]
-    assert [name for name, arguments in found if not arguments >= PAGE_ARGUMENTS] == []
-    assert {"Category.products", "User.orders", "User.reviews"} <= {name for name, _ in found}
+    assert [name for name, arguments in connections if not arguments >= PAGE_ARGUMENTS] == []
+    assert {"Category.products", "User.orders", "User.reviews"} <= {name for name, _ in connections}
 
 
 async def _run(scope: Scope, text: str, **variables: Any) -> tuple[dict[str, Any], int]:
@@ -98,9 +98,9 @@ async def test_pages_from_either_end_are_those_of_the_list(name: str, records: S
 
 
 @pytest.fixture
-async def shelf(sample: SampleStore) -> dict[str, Any]:
+async def categories(sample: SampleStore) -> dict[str, Any]:
     """Return two categories with seven products each, in an order of their own."""
-    shelves = {}
+    created_categories = {}
     for name in ("Xícaras", "Pratos"):
         created = await sample.post("/api/v1/admin/categories", {"name": name}, auth="bearer")
         number = await sample.value("SELECT id FROM categories WHERE public_id = $1", created.body["id"])
@@ -111,8 +111,8 @@ async def shelf(sample: SampleStore) -> dict[str, Any]:
             )
             await sample.add(ProductCategory, product_id=product.number, category_id=number, position=position)
             names.append(f"{name} {position * 3 % 7}")
-        shelves[created.body["id"]] = names
-    return shelves
+        created_categories[created.body["id"]] = names
+    return created_categories
 
 
 CATEGORY = """query($ids: [ID!], $first: Int, $after: String, $last: Int, $before: String, $sort: ProductSort) {
@@ -126,23 +126,23 @@ def _names(category: dict[str, Any]) -> list[str]:
 
 
 async def test_a_category_shows_pages_of_its_products_with_as_many_statements_for_any_number(
-    sample: SampleStore, shelf: dict[str, Any]
+    sample: SampleStore, categories: dict[str, Any]
 ) -> None:
     counts = []
-    for ids, size in ((list(shelf)[:1], 1), (list(shelf), 5)):
+    for ids, size in ((list(categories)[:1], 1), (list(categories), 5)):
         data, count = await _run(sample.scope, CATEGORY, ids=ids, first=size)
         counts.append(count)
         for category in data["categories"]:
-            assert _names(category) == shelf[category["id"]][:size]
+            assert _names(category) == categories[category["id"]][:size]
             assert category["products"]["page_info"] == {"has_next_page": True, "has_previous_page": False}
     assert counts[0] == counts[1]
 
 
 @pytest.mark.parametrize("sort", [None, "PRICE_DESC", "NAME_ASC"])
 async def test_the_products_of_a_category_page_in_both_directions(
-    sort: str | None, sample: SampleStore, shelf: dict[str, Any]
+    sort: str | None, sample: SampleStore, categories: dict[str, Any]
 ) -> None:
-    id_, names = next(iter(shelf.items()))
+    id_, names = next(iter(categories.items()))
     expected = names if sort is None else sorted(names, reverse=sort == "PRICE_DESC")
     for size, cursor, end, more in (
         ("first", "after", -1, "has_next_page"),
@@ -161,8 +161,8 @@ async def test_the_products_of_a_category_page_in_both_directions(
         assert len(pages[-1]) == 1
 
 
-async def test_a_range_between_two_cursors_is_read(sample: SampleStore, shelf: dict[str, Any]) -> None:
-    id_, names = next(iter(shelf.items()))
+async def test_a_range_between_two_cursors_is_read(sample: SampleStore, categories: dict[str, Any]) -> None:
+    id_, names = next(iter(categories.items()))
     data, _ = await _run(sample.scope, CATEGORY, ids=[id_], first=7)
     cursors = [edge["cursor"] for edge in data["categories"][0]["products"]["edges"]]
     for size in ("first", "last"):
@@ -170,8 +170,8 @@ async def test_a_range_between_two_cursors_is_read(sample: SampleStore, shelf: d
         assert _names(data["categories"][0]) == (names[2:4] if size == "first" else names[3:5])
 
 
-async def test_filtered_products_of_a_category_and_hidden_ones(sample: SampleStore, shelf: dict[str, Any]) -> None:
-    id_, names = next(iter(shelf.items()))
+async def test_filtered_products_of_a_category_and_hidden_ones(sample: SampleStore, categories: dict[str, Any]) -> None:
+    id_, names = next(iter(categories.items()))
     await sample.execute("UPDATE products SET status = 'H' WHERE name = $1", names[0])
     text = "query($id: ID!) { category(id: $id) { product_count products(filter: {price_from: 300}) { edges { node { name } } } } }"
     seen = {}
