@@ -67,6 +67,29 @@ class VisibleRows:
         return None
 
 
+@dataclass(frozen=True)
+class OwnRows(VisibleRows):
+    """Rows of which every user sees its `own`, a condition; administrators with any of `admin` and apps with `app` see all."""
+
+    own: str = ""
+
+    @property
+    def access(self) -> Access:
+        """Return the access rule for the kind of caller alone."""
+        privileges = " or ".join(f"`{name}`" for name in self.admin)
+        note = f"Users see their own; administrators need {privileges} for those of others."
+        return Access(app_scope=self.app, vendor=True, customer=True, note=note)
+
+    def __call__(self, scope: Scope) -> Condition | None:
+        """Return the condition for the caller, None for every row; raises the error of `Access.check` if the caller has no access."""
+        self.access.check(scope)
+        actor = scope.actor
+        sees_all = actor.kind in (ActorKind.SYSTEM, ActorKind.APP) or any(
+            name in actor.privileges for name in self.admin
+        )
+        return None if sees_all else _condition(self.own, scope)
+
+
 def published(
     admin: tuple[str, ...],
     app: str | tuple[str, ...],

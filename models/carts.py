@@ -12,7 +12,7 @@ class Cart(Timestamped):
 
     Amounts, in cents, are those of the last change: the totals of an open cart are calculated at each read. `content_hash` identifies the
     ordered content and the customer. `told_at` is the time of the last `cart.updated` event, `is_untold` is set when the cart has changed
-    since.
+    since. `merged_into` is the cart that took over the items.
     """
 
     user = fields.ForeignKeyField("models.User", null=True, related_name="carts")
@@ -27,6 +27,7 @@ class Cart(Timestamped):
     shipping_cents = fields.BigIntField(default=0)
     total_cents = fields.BigIntField(default=0)
     order = fields.ForeignKeyField("models.Order", null=True, related_name="carts")
+    merged_into = fields.ForeignKeyField("models.Cart", null=True, related_name="merged")
     content_hash = fields.BinaryField(null=True)
     ordered_at = fields.DatetimeField(null=True)
     told_at = fields.DatetimeField(null=True)
@@ -41,7 +42,8 @@ class Cart(Timestamped):
 class CartItem(StoreModel):
     """A product with its chosen options in a cart; name and price, in cents, are those of the cart's last change.
 
-    A cart has one item per product and choice of options, identified by `options_key` (empty: no options).
+    A cart has one item per product and choice of options, identified by `options_key` (empty: no options). `added_price_cents` is the price
+    when it was added or its quantity set.
     """
 
     cart = fields.ForeignKeyField("models.Cart", related_name="items")
@@ -51,6 +53,7 @@ class CartItem(StoreModel):
     options_key = fields.TextField(default="")
     product_name = fields.TextField(default="")
     price_cents = fields.BigIntField(default=0)
+    added_price_cents = fields.BigIntField(null=True)
 
     class Meta:
         table = "cart_items"

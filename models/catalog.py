@@ -11,11 +11,14 @@ class Category(SoftDeletable):
     """A node of the category tree. `id_path` lists the ids from the root (`3/17/42`); `status` is `A`, `D` or `H`."""
 
     name = fields.TextField()
+    slug = fields.TextField(default="")  # a trigger makes an empty one from the name
     parent = fields.ForeignKeyField("models.Category", null=True, related_name="children")
     id_path = fields.TextField(default="")
     position = fields.IntField(default=0)
     status = fields.TextField(default="A")
     description = fields.TextField(default="")
+    image_url = fields.TextField(default="")
+    image_alt = fields.TextField(default="")
     vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="categories")
 
     class Meta:

@@ -109,9 +109,12 @@ class RecordReader:
     ) -> None:
         limit = None if relation is None else 1 if relation.single else relation.limit
         self.relations: list[tuple[RecordReader, int]] = []
+        self.missing = () if relation is None else relation.missing
         self._calculations: list[tuple[Calculation, int]] = []
         self._relation = relation
-        self._statement = ReadStatement(shape.entity, None if relation is None else relation.link, limit)
+        link, page = (None, None) if relation is None else (relation.link, relation.page)
+        self._statement = ReadStatement(shape.entity, link, limit, page)
+        self._position = None if page is None else self._statement.add_position(page)
         self._native, self._whole = native, whole
         self._objects = 1 + count_objects(shape.fields)
         self._starts = json_object_starts(shape.fields) if whole else set()
@@ -135,6 +138,7 @@ class RecordReader:
             "related": _json_fragment if self._native else _parse_json,
         }
         literal = self._object(fields) if conversion is None else self._converted(fields, conversion, names)
+        names["missing"] = [reader.missing for reader, _ in self.relations]
         maps = "".join([f", m{index}" for index in range(len(self.relations))])
         maps += "".join([f", x{index}" for index in range(len(self._calculations))])
         # Taking a record apart costs less than asking it for each value.
@@ -206,8 +210,8 @@ class RecordReader:
             return f"(None if a{position} is None else {self._object(shape.fields, alias)})"
         position = self._statement.add_source(link, field.guard)
         self.relations.append((RecordReader(shape, self._native, relation=field), position))
-        missing = "" if isinstance(link, ToOne) or field.single else ", ()"
-        return f"m{len(self.relations) - 1}(a{position}{missing})"
+        at = len(self.relations) - 1
+        return f"m{at}(a{position})" if field.is_one else f"m{at}(a{position}, missing[{at}])"
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
@@ -278,20 +282,19 @@ class RecordReader:
         """
         relation, access = self._relation, self._access(scope)
         assert relation is not None
-        is_one = isinstance(relation.link, ToOne)
         # Several parents may refer to one record, and a record may be in the answer several times.
         keys = dict.fromkeys([parent for parent in parents if parent is not None])
         if not keys:
             return {}
         sql, answer = self._sql(access), current_answer()
-        if answer is not None and not is_one and not relation.single and relation.limit is None:
+        if answer is not None and not relation.is_one and relation.limit is None:
             sql = f"{sql} LIMIT {answer.max_objects + 1}"
         records = await database.fetch(sql, scope.store.id, *access.params, array_literal(keys))
         if answer is not None and (times is not None or len(set(parents)) < len(parents)):
             totals = _total_times(parents, times)
             times = [totals[record[0]] for record in records]
         objects = await self.build(scope, records, times)
-        return await group_related(relation, records, objects)
+        return await group_related(relation, records, objects, self._position)
 
     def _count(self, answer: AnswerSize, records: Sequence[Any], times: Sequence[int] | None) -> None:
         size = 0
@@ -328,10 +331,18 @@ async def _calculated(
     return results
 
 
-async def group_related(relation: RelationField, records: Sequence[Any], objects: Sequence[Any]) -> dict[Any, Any]:
-    """Return the objects of a relation by the key of their parent, which is the first column of their records."""
-    if isinstance(relation.link, ToOne) or relation.single:  # at most one for each parent
+async def group_related(
+    relation: RelationField, records: Sequence[Any], objects: Sequence[Any], position: tuple[int, int] | None = None
+) -> dict[Any, Any]:
+    """Return the objects of a relation by the key of their parent, which is the first column of their records.
+
+    Of a connection, `position` are the columns with the sort key and id of a record.
+    """
+    if relation.is_one:
         return {record[0]: built for record, built in zip(records, objects, strict=True)}
+    if position is not None:
+        key, number = position
+        objects = [(built, (record[key], record[number])) for record, built in zip(records, objects, strict=True)]
     groups: dict[Any, list[Any]] = {}
     async for part in in_parts(list(zip(records, objects, strict=True))):
         for record, built in part:
@@ -340,7 +351,7 @@ async def group_related(relation: RelationField, records: Sequence[Any], objects
                 groups[record[0]] = [built]
             elif relation.limit is None or len(group) < relation.limit:
                 group.append(built)
-    return groups
+    return groups if relation.page is None else {key: relation.page.build(group) for key, group in groups.items()}
 
 
 def array_literal(keys: Any) -> str:

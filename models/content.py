@@ -39,6 +39,7 @@ class Page(SoftDeletable):
     parent = fields.ForeignKeyField("models.Page", null=True, related_name="children")
     vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="pages")
     name = fields.TextField()
+    slug = fields.TextField(default="")  # a trigger makes an empty one from the name
     type = fields.TextField(default="T")
     link = fields.TextField(default="")
     description = fields.TextField(default="")

@@ -14,6 +14,7 @@ class Vendor(SoftDeletable):
     """
 
     name = fields.TextField()
+    slug = fields.TextField(default="")  # a trigger makes an empty one from the name
     email = fields.TextField(default="")
     status = fields.TextField(default="A")
     phone = fields.TextField(default="")

@@ -21,6 +21,7 @@ from models.queries import ColumnSql, Condition, Entity, Guard, Link, ToMany, To
 from models.response_shapes import (
     ConstantField,
     ObjectField,
+    RelatedPage,
     RelationField,
     ResponseField,
     ResponseShape,
@@ -66,10 +67,13 @@ class JoinedRecord:
 class ReadStatement:
     """The statement of an entity's rows, or with a `link` of the rows related to many parents, whose keys are then the first column."""
 
-    def __init__(self, entity: Entity, link: Link | None = None, limit: int | None = None) -> None:
+    def __init__(
+        self, entity: Entity, link: Link | None = None, limit: int | None = None, page: RelatedPage | None = None
+    ) -> None:
         self.entity = entity
         self.link = link
         self._limit = limit
+        self._page = page
         self.columns: list[ColumnSql | RelationField] = []
         self._guards: list[Guard] = []
         self._joins: list[JoinedRecord] = []
@@ -96,6 +100,10 @@ class ReadStatement:
         """Add the column of the row by which a link finds the related rows; return its position."""
         return self.add(f"t.{link.column if isinstance(link, ToOne) else link.parent}", guard)
 
+    def add_position(self, page: RelatedPage) -> tuple[int, int]:
+        """Add the sort key and the id of a row, which are its position in a connection; return the positions of the columns."""
+        return self.add(page.key), self.add("t.id")
+
     def join(self, entity: Entity, link: ToOne, guard: Guard | None) -> tuple[str, int]:
         """Join the record that the row refers to; return its alias, and the position of its id."""
         join = JoinedRecord(f"j{len(self._joins)}", entity, link.column)
@@ -114,6 +122,9 @@ class ReadStatement:
                 collector.add(column(scope))
         for entity in (*(join.entity for join in self._joins), self.entity):
             collector.add(entity.visible(scope))
+        if self._page is not None:
+            collector.add(self._page.condition(scope))
+            collector.add(self._page.order_by(scope))
         return collector
 
     def sql(
@@ -137,16 +148,19 @@ class ReadStatement:
         selected, link = ", ".join(columns) or "1", self.link
         if link is None:
             return f"SELECT {selected} {_rows_sql(self.entity, 't', visible, conditions=wanted, joins=joins)}{end}"
+        narrowed, order = ([writer.take()], writer.take()) if self._page is not None else ([], "")
         keys = f"{writer.next_parameter()}::text::bigint[]"
         is_limited = isinstance(link, ToMany) and self._limit is not None
-        rows = _rows_sql(self.entity, "t", visible, link, "p.id" if is_limited else f"ANY({keys})", joins=joins)
+        parents = "p.id" if is_limited else f"ANY({keys})"
+        rows = _rows_sql(self.entity, "t", visible, link, parents, conditions=narrowed, joins=joins)
         if isinstance(link, ToOne):
             return f"SELECT {selected} {rows}"
+        order = order or link.order
         if self._limit is None:
-            return f"SELECT {selected} {rows} ORDER BY {link.order}"
+            return f"SELECT {selected} {rows} ORDER BY {order}"
         return (
             f"SELECT c.* FROM unnest({keys}) AS p(id) CROSS JOIN LATERAL"
-            f" (SELECT {selected} {rows} ORDER BY {link.order} LIMIT {statement_limit(self._limit)}) c"
+            f" (SELECT {selected} {rows} ORDER BY {order} LIMIT {statement_limit(self._limit)}) c"
         )
 
     @staticmethod
@@ -166,14 +180,14 @@ def count_sql(entity: Entity, visible: str, conditions: Sequence[str]) -> str:
 def fits_one_statement(shape: ResponseShape) -> bool:
     """Return whether PostgreSQL can build the related records: none needs a null check in Python, none has too many fields."""
     relations = [field for field in row_fields(shape.fields) if isinstance(field, RelationField)]
-    return all(_fits_json(field.shape.fields) for field in relations)
+    return all(field.page is None and _fits_json(field.shape.fields) for field in relations)
 
 
 def _fits_json(fields: tuple[ResponseField, ...]) -> bool:
     return len(fields) <= _MAX_JSON_PAIRS and all(
         _fits_json(field.fields)
         if isinstance(field, ObjectField)
-        else _fits_json(field.shape.fields)
+        else field.page is None and _fits_json(field.shape.fields)
         if isinstance(field, RelationField)
         else isinstance(field, ConstantField) or not (field.requires_value or field.calculate)
         for field in fields

@@ -38,6 +38,7 @@ class ReferenceType:
         )
 
 
+ADDRESS = ReferenceType("address", "user_addresses", soft_deleted=False)
 ATTACHMENT = ReferenceType("attachment", "attachments", soft_deleted=False)
 BLOCK = ReferenceType("block", "blocks")
 BOX = ReferenceType("box", "product_boxes")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from kernel.scope import Scope
-from models.queries import ColumnSql, Entity, Guard, Link
+from models.queries import ColumnSql, Condition, Entity, Guard, Link, ToOne
 
 
 class NotCompiled(Exception):
@@ -49,9 +49,29 @@ class ConstantField:
     value: str
 
 
+class RelatedPage(Protocol):
+    """The part of the related records that a connection shows; implemented by `schema.connections.RelatedConnection`."""
+
+    def condition(self, scope: Scope) -> Condition | None:
+        """Return the condition for the records, None for all; raise the `DomainError` of what the caller may not compare."""
+        ...
+
+    def key(self, scope: Scope) -> Condition:
+        """Return the expression of the sort key."""
+        ...
+
+    def order_by(self, scope: Scope) -> Condition:
+        """Return the order of a parent's records."""
+        ...
+
+    def build(self, rows: Sequence[tuple[Any, tuple[Any, int]]]) -> Any:
+        """Return what the answer contains of one parent's records, each with its sort key and id."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class RelationField:
-    """Related records: a list, the first of a list (`single`), or the one that `link` refers to."""
+    """Related records: a list, a connection (with a `page`), the first of a list (`single`), or the one that `link` refers to."""
 
     key: str
     link: Link
@@ -59,6 +79,17 @@ class RelationField:
     single: bool = False
     limit: int | None = None
     guard: Guard | None = None
+    page: RelatedPage | None = None
+
+    @property
+    def is_one(self) -> bool:
+        """Return whether a parent has at most one related record."""
+        return self.single or isinstance(self.link, ToOne)
+
+    @property
+    def missing(self) -> Any:
+        """Return what the answer contains for a parent without related records."""
+        return None if self.is_one else () if self.page is None else self.page.build(())
 
 
 @dataclass(frozen=True, slots=True)

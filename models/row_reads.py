@@ -24,7 +24,7 @@ from kernel.scope import Scope
 from models import database
 from models.answer_size import current_answer
 from models.compiled_reads import array_literal, group_related
-from models.queries import Condition, Entity, Row, ToOne, by_id, key_columns, page_of
+from models.queries import Condition, Entity, Row, by_id, key_columns, page_of
 from models.read_statements import ReadStatement, count_sql
 from models.response_shapes import (
     Calculation,
@@ -97,7 +97,9 @@ class _Level:
     def __init__(self, scope: Scope, shape: ResponseShape, relation: RelationField | None = None) -> None:
         limit = None if relation is None else 1 if relation.single else relation.limit
         self._scope = scope
-        self._statement = ReadStatement(shape.entity, None if relation is None else relation.link, limit)
+        link, page = (None, None) if relation is None else (relation.link, relation.page)
+        self._statement = ReadStatement(shape.entity, link, limit, page)
+        self.position = None if page is None else self._statement.add_position(page)
         self._layout = self._layout_of(shape.fields)
 
     def _layout_of(self, fields: tuple[ResponseField, ...]) -> _Layout:
@@ -234,7 +236,7 @@ class RelationLoader(RowLoader):
     def __init__(self, scope: Scope, relation: RelationField) -> None:
         super().__init__(scope)
         self._relation = relation
-        self._missing = None if isinstance(relation.link, ToOne) or relation.single else []
+        self._missing = relation.missing
 
     @cached_property
     def _level(self) -> _Level:
@@ -243,11 +245,11 @@ class RelationLoader(RowLoader):
     async def _load(self, keys: list[Any]) -> list[Any]:
         """Read the rows related to the keys with one statement."""
         relation, answer = self._relation, current_answer()
-        is_unlimited = not isinstance(relation.link, ToOne) and not relation.single and relation.limit is None
+        is_unlimited = not relation.is_one and relation.limit is None
         async with _loads.get().turn():
             limit = answer.max_objects + 1 if answer is not None and is_unlimited else None
             records = await self._level.fetch_related(keys, limit=limit)
-        related = await group_related(relation, records, await self._level.build(records))
+        related = await group_related(relation, records, await self._level.build(records), self._level.position)
         return [related.get(key, self._missing) for key in keys]
 
 

@@ -6,7 +6,7 @@ from tortoise import fields
 from tortoise.contrib.postgres.fields import ArrayField
 
 from kernel.clock import now
-from models.base import SoftDeletable, StoreManager, StoreModel
+from models.base import SoftDeletable, StoreManager, StoreModel, Timestamped
 
 
 class User(SoftDeletable):
@@ -35,6 +35,28 @@ class User(SoftDeletable):
 
     class Meta:
         table = "users"
+        manager = StoreManager()
+
+
+class UserAddress(Timestamped):
+    """An address that a user saved. At most one of a user is the default for shipping, and one for billing."""
+
+    user = fields.ForeignKeyField("models.User", related_name="addresses")
+    name = fields.TextField(default="")
+    street = fields.TextField(default="")
+    number = fields.TextField(default="")
+    complement = fields.TextField(default="")
+    district = fields.TextField(default="")
+    city = fields.TextField(default="")
+    state = fields.TextField(default="")
+    zipcode = fields.TextField(default="")
+    country = fields.TextField(default="BR")
+    phone = fields.TextField(default="")
+    is_default_shipping = fields.BooleanField(default=False)
+    is_default_billing = fields.BooleanField(default=False)
+
+    class Meta:
+        table = "user_addresses"
         manager = StoreManager()
 
 

@@ -6,4 +6,4 @@ from domain.audit_read import AUDIT_ENTRIES
 from resolvers.entity_queries import build_entity_queries
 from schema.types.audit import AuditEntryObject
 
-QUERIES = (build_entity_queries(AuditEntryObject, AUDIT_ENTRIES, "audit_entry", "audit_entries", connection=True),)
+QUERIES = (build_entity_queries(AuditEntryObject, AUDIT_ENTRIES, "audit_entry", "audit_entries"),)

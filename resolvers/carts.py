@@ -10,14 +10,16 @@ from strawberry import Info
 from auth.access import Access
 from domain.carts import change, checkout, placed_orders
 from domain.carts.locked import find_cart
-from domain.carts.read import CUSTOMER_CARTS
+from domain.carts.merge import merge_cart
+from domain.carts.read import CUSTOMER_CARTS, LATEST_OPEN, STAFF
 from domain.carts.record import load_cart_record, shipping_option_record
+from domain.carts.reorder import reorder
 from domain.carts.totals import shipping_options_for
 from models import row_reads
 from models.queries import Row, refers_to
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import rename_error_fields, rename_fields, rename_line_fields
-from resolvers.results import linked, linked_cart
+from resolvers.results import cart_result, linked
 from schema.fields import root_field
 from schema.inputs.carts import CartAddressInput, CartCheckoutInput, CartInput, CartItemInput
 from schema.inputs.optional_fields import provided_fields
@@ -57,10 +59,10 @@ class CartQueries:
     @root_field(VIEW_CARTS, "Returns a cart by ID with current totals; null if it doesn't exist.")
     async def cart(self, info: Info, id: ID) -> CartObject | None:
         """Return a cart."""
-        return linked_cart(info, await load_cart_record(info.context.scope, id))  # type: ignore[no-any-return]
+        return await cart_result(info, await load_cart_record(info.context.scope, id))  # type: ignore[no-any-return]
 
     @root_field(
-        CUSTOMER_CARTS.visible.access,  # type: ignore[attr-defined]
+        STAFF,
         "Returns a customer's open cart by the customer's ID.",
         internal=True,
     )
@@ -69,9 +71,13 @@ class CartQueries:
         customer = parse_id(id)
         if customer is None:
             return None
-        condition = refers_to("t.user_id", "users")(customer)
-        record: Any = await row_reads.fetch_first(info.context.scope, requested_shape(info), condition)
-        return record  # type: ignore[no-any-return]
+        [record] = await row_reads.fetch_many(
+            info.context.scope,
+            requested_shape(info),
+            conditions=[refers_to("t.user_id", "users")(customer), LATEST_OPEN],
+            limit=1,
+        ) or [None]
+        return record  # type: ignore[return-value]
 
     @root_field(
         VIEW_CARTS,
@@ -105,12 +111,12 @@ class CartMutations:
     async def cart_create(self, info: Info, input: CartInput | None = None) -> CartObject:
         """Create a cart."""
         fields = _rename_items(provided_fields(input)) if input is not None else {}
-        return linked_cart(info, await change.create_cart(info.context.scope, fields))  # type: ignore[no-any-return]
+        return await cart_result(info, await change.create_cart(info.context.scope, fields))  # type: ignore[no-any-return]
 
     @root_field(EDIT_CARTS, "Add a product to a cart; quantities of the same product and options are added.")
     async def cart_item_add(self, info: Info, id: ID, input: CartItemInput) -> CartObject:
         """Add a cart line."""
-        return linked_cart(
+        return await cart_result(
             info, await change.add_item(info.context.scope, id, rename_line_fields(provided_fields(input)))
         )  # type: ignore[no-any-return]
 
@@ -118,32 +124,52 @@ class CartMutations:
     async def cart_item_update(self, info: Info, id: ID, item_id: ID, quantity: BigInt | None) -> CartObject:
         """Update a quantity."""
         fields = {"quantity": quantity}
-        return linked_cart(info, await change.update_item(info.context.scope, id, item_id, fields))  # type: ignore[no-any-return]
+        return await cart_result(info, await change.update_item(info.context.scope, id, item_id, fields))  # type: ignore[no-any-return]
 
     @root_field(EDIT_CARTS, "Remove a cart line.")
     async def cart_item_remove(self, info: Info, id: ID, item_id: ID) -> CartObject:
         """Remove a cart line."""
-        return linked_cart(info, await change.remove_item(info.context.scope, id, item_id))  # type: ignore[no-any-return]
+        return await cart_result(info, await change.remove_item(info.context.scope, id, item_id))  # type: ignore[no-any-return]
 
     @root_field(EDIT_CARTS, "Set the shipping address of a cart, replacing the existing one.")
     async def cart_set_address(self, info: Info, id: ID, input: CartAddressInput) -> CartObject:
         """Set the shipping address."""
-        return linked_cart(info, await change.set_address(info.context.scope, id, provided_fields(input)))  # type: ignore[no-any-return]
+        return await cart_result(info, await change.set_address(info.context.scope, id, provided_fields(input)))  # type: ignore[no-any-return]
 
     @root_field(EDIT_CARTS, "Set the customer's e-mail address of a cart; an empty value removes it.")
     async def cart_set_customer_email(self, info: Info, id: ID, email: str) -> CartObject:
         """Set the customer's e-mail address."""
-        return linked_cart(info, await change.set_customer_email(info.context.scope, id, email))  # type: ignore[no-any-return]
+        return await cart_result(info, await change.set_customer_email(info.context.scope, id, email))  # type: ignore[no-any-return]
 
     @root_field(EDIT_CARTS, "Choose a shipping option returned by `cart_shipping_options`.")
     async def cart_set_shipping_option(self, info: Info, id: ID, shipping_id: ID) -> CartObject:
         """Choose the shipping option."""
-        return linked_cart(info, await change.set_shipping_option(info.context.scope, id, shipping_id))  # type: ignore[no-any-return]
+        return await cart_result(info, await change.set_shipping_option(info.context.scope, id, shipping_id))  # type: ignore[no-any-return]
 
     @root_field(EDIT_CARTS, "Apply a coupon to a cart; an empty code removes it.")
     async def cart_apply_coupon(self, info: Info, id: ID, code: str) -> CartObject:
         """Apply a coupon."""
-        return linked_cart(info, await change.apply_coupon(info.context.scope, id, code))  # type: ignore[no-any-return]
+        return await cart_result(info, await change.apply_coupon(info.context.scope, id, code))  # type: ignore[no-any-return]
+
+    @root_field(
+        EDIT_CARTS,
+        "Merge a guest's cart into a cart of the caller, by default the one changed last, or make it the caller's when there is none."
+        " Quantities are added up. Merging it again returns the same cart.",
+    )
+    async def cart_merge(self, info: Info, guest_cart: ID, id: ID | None = None) -> CartObject:
+        """Merge a guest's cart."""
+        return await cart_result(info, await merge_cart(info.context.scope, guest_cart, id))  # type: ignore[no-any-return]
+
+    @root_field(
+        EDIT_CARTS,
+        "Put the lines of an order into a cart, by default a new one, at today's prices; `warnings` say what could not be added."
+        " The order's token grants access to it, as for `placed_order`.",
+    )
+    async def order_reorder(
+        self, info: Info, id: ID, cart_id: ID | None = None, token: str | None = None
+    ) -> CartObject:
+        """Order again."""
+        return await cart_result(info, await reorder(info.context.scope, id, cart_id, token))  # type: ignore[no-any-return]
 
     @root_field(
         CHECK_OUT,
@@ -160,5 +186,10 @@ class CartMutations:
         return result  # type: ignore[return-value]
 
 
-QUERIES = (CartQueries, build_entity_queries(CustomerCartObject, CUSTOMER_CARTS, "customer_cart", "customer_carts"))
+QUERIES = (
+    CartQueries,
+    build_entity_queries(
+        CustomerCartObject, CUSTOMER_CARTS, "customer_cart", "customer_carts", access=STAFF, narrowed=LATEST_OPEN
+    ),
+)
 MUTATIONS = (CartMutations,)

@@ -186,7 +186,7 @@ def _bulk_result(result: products.RowResult, public_ids: Mapping[int, UUID]) -> 
 
 
 QUERIES = (
-    build_entity_queries(ProductObject, PRODUCTS, "product", "products", connection=True),
+    build_entity_queries(ProductObject, PRODUCTS, "product", "products"),
     build_entity_queries(CategoryObject, CATEGORIES, "category", "categories", access=_READ_CATEGORIES),
     build_entity_queries(FeatureObject, FEATURES, "feature", "features", access=_READ_FEATURES),
 )

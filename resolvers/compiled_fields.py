@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from graphql import (
     FieldNode,
@@ -12,7 +12,6 @@ from graphql import (
     GraphQLError,
     GraphQLField,
     GraphQLObjectType,
-    get_named_type,
 )
 from graphql.execution.values import VariableValues, get_argument_values
 
@@ -23,11 +22,10 @@ from models import row_reads
 from models.caller_cache import CallerCache
 from models.compiled_reads import CompiledReader
 from models.response_shapes import NotCompiled
-from resolvers.cursors import encode_cursors
-from resolvers.entity_queries import EntityQuery, ListRequest
+from resolvers.entity_queries import ConnectionRequest, EntityQuery, ListRequest
 from resolvers.variables import constant_arguments
-from schema.pagination import page_info
-from schema.selection import collect_fields, response_shape
+from schema.connections import Layout, arrange
+from schema.selection import response_shape, wrapped_records
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +35,6 @@ class CompilationValues:
     fragments: Mapping[str, FragmentDefinitionNode]
     variable_values: Any
     conversions: Conversions
-
-
-# The fields of an object around the records in the order of the response: response key, name, and the fields of a nested object.
-Layout: TypeAlias = list[tuple[str, str, "Layout | None"]]
 
 
 class CompiledRootField:
@@ -80,31 +74,10 @@ class CompiledRootField:
         if query.kind in ("one", "list"):
             self._reader = _reader(values, type_, nodes, native, (key,))
         else:
-            self._layout = self._compile_layout(values, type_, nodes, native, (key,))
+            records, self._layout = wrapped_records(values, type_, nodes)
+            if records is not None:
+                self._reader = _reader(values, records.type_, records.nodes, native, (key, *records.path))
         self._has_total = any(name == "total" for _, name, _ in self._layout)
-
-    def _compile_layout(
-        self,
-        values: CompilationValues,
-        type_: GraphQLObjectType,
-        nodes: list[FieldNode],
-        native: bool,
-        path: tuple[str, ...],
-    ) -> Layout:
-        """Return the layout of a page or connection; one that reads its records under two keys is left to the executor."""
-        layout: Layout = []
-        for key, group in collect_fields(values, type_, nodes).items():
-            name, nested = group[0].name.value, None
-            if name == "__typename":
-                name = f"={type_.name}"
-            elif name in ("items", "node"):
-                if self._reader is not None:
-                    raise NotCompiled
-                self._reader = _reader(values, _object_type(type_, name), group, native, (*path, key))
-            elif name in ("edges", "page_info"):
-                nested = self._compile_layout(values, _object_type(type_, name), group, native, (*path, key))
-            layout.append((key, name, nested))
-        return layout
 
     async def run(self, scope: Scope, variables: VariableValues) -> Any:
         """Read the field's data."""
@@ -120,17 +93,20 @@ class CompiledRootField:
             return items
         total = await row_reads.count_rows(scope, query.entity, request.conditions) if self._has_total else None
         page = {"items": items, "total": total, "page": request.page, "per_page": request.limit}
-        return _arrange(self._layout, page)
+        return arrange(self._layout, page)
 
     def _evaluate_arguments(self, scope: Scope, variables: VariableValues) -> Any:
-        """Return the condition for the requested record, or the `ListRequest`; errors are left to the executor."""
+        """Return the condition for the requested record, or the evaluated request; errors are left to the executor."""
         query = self._query
         try:
             self._check_access(scope)
             if self._has_total:
                 query.entity.visible(scope)
             values = self._argument_values(variables)
-            return query.requested(values) if query.kind == "one" else query.evaluate(scope, values)
+            if query.kind == "one":
+                return query.requested(values)
+            is_connection = query.kind == "connection"
+            return query.evaluate_connection(scope, values) if is_connection else query.evaluate(scope, values)
         except (DomainError, GraphQLError) as error:
             raise NotCompiled from error
 
@@ -147,41 +123,19 @@ class CompiledRootField:
                 return constants | values if constants else values
         return get_argument_values(self._field, self._node, variables)
 
-    async def _connection(self, scope: Scope, request: ListRequest) -> dict[str, Any]:
+    async def _connection(self, scope: Scope, request: ConnectionRequest) -> dict[str, Any]:
         if self._reader is None:
             raise NotCompiled
         nodes, keys = await self._reader.fetch_with_keys(
-            scope, request.conditions, sort=request.sort, limit=request.limit + 1
+            scope, request.conditions, sort=request.sort, limit=request.limit
         )
-        cursors = encode_cursors(self._query.entity, request.sort, keys[: request.limit])
-        info = page_info(cursors, has_next=len(nodes) > request.limit, has_previous=request.has_cursor)
-        edges = [{"cursor": cursor, "node": node} for cursor, node in zip(cursors, nodes, strict=False)]
-        return _arrange(self._layout, {"edges": edges, "page_info": info})
-
-
-def _arrange(layout: Layout, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the object with the values in the order of the response."""
-    data: dict[str, Any] = {}
-    for key, name, nested in layout:
-        if nested is None:
-            data[key] = values[name] if name[0] != "=" else name[1:]
-        elif isinstance(value := values[name], list):
-            data[key] = [_arrange(nested, item) for item in value]
-        else:
-            data[key] = _arrange(nested, value)
-    return data
+        return arrange(self._layout, request.page.connection(request.order, list(zip(nodes, keys, strict=True))))
 
 
 async def _read(reader: CompiledReader, scope: Scope, request: ListRequest) -> list[Any]:
     return await reader.fetch_many(
         scope, request.conditions, sort=request.sort, limit=request.limit, offset=request.offset
     )
-
-
-def _object_type(type_: GraphQLObjectType, name: str) -> GraphQLObjectType:
-    target = get_named_type(type_.fields[name].type)
-    assert isinstance(target, GraphQLObjectType)
-    return target
 
 
 def _reader(

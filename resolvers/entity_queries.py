@@ -20,8 +20,9 @@ from kernel.scope import Scope
 from kernel.text import has_forbidden_characters
 from models import row_reads
 from models.queries import Condition, Entity, Row, by_id
-from resolvers.cursors import after_cursor, encode_cursors
 from schema.column_guards import ColumnGuards, column_guards
+from schema.connections import PageRequest
+from schema.cursors import KeysetOrder
 from schema.fields import root_field
 from schema.filters import build_conditions, build_filter_input, build_sort_enum, sort_name
 from schema.pagination import (
@@ -29,7 +30,6 @@ from schema.pagination import (
     MAX_PAGE_SIZE,
     check_page_bounds,
     connection_type,
-    page_info,
     page_type,
 )
 from schema.scalars import FILTER_SCALARS, ID, parse_id
@@ -37,33 +37,60 @@ from schema.selection import is_requested, requested_shape
 
 ENTITY_QUERY = "vitrine.read"
 
+_PAGE_ARGUMENTS: Mapping[str, Any] = {
+    "first": (Optional[int], None),  # noqa: UP045
+    "after": (Optional[str], None),  # noqa: UP045
+    "last": (Optional[int], None),  # noqa: UP045
+    "before": (Optional[str], None),  # noqa: UP045
+}
+
 # The argument with the size of a list.
-_SIZES = {"list": "limit", "page": "per_page", "connection": "first"}
+_SIZES = {"list": "limit", "page": "per_page"}
 
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """The evaluated arguments of a list; `has_cursor` if `after` was passed."""
+    """The evaluated arguments of a list."""
 
     conditions: list[Condition]
     sort: str | None
     limit: int
     offset: int
     page: int
-    has_cursor: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionRequest:
+    """The evaluated arguments of a connection; `sort` is the order in which its rows are read, one more than the page has."""
+
+    page: PageRequest
+    order: KeysetOrder
+    conditions: list[Condition]
+
+    @property
+    def sort(self) -> str:
+        """Return the name of the order in which the rows are read."""
+        return self.page.sort_name(self.order)
+
+    @property
+    def limit(self) -> int:
+        """Return the number of rows to read: one more than the page has shows whether there is another page."""
+        return self.page.limit + 1
 
 
 @dataclass(frozen=True)
 class EntityQuery:
     """Marks a root field as a read of an entity; `kind` is `one`, `list`, `page` or `connection`.
 
-    Records of an entity with the filter `slug`, which is unique in the store, are found by id or slug.
+    `narrowed` is a condition for all of its lists. Records of an entity with the filter `slug`, which is unique in the store, are found by
+    id or slug.
     """
 
     kind: str
     entity: Entity
     access: Access
     guards: ColumnGuards
+    narrowed: Condition | None = None
 
     def requested(self, values: Mapping[str, Any]) -> Condition | None:
         """Return the condition for the requested record; None for what no record can have.
@@ -81,17 +108,26 @@ class EntityQuery:
     def evaluate(self, scope: Scope, values: Mapping[str, Any]) -> ListRequest:
         """Evaluate the arguments of a list; raise the `DomainError` of an invalid one, or one that the caller may not use."""
         name = _SIZES[self.kind]
-        limit, offset, page, after = values[name], values.get("offset", 0), values.get("page", 1), values.get("after")
+        limit, offset, page = values[name], values.get("offset", 0), values.get("page", 1)
         check_page_bounds(limit, offset, MAX_PAGE_SIZE, name)
         check_page_bounds(page, 0, 2**31 - 1, "page")
         page = max(page, 1)
-        conditions = build_conditions(scope, self.entity, self.guards, values.get("filter"), values.get("status"))
+        conditions = self._conditions(scope, values)
         sort = sort_name(scope, self.guards, values.get("sort"))
-        if after is not None:
-            conditions.append(after_cursor(scope, self.entity, sort, after))
         if self.kind == "page":
             offset = (page - 1) * limit
-        return ListRequest(conditions, sort, limit, offset, page, after is not None)
+        return ListRequest(conditions, sort, limit, offset, page)
+
+    def evaluate_connection(self, scope: Scope, values: Mapping[str, Any]) -> ConnectionRequest:
+        """Evaluate the arguments of a connection, as `evaluate`."""
+        page = PageRequest.of(values, MAX_PAGE_SIZE)
+        conditions = self._conditions(scope, values)
+        order = KeysetOrder.of(self.entity, sort_name(scope, self.guards, values.get("sort")))
+        return ConnectionRequest(page, order, conditions + page.conditions(scope, order))
+
+    def _conditions(self, scope: Scope, values: Mapping[str, Any]) -> list[Condition]:
+        conditions = build_conditions(scope, self.entity, self.guards, values.get("filter"), values.get("status"))
+        return conditions if self.narrowed is None else [*conditions, self.narrowed]
 
 
 def with_article(singular: str) -> str:
@@ -106,12 +142,12 @@ def build_entity_queries(
     plural: str,
     *,
     access: Access | None = None,
-    connection: bool = False,
+    narrowed: Condition | None = None,
     internal: bool = False,
 ) -> type:
     """Build a class with the fields `x(id)`, `xs(limit, offset, status, filter, sort)`, `x_page(…)` and `x_connection(…)`.
 
-    `access` is the access rule of the root fields; it defaults to the entity's rule.
+    `access` is the access rule of the root fields; it defaults to the entity's rule. `narrowed` is a condition for all lists.
     """
     name: str = type_.__strawberry_definition__.name
     rule: Access = access or entity.visible.access  # type: ignore[attr-defined]
@@ -129,7 +165,7 @@ def build_entity_queries(
     def field(
         kind: str, build: Callable[[EntityQuery], Any], result: Any, arguments: Mapping[str, Any], description: str
     ) -> Any:
-        query = EntityQuery(kind, entity, rule, guards)
+        query = EntityQuery(kind, entity, rule, guards, narrowed)
         resolver = _with_signature(build(query), result, arguments)
         return root_field(rule, description, internal=internal, metadata={ENTITY_QUERY: query})(resolver)
 
@@ -156,15 +192,14 @@ def build_entity_queries(
             {"page": page, "per_page": size, **narrowing},
             f"Returns a numbered page of {label} records with the total count (offset pagination).",
         ),
-    }
-    if connection:
-        fields[f"{singular}_connection"] = field(
+        f"{singular}_connection": field(
             "connection",
             _connection_resolver,
             connection_type(type_, name),
-            {"first": size, "after": (Optional[str], None), **narrowing},  # noqa: UP045
+            {**_PAGE_ARGUMENTS, **narrowing},
             f"Returns a page of {label} records (cursor pagination); every page has the same cost.",
-        )
+        ),
+    }
     return strawberry.type(type(f"{name}Queries", (), fields))
 
 
@@ -224,19 +259,15 @@ def _page_resolver(query: EntityQuery) -> Any:
 def _connection_resolver(query: EntityQuery) -> Any:
     async def connection(info: Any, **arguments: Any) -> Any:
         scope = info.context.scope
-        request = query.evaluate(scope, arguments)
+        request = query.evaluate_connection(scope, arguments)
         rows, keys = await row_reads.fetch_with_keys(
             scope,
             requested_shape(info, "edges", "node"),
             conditions=request.conditions,
             sort=request.sort,
-            limit=request.limit + 1,
+            limit=request.limit,
         )
-        cursors = encode_cursors(query.entity, request.sort, keys[: request.limit])
-        return Row(
-            edges=[Row(cursor=cursor, node=row) for cursor, row in zip(cursors, rows, strict=False)],
-            page_info=page_info(cursors, has_next=len(rows) > request.limit, has_previous=request.has_cursor),
-        )
+        return request.page.connection(request.order, list(zip(rows, keys, strict=True)))
 
     return connection
 

@@ -138,5 +138,5 @@ class OrderMutations:
         return await load_record(info, order)
 
 
-QUERIES = (build_entity_queries(OrderObject, ORDERS, "order", "orders", connection=True),)
+QUERIES = (build_entity_queries(OrderObject, ORDERS, "order", "orders"),)
 MUTATIONS = (OrderMutations,)

@@ -27,6 +27,7 @@ _WRITE_OR_SELF = Access(
     customer=True,
     note="Administrators need `manage_users` for accounts other than their own; vendors and customers can update only their own account.",
 )
+_READ_USERGROUPS = Access(privileges=("view_users",), app_scope="read_users")
 _ADMIN_WRITE = Access(privileges=("manage_users",))
 
 _USER_FIELD_NAMES = {"role": "user_type"}
@@ -115,7 +116,7 @@ class PeopleMutations:
 
 QUERIES = (
     PeopleQueries,
-    build_entity_queries(UserObject, USERS, "user", "users", connection=True),
-    build_entity_queries(UsergroupObject, USERGROUPS, "usergroup", "usergroups"),
+    build_entity_queries(UserObject, USERS, "user", "users"),
+    build_entity_queries(UsergroupObject, USERGROUPS, "usergroup", "usergroups", access=_READ_USERGROUPS),
 )
 MUTATIONS = (PeopleMutations,)

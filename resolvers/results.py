@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any
 
+from domain.carts.locked import OPEN, find_cart
+from domain.carts.record import shipping_option_record
+from domain.carts.totals import shipping_options_for
+from domain.payments.read import ACCEPTED
+from kernel.errors import DomainError
+from models import row_reads
 from models.queries import Row
 from models.row_reads import link_rows
-from schema.selection import selected_relations
+from schema.selection import is_requested, requested_shape, selected_relations
 
 
 def linked(info: Any, records: Iterable[Mapping[str, Any]], *path: str) -> Any:
@@ -17,17 +23,50 @@ def linked(info: Any, records: Iterable[Mapping[str, Any]], *path: str) -> Any:
     return rows
 
 
-def linked_cart(info: Any, record: Mapping[str, Any] | None) -> Any:
-    """Return the record of a cart (`domain.carts.record`) with its relations; None for none."""
+async def cart_result(info: Any, record: Mapping[str, Any] | None) -> Any:
+    """Return the record of a cart (`domain.carts.record`) with its relations and what is selected besides; None for none."""
     if record is None:
         return None
     option, items = record["shipping_option"], linked(info, record["items"], "items")
     choices = iter(linked(info, [choice for item in items for choice in item["choices"]], "items", "choices"))
     for item in items:
         item["choices"] = [next(choices) for _ in item["choices"]]
+    warnings = linked(info, record["warnings"], "warnings")
+    by_id = {item["id"]: item for item in items}
+    for warning in warnings:
+        warning["item"] = by_id.get(warning["item_id"])
     return {
         **record,
         "items": items,
+        "warnings": warnings,
+        "payment_methods": await _selected(info, "payment_methods", _payment_methods(info, record)),
+        "shipping_options": await _selected(info, "shipping_options", _shipping_options(info, record)),
         "gifts": linked(info, record["gifts"], "gifts"),
         "shipping_option": None if option is None else linked(info, [option], "shipping_option")[0],
     }
+
+
+async def _selected(info: Any, name: str, load: Coroutine[Any, Any, Any]) -> Any:
+    """Return what a field shows if it is selected, or its error in its place: the rest of the cart, maybe just changed, is shown."""
+    if not is_requested(info, name):
+        load.close()
+        return None
+    try:
+        return await load
+    except DomainError as error:
+        return error
+
+
+async def _payment_methods(info: Any, record: Mapping[str, Any]) -> list[Row]:
+    if record["status"] != OPEN:
+        return []
+    shape = requested_shape(info, "payment_methods")
+    return await row_reads.fetch_many(info.context.scope, shape, conditions=[ACCEPTED], sort="position", limit=100)
+
+
+async def _shipping_options(info: Any, record: Mapping[str, Any]) -> Any:
+    scope = info.context.scope
+    if record["status"] != OPEN:
+        return []
+    options = await shipping_options_for(scope, await find_cart(scope, record["id"]))
+    return linked(info, map(shipping_option_record, options), "shipping_options")

@@ -12,6 +12,7 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.types.base import StrawberryObjectDefinition
 from strawberry.types.field import StrawberryField
 
+from schema.arguments import describe_arguments
 from schema.fields import ACCESS, INTERNAL, bind_resolvers, strawberry_field
 from schema.scalars import SCALARS
 from schema.types.sessions import ANYONE
@@ -25,6 +26,7 @@ MODULES = (
     "carts",
     "statuses",
     "people",
+    "addresses",
     "marketplace",
     "content",
     "outreach",
@@ -81,6 +83,7 @@ def _build(schema_class: type[strawberry.Schema]) -> strawberry.Schema:
     schema = schema_class(query=query, mutation=mutation, config=config)
     bind_resolvers(graphql_core(schema))
     _make_reads_nullable(graphql_core(schema))
+    describe_arguments(graphql_core(schema))
     return schema
 
 

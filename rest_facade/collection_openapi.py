@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernel import codes
 from rest_facade.collections import Collection
-from rest_facade.list_parameters import DEFAULT_PAGE_SIZE, DIRECTIONS, MAX_PAGE_SIZE, ListDefinition
+from rest_facade.list_parameters import DIRECTIONS, ListDefinition
 from rest_facade.openapi import (
     BOOLEAN,
     DATE,
@@ -68,7 +68,7 @@ def list_query(definition: ListDefinition) -> dict[str, Schema]:
     """Describe the query parameters of a list."""
     return {
         "page": PAGE,
-        definition.size_parameter: page_size_schema(DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE),
+        definition.size_parameter: page_size_schema(definition.default_size, definition.max_size),
         "sort_by": {"type": "string", "enum": list(definition.sorts)},
         "sort_order": {"type": "string", "enum": list(DIRECTIONS)},
         **{name: DATE if name in _DATE_FILTERS else STRING for name in definition.filters},

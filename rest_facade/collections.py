@@ -128,8 +128,13 @@ CATEGORIES = Collection(
         },
         sorts={"position": "POSITION", "name": "NAME", "created_at": "CREATED_AT", "id": "ID"},
     ),
-    body={"name": unchanged, "parent_id": unchanged, "position": unchanged, "status": unchanged},
-    field_codes={"name": "name_invalid", "status": "status_invalid", "position": "position_invalid"},
+    body={"name": unchanged, "slug": unchanged, "parent_id": unchanged, "position": unchanged, "status": unchanged},
+    field_codes={
+        "name": "name_invalid",
+        "slug": "slug_invalid",
+        "status": "status_invalid",
+        "position": "position_invalid",
+    },
     required={"name": "name_required"},
 )
 

@@ -48,19 +48,21 @@ class ListDefinition:
     """Describe a list: its filters by parameter, and its sorts by record field, the default first.
 
     A sort value is the GraphQL sort without its direction: `PRICE` for `PRICE_ASC` and `PRICE_DESC`. `fixed_filters` apply unless
-    the same filter is requested. `size_parameter` is the family's name of the page size.
+    the same filter is requested. `size_parameter` is the family's name of the page size, from 1 to `max_size`.
     """
 
     filters: Mapping[str, FilterParameter]
     sorts: Mapping[str, str]
     fixed_filters: Mapping[str, Any] = field(default_factory=dict)
     size_parameter: str = "per_page"
+    default_size: int = DEFAULT_PAGE_SIZE
+    max_size: int = MAX_PAGE_SIZE
 
     def variables(self, query: Query, store: Store) -> dict[str, Any]:
         """Return the variables of the page operation; raises `MalformedRequest` for the first invalid parameter."""
         return {
             "page": page_number(query),
-            "per_page": page_size(query, self.size_parameter),
+            "per_page": page_size(query, self.size_parameter, self.default_size, self.max_size),
             "filter": self._filter(query, store),
             "sort": self._sort(query),
         }
@@ -96,9 +98,11 @@ def page_number(query: Query) -> int:
     return _positive_integer(query, "page", 1, MAX_PAGE)
 
 
-def page_size(query: Query, name: str = "per_page") -> int:
-    """Parse the page size, from 1; larger values are capped at 100."""
-    return min(_positive_integer(query, name, DEFAULT_PAGE_SIZE), MAX_PAGE_SIZE)
+def page_size(
+    query: Query, name: str = "per_page", default: int = DEFAULT_PAGE_SIZE, maximum: int = MAX_PAGE_SIZE
+) -> int:
+    """Parse the page size, from 1; values over the maximum are capped."""
+    return min(_positive_integer(query, name, default), maximum)
 
 
 def start_of_day(text: str) -> str:

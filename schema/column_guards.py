@@ -152,7 +152,8 @@ def _sources(type_: Any, *, internal: bool) -> Iterator[tuple[str, ColumnSource 
 def _named_type(type_: Any) -> Any:
     while isinstance(type_, StrawberryContainer):
         type_ = type_.of_type
-    return type_.resolve_type() if isinstance(type_, LazyType) else type_
+    type_ = type_.resolve_type() if isinstance(type_, LazyType) else type_
+    return _named_type(type_.__node__) if hasattr(type_, "__node__") else type_  # of a connection its records
 
 
 def _check(scope: Scope, guards: Guards) -> None:

@@ -126,12 +126,14 @@ RateCalculation = NewType("RateCalculation", str)
 TaxAddressType = NewType("TaxAddressType", str)
 TaxRateType = NewType("TaxRateType", str)
 StatusType = NewType("StatusType", str)
+AddressType = NewType("AddressType", str)
 InventoryEffect = NewType("InventoryEffect", str)
 DiscussionObjectType = NewType("DiscussionObjectType", str)
 TransactionType = NewType("TransactionType", str)
 StoreStatus = NewType("StoreStatus", str)
 Role = NewType("Role", str)
 CartStatus = NewType("CartStatus", str)
+CartWarningCode = NewType("CartWarningCode", str)
 PaymentStatus = NewType("PaymentStatus", str)
 AddressKind = NewType("AddressKind", str)
 CreditRisk = NewType("CreditRisk", str)
@@ -180,6 +182,7 @@ ENUMS: dict[object, ScalarDefinition] = {
     TaxRateType: _enum(
         "TaxRateType", "The type of a tax rate: a percentage, or a fixed amount per unit.", codes.TAX_RATE_TYPES
     ),
+    AddressType: _enum("AddressType", "What an address is used for.", codes.ADDRESS_TYPES),
     StatusType: _enum("StatusType", "What a status belongs to.", codes.STATUS_TYPES),
     InventoryEffect: _enum(
         "InventoryEffect",
@@ -200,6 +203,20 @@ ENUMS: dict[object, ScalarDefinition] = {
         open="It can be changed and ordered.",
         ordered="An order was placed.",
         expired="It was abandoned and can't be changed any more.",
+    ),
+    CartWarningCode: _words(
+        "CartWarningCode",
+        "What a warning of a cart is about.",
+        PRICE_CHANGED="The unit price differs from that when the line was added.",
+        OUT_OF_STOCK="Nothing, or less than the minimum quantity, is in stock.",
+        LESS_AVAILABLE="Fewer units than wanted are in stock.",
+        PRODUCT_UNAVAILABLE="The product, or the choice of options, is no longer sold.",
+        QUANTITY_TOO_SMALL="The product is sold from a larger quantity on.",
+        QUANTITY_TOO_LARGE="The product is sold up to a smaller quantity.",
+        REQUIRED_PRODUCTS="The product is sold together with others only.",
+        COUPON_UNAVAILABLE="The coupon gives nothing any more.",
+        COUPON_ALREADY_APPLIED="The cart has another coupon, so this one was not applied.",
+        SHIPPING_UNAVAILABLE="The chosen shipping option is no longer available.",
     ),
     PaymentStatus: _words(
         "PaymentStatus",

@@ -1,7 +1,7 @@
 """Execute prepared documents and format errors (docs/reference/graphql.md#errors).
 
-`extensions` always contains `code`, and `field` and `details` if the error has them. Unexpected errors are reported as `INTERNAL` and
-logged with the request id, so that no internals leak.
+`extensions` always contains `code`, and `field`, `path` and `details` if the error has them. Unexpected errors are reported as `INTERNAL`
+and logged with the request id, so that no internals leak.
 """
 
 from __future__ import annotations
@@ -294,6 +294,8 @@ def format_error(error: GraphQLError, scope: Scope | None) -> dict[str, Any]:
         request_id = scope.request_id if scope else ""
         log.error("unexpected error in GraphQL", exc_info=error.original_error, extra={"request_id": request_id})
         message = "an unexpected error occurred"
+    if error.path:
+        extensions["path"] = error.path
     formatted: dict[str, Any] = {"message": message, "extensions": extensions}
     if error.locations:
         formatted["locations"] = [{"line": location.line, "column": location.column} for location in error.locations]

@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
+from types import MappingProxyType
 from typing import Any, Optional, TypeVar, dataclass_transform
 
 import strawberry
@@ -28,7 +29,7 @@ from strawberry.types.field import StrawberryField
 
 from auth.access import Access
 from models.database import in_transaction, retry_conflicts
-from models.queries import ColumnSql, Entity, Row, ToMany, ToOne
+from models.queries import ColumnSql, Entity, Row, Sort, ToMany, ToOne
 
 SOURCE = "vitrine.source"
 ACCESS = "vitrine.access"
@@ -49,12 +50,16 @@ class ColumnSource:
 
 @dataclass(frozen=True)
 class RelationSource:
-    """A related row, or related rows, batch-loaded. `single` returns the first of many; `limited` names the argument of the size."""
+    """A related row, or related rows, batch-loaded. `single` returns the first of many; `limited` names the argument of the size.
+
+    A connection has `own_order`, the name and expression of its default order, besides the sorts of its entity.
+    """
 
     link: ToOne | ToMany
     guard: Access | None
     single: bool = False
     limited: str = ""
+    own_order: tuple[str, Sort] | None = None
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,28 @@ def relation(
     return declared
 
 
+def connection(
+    link: ToMany,
+    description: str,
+    order: tuple[str, Sort],
+    narrowing: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    guard: Access | None = None,
+) -> Any:
+    """Declare a connection of related rows (`schema.pagination.connection_type`), whose default order is `order`, a name and a sort.
+
+    `narrowing` are the types of further arguments: `filter` and `sort` of the entity.
+    """
+    declared = _field(RelationSource(link, guard, own_order=order), description, guard, False)
+    types = {"first": int, "after": str, "last": int, "before": str, **narrowing}
+    descriptions = {
+        "first": "The number of records from the start, 0 to 100; 20 by default.",
+        "last": "The number of records from the end, 0 to 100, in place of `first`.",
+    }
+    declared.arguments = [optional_argument(name, type_, descriptions.get(name)) for name, type_ in types.items()]
+    return declared
+
+
 def calculated(
     sql: str,
     calculate: Callable[..., Awaitable[list[Any]]],
@@ -133,7 +160,7 @@ def calculated(
     return declared
 
 
-def optional_argument(name: str, type_: Any, description: str) -> StrawberryArgument:
+def optional_argument(name: str, type_: Any, description: str | None) -> StrawberryArgument:
     """Return an argument, null by default, of a declared field."""
     annotation = StrawberryAnnotation(Optional[type_])  # noqa: UP045  # a type made here
     return StrawberryArgument(
@@ -260,6 +287,13 @@ def entity_of(type_: GraphQLObjectType) -> Entity | None:
 def access_of(type_: GraphQLObjectType) -> Access | None:
     """Return the access rule of a schema type, or None."""
     return getattr(_origin(type_), "__access__", None)
+
+
+def class_of(type_: GraphQLObjectType) -> type:
+    """Return the class that defines a schema type."""
+    origin = _origin(type_)
+    assert origin is not None
+    return origin
 
 
 def _origin(type_: GraphQLObjectType) -> type | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
+from functools import cache
 from typing import Any, Optional
 
 import strawberry
@@ -18,6 +19,7 @@ from schema.fields import INTERNAL
 from schema.scalars import FILTER_SCALARS, parse_id
 
 
+@cache
 def build_filter_input(entity: Entity, name: str) -> Any:
     """Build the input type with the entity's filters as fields; multiple filters are combined with AND."""
     annotations: dict[str, Any] = {}
@@ -37,6 +39,7 @@ def build_filter_input(entity: Entity, name: str) -> Any:
     )
 
 
+@cache
 def build_sort_enum(entity: Entity, name: str) -> Any:
     """Build the enum of the entity's sorts, ascending and descending; ties are broken by id."""
     members: dict[str, Any] = {}

@@ -1,17 +1,17 @@
 """Pagination: page bounds, numbered pages (offset pagination) and connections (keyset pagination with Relay cursors).
 
-Cursors are encoded by `resolvers.cursors`. See docs/reference/graphql.md#pagination.
+`schema.connections` evaluates the arguments of connections. See docs/reference/graphql.md#pagination.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import strawberry
+from graphql import GraphQLObjectType, get_named_type
 
 from kernel.errors import ValidationFailed
-from models.queries import Row
 from schema.fields import INHERITED, object_type, output_field
 from schema.scalars import BigInt
 
@@ -37,16 +37,6 @@ class PageInfoObject:
     end_cursor: str | None = output_field("The cursor of the last record; null on an empty page.")
 
 
-def page_info(cursors: Sequence[str], *, has_next: bool, has_previous: bool) -> Row:
-    """Return the page information of a connection whose records have the cursors."""
-    return Row(
-        has_next_page=has_next,
-        has_previous_page=has_previous,
-        start_cursor=cursors[0] if cursors else None,
-        end_cursor=cursors[-1] if cursors else None,
-    )
-
-
 def page_type(item: Any, name: str) -> Any:
     """Create the page type `{items, total, page, per_page}` of an object type."""
     annotations = {"items": list[item], "total": BigInt, "page": int, "per_page": int}
@@ -61,8 +51,18 @@ def page_type(item: Any, name: str) -> Any:
     return strawberry.type(type(name, (), namespace), name=name, description="A page of a list (offset pagination).")
 
 
+def node_type(connection: GraphQLObjectType) -> GraphQLObjectType:
+    """Return the type of a connection's records."""
+    edge = get_named_type(connection.fields["edges"].type)
+    assert isinstance(edge, GraphQLObjectType)
+    node = get_named_type(edge.fields["node"].type)
+    assert isinstance(node, GraphQLObjectType)
+    return node
+
+
+@cache
 def connection_type(item: Any, name: str) -> Any:
-    """Create the connection type `{edges {cursor node} page_info {…}}` of an object type, for keyset pagination."""
+    """Create the connection type `{edges {cursor node} page_info {…}}` of an object type, for keyset pagination; its `__node__`."""
     edge = strawberry.type(
         type(
             f"{name}Edge",
@@ -70,7 +70,7 @@ def connection_type(item: Any, name: str) -> Any:
             {
                 "__annotations__": {"cursor": str, "node": item},
                 "__access__": INHERITED,
-                "cursor": output_field("The cursor of the record, to be passed as `after`."),
+                "cursor": output_field("The cursor of the record, to be passed as `after` or `before`."),
                 "node": output_field("The record."),
             },
         ),
@@ -84,6 +84,7 @@ def connection_type(item: Any, name: str) -> Any:
             {
                 "__annotations__": {"edges": list[edge], "page_info": PageInfoObject},
                 "__access__": INHERITED,
+                "__node__": item,
                 "edges": output_field("The records of this page with their cursors."),
                 "page_info": output_field("Information about this page."),
             },

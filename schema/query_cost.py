@@ -7,6 +7,7 @@ from typing import Any
 
 from graphql import GraphQLObjectType, GraphQLSchema, get_named_type, is_list_type, is_non_null_type, is_object_type
 
+from schema.pagination import DEFAULT_PAGE_SIZE
 from schema.scanner import (
     SIZE_ARGUMENTS,
     ScannedDocument,
@@ -91,16 +92,16 @@ class CostCalculator:
         return times * (1 + self._selection_cost(target, node.selections, None))
 
     def _list_size(self, field: Any, node: ScannedField) -> int | None:
-        for name in SIZE_ARGUMENTS:
-            argument = field.args.get(name)
-            if argument is None:
-                continue
+        """Return the size of a list or page, None without an argument for it; sizes of a connection exclude each other."""
+        arguments = [name for name in SIZE_ARGUMENTS if name in field.args]
+        for name in arguments:
             value = self._value(node.sizes.get(name))
-            if value is None:
-                default = argument.default_value
-                value = default if isinstance(default, int) else DEFAULT_LIST_SIZE
-            return max(0, value)
-        return None
+            if value is not None:
+                return max(0, value)
+        if not arguments:
+            return None
+        default = field.args[arguments[0]].default_value
+        return default if isinstance(default, int) else DEFAULT_PAGE_SIZE
 
     def _value(self, argument: SizeArgument | None) -> int | None:
         if argument is None or argument.variable is None:

@@ -182,32 +182,55 @@ def _extensible_code_scalar(name: str, table: codes.CodeTable, description: str)
         f"{description}, a one-letter code: {names}, or a code added by the store. Input also accepts the long names.",
         str,
         parse,
+        _JSON_STRING,
     )
 
 
+# What values look like on the wire: the format of JSON, its numbers and strings, and that of times.
+_JSON_FORMAT = "https://www.rfc-editor.org/rfc/rfc8259"
+_JSON_NUMBER, _JSON_STRING = f"{_JSON_FORMAT}#section-6", f"{_JSON_FORMAT}#section-7"
+_TIME_FORMAT = "https://www.rfc-editor.org/rfc/rfc3339#section-5.6"
+
+
 def _scalar(
-    name: str, description: str, serialize: Callable[[Any], Any], parse: Callable[[Any], Any]
+    name: str, description: str, serialize: Callable[[Any], Any], parse: Callable[[Any], Any], format_url: str
 ) -> ScalarDefinition:
-    return strawberry.scalar(name=name, description=description, serialize=serialize, parse_value=parse)
+    return strawberry.scalar(
+        name=name,
+        description=description,
+        serialize=serialize,
+        parse_value=parse,
+        specified_by_url=format_url,
+    )
 
 
 SCALARS: dict[object, ScalarDefinition] = {
     ID: graphql_core_type(_id_type()),
-    BigInt: _scalar("BigInt", "A signed 64-bit integer, serialized as a JSON integer.", _serialize_int, _parse_int64),
+    BigInt: _scalar(
+        "BigInt",
+        "A signed 64-bit integer, serialized as a JSON integer.",
+        _serialize_int,
+        _parse_int64,
+        _JSON_NUMBER,
+    ),
     DateTime: _scalar(
         "DateTime",
         "A date and time in RFC 3339 format, UTC, in whole seconds: `2026-11-20T18:00:00Z`.",
         _serialize_time,
         _parse_time,
+        _TIME_FORMAT,
     ),
-    Bytes: _scalar("Bytes", "A raw request body, passed only in process.", lambda value: value.hex(), _parse_bytes),
+    Bytes: _scalar(
+        "Bytes", "A raw request body, passed only in process.", lambda value: value.hex(), _parse_bytes, _JSON_STRING
+    ),
     ProcessorParams: _scalar(
         "ProcessorParams",
         "The settings of a payment processor, an object; secrets are masked as `****`.",
         lambda sealed: mask_params(decrypt_params(bytes(sealed))),
         _parse_json,
+        _JSON_FORMAT,
     ),
-    JSON: _scalar("JSON", "Any JSON value.", _serialize_json, _parse_json),
+    JSON: _scalar("JSON", "Any JSON value.", _serialize_json, _parse_json, _JSON_FORMAT),
     OrderStatus: _extensible_code_scalar("OrderStatus", codes.ORDER_STATUSES, "The status of an order"),
     ShipmentStatus: _extensible_code_scalar("ShipmentStatus", codes.SHIPMENT_STATUSES, "The status of a shipment"),
     **ENUMS,

@@ -7,6 +7,7 @@ Those of an executor's shape name what is read, so that a row answers several al
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
@@ -34,13 +35,24 @@ from models.queries import ToMany
 from models.response_shapes import (
     Calculation,
     ConstantField,
+    NotCompiled,
     ObjectField,
     RelationField,
     ResponseField,
     ResponseShape,
     ScalarField,
 )
-from schema.fields import CalculatedSource, ColumnSource, RelationSource, entity_of, field_source, row_key
+from schema.connections import Layout, PageRequest, related_connection
+from schema.fields import (
+    CalculatedSource,
+    ColumnSource,
+    RelationSource,
+    class_of,
+    entity_of,
+    field_source,
+    row_key,
+)
+from schema.pagination import node_type
 
 MAX_RELATION_LIMIT = 100
 
@@ -100,6 +112,22 @@ def collect_fields(
 ) -> dict[str, list[FieldNode]]:
     """Collect the selected fields of an object by response key (CollectFields of the GraphQL specification)."""
     return _FieldCollector(values, by_response_key=True).group(type_, list(nodes))
+
+
+@dataclass(frozen=True, slots=True)
+class WrappedRecords:
+    """The records in a page or connection: the response keys that lead to them, their type, and what is selected."""
+
+    path: tuple[str, ...]
+    type_: GraphQLObjectType
+    nodes: list[FieldNode]
+
+
+def wrapped_records(
+    values: ExecutionValues, type_: GraphQLObjectType, nodes: Sequence[FieldNode]
+) -> tuple[WrappedRecords | None, Layout]:
+    """Return the records in a page or connection and the layout of the objects around them; raise `NotCompiled` as they may require."""
+    return _FieldCollector(values, by_response_key=True).wrapped_records(type_, list(nodes))
 
 
 class _FieldCollector:
@@ -162,9 +190,53 @@ class _FieldCollector:
         return relations
 
     def _relation(self, key: str, field: GraphQLField, source: RelationSource, group: list[FieldNode]) -> RelationField:
+        if source.own_order is not None:
+            return self._connection(key, field, source, group)
         limit = self._limit(field, source, group[0])
         shape = self.shape(get_named_type(field.type), group)
         return RelationField(key, source.link, shape, source.single, limit, source.guard)
+
+    def _connection(
+        self, key: str, field: GraphQLField, source: RelationSource, group: list[FieldNode]
+    ) -> RelationField:
+        arguments = self._arguments(field, group[0])
+        type_ = get_named_type(field.type)
+        assert isinstance(type_, GraphQLObjectType)
+        records, layout = self.wrapped_records(type_, group)
+        node = node_type(type_)
+        shape = self.shape(node, records.nodes if records is not None else [])
+        request = PageRequest.of(arguments, MAX_RELATION_LIMIT)
+        assert source.own_order is not None
+        page = related_connection(class_of(node), shape.entity, source.own_order, request, arguments)
+        page = replace(page, layout=layout) if self._by_response_key else page
+        return RelationField(key, source.link, shape, limit=request.limit + 1, guard=source.guard, page=page)
+
+    def wrapped_records(self, type_: GraphQLObjectType, nodes: list[FieldNode]) -> tuple[WrappedRecords | None, Layout]:
+        """Return the records in a page or connection, as far as they are selected, and the layout of the objects around them.
+
+        Raise `NotCompiled` when the response has the records under two keys.
+        """
+        records: list[WrappedRecords] = []
+        layout = self._layout(type_, nodes, (), records)
+        if len(records) > 1:
+            raise NotCompiled
+        return records[0] if records else None, layout
+
+    def _layout(
+        self, type_: GraphQLObjectType, nodes: list[FieldNode], path: tuple[str, ...], records: list[WrappedRecords]
+    ) -> Layout:
+        layout: Layout = []
+        for key, group in self.group(type_, nodes).items():
+            name, nested = group[0].name.value, None
+            if name == "__typename":
+                name = f"={type_.name}"
+            elif isinstance(target := get_named_type(type_.fields[name].type), GraphQLObjectType):
+                if entity_of(target) is not None:
+                    records.append(WrappedRecords((*path, key), target, group))
+                else:
+                    nested = self._layout(target, group, (*path, key), records)
+            layout.append((key, name, nested))
+        return layout
 
     def group(self, type_: GraphQLObjectType, nodes: list[FieldNode]) -> dict[str, list[FieldNode]]:
         groups: dict[str, list[FieldNode]] = {}

@@ -34,6 +34,7 @@ def add_routes(app: web.Application, settings: Settings) -> None:
             "response_modes_supported": ["query"],
             "grant_types_supported": ["authorization_code", "refresh_token"],
             "code_challenge_methods_supported": ["S256"],
+            "ui_locales_supported": ["en", "pt-BR"],
         }
         # It names the address of the request: no cache may give it to another.
         return json_response(body, headers={hdrs.CACHE_CONTROL: "private, max-age=3600"})

@@ -108,6 +108,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "set the e-mail": _shopper("cart_set_customer_email", lambda a, n: {"id": a.cart(n).id, "email": f"{n}@example.com"}),
     "choose shipping": _shopper("cart_set_shipping_option", lambda a, n: {"id": a.cart(n).id, "shipping_id": a.shipping}),
     "apply the coupon": _shopper("cart_apply_coupon", lambda a, n: {"id": a.cart(n).id, "code": a.coupon}),
+    "merge carts": _shopper("cart_merge", lambda a, n: {"guest_cart": a.cart(n).id, "id": a.cart(n + 1).id}),
+    "order again": _staff("order_reorder", lambda a, n: {"id": a.order(n).id, "cart_id": a.cart(n).id}),
     "check out": _shopper("cart_checkout", lambda a, n: {"id": a.cart(n).id, "input": {"payment_id": a.payment}}),
     # Stock
     "create a product": _staff("product_create", lambda a, n: {"input": {"name": f"Prato {n}", "price_cents": 500, "stock": 1}}),

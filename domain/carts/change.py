@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 
 import orjson
 
+from domain.addresses import ADDRESS, check_zipcode
 from domain.carts import events
 from domain.carts.items import (
     MAX_ITEMS,
@@ -31,39 +32,25 @@ from domain.carts.totals import (
     is_coupon_usable,
     shipping_options_for,
 )
-from domain.orders.draft import cep_text, email_text
+from domain.carts.warnings import CartWarning
+from domain.orders.draft import email_text
+from domain.promotions.rewards import coupon_key
 from domain.store_settings import setting
-from kernel.documents import normalize_cep
-from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
+from kernel.errors import Forbidden, NotFound, RuleViolation
 from kernel.fields import InputField, InputValues, read_fields, short_text
+from kernel.geography import BRAZIL
 from kernel.ids import parse_uuid, uuid7
 from kernel.scope import ActorKind, Scope
-from kernel.text import InvalidValue, repr_value
+from kernel.text import InvalidValue
 from models.database import execute, fetch, fetchval, transaction
 
 MAX_COUPON = 64
-_BRAZIL = "BR"
+SECOND_COUPON = "coupon_already_applied"
 # Customers; staff may change a cart for a customer who calls.
 _MAY_CHANGE = (ActorKind.STOREFRONT, ActorKind.CUSTOMER, ActorKind.ADMIN, ActorKind.SYSTEM)
 
 _EMAIL: Mapping[str, InputField] = {"customer_email": InputField("customer_email", email_text, code="email_invalid")}
 
-
-def _country(value: object) -> object:
-    country = str(short_text(value)).strip().upper()
-    if country and not (len(country) == 2 and country.isascii() and country.isalpha()):
-        raise InvalidValue(f"is {repr_value(value)}; expected a country's code of two letters")
-    return country or _BRAZIL
-
-
-ADDRESS: Mapping[str, InputField] = {
-    **{
-        name: InputField(name, short_text)
-        for name in ("name", "street", "number", "complement", "district", "city", "state", "phone")
-    },
-    "zipcode": InputField("zipcode", cep_text, code="zipcode_invalid", required="required"),
-    "country": InputField("country", _country, code="country_invalid"),
-}
 
 _INSERT = """
 INSERT INTO carts (tenant_id, public_id, user_id, currency, customer_email, expires_at, created_at, updated_at)
@@ -76,10 +63,12 @@ FROM unnest($3::uuid[], $4::bigint[], $5::bigint[], $6::text[], $7::text[])
     WITH ORDINALITY AS w (public_id, product_id, quantity, options, options_key, position)
 ORDER BY w.position
 ON CONFLICT (tenant_id, cart_id, product_id, options_key)
-    DO UPDATE SET quantity = cart_items.quantity + excluded.quantity
+    DO UPDATE SET quantity = cart_items.quantity + excluded.quantity, added_price_cents = NULL
 """
 _QUANTITIES = "SELECT product_id, options_key, quantity FROM cart_items WHERE tenant_id = $1 AND cart_id = $2"
-_SET_QUANTITY = "UPDATE cart_items SET quantity = $4 WHERE tenant_id = $1 AND cart_id = $2 AND public_id = $3"
+_SET_QUANTITY = """
+UPDATE cart_items SET quantity = $4, added_price_cents = NULL WHERE tenant_id = $1 AND cart_id = $2 AND public_id = $3
+"""
 _DELETE_ITEM = "DELETE FROM cart_items WHERE tenant_id = $1 AND cart_id = $2 AND public_id = $3"
 _SET_ADDRESS = "UPDATE carts SET address = $3::text::jsonb WHERE tenant_id = $1 AND id = $2"
 _SET_SHIPPING_METHOD = "UPDATE carts SET shipping_method_id = $3 WHERE tenant_id = $1 AND id = $2"
@@ -96,77 +85,69 @@ _SAVE_TOTALS = """
 UPDATE carts SET subtotal_cents = $3, discount_cents = $4, shipping_cents = $5, total_cents = $6
 WHERE tenant_id = $1 AND id = $2
 """
+# The price of an item that was just added, or whose quantity was set, is the one its customer has seen.
 _SAVE_ITEM_PRICES = """
-UPDATE cart_items i SET product_name = p.name, price_cents = p.price
+UPDATE cart_items i SET product_name = p.name, price_cents = p.price, added_price_cents = coalesce(i.added_price_cents, p.price)
 FROM unnest($3::bigint[], $4::text[], $5::bigint[]) AS p (id, name, price)
 WHERE i.tenant_id = $1 AND i.cart_id = $2 AND i.id = p.id
-    AND (i.product_name, i.price_cents) IS DISTINCT FROM (p.name, p.price)
+    AND (i.product_name, i.price_cents, i.added_price_cents IS NULL) IS DISTINCT FROM (p.name, p.price, false)
 """
 
 
 async def create_cart(scope: Scope, values: InputValues) -> dict[str, Any]:
     """Create a cart with optional `items [{product, quantity, options?}]` and `customer_email`."""
-    _check_caller(scope)
+    check_caller(scope)
     email = read_fields(_EMAIL, values).get("customer_email", "")
     items = await parse_items(scope, values.get("items") or (), field="items")
     async with transaction(scope):
-        # Version 4: the id alone authorizes access, so it must not be guessable from its time.
-        public_id = uuid4()
-        cart_id = await fetchval(
-            _INSERT, scope.store.id, public_id, _customer_id(scope), scope.store.currency, email, scope.now
-        )
-        await _insert_items(scope, cart_id, items)
-        return await _finish_change(scope, public_id, emit_event=bool(items))
+        public_id, cart_id = await insert_cart(scope, email)
+        await insert_items(scope, cart_id, items)
+        return await finish_change(scope, public_id, emit_event=bool(items))
 
 
 async def add_item(scope: Scope, cart: object, values: InputValues) -> dict[str, Any]:
     """Add units of a product to a cart; the quantity of an identical item increases."""
-    _check_caller(scope)
+    check_caller(scope)
     items = await parse_items(scope, [values])
     async with transaction(scope):
         locked = await lock_open_cart(scope, cart)
-        await _insert_items(scope, locked.id, items)
-        return await _finish_change(scope, locked.public_id)
+        await insert_items(scope, locked.id, items)
+        return await finish_change(scope, locked.public_id)
 
 
 async def update_item(scope: Scope, cart: object, item: object, values: InputValues) -> dict[str, Any]:
     """Set the quantity of an item, 1 or more."""
-    _check_caller(scope)
+    check_caller(scope)
     quantity = read_quantity(values)
     async with transaction(scope):
         locked = await lock_open_cart(scope, cart)
         await _update_item_row(scope, locked, item, _SET_QUANTITY, quantity)
-        return await _finish_change(scope, locked.public_id)
+        return await finish_change(scope, locked.public_id)
 
 
 async def remove_item(scope: Scope, cart: object, item: object) -> dict[str, Any]:
     """Remove an item from a cart."""
-    _check_caller(scope)
+    check_caller(scope)
     async with transaction(scope):
         locked = await lock_open_cart(scope, cart)
         await _update_item_row(scope, locked, item, _DELETE_ITEM)
-        return await _finish_change(scope, locked.public_id)
+        return await finish_change(scope, locked.public_id)
 
 
 async def set_address(scope: Scope, cart: object, values: InputValues) -> dict[str, Any]:
     """Set the shipping address as a whole; only `zipcode` is required."""
-    _check_caller(scope)
-    address = {"country": _BRAZIL, **read_fields(ADDRESS, values, creating=True)}
-    if address["country"] == _BRAZIL and normalize_cep(address["zipcode"]) is None:
-        raise ValidationFailed(
-            f"zipcode is {repr_value(values['zipcode'])}; expected a CEP of eight digits",
-            field="zipcode",
-            code="zipcode_invalid",
-        )
+    check_caller(scope)
+    address = {"country": BRAZIL, **read_fields(ADDRESS, values, creating=True)}
+    check_zipcode(address["country"], address["zipcode"])
     async with transaction(scope):
         locked = await lock_open_cart(scope, cart)
         await execute(_SET_ADDRESS, scope.store.id, locked.id, orjson.dumps(address).decode())
-        return await _finish_change(scope, locked.public_id)
+        return await finish_change(scope, locked.public_id)
 
 
 async def set_shipping_option(scope: Scope, cart: object, shipping: object) -> dict[str, Any]:
     """Select one of the cart's shipping options; raises RuleViolation `shipping_unavailable` for any other."""
-    _check_caller(scope)
+    check_caller(scope)
     async with transaction(scope):
         locked = await lock_open_cart(scope, cart)
         public_id = parse_uuid(shipping)
@@ -178,27 +159,36 @@ async def set_shipping_option(scope: Scope, cart: object, shipping: object) -> d
                 reason="shipping_unavailable",
             )
         await execute(_SET_SHIPPING_METHOD, scope.store.id, locked.id, option.shipping_method_id)
-        return await _finish_change(scope, locked.public_id)
+        return await finish_change(scope, locked.public_id)
 
 
 async def apply_coupon(scope: Scope, cart: object, code: object) -> dict[str, Any]:
-    """Set the coupon of a cart; an empty code removes it. Raises RuleViolation `coupon_unavailable`."""
-    _check_caller(scope)
+    """Set the coupon of a cart, which has one at most; an empty code removes it.
+
+    Raises RuleViolation `coupon_unavailable`, and `coupon_already_applied` for a second one.
+    """
+    check_caller(scope)
     text = str(read_fields(_COUPON, {"code": code})["code"]).strip()
     async with transaction(scope):
         locked = await lock_open_cart(scope, cart)
+        if text and locked.coupon_code and coupon_key(text) != coupon_key(locked.coupon_code):
+            raise RuleViolation(
+                f"O carrinho já tem o cupom {locked.coupon_code}. Remova-o para usar outro.",
+                reason=SECOND_COUPON,
+                details={"coupon_code": locked.coupon_code},
+            )
         await execute(_SET_COUPON, scope.store.id, locked.id, text)
-        return await _finish_change(scope, locked.public_id, needs_coupon=bool(text))
+        return await finish_change(scope, locked.public_id, needs_coupon=bool(text))
 
 
 async def set_customer_email(scope: Scope, cart: object, email: object) -> dict[str, Any]:
     """Set the customer's e-mail of a cart; an empty one removes it."""
-    _check_caller(scope)
+    check_caller(scope)
     customer_email = read_fields(_EMAIL, {"customer_email": email})["customer_email"]
     async with transaction(scope):
         locked = await lock_open_cart(scope, cart)
         await execute(_SET_EMAIL, scope.store.id, locked.id, customer_email)
-        return await _finish_change(scope, locked.public_id)
+        return await finish_change(scope, locked.public_id)
 
 
 def _coupon_text(value: object) -> object:
@@ -211,9 +201,21 @@ def _coupon_text(value: object) -> object:
 _COUPON: Mapping[str, InputField] = {"code": InputField("code", _coupon_text, code="code_invalid")}
 
 
-def _check_caller(scope: Scope) -> None:
+def check_caller(scope: Scope) -> None:
+    """Raise Forbidden for callers that don't change carts."""
     if scope.actor.kind not in _MAY_CHANGE:
         raise Forbidden("insufficient permissions")
+
+
+async def insert_cart(scope: Scope, customer_email: object = "") -> tuple[UUID, int]:
+    """Insert an empty cart; return its public and its internal id."""
+    # Version 4: the id alone authorizes access, so it must not be guessable from its time.
+    public_id = uuid4()
+    customer = _customer_id(scope)
+    cart_id = await fetchval(
+        _INSERT, scope.store.id, public_id, customer, scope.store.currency, customer_email, scope.now
+    )
+    return public_id, int(cart_id)
 
 
 def _customer_id(scope: Scope) -> int | None:
@@ -222,7 +224,8 @@ def _customer_id(scope: Scope) -> int | None:
     return scope.actor.user_id if is_customer else None
 
 
-async def _insert_items(scope: Scope, cart_id: int, items: Sequence[RequestedItem]) -> None:
+async def insert_items(scope: Scope, cart_id: int, items: Sequence[RequestedItem]) -> None:
+    """Add items to a locked cart; raises ValidationFailed beyond 200 items or the largest quantity."""
     if not items:
         return
     quantities = {
@@ -251,20 +254,29 @@ async def _update_item_row(scope: Scope, cart: LockedCart, item: object, sql: st
         raise NotFound("item")
 
 
-async def _finish_change(
-    scope: Scope, public_id: UUID, *, emit_event: bool = True, needs_coupon: bool = False
+async def finish_change(
+    scope: Scope,
+    public_id: UUID,
+    *,
+    emit_event: bool = True,
+    needs_coupon: bool = False,
+    warnings: Sequence[CartWarning] = (),
 ) -> dict[str, Any]:
-    """Extend the expiry of a changed cart, calculate and store its totals, emit the event, and return its record."""
+    """Extend the expiry of a changed cart, calculate and store its totals, emit the event, and return its record.
+
+    `warnings` are those of the change itself, shown before the cart's own.
+    """
     expires_at = scope.now + timedelta(days=setting(scope, "cart_days"))
     await execute(_EXTEND, scope.store.id, public_id, expires_at, scope.now, _customer_id(scope), scope.store.currency)
     cart = await lock_cart(scope, public_id)
     totals = await calculate_cart_totals(scope, cart)
-    if needs_coupon and not totals.is_coupon_valid and not await is_coupon_usable(scope, cart):
+    has_usable_coupon = totals.is_coupon_valid or await is_coupon_usable(scope, cart)
+    if needs_coupon and not has_usable_coupon:
         raise coupon_error()
     await save_totals(scope, cart, totals)
     if emit_event:
         await events.emit_updated(scope, cart, totals)
-    return cart_record(scope, cart, totals)
+    return cart_record(scope, cart, totals, warnings, has_usable_coupon=has_usable_coupon)
 
 
 async def save_totals(scope: Scope, cart: LockedCart, totals: CartTotals) -> None:

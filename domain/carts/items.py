@@ -15,18 +15,17 @@ from domain.orders.draft import MAX_UNITS, DraftLine, options_object
 from domain.orders.lines import Offer, PricedLine, load_offers, price_lines
 from domain.orders.option_selection import select_options, selection_input, selection_key
 from domain.orders.totals import TotalsLine
-from kernel.errors import RuleViolation, ValidationFailed
+from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, integer, read_fields
 from kernel.ids import parse_uuid
 from kernel.scope import Scope, active_scope
 from models.database import fetch
-from models.references import NOT_FOUND, PRODUCT, missing_message
 
 MAX_ITEMS = 200
 
 _ITEMS = """
 SELECT i.id, i.public_id, i.product_id, p.public_id AS product_public_id, p.deleted_at IS NULL AS is_available, i.quantity,
-    i.options::text AS options, i.product_name, i.price_cents
+    i.options::text AS options, i.product_name, i.price_cents, i.added_price_cents
 FROM cart_items i JOIN products p ON p.tenant_id = i.tenant_id AND p.id = i.product_id
 WHERE i.tenant_id = $1 AND i.cart_id = $2
 ORDER BY i.id
@@ -43,7 +42,7 @@ OPTIONS: Mapping[str, InputField] = {"options": InputField("options", options_ob
 class PricedCartItem:
     """A cart item, prices in cents; `line` is None when its product or options are gone.
 
-    Name and price are then those last stored.
+    Name and price are then those last stored. `added_price_cents` is the price when the item was added or its quantity set, if known.
     """
 
     id: int
@@ -55,6 +54,7 @@ class PricedCartItem:
     price_cents: int
     options: list[Any]
     line: PricedLine | None
+    added_price_cents: int | None = None
 
     @property
     def total_cents(self) -> int:
@@ -88,13 +88,13 @@ async def load_items(scope: Scope, cart_id: int, *, closed: bool = False) -> lis
 async def parse_items(scope: Scope, values: Sequence[InputValues], *, field: str = "") -> list[RequestedItem]:
     """Parse `[{product, quantity, options?}]`; quantities of the same product and options are summed.
 
-    `field` names the list in error messages. Raises ValidationFailed for invalid quantities and options and for products missing or not
-    on sale, RuleViolation for options that can't be combined.
+    `field` names the list in error messages. Raises NotFound for products missing or not on sale, ValidationFailed for invalid quantities
+    and options, RuleViolation for options that can't be combined.
     """
     if len(values) > MAX_ITEMS:
         raise too_many_items_error()
     drafts = [_parse_item(item, field) for item in values]
-    offers = await _load_offers(scope, [draft.product for draft in drafts], field)
+    offers = await _load_offers(scope, [draft.product for draft in drafts])
     summed: dict[tuple[int, str], RequestedItem] = {}
     for draft in drafts:
         offer = offers[draft.product]
@@ -158,6 +158,7 @@ def _item(record: Mapping[str, Any], line: PricedLine | None) -> PricedCartItem:
         price_cents=line.price_cents if line is not None else record["price_cents"],
         options=orjson.loads(record["options"]),
         line=line,
+        added_price_cents=record["added_price_cents"],
     )
 
 
@@ -180,20 +181,13 @@ def _prefixed_errors(field: str) -> Iterator[None]:
         raise ValidationFailed(error.message, fields=fields) from error
 
 
-async def _load_offers(scope: Scope, products: Sequence[object], field: str) -> dict[object, Offer]:
+async def _load_offers(scope: Scope, products: Sequence[object]) -> dict[object, Offer]:
     """Load products by public id only, as storefronts know them; products not on sale count as missing."""
     valid = [product for product in products if parse_uuid(product) is not None]
-    try:
-        with active_scope(scope):
-            offers = await load_offers(scope, valid)
-    except ValidationFailed as error:
-        fields = {_field_path(field, "product_id"): NOT_FOUND}
-        raise ValidationFailed(error.message, fields=fields) from error
-    missing = [product for product in products if product not in offers or not offers[product].is_on_sale]
-    if missing:
-        raise ValidationFailed(
-            missing_message(PRODUCT, missing), field=_field_path(field, "product_id"), code=NOT_FOUND
-        )
+    with active_scope(scope):
+        offers = await load_offers(scope, valid, skip_missing=True)
+    if any(product not in offers or not offers[product].is_on_sale for product in products):
+        raise NotFound("product")
     return offers
 
 

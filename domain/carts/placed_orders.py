@@ -30,7 +30,8 @@ def order_token(scope: Scope, order: object) -> str:
     return keyed_hash(TOKEN_PURPOSE, _hashed_text(scope, order))
 
 
-def _is_order_token(scope: Scope, order: object, token: str) -> bool:
+def is_order_token(scope: Scope, order: object, token: str) -> bool:
+    """Return whether the token authorizes access to the order (by public id)."""
     tokens = keyed_hashes(TOKEN_PURPOSE, _hashed_text(scope, order))
     return any(constant_time_equal(token, valid) for valid in tokens)
 
@@ -48,7 +49,7 @@ def order_filter(scope: Scope, order: object, token: str | None) -> Condition | 
     if public_id is None:
         return None
     of_storefront = "t.public_id = {}::uuid AND t.origin = 'storefront'"
-    if token is not None and _is_order_token(scope, public_id, token):
+    if token is not None and is_order_token(scope, public_id, token):
         return Condition(of_storefront, (public_id,))
     user_id = scope.actor.user_id
     if scope.actor.kind in _STAFF or user_id is None:

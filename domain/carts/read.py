@@ -1,26 +1,27 @@
-"""The open carts of customers as the back office reads them: one per customer, with the amounts of its last change.
+"""The open carts of customers with the amounts of their last change: the back office reads one per customer, customers their own.
 
-Storefronts and customers read a cart by its id, at current prices (`record`).
+A cart by its id is read at current prices (`record`).
 """
 
 from __future__ import annotations
 
+from auth.access import Access
 from domain.filters import exact, exact_second, ids, references, sorts
-from domain.visibility import VisibleRows
-from models.queries import Entity, Sort
+from domain.visibility import OwnRows
+from models.queries import Condition, Entity, Sort
 
-_STAFF = VisibleRows(admin=("view_orders",), app="read_orders")
+_PRIVILEGES, _SCOPE = ("view_orders",), "read_orders"
 
-# A customer may have open carts on several devices: the one changed last counts.
-_LATEST_OPEN = """t.user_id IS NOT NULL AND t.status = 'open' AND t.expires_at > now() AND NOT EXISTS (
+# A customer may have open carts on several devices: for the back office the one changed last counts.
+LATEST_OPEN = Condition("""NOT EXISTS (
     SELECT 1 FROM carts later WHERE later.tenant_id = t.tenant_id AND later.user_id = t.user_id AND later.status = 'open'
-    AND later.expires_at > now() AND (later.updated_at, later.id) > (t.updated_at, t.id))"""
+    AND later.expires_at > now() AND (later.updated_at, later.id) > (t.updated_at, t.id))""")
 
 CUSTOMER_CARTS = Entity(
     name="cart",
     table="carts",
-    base_condition=_LATEST_OPEN,
-    visible=_STAFF,
+    base_condition="t.user_id IS NOT NULL AND t.status = 'open' AND t.expires_at > now()",
+    visible=OwnRows(admin=_PRIVILEGES, app=_SCOPE, own="t.user_id = {user}"),
     filters={
         "id": ids("carts"),
         "customer_id": references("t.user_id", "users", "of any of these users"),
@@ -35,4 +36,9 @@ CUSTOMER_CARTS = Entity(
     },
     default_sort="-updated_at",
 )
-CUSTOMER_CART_ITEMS = Entity(name="cart line", table="cart_items", visible=_STAFF)
+# Reached only through a cart, whose rows are already filtered.
+CUSTOMER_CART_ITEMS = Entity(
+    name="cart line", table="cart_items", visible=OwnRows(admin=_PRIVILEGES, app=_SCOPE, own="")
+)
+STAFF = Access(privileges=_PRIVILEGES, app_scope=_SCOPE)
+"""The callers that read the carts of all customers."""

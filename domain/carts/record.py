@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from domain.carts.items import PricedCartItem
 from domain.carts.locked import OPEN, LockedCart, find_cart
 from domain.carts.shipping import ShippingOption
-from domain.carts.totals import CartTotals, calculate_cart_totals
+from domain.carts.totals import CartTotals, calculate_cart_totals, is_coupon_usable
+from domain.carts.warnings import COUPON_UNAVAILABLE, SHIPPING_UNAVAILABLE, CartWarning, item_warnings
 from domain.orders.option_selection import selection_input
 from kernel.errors import NotFound
 from kernel.scope import Scope
@@ -36,11 +37,23 @@ async def load_cart_record(scope: Scope, cart: object) -> dict[str, Any] | None:
         locked = await find_cart(scope, cart)
     except NotFound:
         return None
-    return cart_record(scope, locked, await calculate_cart_totals(scope, locked))
+    totals = await calculate_cart_totals(scope, locked)
+    has_usable_coupon = totals.is_coupon_valid or await is_coupon_usable(scope, locked)
+    return cart_record(scope, locked, totals, has_usable_coupon=has_usable_coupon)
 
 
-def cart_record(scope: Scope, cart: LockedCart, totals: CartTotals) -> dict[str, Any]:
-    """Return the record of a cart with its totals; an open cart uses the store's current currency."""
+def cart_record(
+    scope: Scope,
+    cart: LockedCart,
+    totals: CartTotals,
+    warnings: Sequence[CartWarning] = (),
+    *,
+    has_usable_coupon: bool = True,
+) -> dict[str, Any]:
+    """Return the record of a cart with its totals; an open cart uses the store's current currency.
+
+    `warnings` are those of the change that is answered. A coupon may be usable with certain payment methods only.
+    """
     status = cart.status_at(scope.now)
     return {
         "id": cart.public_id,
@@ -64,6 +77,7 @@ def cart_record(scope: Scope, cart: LockedCart, totals: CartTotals) -> dict[str,
         if totals.shipping_option is not None
         else None,
         "coupon_code": cart.coupon_code or None,
+        "warnings": [warning.record() for warning in (*warnings, *_warnings(cart, totals, status, has_usable_coupon))],
         "subtotal_cents": totals.subtotal_cents,
         "discount_cents": totals.discount_cents,
         "shipping_cents": totals.shipping_cents,
@@ -72,6 +86,18 @@ def cart_record(scope: Scope, cart: LockedCart, totals: CartTotals) -> dict[str,
         "updated_at": cart.updated_at,
         "expires_at": cart.expires_at,
     }
+
+
+def _warnings(cart: LockedCart, totals: CartTotals, status: str, has_usable_coupon: bool) -> list[CartWarning]:
+    """Return what the checkout of an open cart would refuse or change."""
+    if status != OPEN:
+        return []
+    warnings = item_warnings(totals.items)
+    if cart.coupon_code and not has_usable_coupon:
+        warnings.append(CartWarning(code=COUPON_UNAVAILABLE, name=cart.coupon_code))
+    if cart.shipping_method_id is not None and totals.shipping_option is None and totals.items:
+        warnings.append(CartWarning(code=SHIPPING_UNAVAILABLE))
+    return warnings
 
 
 def shipping_option_record(option: ShippingOption) -> dict[str, Any]:

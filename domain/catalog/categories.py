@@ -7,11 +7,22 @@ store's tree are serialized, because two valid concurrent moves (A below B, B be
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from domain.records import Change, RecordType
 from kernel.codes import CATEGORY_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
-from kernel.fields import InputField, code_in, integer, name_text, text
+from kernel.fields import (
+    InputField,
+    InputValues,
+    check_fields,
+    code_in,
+    integer,
+    name_text,
+    raise_field_errors,
+    text,
+)
+from kernel.product_fields import IMAGE_FIELDS, slug_text
 from kernel.scope import Scope
 from models.catalog import Category
 from models.database import execute, fetchrow, fetchval
@@ -22,6 +33,7 @@ CATEGORY_FIELDS: Mapping[str, InputField] = {
     "position": InputField("position", integer(), code="position_invalid"),
     "status": InputField("status", code_in(CATEGORY_STATUSES), code="status_invalid"),
     "description": InputField("description", text()),
+    "slug": InputField("slug", slug_text, code="slug_invalid"),
 }
 
 # The column holds 500 characters.
@@ -48,8 +60,19 @@ SELECT EXISTS (SELECT 1 FROM categories c WHERE c.tenant_id = $1 AND c.parent_id
 
 
 async def _prepare(change: Change) -> None:
+    if "image" in change.values:
+        change.columns |= _image_columns(change.values["image"])
     if not change.is_new and "parent_id" in change.columns:
         await _move(change.scope, change.record_id, change.columns["parent_id"])
+
+
+def _image_columns(image: InputValues | None) -> dict[str, Any]:
+    """Return the columns of an image, `{url, alt?}`; None removes it."""
+    if image is None:
+        return {"image_url": "", "image_alt": ""}
+    columns, errors = check_fields(IMAGE_FIELDS, image, creating=True)
+    raise_field_errors({f"image.{name}": error for name, error in errors.items()})
+    return {"image_url": columns["url"], "image_alt": columns.get("alt", "")}
 
 
 async def _set_path(change: Change) -> None:

@@ -19,6 +19,7 @@ from domain.filters import (
 )
 from domain.taxes.read import has_tax
 from domain.visibility import published
+from kernel.scope import ActorKind, Scope
 from models.queries import Condition, Entity, EntityFilter, Sort, by_ids, compares, refers_to
 
 
@@ -43,6 +44,18 @@ def _below_category(value: Any) -> Condition:
         " WHERE top.tenant_id = {tenant} AND (" + condition.sql.replace("t.", "top.") + "))",
         condition.params,
     )
+
+
+PRODUCT_COUNT = (
+    "(SELECT count(*) FROM product_categories pc JOIN products p ON p.tenant_id = pc.tenant_id AND p.id = pc.product_id"
+    " WHERE pc.tenant_id = t.tenant_id AND pc.category_id = t.id AND p.deleted_at IS NULL)"
+)
+
+
+def product_count(scope: Scope) -> Condition:
+    """Return the number of a category's products; shoppers count those on sale."""
+    is_shopper = scope.actor.kind in (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
+    return Condition(f"{PRODUCT_COUNT[:-1]} AND p.status = 'A')" if is_shopper else PRODUCT_COUNT)
 
 
 def _in_order(value: Any) -> Condition:
@@ -130,7 +143,7 @@ CATEGORIES = Entity(
         "status": statuses("category_status"),
         **created_range(),
         "parent_id": optional_references("t.parent_id", "categories", "children of any of these; 0 means the roots"),
-        **exact("text", "name"),
+        **exact("text", "name", "slug"),
         "search": EntityFilter(
             "text",
             lambda text: Condition("vitrine_words(t.name) LIKE ALL ({}::text[])", (_like_words(text),)),
@@ -145,8 +158,7 @@ CATEGORIES = Entity(
         "created_at": exact_second("t.created_at", "created within that second"),
         "product_count": exact_value(
             "big_int",
-            "(SELECT count(*) FROM product_categories pc JOIN products p ON p.tenant_id = pc.tenant_id AND p.id = pc.product_id"
-            " WHERE pc.tenant_id = t.tenant_id AND pc.category_id = t.id AND p.deleted_at IS NULL)",
+            PRODUCT_COUNT,
             "exact number of products",
             internal=True,
         ),
@@ -185,6 +197,8 @@ def _of_product(value: Any) -> Condition:
 # Reached only through a product or a feature, whose rows are already filtered.
 _WITH_PRODUCT = published(("view_products", "view_catalog", "view_orders"), "read_products", "")
 
+# The image of a category is part of its row, and the entity's table the same.
+CATEGORY_IMAGES = Entity(name="category image", table="categories", visible=CATEGORIES.visible)
 PRODUCT_IMAGES = Entity(name="image", table="product_images", visible=_WITH_PRODUCT)
 FEATURE_VALUES = Entity(name="feature value", table="feature_values", visible=_WITH_PRODUCT)
 FEATURE_VARIANTS = Entity(name="variant", table="feature_variants", visible=_WITH_PRODUCT)

@@ -9,6 +9,7 @@ from domain.records import Change, RecordType
 from kernel.codes import PAGE_STATUSES, PAGE_TYPES
 from kernel.errors import ValidationFailed
 from kernel.fields import InputField, code_in, integer, name_text, short_text, text
+from kernel.product_fields import slug_text
 from kernel.scope import Scope
 from models.content import Page
 from models.database import execute, fetchval
@@ -24,6 +25,7 @@ PAGE_FIELDS: Mapping[str, InputField] = {
     "seo_title": InputField("seo_title", short_text),
     "position": InputField("position", integer(), code="position_invalid"),
     "status": InputField("status", code_in(PAGE_STATUSES), code="status_invalid"),
+    "slug": InputField("slug", slug_text, code="slug_invalid"),
 }
 
 # Changes of the tree are serialized, because two valid concurrent moves (A below B, B below A) could form a cycle.

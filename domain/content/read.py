@@ -52,7 +52,7 @@ PAGES = Entity(
             "t.parent_id", "pages", "direct child of any of these pages; 0 means at the top level"
         ),
         "search": substring("title or of the text", "t.name", "t.description"),
-        **exact("text", name="exact title"),
+        **exact("text", name="exact title", slug="exact slug"),
         **exact("text", "link", "description", "meta_keywords", "meta_description", "seo_title", internal=True),
         **exact("big_int", "position", internal=True),
         "vendor_id": optional_references(

@@ -37,7 +37,7 @@ VENDORS = Entity(
     filters={
         "id": ids("vendors"),
         "status": statuses("vendor_status"),
-        **exact("text", "name"),
+        **exact("text", "name", "slug"),
         "search": substring("name", "t.name"),
         **exact(
             "text",

@@ -17,6 +17,7 @@ from kernel.documents import has_cnpj_form, normalize_document
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, code_in, http_url, name_text, short_text
 from kernel.money import format_cents, parse_cents
+from kernel.product_fields import slug_text
 from kernel.scope import ActorKind, Scope
 from kernel.text import InvalidValue, repr_value
 from models import audit
@@ -60,6 +61,7 @@ OWN_FIELDS: Mapping[str, InputField] = {
 VENDOR_FIELDS: Mapping[str, InputField] = {
     **OWN_FIELDS,
     "status": InputField("status", code_in(VENDOR_STATUSES), code="status_invalid"),
+    "slug": InputField("slug", slug_text, code="slug_invalid"),
     "cnpj": InputField("cnpj", cnpj_text, code="cnpj_invalid"),
     "commission": InputField("commission", commission_text, code="commission_invalid"),
     "commission_type": InputField("commission_type", code_in(COMMISSION_TYPES), code="commission_invalid"),

@@ -5,7 +5,11 @@ from __future__ import annotations
 from domain.filters import exact, ids, optional_references, references, sorts, statuses, substring
 from domain.taxes.read import has_tax
 from domain.visibility import ORDER_OF_CUSTOMER, ORDER_OF_VENDOR, VisibleRows, published
-from models.queries import Entity, EntityFilter, Sort
+from models.queries import Condition, Entity, EntityFilter, Sort
+
+# As `domain.orders.order_references`.
+ACCEPTED = Condition("t.status = 'A'")
+"""The payment methods that a new order may name."""
 
 PAYMENT_METHODS = Entity(
     name="payment method",

@@ -71,11 +71,16 @@ USERS = Entity(
     default_sort="-created_at",
 )
 
+_IS_MEMBER = (
+    "EXISTS (SELECT 1 FROM usergroup_memberships m WHERE m.tenant_id = t.tenant_id AND m.usergroup_id = t.id"
+    " AND m.user_id = {user})"
+)
+
 USERGROUPS = Entity(
     name="usergroup",
     table="usergroups",
     base_condition="t.deleted_at IS NULL",
-    visible=VisibleRows(admin=("view_users",), app="read_users"),
+    visible=VisibleRows(admin=("view_users",), app="read_users", vendor=_IS_MEMBER, customer=_IS_MEMBER),
     filters={
         "id": ids("groups"),
         **exact("text", type="any of these types"),
@@ -96,7 +101,9 @@ USERGROUPS = Entity(
 MEMBERSHIPS = Entity(
     name="membership",
     table="usergroup_memberships",
-    visible=VisibleRows(admin=("view_users",), app="read_users"),
+    visible=VisibleRows(
+        admin=("view_users",), app="read_users", vendor="t.user_id = {user}", customer="t.user_id = {user}"
+    ),
 )
 
 _OUTREACH = VisibleRows(admin=("view_users",), app="read_users")

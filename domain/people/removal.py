@@ -29,6 +29,9 @@ _DELETE_CARTS = """
 """
 
 
+_DELETE_ADDRESSES = "delete from user_addresses where tenant_id = $1 and user_id = $2"
+
+
 async def delete_user(scope: Scope, user: Reference | str) -> None:
     """Delete a user: one without orders is removed, one with orders is soft-deleted and can't sign in any more.
 
@@ -41,6 +44,7 @@ async def delete_user(scope: Scope, user: Reference | str) -> None:
         await sessions.revoke_all_sessions(scope, user_id, sessions.DELETED)
         if await database.fetchval(_IS_REFERENCED, scope.store.id, user_id):
             await revoke_all_api_keys(scope, user_id)
+            await database.execute(_DELETE_ADDRESSES, scope.store.id, user_id)
             await database.execute(
                 "update users set deleted_at = $3, updated_at = $3 where tenant_id = $1 and id = $2",
                 scope.store.id,
@@ -54,7 +58,8 @@ async def delete_user(scope: Scope, user: Reference | str) -> None:
 
 
 async def anonymize_user(scope: Scope, user: Reference | str) -> None:
-    """Erase the personal data of a user: name, e-mail, documents, phone, sign-in addresses, and every credential.
+    """Erase the personal data of a user: name, e-mail, documents, phone, saved addresses, sign-in addresses, and every
+    credential.
 
     The account remains disabled and nameless, so that orders keep their customer. What an order copied when it was placed remains, as
     fiscal law requires (LGPD, article 16, I).
@@ -100,6 +105,7 @@ async def _anonymize(scope: Scope, account: privileges.AccountRights) -> None:
         )
         # Sessions and keys contain addresses and names; they are deleted together with their refresh tokens.
         for statement in (
+            _DELETE_ADDRESSES,
             "delete from sessions where tenant_id = $1 and user_id = $2",
             "delete from legacy_tokens where tenant_id = $1 and user_id = $2",
             "delete from api_keys where tenant_id = $1 and user_id = $2",

@@ -1,7 +1,8 @@
 """Serve the OAuth consent page, `GET /api/v1/oauth/authorize`, on which an administrator approves an app.
 
 The page signs in by JSON and Bearer like any other client: without cookies there is no CSRF, and opening a URL approves nothing. It
-can't be framed, loads no external resources and is never cached (docs/reference/current.md#app-installation).
+can't be framed, loads no external resources and is never cached (docs/reference/current.md#app-installation). Its texts are in
+`consent_page/texts.json`: those of the pages, and those of the script.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from kernel.errors import OAuthError
 from resolvers.execute import FacadeOperation, execute
+from rest_facade.languages import choose_language
 from rest_facade.routing import Credential, Route, scope_of
 
 FOLDER = Path(__file__).parent / "consent_page"
@@ -45,7 +47,9 @@ PAGE_HEADERS = {
 }
 _ASSET_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
 _TYPES = {"consent.css": "text/css", "consent.js": "text/javascript"}
+_PAGES = ("page", "error", "invalid")
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+_TEXT = re.compile(r"\[\[(\w+)\]\]")
 _PARAMETERS = (
     "client_id",
     "redirect_uri",
@@ -58,13 +62,18 @@ _PARAMETERS = (
 
 
 class ConsentPage:
-    """Serve the page and its two assets, whose paths contain a hash of their content."""
+    """Serve the page in the caller's language, and its two assets, whose paths contain a hash of their content."""
 
     def __init__(self, operations: Mapping[str, FacadeOperation], folder: Path = FOLDER) -> None:
         self._consent = operations["AppConsent"]
-        self._page = (folder / "page.html").read_text(encoding="utf-8")
-        self._error_page = (folder / "error.html").read_text(encoding="utf-8")
-        self._invalid_page = (folder / "invalid.html").read_text(encoding="utf-8")
+        templates = {name: (folder / f"{name}.html").read_text(encoding="utf-8") for name in _PAGES}
+        texts: dict[str, Any] = json.loads((folder / "texts.json").read_text(encoding="utf-8"))
+        self._pages = {
+            (language, name): _TEXT.sub(lambda match, page=own["page"]: page[match[1]], template)  # type: ignore[misc]
+            for language, own in texts.items()
+            for name, template in templates.items()
+        }
+        self._script_texts = {language: own["script"] for language, own in texts.items()}
         self._assets = {name: (folder / name).read_text(encoding="utf-8") for name in _TYPES}
         version = hashlib.sha256("".join(self._assets.values()).encode()).hexdigest()[:16]
         self._prefix = f"{ASSETS}/{version}"
@@ -86,11 +95,12 @@ class ConsentPage:
         try:
             data = await execute(scope, self._consent, _parameters(request))
         except OAuthError as error:
-            return self._render_error(error)
+            return self._render(request, "error", error.status, detail=escape(str(error.details["detail"])))
         consent = data["app_consent"]
         if consent["error_to"] is not None:
-            return self._render_page(
-                self._invalid_page,
+            return self._render(
+                request,
+                "invalid",
                 400,
                 title=escape(consent["name"]),
                 detail=escape(consent["error_to"].rpartition("error=")[2].partition("&")[0]),
@@ -102,8 +112,9 @@ class ConsentPage:
             "state": request.query.get("state"),
             "code_challenge": request.query.get("code_challenge"),
             "tenant": str(scope.store.public_id),
+            "texts": self._script_texts[self._language(request)],
         }
-        return self._render_page(self._page, 200, config=_in_script(config), title=escape(consent["name"]))
+        return self._render(request, "page", 200, config=_in_script(config), title=escape(consent["name"]))
 
     async def asset(self, request: web.Request) -> web.Response:
         """Return an asset of the page."""
@@ -112,14 +123,15 @@ class ConsentPage:
             raise web.HTTPNotFound
         return web.Response(text=self._assets[name], content_type=_TYPES[name], charset="utf-8", headers=_ASSET_HEADERS)
 
-    def _render_error(self, error: OAuthError) -> web.Response:
-        detail = str(error.details["detail"])
-        return self._render_page(self._error_page, error.status, detail=escape(detail))
+    def _language(self, request: web.Request) -> str:
+        header = ",".join(request.headers.getall(hdrs.ACCEPT_LANGUAGE, []))
+        return choose_language(list(self._script_texts), request.query.get("ui_locales", ""), header)
 
-    def _render_page(self, template: str, status: int, **values: str) -> web.Response:
-        all_values = {**values, "assets": self._prefix}
-        text = _PLACEHOLDER.sub(lambda match: all_values[match[1]], template)
-        return web.Response(text=text, status=status, content_type="text/html", charset="utf-8", headers=PAGE_HEADERS)
+    def _render(self, request: web.Request, page: str, status: int, **values: str) -> web.Response:
+        language, all_values = self._language(request), {**values, "assets": self._prefix}
+        text = _PLACEHOLDER.sub(lambda match: all_values[match[1]], self._pages[language, page])
+        headers = {**PAGE_HEADERS, hdrs.CONTENT_LANGUAGE: language, hdrs.VARY: hdrs.ACCEPT_LANGUAGE}
+        return web.Response(text=text, status=status, content_type="text/html", charset="utf-8", headers=headers)
 
 
 def _parameters(request: web.Request) -> dict[str, str | None]:

@@ -28,7 +28,10 @@ PREFIX = "/api/v1/storefront"
 READ = "storefront:read"
 
 PRODUCTS = collections.PRODUCTS.with_listing(size_parameter="limit", fixed_filters={"status": "A"})
-CATEGORIES = collections.CATEGORIES.with_listing(size_parameter="limit", fixed_filters={"status": "A"})
+# A menu is shown as a whole.
+CATEGORIES = collections.CATEGORIES.with_listing(
+    size_parameter="limit", fixed_filters={"status": "A"}, default_size=1_000, max_size=1_000
+)
 
 
 def _with_q(definition: ListDefinition) -> ListDefinition:

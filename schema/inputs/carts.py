@@ -25,8 +25,8 @@ class CartInput:
     customer_email: str | None = optional_field("The customer's e-mail address.")
 
 
-@strawberry.input(description="The complete shipping address of a cart. `zipcode` is required.")
-class CartAddressInput:
+@strawberry.input(description="A saved address. `zipcode` is required on creation.")
+class SavedAddressInput:
     """Fields of an address."""
 
     name: str | None = optional_field("The recipient's name.")
@@ -39,6 +39,11 @@ class CartAddressInput:
     zipcode: str | None = optional_field("The CEP.")
     country: str | None = optional_field("The country code, ISO 3166 alpha-2; defaults to `BR`.")
     phone: str | None = optional_field("The phone number.")
+
+
+@strawberry.input(description="The complete shipping address of a cart. `zipcode` is required.")
+class CartAddressInput(SavedAddressInput):
+    """Fields of an address."""
 
 
 @strawberry.input(description="The customer and payment method of a checkout.")

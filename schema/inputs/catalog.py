@@ -73,15 +73,25 @@ class ProductUpsertInput(ProductInput):
     id: ID | None = optional_field("The product to update.")
 
 
+@strawberry.input(description="The image of a category.")
+class CategoryImageInput:
+    """Fields of a category's image."""
+
+    url: str = strawberry.field(description="The URL of the image, http or https.")
+    alt: str | None = optional_field("The alternative text.")
+
+
 @strawberry.input(description="A category. `name` is required on creation.")
 class CategoryInput:
     """Fields of a category."""
 
     name: str | None = optional_field("The name.")
+    slug: str | None = optional_field("The URL slug; derived from the name if empty, a taken one gets a suffix.")
     parent_id: ID | None = optional_field("The parent category; null or 0 for a root category.")
     position: int | None = optional_field("The sort position among sibling categories.")
     status: CategoryStatus | None = optional_field("The status code.")
     description: str | None = optional_field("The description as unsanitized HTML.")
+    image: CategoryImageInput | None = optional_field("The image; null removes it.")
     vendor_id: ID | None = optional_field("The vendor that owns the record.")
 
 

@@ -34,6 +34,7 @@ class PageInput:
     """Fields of a page."""
 
     name: str | None = optional_field("The title.")
+    slug: str | None = optional_field("The URL slug; derived from the title if empty, a taken one gets a suffix.")
     type: str | None = optional_field("`T` text, `L` link, `F` form, `B` blog.")
     link: str | None = optional_field("The target URL of a page of type `L`.")
     description: str | None = optional_field("The content, HTML.")

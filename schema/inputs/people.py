@@ -57,6 +57,7 @@ class VendorInput:
     """Fields of a vendor."""
 
     name: str | None = optional_field("The trade name.")
+    slug: str | None = optional_field("The URL slug; derived from the name if empty, a taken one gets a suffix.")
     email: str | None = optional_field("The e-mail address.")
     status: VendorStatus | None = optional_field("The status code.")
     phone: str | None = optional_field("The phone number.")

@@ -6,7 +6,7 @@ from auth.access import Access
 from domain.carts.placed_orders import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDERS, own_data
 from domain.carts.read import CUSTOMER_CART_ITEMS, CUSTOMER_CARTS
 from models.queries import ToMany, ToOne
-from schema.enums import CartStatus, ModifierType, PaymentStatus
+from schema.enums import CartStatus, CartWarningCode, ModifierType, PaymentStatus
 from schema.fields import column, computed, embedded, entity_type, object_type, output_field, relation
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus
 from schema.types.catalog import ProductObject
@@ -104,6 +104,25 @@ class ShippingOptionObject:
     delivery_time: str = output_field("The estimated delivery time, as text.")
 
 
+@object_type("CartWarning", "What a customer should know of a cart before the checkout.", access=VIEW_CARTS)
+class CartWarningObject:
+    """A `domain.carts.warnings.CartWarning`."""
+
+    code: CartWarningCode = output_field("What the warning is about.")
+    message: str = output_field("The text for the customer, in Portuguese.")
+    item: CartItemObject | None = output_field("The cart line; null when none has the product, or for another subject.")
+    product_id: ID | None = output_field("The product.")
+    product: ProductObject | None = relation(
+        ToOne("product_id"), "The product in its current state; null for callers without access to it."
+    )
+    quantity: BigInt | None = output_field("The units wanted.")
+    available_quantity: BigInt | None = output_field(
+        "The units in stock; for `QUANTITY_TOO_SMALL` and `QUANTITY_TOO_LARGE` the least and the most that are sold."
+    )
+    previous_price_cents: BigInt | None = output_field("The unit price when the line was added, in cents.")
+    price_cents: BigInt | None = output_field("The unit price now, in cents.")
+
+
 @object_type(
     "Cart",
     "A shopping cart; totals are recalculated on every read, no stock is reserved. Amounts in cents.",
@@ -122,6 +141,15 @@ class CartObject:
     address: CartAddressObject | None = output_field("The shipping address.")
     shipping_option: ShippingOptionObject | None = output_field(
         "The chosen shipping option; null if none was chosen or it is no longer available."
+    )
+    shipping_options: list[ShippingOptionObject] | None = output_field(
+        "The shipping options for the cart's items and address, with current prices; empty for a closed cart."
+    )
+    payment_methods: list[PaymentMethodObject] | None = output_field(
+        "The payment methods that the checkout accepts; null for callers without access to them."
+    )
+    warnings: list[CartWarningObject] = output_field(
+        "What the checkout would refuse, and prices that changed since the lines were added."
     )
     coupon_code: str | None = output_field("The applied coupon code.")
     subtotal_cents: BigInt = output_field("The sum of the cart lines, in cents.")
@@ -154,7 +182,7 @@ class CustomerCartItemObject:
 @entity_type(
     CUSTOMER_CARTS,
     "CustomerCart",
-    "The open cart of a customer, the one changed last, with the amounts of that change. `cart` returns current totals.",
+    "An open cart of a customer with the amounts of its last change. `cart` returns current totals.",
 )
 class CustomerCartObject:
     """A row of `carts`."""

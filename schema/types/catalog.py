@@ -13,15 +13,19 @@ from domain.catalog.availability import (
 )
 from domain.catalog.read import (
     CATEGORIES,
+    CATEGORY_IMAGES,
     FEATURE_VALUES,
     FEATURE_VARIANTS,
     FEATURES,
     PRODUCT_IMAGES,
     PRODUCTS,
+    product_count,
 )
-from models.queries import ToMany, ToOne
+from models.queries import Sort, ToMany, ToOne
 from schema.enums import CategoryStatus, FeatureType, InventoryTracking, ProductStatus, SwitchStatus
-from schema.fields import column, computed, embedded, entity_type, object_type, relation
+from schema.fields import column, computed, connection, embedded, entity_type, object_type, relation
+from schema.filters import build_filter_input, build_sort_enum
+from schema.pagination import connection_type
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.marketplace import ReviewObject, VendorObject
 from schema.types.options import AttachmentObject, CombinationObject, OptionObject
@@ -31,6 +35,14 @@ from schema.types.product_prices import ProductPricingObject, pricing
 _INVENTORY_READERS = Access(privileges=("view_products",), app_scope="read_products", vendor=True)
 
 
+@entity_type(CATEGORY_IMAGES, "CategoryImage", "The image of a category.")
+class CategoryImageObject:
+    """Columns of `categories`."""
+
+    url: str = column("image_url", "The image URL; the platform never fetches it.")
+    alt: str = column("image_alt", "The alternative text.")
+
+
 @entity_type(CATEGORIES, "Category", "A product category in the category tree.")
 class CategoryObject:
     """A row of `categories`."""
@@ -38,7 +50,11 @@ class CategoryObject:
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`category_id`).", internal=True)
     name: str = column(description="The name.")
+    slug: str = column(description="The URL slug, unique in the store.")
     description: str = column(description="The description as unsanitized HTML.")
+    image: CategoryImageObject | None = relation(
+        ToMany("t.id", "t.id", where="t.image_url <> ''"), "The image.", single=True
+    )
     status: CategoryStatus = column(description="The status code.")
     position: int = column(description="The sort position among sibling categories, lowest first.")
     parent_id: ID | None = column(
@@ -57,9 +73,7 @@ class CategoryObject:
         "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the owning vendor, or 0.", internal=True
     )
     product_count: BigInt = computed(
-        "(SELECT count(*) FROM product_categories pc JOIN products p ON p.tenant_id = pc.tenant_id AND p.id = pc.product_id"
-        " WHERE pc.tenant_id = t.tenant_id AND pc.category_id = t.id AND p.deleted_at IS NULL)",
-        "The number of products in the category.",
+        product_count, "The number of products in the category; customers and storefronts count the active ones."
     )
     parent: CategoryObject | None = relation(ToOne("parent_id"), "The parent category; null for a root category.")
     path: list[CategoryObject] = relation(
@@ -75,15 +89,16 @@ class CategoryObject:
     children: list[CategoryObject] = relation(
         ToMany("t.parent_id", "t.position, t.id"), "The child categories, by position."
     )
-    products: list[ProductObject] = relation(
+    products: ProductConnectionObject = connection(
         ToMany(
             "pc.category_id",
             "pc.position, t.id",
             through="product_categories pc JOIN products t ON t.tenant_id = pc.tenant_id AND t.id = pc.product_id",
             where="pc.tenant_id = {tenant}",
         ),
-        "The products of the category.",
-        limited="limit",
+        "The products of the category, by default in its own order.",
+        ("position", Sort("pc.position", "bigint", "position in the category")),
+        {"filter": build_filter_input(PRODUCTS, "ProductFilter"), "sort": build_sort_enum(PRODUCTS, "ProductSort")},
     )
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
@@ -355,3 +370,6 @@ class ProductObject:
         "When the record was last updated, in Unix seconds.",
         internal=True,
     )
+
+
+ProductConnectionObject = connection_type(ProductObject, "Product")

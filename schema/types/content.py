@@ -47,6 +47,7 @@ class PageObject:
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`page_id`).", internal=True)
     name: str = column(description="The title.")
+    slug: str = column(description="The URL slug, unique in the store.")
     type: PageType = column(description="The type.")
     link: str = column(description="The target URL of a page of type `L`.")
     description: str = column(description="The content as unsanitized HTML.")

@@ -7,6 +7,7 @@ from domain.marketplace.read import AVERAGE_RATING, REVIEWS, VENDORS
 from models.queries import ToMany, ToOne
 from schema.enums import CommissionType, DiscussionObjectType, ReviewStatus, VendorStatus
 from schema.fields import column, computed, entity_type, relation
+from schema.pagination import connection_type
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.references import Product, User
 
@@ -20,6 +21,7 @@ class VendorObject:
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`company_id`).", internal=True)
     name: str = column(description="The trade name.")
+    slug: str = column(description="The URL slug, unique in the store.")
     status: VendorStatus = column(description="The status code.")
     city: str = column(description="The city.")
     state: str = column(description="The state code, two letters.")
@@ -116,3 +118,6 @@ class ReviewObject:
         "When the review was written, in Unix seconds.",
         internal=True,
     )
+
+
+ReviewConnectionObject = connection_type(ReviewObject, "Review")

@@ -9,6 +9,7 @@ from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS, SHI
 from models.queries import ToMany, ToOne
 from schema.enums import AddressKind, PaymentStatus, RateCalculation, SwitchStatus
 from schema.fields import column, computed, embedded, entity_type, object_type, relation
+from schema.pagination import connection_type
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus, ProcessorParams, ShipmentStatus
 from schema.types.catalog import ProductObject
 from schema.types.gateway import ChargeObject
@@ -408,3 +409,6 @@ class OrderObject:
         "When the record was last updated, in Unix seconds.",
         internal=True,
     )
+
+
+OrderConnectionObject = connection_type(OrderObject, "Order")

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from auth.access import Access
+from domain.marketplace.read import REVIEWS
+from domain.orders.read import ORDERS
 from domain.people.read import IS_OWNER, MEMBERSHIPS, USERGROUPS, USERS
 from models.queries import ToMany, ToOne
 from schema.enums import MembershipStatus, Role, UsergroupStatus, UsergroupType, UserStatus, UserType
-from schema.fields import column, computed, entity_type, relation
+from schema.fields import column, computed, connection, entity_type, relation
+from schema.filters import build_filter_input, build_sort_enum
 from schema.scalars import ID, BigInt, DateTime
-from schema.types.marketplace import ReviewObject, VendorObject
-from schema.types.references import Order
+from schema.types.addresses import SavedAddressObject
+from schema.types.marketplace import ReviewConnectionObject, VendorObject
+from schema.types.references import CustomerCart, OrderConnection
 
-# CPF, CNPJ and phone: only with a privilege, or one's own (vendors and customers see only their own rows).
+# CPF, CNPJ, phone and usergroups: only with a privilege, or one's own (vendors and customers see only their own rows).
 _PERSONAL_DATA = Access(privileges=("view_users",), vendor=True, customer=True)
 
 
@@ -76,13 +80,32 @@ class UserObject:
     usergroups: list[UsergroupMembershipObject] | None = relation(
         ToMany("t.user_id", "t.usergroup_id"),
         "The user's usergroup memberships.",
-        guard=Access(privileges=("view_users",)),
+        guard=_PERSONAL_DATA,
     )
-    orders: list[Order] | None = relation(
-        ToMany("t.user_id", "t.id DESC"), "The user's orders, newest first.", limited="first"
+    orders: OrderConnection | None = connection(
+        ToMany("t.user_id", "t.created_at DESC, t.id DESC"),
+        "The user's orders, by default newest first.",
+        ("-created_at", ORDERS.sorts["created_at"]),
+        {"filter": build_filter_input(ORDERS, "OrderFilter"), "sort": build_sort_enum(ORDERS, "OrderSort")},
     )
-    reviews: list[ReviewObject] | None = relation(
-        ToMany("t.user_id", "t.created_at DESC, t.id DESC"), "The user's reviews, newest first.", limited="first"
+    reviews: ReviewConnectionObject | None = connection(
+        ToMany("t.user_id", "t.created_at DESC, t.id DESC"),
+        "The user's reviews, newest first.",
+        ("-created_at", REVIEWS.sorts["created_at"]),
+    )
+    carts: list[CustomerCart] | None = relation(
+        ToMany("t.user_id", "t.updated_at DESC, t.id DESC"),
+        "The user's open carts, the one changed last first, with the amounts of that change.",
+        limited="first",
+    )
+    addresses: list[SavedAddressObject] | None = relation(
+        ToMany("t.user_id", "t.id"), "The addresses that the user saved, in the order they were saved."
+    )
+    default_shipping_address: SavedAddressObject | None = relation(
+        ToMany("t.user_id", "t.id", where="t.is_default_shipping"), "The default address for shipping.", single=True
+    )
+    default_billing_address: SavedAddressObject | None = relation(
+        ToMany("t.user_id", "t.id", where="t.is_default_billing"), "The default address for billing.", single=True
     )
     created_at: DateTime = column(description="When the account was created.")
     updated_at: DateTime = column(description="When the record was last updated.")

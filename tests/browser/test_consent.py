@@ -51,6 +51,7 @@ async def consent_page(sample: SampleStore) -> ConsentPage:
     port = sample.http.make_url("/").port
     async with database.cross_store_connection() as platform:
         await platform.execute("insert into store_hosts (host, store_id) values ($1, $2)", host, sample.store.id)
+        await platform.execute("delete from signin_counts")  # all tests sign in from the browser's address
     address = f"http://{host}:{port}"
     redirect_uri = f"http://localhost:{port}/health/live?keep=1"
     scope = sample.scope
@@ -179,3 +180,22 @@ async def test_an_invalid_request_is_reported_without_a_redirect(consent_page: C
     await page.wait_for("document.querySelector('.problem')?.textContent.includes('redirect_uri')")
     await save_screenshot(page, "wrong")
     assert await page.evaluate("location.pathname") == "/api/v1/oauth/authorize"
+
+
+async def test_the_page_is_in_portuguese_for_those_who_prefer_it(consent_page: ConsentPage, browser: Browser) -> None:
+    page = await consent_page.open(browser, ui_locales="pt-BR")
+    await consent_page.sign_in(page, consent_page.sample.owner, "not the password")
+    assert (
+        await page.wait_for("document.querySelector('#problem').textContent") == "O e-mail ou a senha está incorreto."
+    )
+    await consent_page.sign_in(page, consent_page.sample.owner)
+    await page.wait_for(VISIBLE.format("#consent"))
+    assert await page.evaluate("document.documentElement.lang") == "pt-BR"
+    assert await page.evaluate("document.title") == "Instalar Etiquetas Ágeis · Vitrine"
+    shown = await page.evaluate(
+        "[...document.querySelectorAll('#scopes label span')].map(span => span.firstChild.data.trim())"
+    )
+    assert shown == ["ver pedidos", "ver clientes e outros usuários", "ver e alterar produtos"]
+    await save_screenshot(page, "portuguese")
+    await page.click("#install")
+    assert "code" in await wait_for_redirect(page)

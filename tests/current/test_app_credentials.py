@@ -76,7 +76,7 @@ async def test_graphql_fields_require_scopes(admin, app):
     reader = admin.with_token((await issue_tokens(admin, app, ["read_products"]))["access_token"])
     assert await graphql_result(reader, "{ products { name } }") == [{"name": "Caneca"}]
     error = await graphql_error(reader, "{ orders { id } }")
-    assert error["extensions"] == {"code": "FORBIDDEN", "details": {"scope": "read_orders"}}
+    assert error["extensions"] == {"code": "FORBIDDEN", "path": error["path"], "details": {"scope": "read_orders"}}
     error = await graphql_error(reader, 'mutation { product_create(input: {name: "x", price_cents: 1}) { id } }')
     assert error["extensions"]["details"] == {"scope": "write_products"}
 

@@ -8,7 +8,7 @@ from tests.harness.http import Client
 from tests.harness.records import UNKNOWN_ID, is_uuid
 
 CATEGORIES = "/api/v1/admin/categories"
-FIELDS = {"id", "name", "parent_id", "position", "status", "created_at", "updated_at"}
+FIELDS = {"id", "name", "slug", "parent_id", "position", "status", "created_at", "updated_at"}
 
 
 async def test_every_field_is_stored_and_returned(admin: Client) -> None:

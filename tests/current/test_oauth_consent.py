@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from rest_facade.current.consent import CONTENT_SECURITY_POLICY
+from rest_facade.current.consent import CONTENT_SECURITY_POLICY, FOLDER
 from tests.harness.http import Response
 from tests.harness.oauth import REDIRECT, App, challenge, query_parameters, register_app
 
@@ -17,12 +17,13 @@ async def app(admin) -> App:
     return await register_app(admin, name='Etiquetas <b>&"</script> {{config}} {{detail}}')
 
 
-async def open_page(visitor, **query) -> Response:
+async def open_page(visitor, *, languages="", **query) -> Response:
     """Open the page as a browser does, without following redirects."""
+    preferred = {"Accept-Language": languages} if languages else {}
     response = await visitor.http.get(
         ADDRESS,
         params={name: value for name, value in query.items() if value is not None},
-        headers={"X-Tenant-ID": str(visitor.store.public_id), "X-Forwarded-For": visitor.ip},
+        headers={"X-Tenant-ID": str(visitor.store.public_id), "X-Forwarded-For": visitor.ip, **preferred},
         allow_redirects=False,
     )
     assert response.status != 500
@@ -173,3 +174,51 @@ async def test_the_page_requires_a_known_store(visitor, app):
     assert (answer.status, answer.body) == (404, {"error": "tenant not found"})
     answer = await visitor.request("POST", ADDRESS)
     assert (answer.status, answer.raw, answer.headers["Allow"]) == (405, b"", "GET, HEAD")
+
+
+@pytest.mark.parametrize(
+    "languages,locales,expected",
+    [
+        ("", None, "en"),
+        ("pt-BR,pt;q=0.9,en;q=0.8", None, "pt-BR"),
+        ("pt-PT", None, "pt-BR"),
+        ("de, en;q=0.3, pt;q=0.4", None, "pt-BR"),
+        ("en-GB, pt;q=0.9", None, "en"),
+        ("pt;q=0, de", None, "en"),
+        ("*, pt;q=0.5", None, "en"),
+        ("!;;q=,pt;q=2,", None, "en"),
+        ("en", "pt-BR en", "pt-BR"),
+        ("pt-BR", "de en", "en"),
+        ("pt-BR", "de", "pt-BR"),
+        ("", "\u2028 <b>", "en"),
+    ],
+)
+async def test_the_page_is_in_the_preferred_language(visitor, app, languages, locales, expected):
+    answer = await open_page(visitor, languages=languages, client_id=app.client_id, ui_locales=locales)
+    assert (answer.status, answer.headers["Content-Language"]) == (200, expected)
+    assert "Accept-Language" in answer.headers["Vary"]
+    text = answer.raw.decode()
+    assert f'<html lang="{expected}">' in text
+    assert ("Senha" in text, "Password" in text) == (expected == "pt-BR", expected == "en")
+    assert page_config(answer)["texts"]["read"] == ("ver" if expected == "pt-BR" else "see")
+    assert "[[" not in text
+
+
+async def test_errors_are_in_the_preferred_language(visitor, app):
+    unknown = await open_page(visitor, languages="pt", client_id="unknown")
+    invalid = await open_page(visitor, languages="pt", client_id=app.client_id, response_type="token")
+    for answer in (unknown, invalid):
+        assert answer.status == 400
+        assert "Este aplicativo não pode ser instalado" in answer.raw.decode()
+        assert "[[" not in answer.raw.decode()
+
+
+def test_the_texts_of_all_languages_have_the_same_names():
+    texts = json.loads((FOLDER / "texts.json").read_text(encoding="utf-8"))
+
+    def names(value):
+        return {name: names(text) for name, text in value.items()} if isinstance(value, dict) else bool(value)
+
+    assert names(texts["en"]) == names(texts["pt-BR"])
+    templates = "".join((FOLDER / f"{name}.html").read_text(encoding="utf-8") for name in ("page", "error", "invalid"))
+    assert set(re.findall(r"\[\[(\w+)\]\]", templates)) == set(texts["en"]["page"])

@@ -111,11 +111,7 @@ async def test_items_are_added_updated_and_removed(storefront: StorefrontClient)
         ({"product_id": "{mug}", "quantity": True}, {"quantity": "quantity_invalid"}),
         ({"product_id": "{mug}", "quantity": 10**9 + 1}, {"quantity": "quantity_invalid"}),
         ({"product_id": "{mug}", "quantity": 2**63 - 1}, {"quantity": "quantity_invalid"}),
-        ({"product_id": UNKNOWN_ID, "quantity": 1}, {"product_id": "not_found"}),
-        ({"product_id": "nonsense", "quantity": 1}, {"product_id": "not_found"}),
-        ({"product_id": 5, "quantity": 1}, {"product_id": "not_found"}),
         ({"product_id": [], "quantity": 1}, {"product_id": "invalid"}),
-        ({"product_id": "{secret}", "quantity": 1}, {"product_id": "not_found"}),
         ({"product_id": "{mug}", "quantity": 1, "options": {"1": "2"}}, {"options": "not_found"}),
         ({"product_id": "{mug}", "quantity": 1, "options": [1]}, {"options": "options_invalid"}),
         ({"product_id": "{mug}", "quantity": 1, "options": "L"}, {"options": "options_invalid"}),
@@ -138,6 +134,16 @@ async def test_invalid_item_fields_are_named(
         patched = await storefront.request("PATCH", f"carts/{cart}/items/{item}", item_fields)
         assert (patched.status, patched.body["fields"]) == (400, fields)
     assert (await storefront.get(f"carts/{cart}")).body["subtotal_cents"] == 2500
+
+
+@pytest.mark.parametrize("product", [UNKNOWN_ID, "nonsense", 5, "{secret}"])
+async def test_an_absent_product_is_not_found(storefront: StorefrontClient, product: Any) -> None:
+    item = {"product_id": storefront.sample.secret.id if product == "{secret}" else product, "quantity": 1}
+    cart = await storefront.cart((storefront.sample.plate, 1), ready=False)
+    for path, body in ((f"carts/{cart}/items", item), ("carts", {"items": [item]})):
+        answer = await storefront.post(path, body)
+        assert (answer.status, answer.body) == (404, {"error": "product not found"})
+    assert len((await storefront.get(f"carts/{cart}")).body["items"]) == 1
 
 
 @pytest.mark.parametrize("items", ["x", 5, {"product_id": UNKNOWN_ID}, [5], ["x"], [None], [[]]])

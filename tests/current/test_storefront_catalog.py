@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernel.ids import checksummed_token
+from models.catalog import Category
 from resolvers import query_compiler
 from tests.harness.product_records import PRODUCT_RECORD
 from tests.harness.records import UNKNOWN_ID
@@ -62,8 +63,8 @@ async def test_only_active_products_are_listed_in_the_app_list_format(storefront
         "Livro de Receitas",
     }
     for product in answer.body["products"]:
-        assert set(product) == PRODUCT_RECORD
-    assert answer.statements <= 4  # page, images, categories, total
+        assert set(product) == PRODUCT_RECORD | {"pricing"}
+    assert answer.statements <= 6  # page, images, categories, total; two for promotions
 
 
 @pytest.mark.parametrize(
@@ -115,9 +116,9 @@ async def test_a_product_is_found_by_id_and_by_slug(storefront: StorefrontClient
     by_slug = await storefront.get("products/caneca-de-agata")
     assert by_id.status == by_slug.status == 200
     assert by_id.body == by_slug.body
-    assert set(by_id.body) == PRODUCT_RECORD
-    # A compiled read takes one statement; the executor one per level.
-    assert by_id.statements == (1 if query_compiler._enabled else 3)
+    assert set(by_id.body) == PRODUCT_RECORD | {"pricing"}
+    # A compiled read takes one statement, the executor one per level; one finds that there are no promotions.
+    assert by_id.statements == (2 if query_compiler._enabled else 4)
 
 
 @pytest.mark.parametrize("id_or_slug", [UNKNOWN_ID, "nada", "1", "%F0%9F%98%80", "a" * 3000])
@@ -140,7 +141,7 @@ async def test_inactive_records_and_records_of_another_store_are_not_found(
 async def test_categories_and_their_products_are_returned(storefront: StorefrontClient) -> None:
     listed = await storefront.get("categories?sort_by=name")
     assert [category["name"] for category in listed.body["categories"]] == ["Casa", "Cozinha"]
-    assert (listed.body["total"], listed.body["page"], listed.body["limit"]) == (2, 1, 20)
+    assert (listed.body["total"], listed.body["page"], listed.body["limit"]) == (2, 1, 1000)
     shown = await storefront.get(f"categories/{storefront.sample.kitchen.id}")
     assert shown.body == next(category for category in listed.body["categories"] if category["name"] == "Cozinha")
     inside = await storefront.get(f"categories/{storefront.sample.kitchen.id}/products")
@@ -254,3 +255,15 @@ async def test_the_rate_limit_of_a_key_is_shared_by_all_customers(sample: Sample
 async def test_a_key_of_another_store_is_rejected(storefront: StorefrontClient, other_sample: SampleStore) -> None:
     answer = await storefront.get("store", at=other_sample)
     assert (answer.status, answer.body) == (401, {"error": "invalid_api_key"})
+
+
+async def test_a_menu_is_not_cut(storefront: StorefrontClient) -> None:
+    for number in range(150):
+        await storefront.sample.add(Category, name=f"Categoria {number}", id_path="")
+    listed = await storefront.get("categories")
+    assert (len(listed.body["categories"]), listed.body["total"], listed.body["limit"]) == (152, 152, 1000)
+    assert "Link" not in listed.headers
+    page = await storefront.get("categories?limit=100&page=2")
+    assert (len(page.body["categories"]), page.body["limit"]) == (52, 100)
+    assert 'rel="prev"' in page.headers["Link"]
+    assert (await storefront.get("categories?limit=5000")).body["limit"] == 1000

@@ -188,7 +188,7 @@ async def test_a_key_reads_only_public_data(admin):
 async def test_a_key_without_the_scope_is_rejected(admin):
     key = await create_key(admin, scopes=["storefront:cart"])
     error = (await run_graphql(admin, "{ products { id } }", key=key)).body["errors"][0]
-    assert error["extensions"] == {"code": "FORBIDDEN", "details": {"scope": "storefront:read"}}
+    assert error["extensions"] == {"code": "FORBIDDEN", "path": error["path"], "details": {"scope": "storefront:read"}}
 
 
 async def test_an_unknown_key_is_401(admin, other_admin):

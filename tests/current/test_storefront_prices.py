@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from domain.promotions.promotions import PROMOTION_RECORDS
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from domain.taxes.taxes import TAX_RECORDS
 from kernel.scope import active_scope
+from models.users import Usergroup, UsergroupMembership
 from tests.harness.sample_store import SampleStore
 from tests.harness.storefront import ADDRESS, StorefrontClient, open_storefront
 
@@ -300,3 +302,41 @@ async def test_promotions_of_another_store_do_not_apply(
     other_storefront = await open_storefront(other_sample)
     other = await other_storefront.cart((other_sample.mug, 1))
     assert (await other_storefront.post(f"carts/{other}/coupon", {"code": "VERAO"})).status == 200
+
+
+# --- Displayed prices ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_member", [False, True])
+async def test_the_price_of_a_product_is_the_price_of_its_order(is_member: bool, storefront: StorefrontClient) -> None:
+    sample = storefront.sample
+    group = await sample.add(Usergroup, name="Atacado", type="C")
+    if is_member:
+        await sample.add(UsergroupMembership, user_id=sample.caio.number, usergroup_id=group.number)
+    conditions = {"usergroup": [group.number]}
+    await add_promotion(
+        sample, zone="catalog", conditions=conditions, bonuses={"product_discount": "12.5%"}, name="Atacado"
+    )
+    shopper = replace(storefront, customer=sample.caio)
+    expected = {
+        "price_cents": 4366 if is_member else 4990,
+        "base_cents": 4990,
+        "discount_cents": 624 if is_member else 0,
+        "promotions": [{"name": "Atacado"}] if is_member else [],
+    }
+    category = sample.kitchen.id
+    for path in (
+        "products",
+        "search?q=caneca",
+        f"categories/{category}/products",
+        f"products/{sample.mug.id}",
+        "products/caneca-de-agata",
+    ):
+        body = (await shopper.get(path)).body
+        [shown] = [each for each in body.get("products", [body]) if each["id"] == sample.mug.id]
+        assert shown["pricing"] == expected, path
+        assert shown["price_cents"] == 4990
+    cart = await shopper.cart((sample.mug, 1))
+    assert (await shopper.get(f"carts/{cart}")).body["items"][0]["price_cents"] == expected["price_cents"]
+    ordered = await shopper.check_out(cart)
+    assert ordered.body["items"][0]["price_cents"] == expected["price_cents"]

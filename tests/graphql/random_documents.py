@@ -69,12 +69,15 @@ class DocumentGenerator:
 
     def _arguments(self, name: str, declared: GraphQLField) -> str:
         arguments = []
+        unused = self.rng.choice(["first", "last"])
         for key, argument in declared.args.items():
+            if key == unused:
+                continue
             target = get_named_type(argument.type)
             if key == "id":
                 value = self.rng.choice([self.ids.get(name, "x"), "nonsense", "00000000-0000-7000-8000-000000000000"])
                 arguments.append(f'id: "{value}"')
-            elif key in ("limit", "per_page", "first") and self.rng.random() < 0.8:
+            elif key in ("limit", "per_page", "first", "last") and self.rng.random() < 0.8:
                 arguments.append(f"{key}: {self.rng.choice(['$n', '1', '2', '7', '50'])}")
             elif key in ("offset", "page") and self.rng.random() < 0.4:
                 arguments.append(f"{key}: {self.rng.randint(0, 2)}")
@@ -86,6 +89,18 @@ class DocumentGenerator:
             elif key == "filter" and isinstance(target, GraphQLInputObjectType) and self.rng.random() < 0.4:
                 arguments.append(f"filter: {{{self._filter(target)}}}")
         return f"({', '.join(arguments)})" if arguments else ""
+
+    def _relation_arguments(self, declared: GraphQLField) -> str:
+        if "limit" in declared.args:
+            return f"(limit: {self.rng.randint(1, 3)})"
+        if "last" not in declared.args or self.rng.random() < 0.3:
+            return ""
+        sizes = [f"{self.rng.choice(['first', 'last'])}: {self.rng.choice(['$n', '1', '2', '7'])}"]
+        if "sort" in declared.args and self.rng.random() < 0.5:
+            sort = get_named_type(declared.args["sort"].type)
+            assert isinstance(sort, GraphQLEnumType)
+            sizes.append(f"sort: {self.rng.choice(list(sort.values))}")
+        return f"({', '.join(sizes)})"
 
     def _filter(self, target: GraphQLInputObjectType) -> str:
         values = {
@@ -136,8 +151,7 @@ class DocumentGenerator:
         below = ""
         if is_object_type(get_named_type(declared.type)):
             deeper = depth if self._is_wrapper(target) else depth - 1
-            arguments = f"(limit: {self.rng.randint(1, 3)})" if "limit" in declared.args else ""
-            below = f"{arguments} {self._selection(declared, deeper)}"
+            below = f"{self._relation_arguments(declared)} {self._selection(declared, deeper)}"
         alias, directive = "", ""
         is_list = is_list_type(getattr(declared.type, "of_type", declared.type))
         if self.rng.random() < 0.2 or below:
@@ -148,5 +162,6 @@ class DocumentGenerator:
             directive = self.rng.choice(
                 [" @include(if: $yes)", " @skip(if: $no)", " @skip(if: true)", " @include(if: false)"]
             )
-        call, _, rest = below.partition(" ") if below.startswith("(") else ("", "", below)
+        call, _, rest = below.partition(" {") if below.startswith("(") else ("", "", below)
+        rest = f"{{{rest}" if call else rest
         return f"{alias}{name}{call}{directive} {rest}".strip()

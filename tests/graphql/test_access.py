@@ -128,12 +128,14 @@ async def test_a_customer_sees_only_active_products_on_every_path(
     for caller in ("customer", "storefront"):
         answer = await execute_query(
             records.callers[caller],
-            "{ products { name } product_page { total } categories { name products { name } } }",
+            "{ products { name } product_page { total } categories { name products { edges { node { name } } } } }",
         )
         assert answer.errors == []
         assert [row["name"] for row in answer.data["products"]] == ["Caneca de Ágata"]
         assert answer.data["product_page"]["total"] == 1
         assert "Oculta" not in [row["name"] for row in answer.data["categories"]]
+        products = [edge["node"]["name"] for row in answer.data["categories"] for edge in row["products"]["edges"]]
+        assert set(products) <= {"Caneca de Ágata"}
 
 
 async def test_a_customer_sees_only_their_own_orders_and_account(

@@ -114,7 +114,7 @@ async def test_a_key_needs_the_scope_of_each_field(sample: SampleStore) -> None:
         (cart_key, PLACED, {"id": UNKNOWN_ID}, "storefront:checkout"),
     ):
         error = await execute_query(sample, query, by, **variables)
-        assert error["extensions"] == {"code": "FORBIDDEN", "details": {"scope": scope}}, query
+        assert error["extensions"] == {"code": "FORBIDDEN", "path": error["path"], "details": {"scope": scope}}, query
 
 
 async def test_customers_access_their_own_carts_and_carts_without_a_customer(sample: SampleStore) -> None:

@@ -42,6 +42,7 @@ async def test_a_time_out_of_range_is_not_a_cursor(time: Any, sample: SampleStor
     assert error["extensions"] == {
         "code": "VALIDATION_FAILED",
         "field": "after",
+        "path": ["product_connection"],
         "details": {"fields": {"after": "invalid"}},
     }
 

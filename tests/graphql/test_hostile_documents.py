@@ -64,7 +64,7 @@ OVER_A_LIMIT = {
     "a chain of fragments": "{products{...F0}}" + _chain(150, "Product", "NEXT", "id"),
     "deep": "{categories{" + "parent{" * 150 + "id" + "}" * 152,
     "deep, in fragments": "{categories{...F0}}" + _chain(20, "Category", "parent{NEXT}", "id"),
-    "expensive": "{products(limit:500){categories{products(limit:500){id}}}}",
+    "expensive": "{products(limit:500){categories{products(first:500){edges{node{id}}}}}}",
     "expensive, by a variable": "query($n:Int!){products(limit:$n){images{id}}}",
     "expensive, by a default": "query($m:Int=5000){products(limit:$m){images{id}}}",
     "expensive, and wide": "{" + " ".join(f"p{i}:products(limit:500){{id name slug sku}}" for i in range(99)) + "}",

@@ -123,7 +123,9 @@ def test_introspection_has_its_own_depth_limit() -> None:
             "{ product_connection(first: 3) { edges { node { id } } page_info { end_cursor } } }",
             1 + 3 * (1 + 1) + 1,
         ),
-        ("{ categories(limit: 2) { products(limit: 7) { id } } }", 2 * (1 + 7)),
+        ("{ categories(limit: 2) { products(first: 7) { edges { node { id } } } } }", 2 * (1 + 1 + 7 * (1 + 1))),
+        ("{ categories(limit: 2) { products(last: 7) { edges { node { id } } } } }", 2 * (1 + 1 + 7 * (1 + 1))),
+        ("{ categories(limit: 2) { products { edges { node { id } } } } }", 2 * (1 + 1 + 20 * (1 + 1))),
     ],
 )
 def test_the_query_cost_is_calculated_as_documented(text: str, cost: int) -> None:

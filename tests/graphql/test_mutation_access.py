@@ -40,6 +40,7 @@ SCHEMA = root.public_schema()
 assert SCHEMA.mutation_type is not None
 MUTATIONS: Mapping[str, GraphQLField] = SCHEMA.mutation_type.fields
 VALUES = {
+    "AddressType": "S",
     "BigInt": "1",
     "Int": "1",
     "Boolean": "true",

@@ -220,7 +220,7 @@ def test_cached_plans_of_a_document_are_bounded() -> None:
     """A document has as many plans as its nested list sizes and directives have values."""
     schema = root.public_schema()
     compiler = QueryCompiler(schema, native=True)
-    text = "query($s: Boolean!, $n: Int!) { categories { name @skip(if: $s) products(limit: $n) { id } } }"
+    text = "query($s: Boolean!, $n: Int!) { categories { name @skip(if: $s) products(first: $n) { edges { node { id } } } } }"
     prepared = prepare_document(schema, text, limited=True)
     operation = prepared.operation(None)
     assert operation is not None

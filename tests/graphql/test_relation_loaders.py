@@ -82,7 +82,7 @@ async def test_a_failed_statement_is_an_error_of_its_relation_only(
 
 
 async def test_the_limits_of_an_answer_end_reading_before_the_next_level(records: StoreRecords) -> None:
-    text = "{ products { categories { products { name } } } }"
+    text = "{ products { categories { products { edges { node { name } } } } } }"
     _, complete = await _execute(records, text)
     with limited_answer(AnswerLimits(max_objects=2, max_bytes=10_000)):
         result, count = await _execute(records, text, public=True)

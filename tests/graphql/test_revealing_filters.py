@@ -27,6 +27,7 @@ from schema.fields import (
     field_source,
     strawberry_field,
 )
+from schema.pagination import node_type
 from tests.graphql.conftest import SCOPES, ExecuteQuery, StoreRecords
 from tests.harness.records import UNKNOWN_ID
 from tests.harness.sample_store import SampleStore
@@ -84,6 +85,7 @@ def shown_values(type_: Any) -> dict[str, list[Rules]]:
             values = values_in(source.sql or name)
         elif isinstance(source, RelationSource):
             target: Any = get_named_type(field.type)
+            target = target if source.own_order is None else node_type(target)
             rules += (target_access(target),)
             link: Any = source.link
             values = {f"FROM {target_entity(target).table}"}

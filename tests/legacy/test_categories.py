@@ -33,6 +33,7 @@ async def test_a_category_is_created_with_defaults(sample):
         "position": "0",
         "product_count": "0",
         "id_path": number,
+        "seo_name": "banho",
         "description": "",
         "company_id": "0",
     }

@@ -38,6 +38,7 @@ async def test_a_page_is_created_with_defaults(sample):
         "description": "",
         "meta_keywords": "",
         "meta_description": "",
+        "seo_name": "trocas",
         "page_title": "",
         "position": "0",
         "status": "A",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import asyncpg
 import pytest
@@ -165,3 +166,30 @@ class TestWithoutRoles:
             == roles.SEARCH_ROLE
         )
         assert await fetchval(url, "select count(*) from pg_policies where 'vitrine_worker' = any(roles)") > 0
+
+
+async def test_existing_records_get_slugs_and_those_of_the_previous_version(empty_database_url):
+    await migrate(empty_database_url)
+    for migration in reversed(disk_migrations()):
+        await revert(empty_database_url, migration.name)
+        if migration.name.startswith("0023"):
+            break
+    connection = await asyncpg.connect(empty_database_url)
+    insert = "insert into vendors (public_id, name, deleted_at) values (gen_random_uuid(), $1, $2)"
+    add_store = "insert into tenants (public_id, name) values (gen_random_uuid(), 'x') returning id"
+    slugs = {}
+    try:
+        stores = [str(await connection.fetchval(add_store)) for _ in range(2)]
+        for store in stores:
+            await connection.execute("select set_config('vitrine.tenant', $1, false)", store)
+            await connection.execute(insert, "Ateliê", datetime.now(UTC))
+            for name in ("Ateliê", "Ateliê", "Ateliê 2", "?"):
+                await connection.execute(insert, name, None)
+        await migrate(empty_database_url)
+        for store in stores:
+            await connection.execute("select set_config('vitrine.tenant', $1, false)", store)
+            await connection.execute(insert, "Ateliê", None)
+            slugs[store] = [row["slug"] for row in await connection.fetch("select slug from vendors order by id")]
+    finally:
+        await connection.close()
+    assert list(slugs.values()) == [["atelie", "atelie", "atelie-2", "atelie-2-2", "vendor", "atelie-3"]] * 2

@@ -19,10 +19,10 @@ from aiohttp.test_utils import TestClient
 from kernel.scope import active_scope
 from kernel.settings import Settings
 from models import database as db
-from models.queries import Entity
-from resolvers.cursors import encode_cursor
+from models.queries import Sort
 from rest_facade import collections
 from rest_facade.list_parameters import DIRECTIONS
+from schema.cursors import KeysetOrder
 from tests.harness.http import ServeApplication
 from tests.harness.records import Record
 from tests.harness.sample_store import SampleStore, filled_store
@@ -277,7 +277,7 @@ async def test_keyset_pagination_uses_an_index_condition_without_a_sort(
             " limit 1 offset 4990"
         )
     )[0]
-    after = encode_cursor(Entity(name, f"{name}s", lambda _: None), order, row[key], row["id"])
+    after = KeysetOrder(f"{name}s", order, Sort("", "", "")).encode(row[key], row["id"])
     document = f'{{ {name}_connection(first: 10, sort: {sort}, after: "{after}") {{ edges {{ node {{ id }} }} }} }}'
     response = await sample.post("/graphql", {"query": document}, auth="bearer")
     assert len(response.body["data"][f"{name}_connection"]["edges"]) == 10, response.raw

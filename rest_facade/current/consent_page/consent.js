@@ -2,16 +2,7 @@
 "use strict";
 
 const config = JSON.parse(document.getElementById("config").textContent);
-const SCOPE_LABELS = {
-  products: "products", orders: "orders", users: "customers and other users", categories: "categories",
-  inventory: "stock and warehouses", content: "pages and blocks", shipping: "shipping methods",
-};
-const ERROR_MESSAGES = {
-  "invalid credentials": "The e-mail or the password is wrong.",
-  "invalid code": "The code is wrong.",
-  "invalid or expired token": "That took too long. Sign in again.",
-  "rate limit exceeded": "Too many attempts. Wait a minute.",
-};
+const texts = config.texts;
 const INSTALL = `mutation Install(
   $client_id: String!, $scopes: [String!]!, $redirect_uri: String, $state: String, $code_challenge: String
 ) {
@@ -44,7 +35,7 @@ async function call(method, path, body) {
     method, headers, body: body && JSON.stringify(body), credentials: "omit", cache: "no-store", redirect: "error",
   });
   const answer = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(ERROR_MESSAGES[answer.error] || answer.message || answer.detail || answer.error || "Something went wrong.");
+  if (!response.ok) throw new Error(texts.errors[answer.error] || answer.message || answer.detail || answer.error || texts.unexpected);
   return answer;
 }
 
@@ -65,7 +56,7 @@ async function completeSignIn(answer) {
   const me = await call("GET", "/api/v1/auth/me");
   if (me.role !== "admin" || !me.privileges.includes("manage_apps")) {
     await signOut();
-    throw new Error("This account may not install apps: it takes an administrator with the privilege manage_apps.");
+    throw new Error(texts.no_administrator.replace("{name}", "manage_apps"));
   }
   byId("who").textContent = me.name ? `${me.name} (${me.email})` : me.email;
   renderScopes(me.privileges);
@@ -80,10 +71,10 @@ function renderScopes(privileges) {
       type: "checkbox", name: "scope", value: scope.name, checked: isGranted, disabled: !isGranted,
     });
     const text = document.createElement("span");
-    text.append(`${verb === "write" ? "see and change" : "see"} ${SCOPE_LABELS[part] || part} `);
+    text.append(`${texts[verb]} ${texts.scopes[part] || part} `);
     text.append(Object.assign(document.createElement("code"), { textContent: scope.name }));
     if (!isGranted) {
-      const reason = `You can't allow this: it takes the privilege ${scope.privilege}.`;
+      const reason = texts.no_privilege.replace("{name}", scope.privilege);
       text.append(Object.assign(document.createElement("small"), { textContent: reason }));
     }
     const label = document.createElement("label");

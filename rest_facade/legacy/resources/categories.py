@@ -20,6 +20,7 @@ CATEGORIES = Resource(
         RecordField("product_count", types.BIGINT, filter_name="product_count"),
         RecordField("id_path", types.TEXT, filter_name="id_path"),
         RecordField("description", types.TEXT, "description", "description"),
+        RecordField("seo_name", types.TEXT, "slug", "slug"),
         RecordField("company_id", types.ID, "vendor_id", "seller_id"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
     ),

@@ -60,6 +60,7 @@ PAGES = Resource(
         RecordField("page_type", types.code(PAGE_TYPES), "type", "type"),
         *same_names(types.TEXT, "link", "description", "meta_keywords", "meta_description"),
         RecordField("page_title", types.TEXT, "seo_title", "seo_title"),
+        RecordField("seo_name", types.TEXT, "slug", "slug"),
         RecordField("position", types.INTEGER, "position", "position"),
         RecordField("status", types.code(PAGE_STATUSES), "status", "status"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),

@@ -37,11 +37,12 @@ STORES = Resource(
     entity="vendor",
     results=dict.fromkeys(("create", "update"), "store_id: number"),
     open_to_vendors=True,
-    protected_from_vendors=("status", "CNPJ", "commission", "commission_type"),
+    protected_from_vendors=("status", "seo_name", "CNPJ", "commission", "commission_type"),
     fields=(
         id_field("company_id"),
         RecordField("company", types.TEXT, "name", "name"),
         RecordField("email", types.EMAIL, "email", "email"),
+        RecordField("seo_name", types.TEXT, "slug", "slug"),
         RecordField("status", types.code(VENDOR_STATUSES), "status", "status"),
         *same_names(types.TEXT, "phone", "address", "city", "state", "country", "zipcode"),
         RecordField("CNPJ", types.document(14), "cnpj", "cnpj"),

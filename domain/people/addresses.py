@@ -1,0 +1,98 @@
+"""The addresses that users save for their next orders. Orders and carts keep copies, so changing one changes no order.
+
+Changes lock the user's row: the number of addresses and the defaults depend on the others.
+"""
+
+from __future__ import annotations
+
+from domain.addresses import ADDRESS, check_zipcode
+from domain.records import Change, RecordType
+from domain.visibility import OwnRows
+from kernel.errors import Forbidden, NotFound, RuleViolation
+from kernel.geography import BRAZIL
+from kernel.ids import parse_uuid
+from kernel.scope import Scope
+from models.database import execute, fetchrow, fetchval, transaction
+from models.queries import Entity
+from models.references import ADDRESS as ADDRESS_REFERENCE
+from models.users import UserAddress
+
+MAX_ADDRESSES = 50
+SHIPPING, BILLING = "S", "B"
+
+ADDRESSES = Entity(
+    name="saved address",
+    table="user_addresses",
+    visible=OwnRows(admin=("view_users",), app="read_users", own="t.user_id = {user}"),
+)
+
+# A checkout locks the user for its order's foreign key (FOR KEY SHARE), which this doesn't wait for.
+_LOCK_USER = "SELECT id FROM users WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE"
+_COUNT = "SELECT count(*) FROM user_addresses WHERE tenant_id = $1 AND user_id = $2"
+_FIND = "SELECT id FROM user_addresses WHERE tenant_id = $1 AND user_id = $2 AND public_id = $3"
+_LOCK = "SELECT country, zipcode FROM user_addresses WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
+# One statement could set the new default before it clears the old one, which the unique index refuses.
+_CLEAR_DEFAULT = {
+    SHIPPING: "UPDATE user_addresses SET is_default_shipping = false WHERE tenant_id = $1 AND user_id = $2 AND is_default_shipping",
+    BILLING: "UPDATE user_addresses SET is_default_billing = false WHERE tenant_id = $1 AND user_id = $2 AND is_default_billing",
+}
+_SET_DEFAULT = {
+    SHIPPING: "UPDATE user_addresses SET is_default_shipping = true, updated_at = $3 WHERE tenant_id = $1 AND id = $2",
+    BILLING: "UPDATE user_addresses SET is_default_billing = true, updated_at = $3 WHERE tenant_id = $1 AND id = $2",
+}
+
+
+async def set_default_address(scope: Scope, address: object, type_: str) -> int:
+    """Make one of the caller's addresses the default for shipping (`S`) or billing (`B`); return its internal id."""
+    async with transaction(scope):
+        user_id = await _lock_user(scope)
+        address_id = await _find_own(scope, address)
+        await execute(_CLEAR_DEFAULT[type_], scope.store.id, user_id)
+        await execute(_SET_DEFAULT[type_], scope.store.id, address_id, scope.now)
+    return address_id
+
+
+def _user_id(scope: Scope) -> int:
+    if scope.actor.user_id is None or not scope.actor.is_user:
+        raise Forbidden("insufficient permissions")
+    return scope.actor.user_id
+
+
+async def _lock_user(scope: Scope) -> int:
+    user_id = _user_id(scope)
+    if await fetchval(_LOCK_USER, scope.store.id, user_id) is None:
+        raise NotFound("user")  # deleted a moment ago
+    return user_id
+
+
+async def _find_own(scope: Scope, address: object) -> int:
+    public_id = parse_uuid(address)
+    row = await fetchrow(_FIND, scope.store.id, _user_id(scope), public_id) if public_id is not None else None
+    if row is None:
+        raise NotFound("address")
+    return int(row["id"])
+
+
+async def _prepare(change: Change) -> None:
+    scope = change.scope
+    if change.is_new:
+        user_id = await _lock_user(scope)
+        count = await fetchval(_COUNT, scope.store.id, user_id)
+        if count >= MAX_ADDRESSES:
+            raise RuleViolation(f"an account has at most {MAX_ADDRESSES} addresses", reason="too_many_addresses")
+        is_first = count == 0
+        change.columns |= {"user_id": user_id, "is_default_shipping": is_first, "is_default_billing": is_first}
+    check_zipcode(change.merged["country"], change.merged["zipcode"])
+
+
+ADDRESS_RECORDS = RecordType(
+    ADDRESS_REFERENCE,
+    UserAddress,
+    ADDRESS,
+    hard_delete=True,
+    lock_row=_LOCK,
+    defaults={"country": BRAZIL},
+    find=_find_own,
+    prepare=_prepare,
+)
+"""The caller's addresses: creates, updates and deletes its own. The first one becomes the default for shipping and billing."""
