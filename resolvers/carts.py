@@ -145,6 +145,11 @@ class CartMutations:
         """Apply a coupon."""
         return linked_cart(info, await change.apply_coupon(info.context.scope, id, code))  # type: ignore[no-any-return]
 
+    @root_field(EDIT_CARTS, "Set how many reward points of its customer a cart spends; 0 for none.")
+    async def cart_set_points(self, info: Info, id: ID, points: int) -> CartObject:
+        """Set the points to be spent."""
+        return linked_cart(info, await change.set_points(info.context.scope, id, points))  # type: ignore[no-any-return]
+
     @root_field(
         CHECK_OUT,
         "Place the order of a cart, once: reserves stock, calculates totals, emits `order.created` and `checkout.completed`.",
