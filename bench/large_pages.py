@@ -108,8 +108,12 @@ def main() -> int:
             data = RequestData(size)
             headers = {"X-Tenant-ID": data.store_id, **data.basic}
             probe = Probe(server, headers)
-            probe.run_while(lambda: time.sleep(3))  # warms up, and shows the waiting time without a page
-            print(f"one product without a page: {_waits([wait * 1e3 for wait in probe.seconds])}", flush=True)
+            probe.run_while(lambda: time.sleep(3))
+            probe.seconds.clear()
+            reset_pause(pauses)
+            probe.run_while(lambda: time.sleep(3))  # what the machine itself delays
+            waits, pause = _waits([wait * 1e3 for wait in probe.seconds]), read_pause(pauses) * 1e3
+            print(f"one product without a page: {waits}, longest pause {pause:.1f} ms", flush=True)
             measurements = [_measure(server, pauses, headers, page) for page in PAGES]
     bars = [bar for measurement in measurements for bar in measurement.bars]
     print(table(bars))

@@ -167,7 +167,7 @@ async def _insert(scope: Scope, order: NewOrder, references: OrderReferences, re
         stock_last = bool(reward.promotions or has_points)
         order_id = await insert_order(scope, order, {} if stock_last else units)
         if has_points:
-            await settle_points(scope, order_id)
+            await settle_points(scope, order_id, is_new=True)
         if reward.promotions:
             await redeem(scope, reward, order_id)
         if reward.coupons:

@@ -37,21 +37,23 @@ WHERE o.tenant_id = $1 AND o.id = $2
 _CHARGEBACK = "chargeback"
 
 
-async def settle_points(scope: Scope, order_id: int) -> None:
-    """Bring the customer's points in line with a changed order, whose row is locked and which has or had points.
+async def settle_points(scope: Scope, order_id: int, *, is_new: bool = False) -> None:
+    """Bring the customer's points in line with a new or changed order, whose row is locked and which has or had points.
 
-    Raises RuleViolation `points_unavailable` when the account lacks what the order spends; the system (late payments) takes what there is.
+    Raises RuleViolation `points_unavailable` when the account lacks what the order spends. Of an order that isn't new, the system (late
+    payments) takes what there is.
     """
     account = await fetchrow(_LOCK_ACCOUNT, scope.store.id, order_id)
     if account is None:
         return
     state = await fetchrow(_STATE, scope.store.id, order_id)
     assert state is not None  # the caller locked the order
+    takes_less = scope.actor.kind is ActorKind.SYSTEM and not is_new
     balance: int = account["points"]
     movements = []
     for movement in (_spending(state), _earning(state)):
         available = max(0, balance)
-        if movement.kind == SPENT and -movement.points > available and scope.actor.kind is not ActorKind.SYSTEM:
+        if movement.kind == SPENT and -movement.points > available and not takes_less:
             raise unavailable_error(available)
         # What was earned may have been spent since: a reversal takes at most the balance.
         points = min(max(movement.points, -available), MAX_INTEGER - balance)
