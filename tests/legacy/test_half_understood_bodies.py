@@ -259,3 +259,10 @@ async def test_what_is_not_understood_is_named(sample: SampleStore, path: str, b
 def vars_of(sample: SampleStore, path: str) -> dict[str, Any]:
     name = path.partition("{")[2].rstrip("}")
     return {name: getattr(sample, name)}
+
+
+async def test_the_base_rate_of_cs_cart_is_the_base(sample: SampleStore) -> None:
+    path = f"/api/shippings/{sample.sedex}"
+    assert (await sample.put(path, {"rates": {"0": {"base_rate": "5.00"}}})).status == 200
+    [rate] = (await sample.get(path)).body["rates"]
+    assert (rate["destination_id"], rate["base"]) == ("0", "5.00")
