@@ -20,9 +20,9 @@ import asyncpg
 from bench import launchers
 from bench.database import BenchDatabase, Size, create_database, running_postgres
 from bench.measurement import sign_in
+from bench.requests import RequestData
 from bench.servers import Server
 from bench.watched_server import PAUSE
-from bench.workloads import RequestData
 from bench.worst_requests import FILL, GROUPS, FilledRecords, WorstRequest
 
 TIMES = 3
@@ -33,7 +33,7 @@ def main() -> int:
     with running_postgres() as (postgres, log):
         database = asyncio.run(create_database(postgres, log, "loop_pauses", SIZE))
         records = asyncio.run(_fill(database))
-        with _watched_server(database) as (server, pauses):
+        with watched_server(database) as (server, pauses):
             _print_pauses(server, pauses, records, RequestData(SIZE))
     return 0
 
@@ -54,7 +54,8 @@ async def _fill(database: BenchDatabase) -> FilledRecords:
 
 
 @contextmanager
-def _watched_server(database: BenchDatabase) -> Iterator[tuple[Server, Path]]:
+def watched_server(database: BenchDatabase) -> Iterator[tuple[Server, Path]]:
+    """Run a server whose longest pause is in the file yielded with it."""
     with tempfile.TemporaryDirectory(prefix="vitrine-pauses-") as folder:
         path = Path(folder) / "pause"
         path.write_bytes(PAUSE.pack(0))
@@ -70,11 +71,11 @@ def _print_pauses(server: Server, path: Path, records: FilledRecords, data: Requ
             pause, seconds, growth, answer = float("inf"), 0.0, 0.0, ""
             for _ in range(TIMES):
                 before = server.memory_mb
-                _reset_peak(server)
-                _reset_pause(path)
+                reset_peak(server)
+                reset_pause(path)
                 seconds, answer = _send(server, request, {"X-Tenant-ID": data.store_id, **headers[request.auth]})
-                pause = min(pause, PAUSE.unpack(path.read_bytes())[0])
-                growth = max(growth, _peak_mb(server) - before)
+                pause = min(pause, read_pause(path))
+                growth = max(growth, peak_mb(server) - before)
             print(f"{name:45s} {pause * 1e3:8.1f} {seconds * 1e3:9.0f} {growth:5.0f}  {answer}", flush=True)
 
 
@@ -90,18 +91,25 @@ def _send(server: Server, request: WorstRequest, headers: dict[str, str]) -> tup
         connection.close()
 
 
-def _reset_pause(path: Path) -> None:
+def read_pause(path: Path) -> float:
+    """Return the longest pause since the last reset, in seconds."""
+    seconds: float = PAUSE.unpack(path.read_bytes())[0]
+    return seconds
+
+
+def reset_pause(path: Path) -> None:
     """Write zero in place: the server has the file mapped into its memory."""
     with path.open("r+b") as file:
         file.write(PAUSE.pack(0))
 
 
-def _reset_peak(server: Server) -> None:
+def reset_peak(server: Server) -> None:
     """Reset the peak of the resident memory (proc(5), /proc/pid/clear_refs)."""
     Path(f"/proc/{server.process.pid}/clear_refs").write_text("5", encoding="ascii")
 
 
-def _peak_mb(server: Server) -> float:
+def peak_mb(server: Server) -> float:
+    """Return the highest resident memory since the last reset, in MB."""
     status = Path(f"/proc/{server.process.pid}/status").read_text(encoding="ascii")
     return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM:"))
 

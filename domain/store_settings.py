@@ -102,6 +102,12 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
         integer(1, 365),
         "How many days after its last change a cart that was not ordered expires.",
     ),
+    "point_value_cents": StoreSetting(
+        "checkout",
+        1,
+        integer(0, 1_000_000),
+        "What a reward point is worth when it is spent, in cents; 0: points can't be spent.",
+    ),
     "legacy_dialect": StoreSetting(
         "legacy",
         "contract",

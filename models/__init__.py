@@ -17,6 +17,7 @@ MODEL_MODULES = [
     "models.shipping",
     "models.taxes",
     "models.promotions",
+    "models.points",
     "models.events",
     "models.persisted_documents",
     "models.idempotency",

@@ -22,6 +22,7 @@ class Cart(Timestamped):
     address = fields.JSONField[dict[str, object]](null=True)
     shipping_method = fields.ForeignKeyField("models.ShippingMethod", null=True, related_name="carts")
     coupon_code = fields.TextField(default="")
+    points_to_use = fields.IntField(default=0)
     subtotal_cents = fields.BigIntField(default=0)
     discount_cents = fields.BigIntField(default=0)
     shipping_cents = fields.BigIntField(default=0)

@@ -13,7 +13,8 @@ class Order(SoftDeletable):
 
     `vendor` is set when all lines have the same one. `stock_state` is `R` reserved, `D` deducted or `N` none. `origin` is the API it was
     created through (`admin`, `app`, `legacy`, `storefront`, `import`). `payment_status` is `unpaid`, `paid`, `partially_refunded`,
-    `refunded` or `chargeback`. At `hold_until` the stock reservation of an unpaid order expires.
+    `refunded` or `chargeback`. At `hold_until` the stock reservation of an unpaid order expires. `points_earned` are credited
+    once it is paid; `points_cents`, the worth of `points_spent`, is part of the discount.
     """
 
     user = fields.ForeignKeyField("models.User", null=True, related_name="orders")
@@ -46,6 +47,9 @@ class Order(SoftDeletable):
     imported = fields.BooleanField(default=False)
     hold_until = fields.DatetimeField(null=True)
     coupon_code = fields.TextField(default="")
+    points_earned = fields.IntField(default=0)
+    points_spent = fields.IntField(default=0)
+    points_cents = fields.BigIntField(default=0)
 
     class Meta:
         table = "orders"

@@ -11,7 +11,8 @@ from models.base import SoftDeletable, StoreManager, StoreModel
 class Promotion(SoftDeletable):
     """A promotion. Its `zone` is `cart` (discounts on an order) or `catalog` (discounts on the price of each product).
 
-    `conditions` and `bonuses` are the client's input; `rule` and `gifts` their parsed form for `domain.promotions`, with internal ids.
+    `conditions` and `bonuses` are the client's input; `rule` and `gifts` their parsed form for `domain.promotions`, with internal ids, or
+    `extended_rule` and `extended_gifts` where the version before can't evaluate it: that version finds a rule that is never met.
     `usage_limit` 0 means unlimited; `usage_cap` is the lower of it and the limit in the conditions. Lower priorities are applied first;
     `stop` excludes later ones.
     """
@@ -23,6 +24,8 @@ class Promotion(SoftDeletable):
     bonuses = fields.JSONField[object](default=dict)
     rule = fields.JSONField[dict[str, object]](default=dict)
     gifts = fields.JSONField[list[object]](default=list)
+    extended_rule = fields.JSONField[dict[str, object] | None](null=True)
+    extended_gifts = fields.JSONField[list[object] | None](null=True)
     coupon_code = fields.TextField(default="")
     coupon_key = fields.TextField(default="")
     usage_limit = fields.BigIntField(default=0)
@@ -37,6 +40,24 @@ class Promotion(SoftDeletable):
 
     class Meta:
         table = "promotions"
+        manager = StoreManager()
+
+
+class IssuedCoupon(StoreModel):
+    """A coupon that an order gave its customer, usable once while `active_at` is set; `used_order` is the order of its latest use."""
+
+    promotion = fields.ForeignKeyField("models.Promotion", related_name="issued_coupons")
+    order = fields.ForeignKeyField("models.Order", related_name="issued_coupons")
+    code = fields.TextField()
+    code_key = fields.TextField()
+    active_at = fields.DatetimeField(null=True)
+    mailed_at = fields.DatetimeField(null=True)
+    used_order = fields.ForeignKeyField("models.Order", null=True, related_name="used_issued_coupons")
+    is_used = fields.BooleanField(default=False)
+    created_at = fields.DatetimeField(default=now)
+
+    class Meta:
+        table = "issued_coupons"
         manager = StoreManager()
 
 

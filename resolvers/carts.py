@@ -171,6 +171,11 @@ class CartMutations:
         """Order again."""
         return await cart_result(info, await reorder(info.context.scope, id, cart_id, token))  # type: ignore[no-any-return]
 
+    @root_field(EDIT_CARTS, "Set how many reward points of its customer a cart spends; 0 for none.")
+    async def cart_set_points(self, info: Info, id: ID, points: int) -> CartObject:
+        """Set the points to be spent."""
+        return await cart_result(info, await change.set_points(info.context.scope, id, points))  # type: ignore[no-any-return]
+
     @root_field(
         CHECK_OUT,
         "Place the order of a cart, once: reserves stock, calculates totals, emits `order.created` and `checkout.completed`.",

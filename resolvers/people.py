@@ -9,6 +9,8 @@ from auth.access import Access
 from auth.privileges import ALL
 from domain.people import accounts, removal, usergroups
 from domain.people.read import USERGROUPS, USERS
+from domain.points.ledger import adjust_points
+from domain.points.read import POINT_ENTRIES
 from kernel.scope import ActorKind
 from models.references import USER, find
 from resolvers.entity_queries import build_entity_queries
@@ -19,6 +21,7 @@ from schema.fields import root_field
 from schema.inputs.people import UsergroupInput, UserInput
 from schema.scalars import ID
 from schema.types.people import UsergroupObject, UserObject
+from schema.types.rewards import PointEntryObject
 
 _WRITE = Access(privileges=("manage_users",), app_scope="write_users")
 _WRITE_OR_SELF = Access(
@@ -86,6 +89,13 @@ class PeopleMutations:
         user = await accounts.set_privileges(info.context.scope, id, privileges)
         return await load_record(info, user.id)
 
+    @root_field(
+        _WRITE, "Add reward points to a user's account, or take them when negative; the balance is never below 0."
+    )
+    async def points_adjust(self, info: Info, user_id: ID, points: int, reason: str = "") -> UserObject | None:
+        """Adjust the points of a user."""
+        return await load_record(info, await adjust_points(info.context.scope, user_id, points, reason))
+
     @root_field(_ADMIN_WRITE, "Create a usergroup.")
     async def usergroup_create(self, info: Info, input: UsergroupInput) -> UsergroupObject | None:
         """Create a usergroup."""
@@ -118,5 +128,6 @@ QUERIES = (
     PeopleQueries,
     build_entity_queries(UserObject, USERS, "user", "users"),
     build_entity_queries(UsergroupObject, USERGROUPS, "usergroup", "usergroups", access=_READ_USERGROUPS),
+    build_entity_queries(PointEntryObject, POINT_ENTRIES, "point_entry", "point_entries"),
 )
 MUTATIONS = (PeopleMutations,)

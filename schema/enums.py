@@ -135,6 +135,7 @@ Role = NewType("Role", str)
 CartStatus = NewType("CartStatus", str)
 CartWarningCode = NewType("CartWarningCode", str)
 PaymentStatus = NewType("PaymentStatus", str)
+PointEntryKind = NewType("PointEntryKind", str)
 AddressKind = NewType("AddressKind", str)
 CreditRisk = NewType("CreditRisk", str)
 ActorKind = NewType("ActorKind", str)
@@ -226,6 +227,15 @@ ENUMS: dict[object, ScalarDefinition] = {
         partially_refunded="A part of the payment was refunded.",
         refunded="Fully refunded.",
         chargeback="The customer disputed the payment.",
+    ),
+    PointEntryKind: _words(
+        "PointEntryKind",
+        "Why reward points changed.",
+        earned="A paid order earned them.",
+        reversed="The order was cancelled or refunded.",
+        spent="An order spent them.",
+        returned="The order that spent them was cancelled, refunded or reduced.",
+        adjusted="They were set by staff or an app.",
     ),
     AddressKind: _words("AddressKind", "The purpose of an order's address.", B="Billing.", S="Shipping."),
     CreditRisk: _words(

@@ -18,6 +18,7 @@ STOCK = 200
 USES = 20
 LIMIT_CENTS = 300_000
 HOLD_MINUTES = 30
+POINTS = 400
 GATEWAY_SECRET = "the gateway's secret of the races"
 PLACED = "order { id number }"
 _ADDRESS = {"name": "Ana", "street": "Rua A", "number": "1", "city": "São Paulo", "state": "SP", "zipcode": "01001-000"}
@@ -102,6 +103,10 @@ class Arena:
         return f"DEZ{self.marker}"
 
     @property
+    def points_input(self) -> dict[str, Any]:
+        return {"user_id": self.customer, "points": POINTS // 4}
+
+    @property
     def limit_input(self) -> dict[str, Any]:
         return {"user_id": self.customer, "vendor_id": self.vendor, "limit_cents": LIMIT_CENTS}
 
@@ -164,13 +169,15 @@ async def create_arena(client: Client, size: int) -> Arena:
     arena.choices = {option: variant}
     choice = [{"option_id": option, "variant_id": variant}]
     arena.combination = await arena.create("combination", product_id=arena.products[2], choices=choice, stock=STOCK)
-    arena.customer = await arena.create("user", email=f"cliente-{mark}@example.com", firstname="Ana", role="customer")
+    arena.customer = await arena.create(
+        "user", email=f"cliente-{mark}@example.com", firstname="Ana", role="customer", points=POINTS
+    )
     arena.payment = await arena.create("payment_method", name="Pix", processor="pix", hold_minutes=HOLD_MINUTES)
     arena.shipping = await arena.create("shipping_method", name="Correio")
     for values in (
         {"bonuses": {"order_discount": "10%"}},
         {"coupon_code": arena.coupon, "usage_limit": USES, "bonuses": {"order_discount": "5%"}},
-        {"bonuses": {"order_discount": "1%"}},
+        {"bonuses": {"order_discount": "1%", "give_points": 7}},
     ):
         # Other arenas of the store don't share the promotions.
         mine = {"conditions": {"products": arena.products}}

@@ -70,6 +70,19 @@ _WRONG = {
         SELECT l.id FROM order_lines l WHERE l.tenant_id = $1 AND l.quantity < (SELECT coalesce(sum(s.quantity), 0)
             FROM shipment_lines s WHERE s.tenant_id = l.tenant_id AND s.order_line_id = l.id)
     """,
+    "an account whose points differ from its ledger": """
+        SELECT u.id FROM users u WHERE u.tenant_id = $1 AND (u.points < 0 OR u.points <> (SELECT coalesce(sum(e.points), 0)
+            FROM point_entries e WHERE e.tenant_id = u.tenant_id AND e.user_id = u.id))
+    """,
+    "an order whose points differ from its ledger": """
+        SELECT o.id FROM orders o CROSS JOIN LATERAL (
+            SELECT coalesce(-sum(e.points) FILTER (WHERE e.kind IN ('spent', 'returned')), 0) AS spent,
+                coalesce(sum(e.points) FILTER (WHERE e.kind IN ('earned', 'reversed')), 0) AS earned
+            FROM point_entries e WHERE e.tenant_id = o.tenant_id AND e.order_id = o.id) AS e
+        WHERE o.tenant_id = $1 AND (o.points_cents <> o.points_spent OR o.points_cents > o.discount_cents
+            OR e.spent > o.points_spent OR e.earned > o.points_earned
+            OR (o.stock_state = 'N' AND e.spent <> 0) OR (o.stock_state = 'D' AND e.earned <> o.points_earned AND o.refunded_cents = 0))
+    """,
     "a notification that was not applied": """
         SELECT n.id FROM gateway_notifications n WHERE n.tenant_id = $1 AND NOT n.processed
     """,

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import orjson
 
-from bench.races.arena import GATEWAY_SECRET, HOLD_MINUTES, SHOPPER, STAFF, STOCK, Arena
+from bench.races.arena import GATEWAY_SECRET, HOLD_MINUTES, POINTS, SHOPPER, STAFF, STOCK, Arena
 
 ON_HAND, LIMIT = "on hand", "limit"
 """Invariants that an operation may void: it sets the stock itself, or isn't subject to the customer's limit."""
@@ -86,6 +86,7 @@ OPERATIONS: Mapping[str, Operation] = {
     # Orders
     "place": _staff("order_create", lambda a, n: {"input": a.draft(n)}),
     "place with a coupon": _staff("order_create", lambda a, n: {"input": a.draft(n, coupon_code=a.coupon)}),
+    "place with points": _staff("order_create", lambda a, n: {"input": a.draft(n, points_to_use=60)}),
     "edit lines": _staff("order_update", lambda a, n: {"id": a.order(n).id, "input": {"items": a.lines(n, 1 + n % 3)}}),
     "edit and cancel": _staff(
         "order_update", lambda a, n: {"id": a.order(n).id, "input": {"items": a.lines(n, 2)[:2], "status": "I"}}
@@ -105,6 +106,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "set a quantity": _shopper("cart_item_update", lambda a, n: {**_cart_item(a, n, 0), "quantity": 1 + n % 3}),
     "remove from the cart": _shopper("cart_item_remove", lambda a, n: _cart_item(a, n, 1)),
     "set the address": _shopper("cart_set_address", lambda a, n: {"id": a.cart(n).id, "input": {"zipcode": "01001-000", "number": str(n)}}),
+    "spend points in the cart": _shopper("cart_set_points", lambda a, n: {"id": a.cart(n).id, "points": n % 2}),
     "set the e-mail": _shopper("cart_set_customer_email", lambda a, n: {"id": a.cart(n).id, "email": f"{n}@example.com"}),
     "choose shipping": _shopper("cart_set_shipping_option", lambda a, n: {"id": a.cart(n).id, "shipping_id": a.shipping}),
     "apply the coupon": _shopper("cart_apply_coupon", lambda a, n: {"id": a.cart(n).id, "code": a.coupon}),
@@ -122,13 +124,17 @@ OPERATIONS: Mapping[str, Operation] = {
     "create a promotion": _staff("promotion_create", lambda a, n: {"input": {"name": "Nova", "status": "D", "bonuses": _BONUSES}}),
     "change a promotion": _staff("promotion_update", lambda a, n: {"id": a.promotions[n % 2], "input": {"name": f"Oferta {n}"}}),
     "delete a promotion": _staff("promotion_delete", lambda a, n: {"id": a.promotions[2]}),
+    # Points
+    "give points": _staff("points_adjust", lambda a, n: a.points_input),
+    "take points": _staff("points_adjust", lambda a, n: {**a.points_input, "points": -POINTS // 4}),
+    "set the points": _staff("user_update", lambda a, n: {"id": a.customer, "input": {"points": POINTS}}),
     # Limits
     "set the limit": _staff("order_limit_set", lambda a, n: {"input": a.limit_input}),
     "delete the limit": _staff("order_limit_delete", lambda a, n: {"id": a.limit}, LIMIT),
 }  # fmt: skip
 
 RACED_MUTATIONS = re.compile(
-    r"(order|cart|shipment|combination|promotion|vendor_order)_|product_(create|update|delete|bulk)|payment_record"
+    r"(order|cart|shipment|combination|promotion|points|vendor_order)_|product_(create|update|delete|bulk)|payment_record|user_update"
 )
 NOT_RACED: Mapping[str, str] = {
     "vendor_order_update": "order_set_status of a vendor",

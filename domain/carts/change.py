@@ -24,6 +24,7 @@ from domain.carts.items import (
     too_many_items_error,
 )
 from domain.carts.locked import LockedCart, lock_cart, lock_open_cart
+from domain.carts.messages import ERROR_TEXTS
 from domain.carts.record import cart_record
 from domain.carts.totals import (
     CartTotals,
@@ -34,10 +35,11 @@ from domain.carts.totals import (
 )
 from domain.carts.warnings import CartWarning
 from domain.orders.draft import email_text
+from domain.points.ledger import POINTS_UNAVAILABLE
 from domain.promotions.rewards import coupon_key
 from domain.store_settings import setting
 from kernel.errors import Forbidden, NotFound, RuleViolation
-from kernel.fields import InputField, InputValues, read_fields, short_text
+from kernel.fields import InputField, InputValues, integer, read_fields, short_text
 from kernel.geography import BRAZIL
 from kernel.ids import parse_uuid, uuid7
 from kernel.scope import ActorKind, Scope
@@ -73,6 +75,8 @@ _DELETE_ITEM = "DELETE FROM cart_items WHERE tenant_id = $1 AND cart_id = $2 AND
 _SET_ADDRESS = "UPDATE carts SET address = $3::text::jsonb WHERE tenant_id = $1 AND id = $2"
 _SET_SHIPPING_METHOD = "UPDATE carts SET shipping_method_id = $3 WHERE tenant_id = $1 AND id = $2"
 _SET_COUPON = "UPDATE carts SET coupon_code = $3 WHERE tenant_id = $1 AND id = $2"
+_SET_POINTS = "UPDATE carts SET points_to_use = $3 WHERE tenant_id = $1 AND id = $2"
+_BALANCE = "SELECT points FROM users WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL"
 _SET_EMAIL = "UPDATE carts SET customer_email = $3 WHERE tenant_id = $1 AND id = $2"
 # A customer who signs in becomes the cart's owner; the currency is the store's current one. Requests are serialized by the row lock, so a
 # later one may carry an earlier time.
@@ -181,6 +185,26 @@ async def apply_coupon(scope: Scope, cart: object, code: object) -> dict[str, An
         return await finish_change(scope, locked.public_id, needs_coupon=bool(text))
 
 
+async def set_points(scope: Scope, cart: object, points: object) -> dict[str, Any]:
+    """Set how many reward points of its customer a cart spends; 0 for none.
+
+    The order spends as many of them as the account then has and the order needs. Raises RuleViolation `points_unavailable` for more than
+    the account has, and for a cart without an account.
+    """
+    check_caller(scope)
+    number: int = read_fields(_POINTS, {"points": points})["points"]
+    async with transaction(scope):
+        locked = await lock_open_cart(scope, cart)
+        customer = locked.user_id or _customer_id(scope)
+        balance = await fetchval(_BALANCE, scope.store.id, customer) if customer is not None else 0
+        if number > (balance or 0):
+            raise RuleViolation(
+                ERROR_TEXTS[POINTS_UNAVAILABLE], reason=POINTS_UNAVAILABLE, details={"points": balance or 0}
+            )
+        await execute(_SET_POINTS, scope.store.id, locked.id, number)
+        return await finish_change(scope, locked.public_id)
+
+
 async def set_customer_email(scope: Scope, cart: object, email: object) -> dict[str, Any]:
     """Set the customer's e-mail of a cart; an empty one removes it."""
     check_caller(scope)
@@ -198,6 +222,7 @@ def _coupon_text(value: object) -> object:
     return text
 
 
+_POINTS: Mapping[str, InputField] = {"points": InputField("points", integer(), code="points_invalid")}
 _COUPON: Mapping[str, InputField] = {"code": InputField("code", _coupon_text, code="code_invalid")}
 
 

@@ -227,6 +227,8 @@ def _draft(
         payment_method=payment,
         shipping_method=option.shipping_method_id if option is not None else None,
         coupon_code=cart.coupon_code,
+        points_to_use=cart.points_to_use,
+        points_up_to=True,
         notes=fields.get("notes", ""),
         origin="storefront",
     )

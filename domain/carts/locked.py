@@ -25,7 +25,8 @@ _STOREFRONT_ACTORS = (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
 
 _FIND = """
 SELECT c.id, c.public_id, c.user_id, c.status, c.currency, c.customer_email, c.address::text AS address, c.shipping_method_id,
-    c.coupon_code, c.subtotal_cents, c.discount_cents, c.shipping_cents, c.total_cents, c.told_at, c.expires_at, c.updated_at,
+    c.coupon_code, c.points_to_use,
+    c.subtotal_cents, c.discount_cents, c.shipping_cents, c.total_cents, c.told_at, c.expires_at, c.updated_at,
     u.public_id AS user_public_id, coalesce(u.email, '') AS user_email,
     btrim(coalesce(u.firstname, '') || ' ' || coalesce(u.lastname, '')) AS user_name
 FROM carts c LEFT JOIN users u ON u.tenant_id = c.tenant_id AND u.id = c.user_id
@@ -47,6 +48,7 @@ class LockedCart:
     address: dict[str, str] | None
     shipping_method_id: int | None
     coupon_code: str
+    points_to_use: int
     subtotal_cents: int
     discount_cents: int
     shipping_cents: int

@@ -19,6 +19,7 @@ ERROR_TEXTS: Mapping[str, str] = {
     "payment_unavailable": "A forma de pagamento não está disponível.",
     "shipping_required": "Escolha uma forma de entrega.",
     "coupon_unavailable": "O cupom não está disponível para este carrinho.",
+    "points_unavailable": "O saldo de pontos não é suficiente.",
     "shipping_unavailable": "A forma de entrega escolhida não está disponível para este carrinho.",
 }
 

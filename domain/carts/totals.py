@@ -21,6 +21,7 @@ from domain.orders.lines import PricedLine
 from domain.orders.order_references import OrderReferences, load_references
 from domain.orders.pricing import PricingResult, Purchase, price_purchase
 from domain.orders.totals import OrderTotals, calculate_totals
+from domain.points.spending import NOTHING_SPENT, SpentPoints, requested_points
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope, active_scope
@@ -38,7 +39,8 @@ SELECT id FROM payment_methods WHERE tenant_id = $1 AND status = 'A' AND deleted
 class CartTotals:
     """A cart's items and amounts in cents; `shipping_option` is the selected one, None when it isn't available (any more).
 
-    `gifts` are free products that promotions would add to the order; they are not items and can't be changed.
+    `gifts` are free products that promotions would add to the order; they are not items and can't be changed. `points` are the reward
+    points that the order would spend, which the discount includes; `points_earned` those it would earn.
     """
 
     items: Sequence[PricedCartItem]
@@ -50,6 +52,8 @@ class CartTotals:
     total_cents: int
     is_coupon_valid: bool = True
     gifts: Sequence[PricedLine] = ()
+    points: SpentPoints = NOTHING_SPENT
+    points_earned: int = 0
 
 
 async def calculate_cart_totals(scope: Scope, cart: LockedCart) -> CartTotals:
@@ -130,6 +134,7 @@ async def _price_lines(
             user_id=cart.user_id,
             email=cart.customer.email if cart.customer is not None else "",
             coupon_code=cart.coupon_code,
+            points=requested_points(scope, cart.points_to_use, up_to=True),
         )
         try:
             return await price_purchase(scope, purchase), True
@@ -169,6 +174,8 @@ def cart_totals(
         total_cents=totals.total_cents + unavailable_cents,
         is_coupon_valid=is_coupon_valid,
         gifts=priced.lines[line_count:],
+        points=priced.points,
+        points_earned=priced.point_columns["points_earned"],
     )
 
 

@@ -26,11 +26,13 @@ class MailType(StrEnum):
     TWO_FACTOR_ON = "two_factor_on"
     TWO_FACTOR_OFF = "two_factor_off"
     ORDER_STATUS = "order_status"
+    COUPON = "coupon"
 
 
 @dataclass(frozen=True, slots=True)
 class MailTemplate:
-    """The text of a mail; `{store}` and `{name}` are filled in, `{token}` where there is one, and `{number}` and `{status}` of an order.
+    """The text of a mail; `{store}` and `{name}` are filled in, `{token}` where there is one, and what it is about: `{number}` and
+    `{status}` of an order, `{code}` of a coupon.
 
     A mail that was not sent within its `lifetime` is discarded.
     """
@@ -166,6 +168,17 @@ Se não foi você, troque a sua senha agora e fale com a loja.
 O seu pedido {number} em {store} mudou de situação:
 
     {status}
+""",
+    ),
+    MailType.COUPON: MailTemplate(
+        "Um cupom para a sua próxima compra em {store}",
+        """Olá, {name}!
+
+Com o seu pedido {number} em {store} você ganhou um cupom para a próxima compra:
+
+    {code}
+
+Ele vale uma única vez. Informe o código ao fechar o carrinho.
 """,
     ),
 }

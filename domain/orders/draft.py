@@ -41,7 +41,8 @@ class OrderDraft:
     `user` None means a guest, who needs an `email`. Of an order with a `vendor` every line must be of it. `addresses` are keyed `B` and
     `S`. `discount_cents` None leaves the discount to promotions, including those of `coupon_code`; an explicit discount replaces them.
     `priced`: domain code calculated line prices and discount, so they are trusted for any caller and promotions are skipped. `origin`
-    None is derived from the caller; `created_at` is honoured only for the system (demo data).
+    None is derived from the caller; `created_at` is honoured only for the system (demo data). `points_to_use` are reward points, with
+    `points_up_to` as many of them as the account has.
     """
 
     lines: Sequence[DraftLine] = ()
@@ -57,6 +58,7 @@ class OrderDraft:
     status: str | None = None
     discount_cents: int | None = None
     coupon_code: str = ""
+    points_to_use: int = 0
     notes: str = ""
     details: str = ""
     ip_address: str = ""
@@ -64,6 +66,7 @@ class OrderDraft:
     fields: Mapping[str, Any] = field(default_factory=dict)
     origin: str | None = None
     priced: bool = False
+    points_up_to: bool = False
     created_at: datetime | None = None
 
 
@@ -109,6 +112,7 @@ ORDER_FIELDS: Mapping[str, InputField] = {
     "tracking_code": InputField("tracking_code", short_text),
     "discount_cents": InputField("discount_cents", cents(nullable=True), code="discount_invalid"),
     "coupon_code": InputField("coupon_code", short_text, code="coupon_invalid"),
+    "points_to_use": InputField("points_to_use", integer(), code="points_invalid"),
     "fields": InputField("fields", json_object),
     "created_at": InputField("created_at", timestamp),
 }
@@ -140,7 +144,7 @@ _PASSED_THROUGH = ("vendor", "user", "payment_method", "shipping_method", "statu
 def parse_draft(values: InputValues) -> OrderDraft:
     """Parse a draft: `lines [{product, quantity, price_cents?, extra?}]`, `user`, contact fields, `addresses {B, S}`, and the other fields.
 
-    Keys are those of `OrderDraft`; unknown ones are ignored, and `priced` can't be set. Raises ValidationFailed.
+    Keys are those of `OrderDraft`; unknown ones are ignored, and `priced` and `points_up_to` can't be set. Raises ValidationFailed.
     """
     return OrderDraft(
         lines=parse_lines(values.get("lines") or ()),

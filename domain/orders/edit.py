@@ -31,6 +31,7 @@ from domain.orders.option_selection import selection_key
 from domain.orders.order_references import OrderReferences, load_references, reject_unavailable
 from domain.orders.order_rows import address_row, line_rows
 from domain.orders.transitions import CANCELLED, EDITABLE, STOCK_STATES
+from domain.points.orders import settle_points
 from domain.promotions.rewards import lock_uses
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import InputValues, read_fields
@@ -41,6 +42,7 @@ from models.numbers import take_numbers
 from models.orders import Order, OrderAddress
 
 _STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
+_POINT_COLUMNS = ("points_earned", "points_spent", "points_cents")
 _METHODS = ("payment_method", "shipping_method")
 # docs/reference/legacy.md#vendor-app; other fields are ignored.
 _VENDOR_FIELDS = ("lines", "status", "tracking_code", "carrier")
@@ -91,7 +93,10 @@ async def update_order(
             columns |= repricing_result.columns
         await _write(scope, locked, columns, changes)
         user_id = columns.get("user_id", locked.user_id)
-        # Lock order (`domain.orders.locked`): limits, promotions, stock.
+        # Lock order (`domain.orders.locked`): points, limits, promotions, stock.
+        locked, had_points = _with_points(locked, columns), locked.has_points
+        if had_points or locked.has_points:
+            await settle_points(scope, locked.id)
         if user_id is not None and columns.get("total_cents", 0) > locked.total_cents:
             await limits.reject_growth_over_limit(scope, user_id, locked.id)
         if repricing_result is not None:
@@ -265,6 +270,10 @@ async def _adjust_stock(
     per_unit = stock.CHANGE_PER_UNIT[stock.UNRESERVED, STOCK_STATES[locked.status]]
     changed = {number: after.get(number, 0) - before.get(number, 0) for number in before.keys() | after.keys()}
     await stock.adjust_stock(scope, {number: per_unit.times(units) for number, units in changed.items()}, owner)
+
+
+def _with_points(locked: LockedOrder, columns: Mapping[str, Any]) -> LockedOrder:
+    return replace(locked, **{name: columns[name] for name in _POINT_COLUMNS if name in columns})
 
 
 async def _write(scope: Scope, locked: LockedOrder, columns: Mapping[str, Any], changes: InputValues) -> None:

@@ -16,6 +16,8 @@ from domain.orders import limits
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
 from domain.orders.shipment_rows import NewShipment, insert_shipment, set_tracking_code
 from domain.orders.transitions import CANCELLED, COMPLETE, Transition, decide_transition
+from domain.points.orders import settle_points
+from domain.promotions.issued_coupons import settle_coupons
 from domain.promotions.rewards import release_uses, restore_uses
 from kernel.errors import Conflict, ValidationFailed
 from kernel.fields import InputField, read_fields, short_text, text
@@ -88,7 +90,8 @@ async def change_status(
 
     Raises NotFound, Forbidden (a vendor, for a multi-vendor order), ValidationFailed for an unknown status, and RuleViolation: with
     `allowed` for a forbidden transition, with `products` when released stock has been sold meanwhile (no oversell), and
-    `order_limit_exceeded` when reopening a closed order exceeds its customer's limit.
+    `order_limit_exceeded` when reopening a closed order exceeds its customer's limit, `points_unavailable` when it spent points that the
+    customer no longer has.
     """
     reason = read_fields(_REASON, {"reason": reason})["reason"]
     async with transaction(scope):
@@ -138,9 +141,13 @@ async def apply_transition(
     # Imported orders never affect stock.
     stock_state = locked.stock_state if locked.imported else transition.stock_state
     await _change(scope, locked, to_status, stock_state, forced=transition.forced, reason=reason, notify=notify)
-    # Lock order (`domain.orders.locked`): limits, promotions, stock.
+    # Lock order (`domain.orders.locked`): points, limits, promotions, stock.
+    if locked.has_points:
+        await settle_points(scope, locked.id)
     await _check_limits(scope, locked, to_status)
     await _update_promotion_uses(scope, locked, transition.stock_state)
+    if locked.has_promotions:
+        await settle_coupons(scope, locked.id)
     if transition.moves_stock:
         await stock.change_stock_state(scope, locked.id, locked.stock_state, stock_state)
     return transition

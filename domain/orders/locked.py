@@ -4,10 +4,11 @@ Lock order of every change of orders, so that they can't deadlock; within a tabl
 
     1. the cart (`domain.carts.locked`), or the gateway notification
     2. the order; rows that belong to one order alone (lines, taxes, charges) are locked with it
-    3. the limits of its customer (`limits`)
-    4. its promotions (`domain.promotions.rewards`)
-    5. products, then combinations (`domain.catalog.stock`)
-    6. events' sequence numbers (`domain.events`)
+    3. the account of its customer, for reward points (`domain.points`)
+    4. the limits of its customer (`limits`)
+    5. its promotions, then generated coupons (`domain.promotions.rewards`, `domain.promotions.issued_coupons`)
+    6. products, then combinations (`domain.catalog.stock`)
+    7. events' sequence numbers (`domain.events`)
 
 Lock several shared rows in a statement of its own (or a function, as `domain.catalog.stock` does) before the statement that changes them:
 an UPDATE after a wait within the same statement sees a row's old version, locks the new one again and may deadlock.
@@ -31,7 +32,8 @@ _LOCK = """
 SELECT o.id, o.public_id, o.status, o.stock_state, o.vendor_id, o.user_id, o.imported, o.currency, o.tracking_code,
     o.subtotal_cents, o.discount_cents, o.shipping_cents, o.surcharge_cents, o.tax_cents, o.total_cents,
     o.paid_cents, o.refunded_cents, o.payment_status, o.payment_method_id, o.shipping_method_id, o.hold_until,
-    o.coupon_code, EXISTS (SELECT 1 FROM promotion_uses u WHERE u.tenant_id = o.tenant_id AND u.order_id = o.id) AS has_promotions,
+    o.coupon_code, o.points_earned, o.points_spent, o.points_cents,
+    EXISTS (SELECT 1 FROM promotion_uses u WHERE u.tenant_id = o.tenant_id AND u.order_id = o.id) AS has_promotions,
     EXISTS (SELECT 1 FROM order_lines l
         WHERE l.tenant_id = o.tenant_id AND l.order_id = o.id AND l.vendor_id = $3) AS has_lines_of_caller
 FROM orders o
@@ -68,8 +70,16 @@ class LockedOrder:
     shipping_method_id: int | None
     hold_until: datetime | None
     coupon_code: str
+    points_earned: int
+    points_spent: int
+    points_cents: int
     has_promotions: bool
     has_lines_of_caller: bool
+
+    @property
+    def has_points(self) -> bool:
+        """Return whether the order spends or earns reward points."""
+        return bool(self.points_earned or self.points_spent)
 
     @property
     def has_unrefunded_payment(self) -> bool:

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from domain import events
 from domain.orders.locked import LockedOrder, lock_order
+from domain.points.orders import settle_points
 from kernel.errors import ValidationFailed
 from kernel.fields import InputField, integer, read_fields, short_text
 from kernel.ids import uuid7
@@ -135,6 +136,8 @@ async def update_payment_totals(
         charged_back=charged_back or locked.payment_status == CHARGEBACK,
     )
     await execute(_UPDATE_TOTALS, scope.store.id, locked.id, paid_cents, refunded_cents, status, scope.now)
+    if locked.has_points:
+        await settle_points(scope, locked.id)
     await events.emit_order_updated(scope, locked.id, emit_events=emit_events)
     return PaymentResult(locked.id, status, paid_cents, refunded_cents, payment_id)
 

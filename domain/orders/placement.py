@@ -57,6 +57,10 @@ from domain.orders.transitions import (
     check_status,
     stock_state_of,
 )
+from domain.points.ledger import lock_account
+from domain.points.orders import settle_points
+from domain.points.spending import requested_points
+from domain.promotions.issued_coupons import issue_coupons, settle_coupons
 from domain.promotions.rewards import Reward, redeem
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.ids import uuid7
@@ -104,7 +108,7 @@ async def place_order(
 
     Raises ValidationFailed for invalid input and missing references, and RuleViolation with the reasons
     `product_unavailable`, `required_products`, `option_exception`, `combination_unavailable`, `quantity_too_small`,
-    `quantity_too_large`, `out_of_stock`, `payment_unavailable`, `shipping_unavailable`, `coupon_unavailable`,
+    `quantity_too_large`, `out_of_stock`, `payment_unavailable`, `shipping_unavailable`, `coupon_unavailable`, `points_unavailable`,
     `order_limit_exceeded`, `shipping_required` (legacy: ValidationFailed with the text of docs/reference/legacy.md#errors).
     """
     draft = draft if isinstance(draft, OrderDraft) else parse_draft(draft)
@@ -141,8 +145,13 @@ async def _insert(scope: Scope, order: NewOrder, references: OrderReferences, re
     """Insert the order, in a transaction of its own statement where no other is needed, and return its id."""
     units, combinations = _stock_changes(order.columns["stock_state"], order.lines)
     is_limited = references.customer is not None and references.customer.is_limited
+    has_points = bool(order.columns["points_spent"] or order.columns["points_earned"])
     needs_locks = bool(
-        is_limited or reward.promotions or combinations or order.columns["status"] in scope.store.order_statuses
+        is_limited
+        or has_points
+        or reward.promotions
+        or combinations
+        or order.columns["status"] in scope.store.order_statuses
     )
     if not needs_locks and not in_transaction():
         try:
@@ -151,11 +160,20 @@ async def _insert(scope: Scope, order: NewOrder, references: OrderReferences, re
             pass  # with the explanation or the notifications below
     async with transaction(scope):
         await lock_custom_status(scope, order.columns["status"])
+        if has_points and references.customer is not None:
+            await lock_account(scope, references.customer.id)
         await _check_limits(scope, order.columns, references, order.lines)
-        # Promotions are locked before products, and counted for an order that exists.
-        order_id = await insert_order(scope, order, {} if reward.promotions else units)
+        # Promotions are locked before products, and counted for an order that exists, as points are.
+        stock_last = bool(reward.promotions or has_points)
+        order_id = await insert_order(scope, order, {} if stock_last else units)
+        if has_points:
+            await settle_points(scope, order_id, is_new=True)
         if reward.promotions:
             await redeem(scope, reward, order_id)
+        if reward.coupons:
+            await issue_coupons(scope, order_id, reward.coupons)
+            await settle_coupons(scope, order_id)
+        if stock_last:
             await stock.adjust_stock(scope, units)
         await stock.adjust_stock(scope, combinations, stock.StockOwner.COMBINATION)
     return order_id
@@ -234,6 +252,7 @@ async def _price_order(
             email=_contact(draft, customer)["email"],
             coupon_code=draft.coupon_code.strip(),
             discount_cents=(explicit_discount or 0) if draft.priced else explicit_discount,
+            points=requested_points(scope, draft.points_to_use, up_to=draft.points_up_to),
         ),
     )
 
@@ -257,6 +276,7 @@ def _order_columns(
         "origin": origin,
         "currency": scope.store.currency,
         **asdict(totals),
+        **priced.point_columns,
         "coupon_code": draft.coupon_code.strip(),
         "paid_cents": paid,
         "payment_status": payment_status(totals.total_cents, paid),

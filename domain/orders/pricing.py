@@ -4,6 +4,7 @@ All inputs are read in one statement (two with promotions); the rest is arithmet
 
 * An explicit discount (an administrator's `discount_cents`) replaces all promotions, and promotions never change an explicit price.
   Both are honoured only for callers whose prices are trusted (`placement`).
+* Reward points are a discount on what remains of the subtotal after all others, in whole points at the store's rate.
 * Taxes apply to every order that is not imported.
 * A shipping method with rates delivers only to a destination it has a rate for, so a customer's order without an address needs a method
   without rates. Staff, apps and the legacy API may place an order before its address is known (no CEP, state or city), at the method's own
@@ -30,6 +31,7 @@ from domain.orders.draft import BILLING, SHIPPING, fill_missing_address
 from domain.orders.lines import PricedLine, load_offers, needs_shipping
 from domain.orders.order_references import ChosenShippingMethod, OrderReferences
 from domain.orders.totals import MethodRate, OrderTotals, add_tax, calculate_totals, weight_grams
+from domain.points.spending import NO_POINTS, PointsRequest, SpentPoints, spend_points
 from domain.promotions.calculation import ActivePromotion
 from domain.promotions.rewards import (
     PromotedLine,
@@ -42,6 +44,7 @@ from domain.promotions.rewards import (
 )
 from domain.taxes.calculation import AppliedTax, ChargedTax, TaxableAmount, added_tax_cents, calculate_taxes
 from kernel.errors import RuleViolation
+from kernel.fields import MAX_INTEGER
 from kernel.scope import ActorKind, Scope
 from models.database import fetchrow
 
@@ -64,7 +67,8 @@ SELECT
             (SELECT jsonb_agg(to_jsonb(r)) FROM tax_rates r WHERE r.tenant_id = x.tenant_id AND r.tax_id = x.id) AS rates
         FROM taxes x WHERE x.tenant_id = $1 AND x.status = 'A' AND x.deleted_at IS NULL
     ) AS entry) AS taxes,
-    (SELECT jsonb_agg(to_jsonb(entry)) FROM ({active_sql("$7", "$8")}) AS entry WHERE $9) AS promotions
+    (SELECT jsonb_agg(to_jsonb(entry)) FROM ({active_sql("$7", "$8")}) AS entry WHERE $9) AS promotions,
+    (SELECT u.points FROM users u WHERE u.tenant_id = $1 AND u.id = $10) AS balance
 """
 
 
@@ -76,7 +80,8 @@ class Purchase:
     """The input of pricing.
 
     `discount_cents` is an explicit discount; None leaves it to promotions. With `prices_agreed` (a changed order) catalogue promotions
-    don't lower the prices again and no gifts are added. `order_promotions` are the promotions such an order already has.
+    don't lower the prices again and no gifts are added. `order_promotions` are the promotions such an order already has. `points` are the
+    reward points to be spent.
     """
 
     lines: Sequence[PricedLine]
@@ -90,6 +95,7 @@ class Purchase:
     order_promotions: Sequence[ActivePromotion] | None = None
     order_id: int | None = None
     fixed_shipping_cents: int = 0
+    points: PointsRequest = NO_POINTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,28 +106,40 @@ class PricingResult:
     totals: OrderTotals
     taxes: list[ChargedTax]
     reward: Reward
+    points: SpentPoints
+
+    @property
+    def point_columns(self) -> dict[str, int]:
+        """Return the columns of the order's points."""
+        return {
+            "points_earned": min(self.reward.points, MAX_INTEGER),
+            "points_spent": self.points.points,
+            "points_cents": self.points.cents,
+        }
 
 
 async def price_purchase(scope: Scope, purchase: Purchase) -> PricingResult:
     """Price an order.
 
     Raises RuleViolation `shipping_unavailable` for a method that doesn't deliver to the address and `coupon_unavailable` for a coupon that
-    gives no discount, ValidationFailed for a discount above the subtotal.
+    gives no discount, `points_unavailable` for more points than the account has, ValidationFailed for a discount above the subtotal.
     """
     terms = await _load(scope, purchase)
     reward = await _reward(scope, purchase, terms)
     lines = await _lines(scope, purchase, reward)
     rate = _rate(scope, purchase, terms, lines)
     discount = reward.discount_cents if purchase.discount_cents is None else purchase.discount_cents
+    subtotal = sum(line.price_cents * line.quantity for line in lines)
+    points = spend_points(purchase.points, terms.balance, subtotal - discount)
     totals = calculate_totals(
         [line.totals_line for line in lines],
         rate=None if reward.free_shipping else rate,
         surcharge=purchase.references.payment_method.surcharge if purchase.references.payment_method else None,
-        discount_cents=discount,
+        discount_cents=discount + points.cents,
         fixed_shipping_cents=0 if rate else purchase.fixed_shipping_cents,
     )
     taxes = calculate_taxes(_taxable_amounts(terms, lines, totals, reward), terms.taxes)
-    return PricingResult(lines, add_tax(totals, added_tax_cents(taxes)), taxes, reward)
+    return PricingResult(lines, add_tax(totals, added_tax_cents(taxes)), taxes, reward, points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +154,7 @@ class _Terms:
     on_products: Mapping[int, Sequence[int]]
     on_shipping: Sequence[int]
     on_surcharge: Sequence[int]
+    balance: int
 
 
 async def _load(scope: Scope, purchase: Purchase) -> _Terms:
@@ -156,6 +175,7 @@ async def _load(scope: Scope, purchase: Purchase) -> _Terms:
         scope.now,
         coupon_key(purchase.coupon_code),
         purchase.discount_cents is None and purchase.order_promotions is None,
+        purchase.user_id if purchase.points.points else None,
     )
     assert record is not None  # a SELECT without FROM always returns one row
     destinations = _json_list(record["destinations"])
@@ -175,6 +195,7 @@ async def _load(scope: Scope, purchase: Purchase) -> _Terms:
         on_products=_by_product(taxes),
         on_shipping=[tax["id"] for tax in taxes if tax["on_shipping"]],
         on_surcharge=[tax["id"] for tax in taxes if tax["on_surcharge"]],
+        balance=record["balance"] or 0,
     )
 
 

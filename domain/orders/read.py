@@ -57,6 +57,9 @@ AMOUNTS = {
         "surcharge_cents": "0",
         "tax_cents": "0",
         "refunded_cents": "0",
+        "points_spent": "0",
+        "points_cents": "0",
+        "points_earned": "0",
     }.items()
 }
 """The amounts of an order as a caller sees, filters and sorts by them."""

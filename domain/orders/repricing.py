@@ -22,6 +22,7 @@ from domain.orders.order_references import OrderReferences
 from domain.orders.order_rows import tax_rows
 from domain.orders.pricing import PricingResult, Purchase, price_purchase
 from domain.orders.totals import OrderTotals, calculate_totals
+from domain.points.spending import NO_POINTS, PointsRequest
 from domain.promotions.rewards import delete_uses, load_order_promotions
 from kernel.fields import InputValues, read_fields
 from kernel.scope import Scope
@@ -137,7 +138,7 @@ async def recalculate_totals(
         return asdict(_imported_totals(locked, references, changes, lines, explicit_discount))
     keeps_promotions = locked.has_promotions and explicit_discount is None
     if not keeps_promotions and explicit_discount is None:
-        explicit_discount = locked.discount_cents
+        explicit_discount = locked.discount_cents - locked.points_cents
     priced: PricingResult = await price_purchase(
         scope,
         Purchase(
@@ -151,10 +152,18 @@ async def recalculate_totals(
             order_promotions=await load_order_promotions(scope, locked.id) if keeps_promotions else (),
             order_id=locked.id,
             fixed_shipping_cents=0 if "shipping_method" in changes else locked.shipping_cents,
+            points=_agreed_points(locked),
         ),
     )
     await execute(_REPLACE_TAXES, scope.store.id, locked.id, orjson.dumps(tax_rows(priced.taxes)).decode())
-    return asdict(priced.totals)
+    return asdict(priced.totals) | priced.point_columns
+
+
+def _agreed_points(locked: LockedOrder) -> PointsRequest:
+    """Return the points that the order spent, at the rate of then; what it no longer needs goes back (`domain.points.orders`)."""
+    if not locked.points_spent:
+        return NO_POINTS
+    return PointsRequest(locked.points_spent, locked.points_cents // locked.points_spent, agreed=True)
 
 
 def _imported_totals(

@@ -15,7 +15,7 @@ from kernel.documents import (
     normalize_email,
     normalize_phone,
 )
-from kernel.fields import InputField, InputValues, code_in, short_text
+from kernel.fields import InputField, InputValues, code_in, integer, short_text
 from kernel.text import InvalidValue, repr_value
 
 _MAX_PHONE_DIGITS = 20
@@ -69,8 +69,9 @@ ACCOUNT_FIELDS: Mapping[str, InputField] = {
     "cpf": InputField("cpf", _document(is_cpf, "a CPF"), "cpf_invalid"),
     # By format only: the legacy API also stores numbers with invalid check digits.
     "cnpj": InputField("cnpj", _document(has_cnpj_form, "14 digits or letters"), "cnpj_invalid"),
+    "points": InputField("points", integer(), "points_invalid"),
 }
-"""The columns of `users` set by input; `name` and `vendor_id` are handled separately, `password` is hashed."""
+"""The columns of `users` set by input; `name` and `vendor_id` are handled separately, `password` is hashed, `points` go to the ledger."""
 
 OWN_FIELDS = frozenset({"email", "password", "firstname", "lastname", "name", "phone"})
 """The fields that users without `manage_users` may change of their own account."""

@@ -20,6 +20,7 @@ from domain import events
 from domain.mails import outbox
 from domain.mails.texts import MailType
 from domain.people.account_fields import ACCOUNT_FIELDS, GUARDED, OWN_FIELDS, split_name
+from domain.points.ledger import ADJUSTED, Movement, write_entries
 from kernel.errors import InsufficientPrivileges, NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputValues, read_fields
 from kernel.ids import Reference, uuid7
@@ -89,6 +90,8 @@ async def add_user(scope: Scope, user: Mapping[str, Any], *, verified: bool) -> 
     public_id = uuid7()
     async with database.transaction(scope):
         user_id = await _insert(scope, public_id, user, verified=verified)
+        if user.get("points"):
+            await _set_points(scope, user_id, 0, user["points"])
         name = f"{user['firstname']} {user['lastname']}".strip()
         await events.emit_user_registered(scope, public_id, name, user["email"], user["user_type"], scope.now)
         await audit.record(scope, "user.created", "user", public_id, {"user_type": user["user_type"]})
@@ -265,6 +268,8 @@ async def _apply_changes(scope: Scope, row: Record, changes: Mapping[str, Any]) 
         columns["password_changed_at"] = scope.now
     _check_vendor({**dict(row), **columns})
     await _update_row(scope, row, columns)
+    if "points" in columns:
+        await _set_points(scope, account.id, row["points"], columns["points"])
     if "user_type" in columns:
         await _leave_admin_groups(scope, account.id)
     await audit.record(scope, "user.updated", "user", account.public_id, {"changed": sorted(changes)})
@@ -276,6 +281,11 @@ async def _apply_changes(scope: Scope, row: Record, changes: Mapping[str, Any]) 
     if reason is not None:
         await sessions.revoke_all_sessions(scope, account.id, reason)
     await invalidate_credentials(scope, account.id)
+
+
+async def _set_points(scope: Scope, user_id: int, balance: int, points: int) -> None:
+    """Set the balance of a locked or new account."""
+    await write_entries(scope, user_id, balance, [Movement(ADJUSTED, points - balance)])
 
 
 async def _notify_of_new_credentials(scope: Scope, row: Record, columns: Mapping[str, Any]) -> None:

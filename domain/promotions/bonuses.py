@@ -5,9 +5,11 @@ A plain object keyed by bonus, or CS-Cart's list (or map) of objects with a `bon
     {"order_discount": "10%", "free_shipping": true}
     {"1": {"bonus": "order_discount", "discount_bonus": "by_percentage", "discount_value": "10"}}
 
-A gift is JSON: `{gift: order_discount|product_discount, way, value, products?, categories?}`, `{gift: free_shipping, methods}` or
-`{gift: free_products, products [{id, amount}]}`. `way` is `by_percent` or `to_percent` (thousandths of a percent), `by_cents` or
-`to_cents`. See docs/reference/legacy.md#promotions and `docs/promotions.md`.
+A gift is JSON: `{gift: order_discount|product_discount, way, value, products?, categories?}`, `{gift: free_shipping, methods}`,
+`{gift: free_products, products [{id, amount}]}`, `{gift: give_points, points}` or `{gift: give_coupon, promotions [id]}`. `way` is
+`by_percent` or `to_percent` (thousandths of a percent), `by_cents` or `to_cents`.
+
+See docs/reference/legacy.md#promotions and `docs/promotions.md`.
 """
 
 from __future__ import annotations
@@ -16,14 +18,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from domain.promotions.conditions import CATALOG
-from domain.promotions.values import PendingReferences, amount_cents, flag, thousandths, values_of
+from domain.promotions.values import PendingReferences, amount_cents, flag, thousandths, values_of, whole_number
 from kernel.text import InvalidValue, repr_value
-from models.references import CATEGORY, PRODUCT, SHIPPING_METHOD
+from models.references import CATEGORY, PRODUCT, PROMOTION, SHIPPING_METHOD
 
 Gift = dict[str, Any]
 
 MAX_BONUSES = 20
 MAX_FREE_UNITS = 10_000
+MAX_BONUS_POINTS = 1_000_000
 _HUNDRED_PERCENT = 100_000
 _PERCENT = "percent"
 
@@ -188,6 +191,25 @@ def _free_products(name: str, value: object, pending: PendingReferences) -> Gift
     return {"gift": "free_products", "products": pending.add(PRODUCT, products, name)}
 
 
+def _give_points(_name: str, value: object, _pending: PendingReferences) -> Gift:
+    points = whole_number(_value_of(value))
+    if not 1 <= points <= MAX_BONUS_POINTS:
+        raise InvalidValue(f"is {points}; expected 1 to {MAX_BONUS_POINTS} points")
+    return {"gift": "give_points", "points": points}
+
+
+def _give_coupon(name: str, value: object, pending: PendingReferences) -> Gift:
+    """Parse the promotion of which a customer gets a coupon; `promotions` checks that it takes such coupons."""
+    promotions = values_of(_value_of(value))
+    if len(promotions) != 1:
+        raise InvalidValue(f"names {len(promotions)} promotions; expected one")
+    return {"gift": "give_coupon", "promotions": pending.add(PROMOTION, promotions, name)}
+
+
+def _value_of(value: object) -> object:
+    return value.get("value") if isinstance(value, Mapping) else value
+
+
 _BONUSES: Mapping[str, Callable[[str, object, PendingReferences], Gift | None]] = {
     "order_discount": _order_discount,
     "product_discount": _product_discount,
@@ -195,4 +217,8 @@ _BONUSES: Mapping[str, Callable[[str, object, PendingReferences], Gift | None]] 
     "discount_on_categories": _discount_on("categories"),
     "free_shipping": _free_shipping,
     "free_products": _free_products,
+    "give_points": _give_points,
+    "give_coupon": _give_coupon,
 }
+EXTENDED_GIFTS = frozenset({"give_points", "give_coupon"})
+"""The gifts that versions before 0.3 don't know (`domain.promotions.promotions`)."""

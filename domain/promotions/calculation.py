@@ -20,7 +20,10 @@ _HUNDRED_PERCENT = 100_000  # thousandths of a percent
 
 @dataclass(frozen=True, slots=True)
 class ActivePromotion:
-    """An active promotion; `coupon` is folded, empty without a code of its own."""
+    """An active promotion; `coupon` is folded, empty without a code of its own.
+
+    `is_issued`: the purchase's coupon was generated for this promotion (`issued_coupons`).
+    """
 
     id: int
     zone: str
@@ -32,6 +35,7 @@ class ActivePromotion:
     priority: int = 0
     stop: bool = False
     name: str = ""
+    is_issued: bool = False
 
     @property
     def is_used_up(self) -> bool:
@@ -40,7 +44,7 @@ class ActivePromotion:
 
     def accepts_coupon(self, coupon: str) -> bool:
         """Return whether the promotion needs this coupon (folded)."""
-        return bool(coupon) and (self.coupon == coupon or mentions_coupon(self.rule, coupon))
+        return bool(coupon) and (self.is_issued or self.coupon == coupon or mentions_coupon(self.rule, coupon))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,8 @@ class Reward:
     `unit_prices` are the lines' prices after catalogue promotions; subtotals use them. `discount_cents` is the total discount on the
     subtotal, `line_discounts` its parts on single lines. `free_shipping`: the selected method is free; `free_shipping_methods`: which
     ones would be (None: all). `promotions` are those that gave something, `coupon_accepted`: one of them needed the coupon.
-    `line_promotions` are the catalogue promotions that lowered the price of each line.
+    `line_promotions` are the catalogue promotions that lowered the price of each line. `points` are the reward points that the order earns,
+    `coupons` the promotions of which it gives a coupon. `issued_coupon`: the coupon was generated for one customer.
     """
 
     discount_cents: int = 0
@@ -71,6 +76,9 @@ class Reward:
     unit_prices: tuple[int, ...] = ()
     free_shipping_methods: frozenset[int] | None = frozenset()
     line_promotions: tuple[tuple[int, ...], ...] = ()
+    points: int = 0
+    coupons: tuple[int, ...] = ()
+    issued_coupon: str = ""
 
 
 @dataclass(slots=True)
@@ -80,6 +88,8 @@ class _RewardTotals:
     order_discount: int = 0
     methods: set[int] | None = field(default_factory=set)
     free_products: list[FreeProduct] = field(default_factory=list)
+    points: int = 0
+    coupons: list[int] = field(default_factory=list)
 
     @property
     def remaining(self) -> int:
@@ -117,6 +127,9 @@ def calculate_reward(promotions: Iterable[ActivePromotion], context: RuleContext
         unit_prices=tuple(line.price_cents for line in lines),
         free_shipping_methods=methods,
         line_promotions=tuple(tuple(promotion.id for promotion in reductions) for _, reductions in lowered),
+        points=totals.points,
+        coupons=tuple(dict.fromkeys(totals.coupons)),
+        issued_coupon=context.coupon if any(promotion.is_issued for promotion in applied) else "",
     )
 
 
@@ -163,6 +176,13 @@ def _apply(gift: Mapping[str, Any], promotion: ActivePromotion, totals: _RewardT
         case "free_shipping":
             _add_free_methods(gift["methods"], totals)
             return not gift["methods"] or context.shipping_method_id in gift["methods"]
+        case "give_points":
+            # Guests have no account to credit.
+            totals.points += gift["points"] if context.user_id is not None else 0
+            return context.user_id is not None
+        case "give_coupon":
+            totals.coupons += gift["promotions"]
+            return True
         case _:
             totals.free_products += [
                 FreeProduct(product["id"], product["amount"], promotion.id) for product in gift["products"]

@@ -13,17 +13,19 @@ or CS-Cart's nested sets, which are stored and returned unchanged:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from domain.promotions.feature_conditions import FEATURE_OPERATORS, FeatureCondition
 from domain.promotions.rules import ALWAYS, COMPARING, Rule
-from domain.promotions.values import PendingReferences, amount_cents, flag, kilograms, texts_of, values_of
+from domain.promotions.values import PendingReferences, amount_cents, flag, kilograms, texts_of, values_of, whole_number
 from kernel.documents import normalize_cep
 from kernel.text import InvalidValue, fold, repr_value
 from models.references import (
     CATEGORY,
     DESTINATION,
+    FEATURE,
     PAYMENT_METHOD,
     PRODUCT,
     SHIPPING_METHOD,
@@ -44,22 +46,16 @@ _BOTH = (CART, CATALOG)
 class ConditionType:
     """A condition: its test, its operators with the default one, and the parser of its value.
 
-    `reference_type` is the type of records its values refer to, `zones` where it is allowed.
+    `reference_type` is the type of records its values refer to, `zones` where it is allowed. `may_be_empty`: it needs no value.
     """
 
     test: str
     operators: frozenset[str]
     default: str
     read: Callable[[object], Any]
+    may_be_empty: bool = False
     reference_type: ReferenceType | None = None
     zones: tuple[str, ...] = (CART,)
-
-
-def _whole(value: object) -> int:
-    text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
-    if not text.isascii() or not text.isdigit() or len(text) > 15:
-        raise InvalidValue(f"is {repr_value(value)}; expected a whole number")
-    return int(text)
 
 
 def _products(value: object) -> list[dict[str, Any]]:
@@ -67,7 +63,9 @@ def _products(value: object) -> list[dict[str, Any]]:
     for item in values_of(value):
         if isinstance(item, Mapping):
             amount = item.get("amount")
-            products.append({"id": item.get("product_id"), "amount": 1 if amount in (None, "") else _whole(amount)})
+            products.append(
+                {"id": item.get("product_id"), "amount": 1 if amount in (None, "") else whole_number(amount)}
+            )
         else:
             products.append({"id": item, "amount": 1})
     return products
@@ -93,15 +91,15 @@ def _money(test: str, zones: tuple[str, ...] = (CART,)) -> ConditionType:
 
 
 def _ids(test: str, reference_type: ReferenceType, zones: tuple[str, ...] = (CART,)) -> ConditionType:
-    return ConditionType(test, _LISTING, "in", values_of, reference_type, zones)
+    return ConditionType(test, _LISTING, "in", values_of, reference_type=reference_type, zones=zones)
 
 
 CONDITION_TYPES: Mapping[str, ConditionType] = {
     "subtotal": _money("subtotal"),
     "price": _money("price", _BOTH),
-    "products_number": ConditionType("quantity", COMPARING, "gte", _whole),
+    "products_number": ConditionType("quantity", COMPARING, "gte", whole_number),
     "total_weight": ConditionType("weight", COMPARING, "gte", kilograms),
-    "products": ConditionType("products", _LISTING, "in", _products, PRODUCT, _BOTH),
+    "products": ConditionType("products", _LISTING, "in", _products, reference_type=PRODUCT, zones=_BOTH),
     "categories": _ids("categories", CATEGORY, _BOTH),
     "users": _ids("users", USER, _BOTH),
     "usergroup": _ids("usergroups", USERGROUP, _BOTH),
@@ -113,27 +111,34 @@ CONDITION_TYPES: Mapping[str, ConditionType] = {
     "zip_postal_code": ConditionType("zipcode", _LISTING, "in", _ceps),
     "coupon_code": ConditionType("coupon", _MATCHING, "in", _coupons),
     "once_per_customer": ConditionType("once_per_customer", frozenset({"eq"}), "eq", flag),
-    "number_of_usages": ConditionType("number_of_usages", COMPARING, "lte", _whole),
+    "number_of_usages": ConditionType("number_of_usages", COMPARING, "lte", whole_number),
+    "auto_coupons": ConditionType("issued_coupon", _LISTING, "in", _coupons, may_be_empty=True),
+    "purchased_products": ConditionType(
+        "purchased_products", _LISTING, "in", _products, reference_type=PRODUCT, zones=_BOTH
+    ),
+    "orders_number": ConditionType("orders_number", COMPARING, "gte", whole_number, zones=_BOTH),
+    "orders_total": _money("orders_total", _BOTH),
+    "reward_points": ConditionType("points", COMPARING, "gte", whole_number, zones=_BOTH),
     "registered": ConditionType("registered", frozenset({"eq"}), "eq", flag, zones=_BOTH),
 }
 # Aliases in the plain form: the condition, the operator, and the parser of the value where it differs.
 _ALIASES: Mapping[str, tuple[str, str, Callable[[object], Any] | None]] = {
     "min_subtotal": ("subtotal", "gte", None),
     "max_subtotal": ("subtotal", "lte", None),
-    "min_subtotal_cents": ("subtotal", "gte", _whole),
-    "max_subtotal_cents": ("subtotal", "lte", _whole),
+    "min_subtotal_cents": ("subtotal", "gte", whole_number),
+    "max_subtotal_cents": ("subtotal", "lte", whole_number),
     "min_total": ("subtotal", "gte", None),
     "max_total": ("subtotal", "lte", None),
     "min_price": ("price", "gte", None),
     "max_price": ("price", "lte", None),
-    "min_price_cents": ("price", "gte", _whole),
-    "max_price_cents": ("price", "lte", _whole),
+    "min_price_cents": ("price", "gte", whole_number),
+    "max_price_cents": ("price", "lte", whole_number),
     "min_quantity": ("products_number", "gte", None),
     "max_quantity": ("products_number", "lte", None),
     "min_weight": ("total_weight", "gte", None),
     "max_weight": ("total_weight", "lte", None),
-    "min_weight_grams": ("total_weight", "gte", _whole),
-    "max_weight_grams": ("total_weight", "lte", _whole),
+    "min_weight_grams": ("total_weight", "gte", whole_number),
+    "max_weight_grams": ("total_weight", "lte", whole_number),
     "not_products": ("products", "nin", None),
     "not_categories": ("categories", "nin", None),
     "customer": ("users", "in", None),
@@ -145,7 +150,17 @@ _ALIASES: Mapping[str, tuple[str, str, Callable[[object], Any] | None]] = {
     "states": ("state", "in", None),
     "zipcodes": ("zip_postal_code", "in", None),
     "max_uses": ("number_of_usages", "lte", None),
+    "min_orders": ("orders_number", "gte", None),
+    "max_orders": ("orders_number", "lte", None),
+    "min_orders_total": ("orders_total", "gte", None),
+    "max_orders_total": ("orders_total", "lte", None),
+    "min_orders_total_cents": ("orders_total", "gte", whole_number),
+    "max_orders_total_cents": ("orders_total", "lte", whole_number),
+    "min_points": ("reward_points", "gte", None),
+    "max_points": ("reward_points", "lte", None),
+    "not_purchased_products": ("purchased_products", "nin", None),
 }
+_FEATURE_NAMES = ("feature", "features")
 
 
 def parse_conditions(values: object, zone: str, pending: PendingReferences) -> Rule:
@@ -177,6 +192,10 @@ class _Parser:
         """Parse an object whose conditions must all be met."""
         of = []
         for name, value in values.items():
+            if name in _FEATURE_NAMES:
+                members = value if isinstance(value, list) else [value]
+                of += [self._feature(name, member) for member in members]
+                continue
             condition_name, operator, read = _ALIASES.get(name, (name, "", None))
             if isinstance(value, Mapping) and "value" in value:
                 explicit = value.get("operator")
@@ -207,15 +226,39 @@ class _Parser:
         name, operator = values.get("condition"), values.get("operator") or ""
         if not isinstance(name, str) or not isinstance(operator, str):
             raise InvalidValue(f"hold {repr_value(values)}; expected objects such as {{operator, condition, value}}")
+        if name == "feature":
+            return self._feature(name, values)
         return self._test(name, name, operator, values.get("value"), None)
 
-    def _test(self, label: str, name: str, operator: str, value: object, read: Callable[[object], Any] | None) -> Rule:
+    def _count_one(self) -> None:
         self._count += 1
         if self._count > MAX_CONDITIONS:
             raise InvalidValue(f"are more than {MAX_CONDITIONS}")
+
+    def _feature(self, label: str, value: object) -> Rule:
+        """Parse `{feature_id, operator?, value}`, in CS-Cart's form `{condition_element, operator, value}`."""
+        self._count_one()
+        if not isinstance(value, Mapping):
+            raise InvalidValue(
+                f"hold {label} with {repr_value(value)}; expected an object such as {{feature_id, value}}"
+            )
+        operator = str(value.get("operator") or "in").lower()
+        if operator not in FEATURE_OPERATORS:
+            allowed = ", ".join(sorted(FEATURE_OPERATORS))
+            raise InvalidValue(f"hold {label} with the operator {repr_value(operator)}; expected one of {allowed}")
+        feature = value.get("condition_element", value.get("feature_id"))
+        texts = texts_of(value.get("value"))
+        if not texts:
+            raise InvalidValue(f"hold {label} without a value")
+        condition = FeatureCondition(self._pending.add(FEATURE, [feature], label), operator, texts)
+        self._pending.features.append(condition)
+        return {"test": "feature", "op": operator, "value": condition.value}
+
+    def _test(self, label: str, name: str, operator: str, value: object, read: Callable[[object], Any] | None) -> Rule:
+        self._count_one()
         condition = CONDITION_TYPES.get(name)
         if condition is None:
-            known = ", ".join(sorted({*CONDITION_TYPES, *_ALIASES}))
+            known = ", ".join(sorted({*CONDITION_TYPES, *_ALIASES, *_FEATURE_NAMES}))
             raise InvalidValue(f"hold the unknown condition {repr_value(label)}; expected some of {known}")
         if self._zone not in condition.zones:
             raise InvalidValue(f"hold {label}, which the zone {self._zone} doesn't know")
@@ -227,7 +270,7 @@ class _Parser:
             parsed = (read or condition.read)(value)
         except InvalidValue as error:
             raise InvalidValue(f"hold {label}, which {error}") from error
-        if isinstance(parsed, list) and not parsed:
+        if isinstance(parsed, list) and not parsed and not condition.may_be_empty:
             raise InvalidValue(f"hold {label} without a value")
         if condition.reference_type is not None:
             parsed = self._pending.add(condition.reference_type, parsed, label)
@@ -264,17 +307,23 @@ def is_once_per_customer(rule: Rule) -> bool:
     return any(test["test"] == "once_per_customer" and test["value"] for test in required_tests(rule))
 
 
+def tests_of(rule: Rule) -> Iterator[Rule]:
+    """Yield every test of the rule; a row's default, `{}`, has none."""
+    if "test" in rule:
+        yield rule
+    for part in rule.get("of", ()):
+        yield from tests_of(part)
+
+
 def has_test(rule: Rule, test: str) -> bool:
     """Return whether a test occurs anywhere in the rule."""
-    if "set" not in rule:
-        return bool(rule["test"] == test)
-    return any(has_test(part, test) for part in rule["of"])
+    return any(part["test"] == test for part in tests_of(rule))
 
 
 def mentions_coupon(rule: Rule, coupon: str) -> bool:
     """Return whether the rule refers to this coupon (folded)."""
     if "set" not in rule:
-        if rule["test"] != "coupon":
+        if rule["test"] not in ("coupon", "issued_coupon"):
             return False
         return any(value == coupon or (rule["op"] == "cont" and value in coupon) for value in rule["value"])
     return any(mentions_coupon(part, coupon) for part in rule["of"])

@@ -8,16 +8,19 @@ from typing import Any
 
 import orjson
 
-from domain.promotions.bonuses import parse_bonuses
+from domain.promotions.bonuses import EXTENDED_GIFTS, parse_bonuses
 from domain.promotions.conditions import (
     CART,
     CATALOG,
     coupon_of,
+    has_test,
     is_once_per_customer,
     max_uses,
     parse_conditions,
+    tests_of,
 )
 from domain.promotions.rewards import coupon_key
+from domain.promotions.rules import EXTENDED_TESTS, NEVER, Rule
 from domain.promotions.values import PendingReferences
 from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES
@@ -36,7 +39,9 @@ from kernel.fields import (
     text,
     timestamp,
 )
+from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
+from models.database import fetch
 from models.promotions import Promotion
 from models.references import PROMOTION
 
@@ -83,6 +88,9 @@ _DEFAULTS: Mapping[str, Any] = {
     "from_at": None,
     "to_at": None,
 }
+_COUPON_PROMOTIONS = """
+SELECT id, zone, coalesce(extended_rule, rule)::text AS rule FROM promotions WHERE tenant_id = $1 AND id = ANY($2::bigint[])
+"""
 _LOCK = """
 SELECT zone, conditions::text, bonuses::text, coupon_code, usage_limit, from_at, to_at FROM promotions
 WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE
@@ -111,13 +119,41 @@ async def _derive(change: Change) -> None:
     await in_conditions.resolve(change.scope, field="conditions")
     await in_bonuses.resolve(change.scope, field="bonuses")
     limits = [limit for limit in (columns["usage_limit"], max_uses(rule)) if limit]
+    await _check_coupon_promotions(change.scope, gifts)
     change.columns |= {
-        "rule": rule,
-        "gifts": gifts,
+        **_evaluated(rule, gifts),
         "coupon_key": coupon_key(columns["coupon_code"]) or coupon_of(rule),
         "usage_cap": min(limits, default=0),
         "once_per_customer": is_once_per_customer(rule),
     }
+
+
+def _evaluated(rule: Rule, gifts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the columns of the rule and gifts.
+
+    The version before, which may run at the same time, evaluates `rule` and `gifts`: a promotion that it can't evaluate is never due
+    for it.
+    """
+    is_extended = any(test["test"] in EXTENDED_TESTS for test in tests_of(rule)) or any(
+        gift["gift"] in EXTENDED_GIFTS for gift in gifts
+    )
+    if is_extended:
+        return {"rule": NEVER, "gifts": [], "extended_rule": rule, "extended_gifts": gifts}
+    return {"rule": rule, "gifts": gifts, "extended_rule": None, "extended_gifts": None}
+
+
+async def _check_coupon_promotions(scope: Scope, gifts: list[dict[str, Any]]) -> None:
+    """Refuse to give coupons of a promotion that doesn't take them. Raises ValidationFailed."""
+    wanted = {number for gift in gifts if gift["gift"] == "give_coupon" for number in gift["promotions"]}
+    if not wanted:
+        return
+    for row in await fetch(_COUPON_PROMOTIONS, scope.store.id, list(wanted)):
+        if row["zone"] != CART or not has_test(orjson.loads(row["rule"]), "issued_coupon"):
+            raise ValidationFailed(
+                f"bonuses hold give_coupon with the promotion {row['id']}; expected one of the zone {CART} with the condition auto_coupons",
+                field="bonuses",
+                code="bonuses_invalid",
+            )
 
 
 def _references_of(change: Change, name: str) -> PendingReferences:

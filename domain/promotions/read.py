@@ -6,6 +6,13 @@ from domain.filters import exact, exact_second, ids, sorts, statuses, substring
 from domain.visibility import VisibleRows
 from models.queries import Entity, EntityFilter, compares
 
+# Reached only through an order, whose rows are filtered already.
+ISSUED_COUPONS = Entity(
+    name="coupon",
+    table="issued_coupons",
+    visible=VisibleRows(admin=("view_orders",), app="read_orders", customer="t.active_at IS NOT NULL"),
+)
+
 PROMOTIONS = Entity(
     name="promotion",
     table="promotions",

@@ -18,8 +18,10 @@ from typing import Any
 import orjson
 
 from domain.destinations.matching import NO_ADDRESS, DestinationAddress, destination_address, find_destination
+from domain.promotions import issued_coupons
 from domain.promotions.calculation import ActivePromotion, FreeProduct, Reward, calculate_reward
 from domain.promotions.conditions import has_test
+from domain.promotions.facts import PurchaseFacts, load_facts
 from domain.promotions.rules import RuleContext, RuleLine
 from kernel.errors import RuleViolation
 from kernel.ids import uuid7
@@ -48,13 +50,18 @@ class PromotedLine:
     price_agreed: bool = False
 
 
+# The version before evaluates `rule` and `gifts` (`domain.promotions.promotions`).
+_RULE = "coalesce(p.extended_rule, p.rule) AS rule, coalesce(p.extended_gifts, p.gifts) AS gifts"
+
+
 def active_sql(now: str, coupon: str) -> str:
     """Return the SQL for active promotions; one with a coupon code only for that code.
 
     Parameter 1 is the store; `now` and `coupon` (trusted SQL, such as `$2`) are the current time and the folded code.
     """
     return f"""
-SELECT p.id, p.zone, p.rule, p.gifts, p.coupon_code, p.usage_cap, p.used, p.priority, p.stop, p.name
+SELECT p.id, p.zone, {_RULE}, p.coupon_code, p.usage_cap, p.used, p.priority, p.stop, p.name,
+    {issued_coupons.is_issued_sql(coupon)} AS is_issued
 FROM promotions p
 WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND p.status = 'A'
     AND (p.from_at IS NULL OR p.from_at <= {now}) AND (p.to_at IS NULL OR p.to_at >= {now})
@@ -64,8 +71,9 @@ WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND p.status = 'A'
 
 _ACTIVE = active_sql("$2", "$3")
 # Promotions that an order has, expired or changed ones included.
-_OF_ORDER = """
-SELECT p.id, p.zone, p.rule, p.gifts, p.coupon_code, 0::bigint AS usage_cap, 0::bigint AS used, p.priority, p.stop, p.name
+_OF_ORDER = f"""
+SELECT p.id, p.zone, {_RULE}, p.coupon_code, 0::bigint AS usage_cap, 0::bigint AS used, p.priority, p.stop, p.name,
+    EXISTS (SELECT 1 FROM issued_coupons i WHERE i.tenant_id = p.tenant_id AND i.promotion_id = p.id AND i.used_order_id = $2) AS is_issued
 FROM promotions p
 WHERE p.tenant_id = $1 AND EXISTS (SELECT 1 FROM promotion_uses u
     WHERE u.tenant_id = p.tenant_id AND u.promotion_id = p.id AND u.order_id = $2)
@@ -100,7 +108,7 @@ async def find_reward(
     shipping_method_id: int | None = None,
     address: Mapping[str, Any] | None = None,
 ) -> Reward:
-    """Return the reward of a purchase, without counting a use: one statement without active promotions, three at most.
+    """Return the reward of a purchase, without counting a use: one statement without active promotions, four at most.
 
     `address` is the shipping address with an order address's keys. Line prices are the catalogue's.
     """
@@ -152,6 +160,7 @@ def promotions_from(records: Sequence[Mapping[str, Any]]) -> list[ActivePromotio
             priority=row["priority"],
             stop=row["stop"],
             name=row["name"],
+            is_issued=row["is_issued"],
         )
         for row in records
     ]
@@ -165,19 +174,22 @@ async def evaluate_promotions(
     *,
     coupon_code: str | None = None,
 ) -> Reward:
-    """Return the reward of these promotions, in one statement; none without promotions."""
+    """Return the reward of these promotions: none without promotions, else in one statement, or two if conditions need further facts."""
     if not promotions:
         return _empty_reward(lines)
+    products = list({line.product_id for line in lines})
     [record] = await fetch(
         _CONTEXT,
         scope.store.id,
-        list({line.product_id for line in lines}),
+        products,
         context.user_id,
         context.email,
         [promotion.id for promotion in promotions],
         context.order_id,
     )
     categories: dict[str, list[int]] = _json(record["categories"])
+    rules = [promotion.rule for promotion in promotions]
+    facts: PurchaseFacts = await load_facts(scope, rules, products, context.user_id, context.order_id)
     rule_context = RuleContext(
         lines=[
             RuleLine(
@@ -186,6 +198,7 @@ async def evaluate_promotions(
                 line.price_cents,
                 line.weight_grams,
                 frozenset(categories.get(str(line.product_id), ())),
+                facts.features.get(line.product_id, {}),
                 line.fixed,
                 line.fixed or line.price_agreed,
             )
@@ -202,6 +215,9 @@ async def evaluate_promotions(
         destination_id=context.destination_id,
         used={promotion.id: promotion.used for promotion in promotions},
         used_by_customer={int(number): uses for number, uses in _json(record["used_by_customer"]).items()},
+        issued=frozenset(promotion.id for promotion in promotions if promotion.is_issued),
+        earlier=facts.earlier,
+        points=facts.points,
     )
     return calculate_reward(promotions, rule_context)
 
@@ -265,7 +281,9 @@ async def redeem(scope: Scope, reward: Reward, order_id: int) -> None:
         return
     await execute(_LOCK, scope.store.id, promotion_ids)
     counted = await execute(_USE, scope.store.id, promotion_ids, order_id, [uuid7() for _ in promotion_ids], scope.now)
-    if counted != len(promotion_ids):
+    coupon = reward.issued_coupon
+    is_usable = not coupon or await issued_coupons.use_coupon(scope, coupon, order_id, promotion_ids)
+    if counted != len(promotion_ids) or not is_usable:
         raise RuleViolation("the coupon is no longer available", reason="coupon_unavailable")
 
 
@@ -278,15 +296,18 @@ async def release_uses(scope: Scope, order_id: int) -> None:
     """Release the promotion uses of a cancelled or failed order; idempotent."""
     await lock_uses(scope, order_id)
     await execute(_RELEASE, scope.store.id, order_id)
+    await issued_coupons.set_used(scope, order_id, False)
 
 
 async def restore_uses(scope: Scope, order_id: int) -> None:
     """Count the uses of a reopened order again, even beyond the usage limit: its price was agreed."""
     await lock_uses(scope, order_id)
     await execute(_RESTORE, scope.store.id, order_id)
+    await issued_coupons.set_used(scope, order_id, True)
 
 
 async def delete_uses(scope: Scope, order_id: int) -> None:
     """Release and delete the uses of an order whose promotions an explicit discount replaced."""
     await release_uses(scope, order_id)
+    await issued_coupons.withdraw_coupons(scope, order_id)
     await execute("DELETE FROM promotion_uses WHERE tenant_id = $1 AND order_id = $2", scope.store.id, order_id)

@@ -8,16 +8,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
+
+from kernel.text import fold
 
 Rule = Mapping[str, Any]
 
 ALWAYS: Rule = {"set": "all", "holds": True, "of": []}
+NEVER: Rule = {
+    "set": "all",
+    "holds": True,
+    "of": [{"test": "registered", "op": "eq", "value": value} for value in (True, False)],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureValues:
+    """A product's value of one feature: its variants by id, its texts (the variants' names, or the value) and its number, if it is one."""
+
+    variants: frozenset[int] = frozenset()
+    texts: frozenset[str] = frozenset()
+    number: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierPurchases:
+    """The paid and completed orders of the customer's account: their number, their totals less refunds, and the units by product."""
+
+    orders: int = 0
+    total_cents: int = 0
+    products: Mapping[int, int] = field(default_factory=dict)
+
+
+NO_PURCHASES = EarlierPurchases()
 
 
 @dataclass(frozen=True, slots=True)
 class RuleLine:
-    """A line as rules see it: `categories` are the product's categories and all their ancestors.
+    """A line as rules see it: `categories` are the product's categories and all their ancestors, `features` its values by feature.
 
     Promotions never change a `fixed` price; with `price_agreed` catalogue promotions don't lower it.
     """
@@ -27,6 +56,7 @@ class RuleLine:
     price_cents: int
     weight_grams: int = 0
     categories: frozenset[int] = frozenset()
+    features: Mapping[int, FeatureValues] = field(default_factory=dict)
     fixed: bool = False
     price_agreed: bool = False
 
@@ -54,6 +84,11 @@ class RuleContext:
     """Total uses by promotion."""
     used_by_customer: Mapping[int, int] = field(default_factory=dict)
     """This customer's uses by promotion."""
+    issued: frozenset[int] = frozenset()
+    """The promotions of which the coupon was generated for one customer (`issued_coupons`)."""
+    earlier: EarlierPurchases = NO_PURCHASES
+    points: int = 0
+    """The customer's reward points, without what this order spent or earned."""
 
     @property
     def subtotal_cents(self) -> int:
@@ -99,6 +134,12 @@ _COMPARES: Mapping[str, Callable[[int, int], bool]] = {
     "gte": lambda actual, value: actual >= value,
 }
 COMPARING = frozenset(_COMPARES)
+_BOUNDS: Mapping[str, Callable[[Decimal, Decimal], bool]] = {
+    "lt": lambda actual, bound: actual < bound,
+    "lte": lambda actual, bound: actual <= bound,
+    "gt": lambda actual, bound: actual > bound,
+    "gte": lambda actual, bound: actual >= bound,
+}
 
 
 def _products(test: _Test) -> bool:
@@ -121,6 +162,43 @@ def _coupon(test: _Test) -> bool:
     else:
         matches = coupon in values
     return matches is not (test.rule["op"] in NEGATING)
+
+
+def _issued_coupon(test: _Test) -> bool:
+    coupon = test.context.coupon
+    return test.promotion_id in test.context.issued or (bool(coupon) and coupon in test.rule["value"])
+
+
+def _purchased_products(test: _Test) -> bool:
+    """Match any of the products in its minimum number of units; in the catalogue the product itself must be the one bought before."""
+    purchased, line = test.context.earlier.products, test.line
+    matches = any(
+        purchased.get(product["id"], 0) >= product["amount"]
+        for product in test.rule["value"]
+        if line is None or line.product_id == product["id"]
+    )
+    return matches is not (test.rule["op"] in NEGATING)
+
+
+def _feature(test: _Test) -> bool:
+    """Match any line whose product has such a value; a negating operator is met when no line does."""
+    value, operator = test.rule["value"], test.rule["op"]
+    matching = [values for line in test.lines if (values := line.features.get(value["feature"])) is not None]
+    if operator in _BOUNDS:
+        bound = Decimal(value["number"])
+        return any(values.number is not None and _BOUNDS[operator](values.number, bound) for values in matching)
+    return any(_has_value(values, value, operator) for values in matching) is not (operator in NEGATING)
+
+
+def _has_value(values: FeatureValues, wanted: Mapping[str, Any], operator: str) -> bool:
+    if operator in ("cont", "ncont"):
+        return any(part in text for part in wanted["texts"] for text in values.texts)
+    return not (values.variants.isdisjoint(wanted["variants"]) and values.texts.isdisjoint(wanted["texts"]))
+
+
+def feature_texts(*texts: str) -> frozenset[str]:
+    """Return texts as feature conditions compare them: ignoring case and accents."""
+    return frozenset(fold(text.strip()) for text in texts if text)
 
 
 def _is_registered(test: _Test) -> bool:
@@ -155,4 +233,14 @@ _TESTS: Mapping[str, Callable[[_Test], bool]] = {
     "destinations": lambda test: test.matches_any((test.context.destination_id,)),
     "once_per_customer": _once_per_customer,
     "number_of_usages": _number_of_usages,
+    "issued_coupon": _issued_coupon,
+    "feature": _feature,
+    "purchased_products": _purchased_products,
+    "orders_number": lambda test: test.compare(test.context.earlier.orders),
+    "orders_total": lambda test: test.compare(test.context.earlier.total_cents),
+    "points": lambda test: test.compare(test.context.points),
 }
+EXTENDED_TESTS = frozenset(
+    {"issued_coupon", "feature", "purchased_products", "orders_number", "orders_total", "points"}
+)
+"""The tests that versions before 0.3 don't know (`domain.promotions.promotions`)."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
+from domain.promotions.feature_conditions import FeatureCondition, resolve_features
 from kernel.ids import PublicId, parse_reference
 from kernel.money import parse_cents
 from kernel.scope import Scope
@@ -47,6 +48,14 @@ def kilograms(value: object) -> int:
     return int((decimal(value) * 1_000).to_integral_value(ROUND_HALF_UP))
 
 
+def whole_number(value: object) -> int:
+    """Parse a whole number, zero or more."""
+    text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    if not text.isascii() or not text.isdigit() or len(text) > 15:
+        raise InvalidValue(f"is {repr_value(value)}; expected a whole number")
+    return int(text)
+
+
 def flag(value: object) -> bool:
     """Parse a boolean: `Y`, `N`, 1, 0, true, false."""
     code = str(value).strip().lower() if isinstance(value, str | int) else ""
@@ -84,11 +93,15 @@ def texts_of(value: object) -> list[str]:
 
 
 class PendingReferences:
-    """The references of a promotion, resolved with one statement per record type; with `uuid_only` a number names no record."""
+    """The references of a promotion, resolved with one statement per record type; with `uuid_only` a number names no record.
+
+    `features` are the conditions whose values depend on the feature.
+    """
 
     def __init__(self, *, uuid_only: bool) -> None:
         self._uuid_only = uuid_only
         self._pending: list[tuple[ReferenceType, list[Any]]] = []
+        self.features: list[FeatureCondition] = []
 
     def add(self, type_: ReferenceType, values: list[Any], name: str) -> list[Any]:
         """Add references, plain or objects with an `id`; `resolve` replaces them by internal ids in place."""
@@ -111,6 +124,7 @@ class PendingReferences:
             for pending_type, values in self._pending:
                 if pending_type is type_:
                     values[:] = [_with_reference(value, ids[_reference(value)]) for value in values]
+        await resolve_features(scope, self.features, name=field)
 
 
 def _reference(value: Any) -> Any:

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from kernel.errors import MalformedRequest, NotFound, RuleViolation, ValidationFailed
 from kernel.scope import Scope
+from kernel.text import repr_value
 from resolvers.execute import FacadeOperation, execute
 from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_json_object
@@ -47,6 +48,8 @@ _CODES = {
 _NO_STORE = {"Cache-Control": "no-store"}
 _REUSED = "idempotency key reused with a different checkout session"
 
+_MAX_POINTS = 2**31 - 1
+
 ParseRequest = Callable[[web.Request], Awaitable[dict[str, Any]]]
 
 
@@ -71,6 +74,7 @@ class CartHandlers:
             Route("GET", f"{cart}/shipping-options", self.shipping_options, key),
             Route("PUT", f"{cart}/shipping-option", change("CartSetShippingOption", _parse_shipping), key),
             Route("POST", f"{cart}/coupon", change("CartApplyCoupon", _parse_coupon), key),
+            Route("POST", f"{cart}/points", change("CartSetPoints", _parse_points), key),
             Route("POST", f"{cart}/checkout", self.check_out, key, creates=True, key_reuse_message=_REUSED),
             Route("GET", order, self.order, key),
         ]
@@ -181,6 +185,19 @@ async def _parse_coupon(request: web.Request) -> dict[str, Any]:
     if "code" not in body:
         raise ValidationFailed("code is required", fields={"code": REQUIRED})
     return {"code": "" if body["code"] is None else body["code"]}
+
+
+async def _parse_points(request: web.Request) -> dict[str, Any]:
+    """Parse `{points_to_use}`, a whole number; 0 spends none."""
+    points = (await read_json_object(request)).get("points_to_use")
+    if points is None:
+        raise ValidationFailed("points_to_use is required", fields={"points_to_use": REQUIRED})
+    if isinstance(points, bool) or not isinstance(points, int) or not 0 <= points <= _MAX_POINTS:
+        raise ValidationFailed(
+            f"points_to_use is {repr_value(points)}; expected a whole number from 0 to {_MAX_POINTS}",
+            fields={"points_to_use": "points_invalid"},
+        )
+    return {"points": points}
 
 
 def _select(body: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

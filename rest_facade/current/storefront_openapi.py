@@ -109,6 +109,11 @@ _CARTS: dict[RouteKey, RouteDocs] = {
         OperationResult("StorefrontCartApplyCoupon"),
         body=request_body("code", code={"type": ["string", "null"]}),
     ),
+    ("POST", f"{_CART}/points"): RouteDocs(
+        "Set how many reward points a cart spends; 0 for none",
+        OperationResult("StorefrontCartSetPoints"),
+        body=request_body("points_to_use", points_to_use={"type": "integer", "minimum": 0}),
+    ),
     ("POST", f"{_CART}/checkout"): RouteDocs(
         "Check out a cart: create an order and return it with its token",
         {"allOf": [OperationResult("StorefrontCartCheckout", member="order"), object_schema(token=STRING)]},

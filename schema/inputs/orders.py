@@ -58,6 +58,9 @@ class OrderInput:
     shipping_address: AddressInput | None = optional_field("The shipping address.")
     status: OrderStatus | None = optional_field("The status code.")
     coupon_code: str | None = optional_field("The coupon code; ignored on update.")
+    points_to_use: int | None = optional_field(
+        "The customer's reward points to be spent, at most as many as the order needs; ignored on update."
+    )
     notes: str | None = optional_field("The customer's notes.")
     details: str | None = optional_field("Internal staff notes.")
     tracking_code: str | None = optional_field("The tracking code.")

@@ -26,6 +26,7 @@ class UserInput:
     cnpj: str | None = optional_field("The CNPJ.")
     vendor_id: ID | None = optional_field("The vendor a vendor user belongs to.")
     company_name: str | None = optional_field("The company the customer buys for.")
+    points: int | None = optional_field("The reward points; the difference becomes an entry of the ledger.")
 
 
 @strawberry.input(description="A customer registration. `email`, `password` and `name` are required.")

@@ -152,6 +152,12 @@ class CartObject:
         "What the checkout would refuse, and prices that changed since the lines were added."
     )
     coupon_code: str | None = output_field("The applied coupon code.")
+    points_to_use: int = output_field("The reward points that the customer wants to spend.")
+    points_spent: int = output_field(
+        "The points that the order would spend: as many of them as the account has and the order needs."
+    )
+    points_cents: BigInt = output_field("Their worth in cents, a part of the discount.")
+    points_earned: int = output_field("The reward points that the order would earn.")
     subtotal_cents: BigInt = output_field("The sum of the cart lines, in cents.")
     discount_cents: BigInt = output_field("The discount, in cents.")
     shipping_cents: BigInt = output_field("The shipping cost, in cents.")
@@ -258,6 +264,9 @@ class PlacedOrderObject:
     surcharge_cents: BigInt = column(description="The payment method's surcharge, in cents.")
     tax_cents: BigInt = column(description="The taxes, in cents.")
     total_cents: BigInt = column(description="The total to be paid, in cents.")
+    points_spent: int = column(description="The reward points spent.")
+    points_cents: BigInt = column(description="The worth of the spent points in cents, a part of the discount.")
+    points_earned: int = column(description="The reward points that the customer gets once the order is paid.")
     payment_status: PaymentStatus = column(description="The payment status.")
     tracking_code: str | None = column(description="The tracking code of the latest shipment.")
     customer: PlacedOrderCustomerObject = embedded("The customer who placed the order.")

@@ -17,8 +17,10 @@ from schema.types.marketplace import VendorObject
 from schema.types.options import CombinationObject
 from schema.types.people import UserObject
 from schema.types.pricing import OrderTaxObject, ShippingRateObject, TaxObject
+from schema.types.rewards import IssuedCouponObject
 
 _BACK_OFFICE = Access(privileges=("view_orders",), app_scope="read_orders")
+_OWN_REWARDS = Access(privileges=("view_orders",), app_scope="read_orders", customer=True)
 _PAYMENT_STAFF = Access(privileges=("view_payments",))
 
 
@@ -331,6 +333,18 @@ class OrderObject:
     refunded_cents: BigInt = computed(AMOUNTS["refunded_cents"], "The refunded amount, in cents.")
     payment_status: PaymentStatus = column(description="The payment status.")
     coupon_code: str = column(description="The coupon code used; empty if none.")
+    points_spent: int = computed(AMOUNTS["points_spent"], "The reward points spent.")
+    points_cents: BigInt = computed(
+        AMOUNTS["points_cents"], "The worth of the spent points in cents, a part of the discount."
+    )
+    points_earned: int = computed(
+        AMOUNTS["points_earned"], "The reward points that the customer gets once the order is paid."
+    )
+    issued_coupons: list[IssuedCouponObject] | None = relation(
+        ToMany("t.order_id", "t.id"),
+        "The coupons that the order gives its customer, mailed once it is paid.",
+        guard=_OWN_REWARDS,
+    )
     tracking_code: str | None = column(description="The tracking code of the latest shipment.")
     notes: str = column(description="The customer's notes.")
     details: str | None = column(description="Internal staff notes.", guard=_BACK_OFFICE)

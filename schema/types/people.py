@@ -14,6 +14,7 @@ from schema.scalars import ID, BigInt, DateTime
 from schema.types.addresses import SavedAddressObject
 from schema.types.marketplace import ReviewConnectionObject, VendorObject
 from schema.types.references import CustomerCart, OrderConnection
+from schema.types.rewards import PointEntryObject
 
 # CPF, CNPJ, phone and usergroups: only with a privilege, or one's own (vendors and customers see only their own rows).
 _PERSONAL_DATA = Access(privileges=("view_users",), vendor=True, customer=True)
@@ -67,7 +68,10 @@ class UserObject:
         description="The privileges granted directly to the user, excluding those of usergroups.",
         guard=Access(privileges=("view_users",)),
     )
-    points: int = column(description="Reward points.", internal=True)
+    points: int = column(description="The reward points.")
+    point_entries: list[PointEntryObject] | None = relation(
+        ToMany("t.user_id", "t.created_at DESC, t.id DESC"), "The changes of the points, newest first.", limited="first"
+    )
     vendor_number: BigInt = computed(
         "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the user's vendor, or 0.", internal=True
     )

@@ -327,7 +327,20 @@ async def test_another_stores_promotions_do_not_apply(kit, other_kit):
         ({"zone": "catalog", "bonuses": {"order_discount": "1"}}, {"bonuses": "bonuses_invalid"}),
         ({"zone": "catalog", "coupon_code": "x"}, {"coupon_code": "coupon_invalid"}),
         ({"bonuses": 5}, {"bonuses": "bonuses_invalid"}),
-        ({"bonuses": {"give_points": "1"}}, {"bonuses": "bonuses_invalid"}),
+        ({"bonuses": {"give_usergroup": "1"}}, {"bonuses": "bonuses_invalid"}),
+        *(
+            ({"bonuses": {"give_points": points}}, {"bonuses": "bonuses_invalid"})
+            for points in ("0", "x", None, "-1", 10**7)
+        ),
+        ({"bonuses": {"give_coupon": []}}, {"bonuses": "bonuses_invalid"}),
+        ({"bonuses": {"give_coupon": 10**12}}, {"bonuses": "not_found"}),
+        ({"zone": "catalog", "bonuses": {"give_points": "1"}}, {"bonuses": "bonuses_invalid"}),
+        ({"conditions": {"feature": "1"}}, {"conditions": "conditions_invalid"}),
+        ({"conditions": {"feature": {"feature_id": 10**12, "value": "x"}}}, {"conditions": "not_found"}),
+        ({"conditions": {"feature": {"feature_id": 1}}}, {"conditions": "conditions_invalid"}),
+        ({"conditions": {"purchased_products": "x"}}, {"conditions": "conditions_invalid"}),
+        ({"conditions": {"orders_number": "-1"}}, {"conditions": "conditions_invalid"}),
+        ({"zone": "catalog", "conditions": {"auto_coupons": ""}}, {"conditions": "conditions_invalid"}),
         ({"bonuses": {"order_discount": {}}}, {"bonuses": "bonuses_invalid"}),
         ({"bonuses": {"order_discount": {"type": "percent"}}}, {"bonuses": "bonuses_invalid"}),
         ({"bonuses": {"order_discount": "101%"}}, {"bonuses": "bonuses_invalid"}),

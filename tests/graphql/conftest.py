@@ -44,7 +44,8 @@ from models.options import (
 )
 from models.orders import Order, OrderAddress, OrderLine, OrderStatusChange, Status
 from models.payments import Charge, GatewayNotification, Payment, PaymentMethod
-from models.promotions import Promotion
+from models.points import PointEntry
+from models.promotions import IssuedCoupon, Promotion
 from models.shipping import (
     Destination,
     DestinationZipcode,
@@ -250,6 +251,12 @@ async def create_records(scope: Scope) -> StoreRecords:
         delivery = await EventDelivery.create(
             event_id=event.id, endpoint_id=endpoint.id, name=event.name, due_at=scope.now
         )
+        point_entry = await PointEntry.create(
+            user_id=customer.id, order_id=orders[0].id, kind="earned", points=5, balance=5
+        )
+        await IssuedCoupon.create(
+            promotion_id=pricing["promotion"].id, order_id=orders[0].id, code="ABC", code_key="abc", active_at=scope.now
+        )
         audit_entry = await AuditEntry.create(action="product.deleted", subject_type="product", subject_id="1")
     created = {
         **pricing,
@@ -285,6 +292,7 @@ async def create_records(scope: Scope) -> StoreRecords:
         "warehouse_area": delivery_area,
         "warehouse_usergroup": served_group,
         "review": review,
+        "point_entry": point_entry,
         "installed_app": installed_app,
         "event_endpoint": endpoint,
         "event_delivery": delivery,

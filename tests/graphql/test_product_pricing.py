@@ -13,10 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from domain.carts.placed_orders import CHECKOUT
+from domain.orders.lifecycle import change_status
+from domain.points.ledger import adjust_points
 from domain.promotions.promotions import PROMOTION_RECORDS
 from kernel.scope import Actor, ActorKind, Scope, active_scope
 from models import database
-from models.catalog import ProductCategory
+from models.catalog import Feature, FeatureValue, FeatureVariant, ProductCategory
 from models.response_shapes import NotCompiled
 from resolvers import root
 from resolvers.query_compiler import QueryCompiler
@@ -30,7 +32,8 @@ ONE = f"query($id: ID!) {{ product(id: $id) {{ id price_cents {PRICING} }} }}"
 CART = f"""mutation($input: CartInput) {{
     cart_create(input: $input) {{ id items {{ product_id price_cents product {{ {PRICING} }} }} }} }}"""
 CHECK_OUT = """mutation($id: ID!, $input: CartCheckoutInput!) { cart_checkout(id: $id, input: $input) {
-    order { items { product_id price_cents } subtotal_cents } } }"""
+    order { items { product_id price_cents } subtotal_cents discount_cents total_cents points_spent points_cents points_earned } } }"""
+CART_TOTALS = "{ subtotal_cents discount_cents total_cents points_spent points_cents points_earned }"
 PRICES = (1, 999, 1_000, 33_333)
 
 
@@ -50,10 +53,11 @@ async def respond(scope: Scope, text: str, **variables: Any) -> tuple[Any, list[
     return result.data, list(result.errors or ()), counted.count
 
 
-def callers(sample: SampleStore) -> dict[str, Scope]:
+def callers(sample: SampleStore, **settings_: Any) -> dict[str, Scope]:
     """Return a guest with a storefront key, a customer, and one of the wholesale group."""
     scopes = frozenset({"storefront:read", "storefront:cart", CHECKOUT})
-    scope = replace(sample.scope, family="graphql")
+    store = replace(sample.scope.store, settings={**sample.scope.store.settings, **settings_})
+    scope = replace(sample.scope, family="graphql", store=store)
 
     def customer(user: Any) -> Scope:
         return replace(scope, actor=Actor(ActorKind.CUSTOMER, user_id=user.number, user_public_id=UUID(user.id)))
@@ -79,6 +83,14 @@ discounts = st.one_of(
         st.integers(0, 100),
     ),
 )
+
+
+def _bound(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.builds(
+        lambda operator, value: {"operator": operator, "value": value}, st.sampled_from(["gte", "lte", "eq"]), values
+    )
+
+
 conditions = st.fixed_dictionaries(
     {},
     optional={
@@ -92,6 +104,15 @@ conditions = st.fixed_dictionaries(
         ),
         "products": st.lists(st.integers(0, len(PRICES) - 1), min_size=1, max_size=2, unique=True),
         "categories": st.just("kitchen"),
+        "feature": st.builds(
+            lambda operator, variant: {"operator": operator, "value": variant},
+            st.sampled_from(["eq", "neq", "cont", "ncont"]),
+            st.sampled_from(["Azul", "Verde"]),
+        ),
+        "purchased_products": st.lists(st.integers(0, len(PRICES) - 1), min_size=1, max_size=2, unique=True),
+        "orders_number": _bound(st.integers(0, 2)),
+        "orders_total": _bound(st.sampled_from(["0.00", "0.01", "10.00"])),
+        "reward_points": _bound(st.sampled_from([0, 50, 51])),
     },
 )
 promotions = st.fixed_dictionaries(
@@ -106,23 +127,51 @@ promotions = st.fixed_dictionaries(
     },
 )
 
+rewards = st.fixed_dictionaries(
+    {
+        "bonuses": st.one_of(
+            discounts.map(lambda discount: {"order_discount": discount}),
+            st.integers(1, 20).map(lambda points: {"give_points": points}),
+            discounts.map(lambda discount: {"product_discount": discount, "give_points": 3}),
+        ),
+        "conditions": conditions,
+    },
+    optional={"priority": st.integers(0, 3), "stop": st.booleans()},
+)
+
 
 @pytest.fixture
 async def products(sample: SampleStore) -> list[Any]:
-    """Products of these prices; the first two are in a category, all are downloads."""
+    """Products of these prices; the first two are in a category and blue or green, all are downloads.
+
+    Bia bought the first and has points.
+    """
     created = [await sample.add_product(price_cents=cents, is_edp=True) for cents in PRICES]
     for product in created[:2]:
         await sample.add(ProductCategory, product_id=product.number, category_id=sample.kitchen.number)
+    colour = await sample.add(Feature, name="Tom", type="S")
+    for product, name in zip(created, ("Azul", "Verde"), strict=False):
+        variant = await sample.add(FeatureVariant, feature_id=colour.number, name=name)
+        await sample.add(FeatureValue, product_id=product.number, feature_id=colour.number, variant_id=variant.number)
+    bought = await sample.place_order((created[0], 2), user=sample.bia.number, payment_method=sample.pix.number)
+    await change_status(sample.scope, bought.number, "P")
+    await adjust_points(sample.scope, sample.bia.number, 50)
     return created
 
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(promotions, max_size=4))
-async def test_list_product_cart_and_order_agree(sample: SampleStore, products: list[Any], created: list[Any]) -> None:
+@given(st.lists(promotions, max_size=4), st.lists(rewards, max_size=2), st.integers(0, 50), st.integers(1, 7))
+async def test_list_product_cart_and_order_agree(
+    sample: SampleStore, products: list[Any], created: list[Any], bonuses_: list[Any], points: int, value_cents: int
+) -> None:
+    await sample.execute("update users set points = 50 where id = $1", sample.bia.number)
+    tone = await sample.value("select id from features where name = 'Tom'")
     await sample.execute("update promotions set deleted_at = now() where deleted_at is null")
     for number, fields in enumerate(created):
-        await promote(sample, name=f"P{number}", **_with_records(sample, products, fields))
-    for name, scope in callers(sample).items():
+        await promote(sample, name=f"P{number}", **_with_records(sample, products, tone, fields))
+    for number, fields in enumerate(bonuses_):
+        await promote(sample, name=f"B{number}", **_with_records(sample, products, tone, fields), zone="cart")
+    for name, scope in callers(sample, point_value_cents=value_cents).items():
         listed = (await execute(scope, LIST, ids=[product.id for product in products]))["products"]
         assert [product["id"] for product in listed] == [product.id for product in products]
         prices = {product["id"]: product["pricing"] for product in listed}
@@ -136,18 +185,26 @@ async def test_list_product_cart_and_order_agree(sample: SampleStore, products: 
         cart = (await execute(scope, CART, input={"items": items}))["cart_create"]
         assert {item["product_id"]: item["price_cents"] for item in cart["items"]} == _cents(prices), name
         assert {item["product_id"]: item["product"]["pricing"] for item in cart["items"]} == prices
+        if name == "customer":
+            text = f"mutation($id: ID!, $n: Int!) {{ cart_set_points(id: $id, points: $n) {CART_TOTALS} }}"
+            totals = (await execute(scope, text, id=cart["id"], n=points))["cart_set_points"]
+            assert totals["points_spent"] <= points
+            assert totals["points_cents"] == totals["points_spent"] * value_cents
+        else:
+            totals = (await execute(scope, f"query($id: ID!) {{ cart(id: $id) {CART_TOTALS} }}", id=cart["id"]))["cart"]
         customer = {"customer_email": "visita@example.com"} if name == "guest" else {}
         checkout = await execute(scope, CHECK_OUT, id=cart["id"], input={"payment_id": sample.pix.id, **customer})
         order = checkout["cart_checkout"]["order"]
         assert {line["product_id"]: line["price_cents"] for line in order["items"]} == _cents(prices)
         assert order["subtotal_cents"] == sum(_cents(prices).values())
+        assert {name: order[name] for name in totals} == totals
 
 
 def _cents(prices: dict[str, Any]) -> dict[str, int]:
     return {product: pricing["price_cents"] for product, pricing in prices.items()}
 
 
-def _with_records(sample: SampleStore, products: list[Any], fields: dict[str, Any]) -> dict[str, Any]:
+def _with_records(sample: SampleStore, products: list[Any], tone: int, fields: dict[str, Any]) -> dict[str, Any]:
     """Replace the names of records by their numbers, and days by times."""
     fields, rule = dict(fields), dict(fields["conditions"])
     if "usergroup" in rule:
@@ -156,6 +213,10 @@ def _with_records(sample: SampleStore, products: list[Any], fields: dict[str, An
         rule["users"] = [getattr(sample, rule["users"]).number]
     if "products" in rule:
         rule["products"] = [products[place].number for place in rule["products"]]
+    if "purchased_products" in rule:
+        rule["purchased_products"] = [products[place].number for place in rule["purchased_products"]]
+    if "feature" in rule:
+        rule["feature"] = {**rule["feature"], "feature_id": tone}
     if "categories" in rule:
         rule["categories"] = [sample.kitchen.number]
     for name in ("from_at", "to_at"):

@@ -28,8 +28,8 @@ ADDRESS = {
     "phone": "11 99999-0000",
 }
 CART = {
-    "id", "status", "currency", "items", "customer_email", "address", "shipping_option", "coupon_code", "subtotal_cents",
-    "discount_cents", "shipping_cents", "total_cents", "updated_at", "expires_at",
+    "id", "status", "currency", "items", "customer_email", "address", "shipping_option", "coupon_code", "points_to_use",
+    "points_cents", "points_earned", "subtotal_cents", "discount_cents", "shipping_cents", "total_cents", "updated_at", "expires_at",
 }  # fmt: skip
 ORDER = {
     "id", "number", "status", "total_cents", "subtotal_cents", "shipping_cents", "discount_cents", "currency", "payment_status",

@@ -38,8 +38,10 @@ ORDER_ADDRESSES = {
 }
 # By `prepare`, to rows too.
 PREPARED = {"products": {"parent_product_id"}, "features": {"company_id"}, "blocks": {"company_id"}}
-ADDED = {"orders": ORDER_ADDRESSES | {"product_groups", "is_parent_order"}}
-REMOVED = {"orders": {"billing_address", "shipping_address", "group_lines"}}
+ADDED = {"orders": ORDER_ADDRESSES | {"product_groups", "points_info", "is_parent_order"}}
+REMOVED = {
+    "orders": {"billing_address", "shipping_address", "group_lines", "points_earned", "points_spent", "points_cents"}
+}
 
 
 @pytest.fixture(scope="module")

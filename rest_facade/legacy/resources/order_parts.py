@@ -10,6 +10,7 @@ from typing import Any
 from kernel import clock
 from kernel.clock import TimeRange
 from kernel.errors import ValidationFailed
+from kernel.money import format_cents
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from rest_facade.legacy import value_types as types
@@ -243,12 +244,22 @@ def render_history(steps: list[Record]) -> list[Record]:
 # --- The whole record --------------------------------------------------------------------------------------------------------
 
 
+POINTS_SOURCE = "points_earned points_spent points_cents"
+
+
+def _render_points(record: Record) -> Record:
+    """Render the reward points that the order earns and spends, as CS-Cart does."""
+    spent, cents = record.pop("points_spent"), record.pop("points_cents")
+    return {"reward": str(record.pop("points_earned")), "in_use": {"points": str(spent), "cost": format_cents(cents)}}
+
+
 def complete_order(record: Record) -> None:
     """Flatten the addresses and group the lines by vendor into CS-Cart's product groups."""
     _flatten_address(record, "b", record.pop("billing_address"))
     _flatten_address(record, "s", record.pop("shipping_address"))
     record["shipping"] = _render_shipping(record["shipping"], record["shipping_cost"])
     record["product_groups"] = _groups(record, record.pop("group_lines"))
+    record["points_info"] = _render_points(record)
     # Orders of several vendors are one order here, not a parent with one for each.
     record["is_parent_order"] = "N"
 

@@ -17,6 +17,7 @@ _RATE = (
     RecordField("per_item", types.MONEY, "per_item_cents"),
     RecordField("max_weight", types.WEIGHT, "max_weight_grams"),
 )
+_RATE_MEMBERS = {"base_rate", "rate_value", *(field.name for field in _RATE)}
 _render_rate = record_renderer(_RATE)
 
 
@@ -47,6 +48,12 @@ def _parse_rates(value: Any, label: str) -> list[Record]:
 def _parse_rate(key: Any, entry: Any, label: str) -> Record:
     if not isinstance(entry, Mapping):
         raise types.unexpected(label, entry, "objects such as {destination_id, base}", verb="holds")
+    # A rate of members that are not known here would be 0: shipping for nothing.
+    if not entry.keys() & _RATE_MEMBERS:
+        raise types.unexpected(label, dict(entry), "objects such as {destination_id, base}", verb="holds")
+    if entry.get("rate_value") not in (None, "", [], {}):
+        raise types.unexpected(f"{label}: rate_value", entry["rate_value"], "base, per_kg and per_item instead")
+    entry = {"base": entry.get("base_rate"), **entry}
     destination = types.parse_id(entry.get("destination_id", key), f"{label}: destination_id")
     rate: Record = {"destination_id": None if destination is types.ABSENT else destination}
     for field in _RATE[1:]:

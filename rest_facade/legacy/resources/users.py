@@ -64,7 +64,7 @@ USERS = Resource(
         RecordField("CPF", types.document(11), "cpf", "cpf"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
         RecordField("is_root", types.FLAG, filter_name="is_owner"),
-        RecordField("points", types.BIGINT, filter_name="points"),
+        RecordField("points", types.INTEGER, "points", "points"),
     ),
     input_fields=(RecordField("password", types.TEXT, "password"),),
     required=("email", "password"),

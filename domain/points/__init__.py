@@ -1,0 +1,1 @@
+"""Reward points: the balance of each customer, and the ledger of what changed it."""

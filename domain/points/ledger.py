@@ -1,0 +1,104 @@
+"""Change the balance of reward points: every change is an entry of the ledger, written with the account locked.
+
+The balance is a column of the user, which is never negative. The account is locked before limits, promotions and stock
+(`domain.orders.locked`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernel.errors import RuleViolation, ValidationFailed
+from kernel.fields import MAX_INTEGER, InputField, integer, read_fields, short_text
+from kernel.ids import Reference, uuid7
+from kernel.scope import Scope
+from models import audit
+from models.database import execute, fetchval, transaction
+from models.references import USER, find
+
+EARNED, REVERSED, SPENT, RETURNED, ADJUSTED = "earned", "reversed", "spent", "returned", "adjusted"
+POINTS_UNAVAILABLE = "points_unavailable"
+
+_LOCK = "SELECT points FROM users WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
+_SET_BALANCE = "UPDATE users SET points = $3 WHERE tenant_id = $1 AND id = $2"
+_INSERT = """
+INSERT INTO point_entries (tenant_id, public_id, user_id, order_id, kind, points, balance, reason, created_at)
+SELECT $1, e.public_id, $2, $3, e.kind, e.points, e.balance, $8, $9
+FROM unnest($4::uuid[], $5::text[], $6::integer[], $7::integer[]) WITH ORDINALITY AS e (public_id, kind, points, balance, position)
+ORDER BY e.position
+"""
+_ADJUSTMENT = {
+    "points": InputField("points", integer(-MAX_INTEGER, MAX_INTEGER), code="points_invalid", required="required"),
+    "reason": InputField("reason", short_text),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """Points added to an account (negative: taken from it), and why."""
+
+    kind: str
+    points: int
+
+
+async def adjust_points(scope: Scope, user: Reference | str, points: int, reason: str = "") -> int:
+    """Add points to a user's account, or take them when negative, and return the user's id.
+
+    Raises NotFound, ValidationFailed for 0 points or an amount out of range, RuleViolation `points_unavailable` for more than the balance.
+    """
+    values = read_fields(_ADJUSTMENT, {"points": points, "reason": reason}, creating=True)
+    if not values["points"]:
+        raise ValidationFailed("points is 0; expected another number", field="points", code="points_invalid")
+    async with transaction(scope):
+        user_id = await find(scope, USER, user)
+        balance = await lock_account(scope, user_id)
+        if not 0 <= balance + points <= MAX_INTEGER:
+            raise unavailable_error(balance)
+        await write_entries(scope, user_id, balance, [Movement(ADJUSTED, points)], reason=values["reason"])
+        await audit.record(scope, "points.adjusted", "user", user_id, {"points": points})
+    return user_id
+
+
+async def lock_account(scope: Scope, user_id: int) -> int:
+    """Return the balance of an account, locked until the transaction ends."""
+    balance: int = await fetchval(_LOCK, scope.store.id, user_id)
+    return balance
+
+
+async def write_entries(
+    scope: Scope,
+    user_id: int,
+    balance: int,
+    movements: Sequence[Movement],
+    *,
+    order_id: int | None = None,
+    reason: str = "",
+    sets_balance: bool = True,
+) -> None:
+    """Apply movements to a locked account with this balance; without `sets_balance` the caller writes the column."""
+    balances = []
+    for movement in movements:
+        balance += movement.points
+        balances.append(balance)
+    if not movements:
+        return
+    if sets_balance:
+        await execute(_SET_BALANCE, scope.store.id, user_id, balance)
+    await execute(
+        _INSERT,
+        scope.store.id,
+        user_id,
+        order_id,
+        [uuid7() for _ in movements],
+        [movement.kind for movement in movements],
+        [movement.points for movement in movements],
+        balances,
+        reason,
+        scope.now,
+    )
+
+
+def unavailable_error(balance: int) -> RuleViolation:
+    """Return the error for more points than the account has."""
+    return RuleViolation(f"the account has {balance} points", reason=POINTS_UNAVAILABLE, details={"points": balance})

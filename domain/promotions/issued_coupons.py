@@ -1,0 +1,83 @@
+"""Coupons that the bonus give_coupon generates: one for each order and promotion, mailed when the order is paid, and used once.
+
+They belong to a promotion with the condition auto_coupons. Its row is locked before those of its coupons (`domain.orders.locked`).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+from domain.mails import outbox
+from domain.mails.texts import MailType
+from kernel.ids import uuid7
+from kernel.scope import Scope
+from kernel.text import fold
+from models.database import execute, fetch
+
+# Without letters and digits that look alike.
+_ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+_LENGTH = 12
+
+_ISSUE = """
+INSERT INTO issued_coupons (tenant_id, public_id, promotion_id, order_id, code, code_key, created_at)
+SELECT $1, g.public_id, g.promotion_id, $2, g.code, g.code_key, $7
+FROM unnest($3::uuid[], $4::bigint[], $5::text[], $6::text[]) AS g (public_id, promotion_id, code, code_key)
+"""
+# A coupon is usable while the order that gave it is paid; one that was used stays as it is.
+_SETTLE = """
+WITH ordered AS (SELECT id, stock_state, user_id, email, firstname FROM orders WHERE tenant_id = $1 AND id = $2), settled AS (
+    UPDATE issued_coupons i SET active_at = CASE WHEN o.stock_state = 'D' THEN $3::timestamptz END,
+        mailed_at = CASE WHEN o.stock_state = 'D' THEN $3 ELSE i.mailed_at END
+    FROM ordered o
+    WHERE i.tenant_id = $1 AND i.order_id = o.id AND NOT i.is_used
+        AND CASE o.stock_state WHEN 'D' THEN i.active_at IS NULL WHEN 'N' THEN i.active_at IS NOT NULL ELSE false END
+    RETURNING i.code, o.stock_state = 'D' AS is_active
+)
+SELECT s.code, o.id, o.user_id, o.email, o.firstname FROM settled s CROSS JOIN ordered o WHERE s.is_active AND o.email <> '' ORDER BY s.code
+"""
+_USE = """
+UPDATE issued_coupons SET is_used = true, used_order_id = $3
+WHERE tenant_id = $1 AND code_key = $2 AND active_at IS NOT NULL AND NOT is_used AND promotion_id = ANY($4::bigint[])
+"""
+_SET_USED = "UPDATE issued_coupons SET is_used = $3 WHERE tenant_id = $1 AND used_order_id = $2 AND is_used <> $3"
+_WITHDRAW = "DELETE FROM issued_coupons WHERE tenant_id = $1 AND order_id = $2 AND used_order_id IS NULL"
+
+
+def is_issued_sql(coupon: str) -> str:
+    """Return the SQL that says whether a coupon (`$n`, folded) was generated for promotion `p` and can be used."""
+    return f"""
+    ({coupon} <> '' AND EXISTS (SELECT 1 FROM issued_coupons i WHERE i.tenant_id = p.tenant_id AND i.promotion_id = p.id
+        AND i.code_key = {coupon} AND i.active_at IS NOT NULL AND NOT i.is_used))"""
+
+
+async def issue_coupons(scope: Scope, order_id: int, promotions: Sequence[int]) -> None:
+    """Generate the coupons that a new order gives; they are usable once it is paid (`settle_coupons`)."""
+    if not promotions:
+        return
+    codes = ["".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH)) for _ in promotions]
+    keys = [fold(code) for code in codes]
+    await execute(_ISSUE, scope.store.id, order_id, [uuid7() for _ in codes], list(promotions), codes, keys, scope.now)
+
+
+async def settle_coupons(scope: Scope, order_id: int) -> None:
+    """Activate and mail the coupons of an order that is paid, deactivate unused ones of an order that is no longer."""
+    for row in await fetch(_SETTLE, scope.store.id, order_id, scope.now):
+        recipient = outbox.recipient_of({**row, "id": row["user_id"]})
+        details = {"number": str(row["id"]), "code": row["code"]}
+        await outbox.queue_mail(scope, MailType.COUPON, recipient, details=details)
+
+
+async def use_coupon(scope: Scope, coupon: str, order_id: int, promotions: Sequence[int]) -> bool:
+    """Mark a generated coupon (folded) as used by an order; return False when another order was first."""
+    return bool(await execute(_USE, scope.store.id, coupon, order_id, list(promotions)))
+
+
+async def set_used(scope: Scope, order_id: int, is_used: bool) -> None:
+    """Give back the generated coupon that an order used, or count it as used again."""
+    await execute(_SET_USED, scope.store.id, order_id, is_used)
+
+
+async def withdraw_coupons(scope: Scope, order_id: int) -> None:
+    """Delete the coupons that an order gave, except for those that were used."""
+    await execute(_WITHDRAW, scope.store.id, order_id)
