@@ -40,6 +40,18 @@ def encode_cursors(entity: Entity, sort: str | None, keys: Iterable[tuple[Any, i
 
 def after_cursor(scope: Scope, entity: Entity, sort: str | None, cursor: str) -> Condition:
     """Return the condition for rows after the cursor; raise `ValidationFailed` when it is invalid or has another sort order."""
+    order, descending = sort_of(entity, sort)
+    comparison = "<" if descending else ">"
+    # With types: an integer column would reject a key that only a bigint can hold.
+    expression = order.expression(scope)
+    return Condition(
+        f"({expression.sql}, t.id) {comparison} ({{}}::{order.cast}, {{}}::bigint)",
+        (*expression.params, *cursor_position(entity, sort, cursor)),
+    )
+
+
+def cursor_position(entity: Entity, sort: str | None, cursor: str, argument: str = "after") -> tuple[Any, int]:
+    """Return the sort key and the id of a cursor; raise `ValidationFailed` when it is invalid or has another sort order."""
     name = sort or entity.default_sort
     try:
         position = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
@@ -53,7 +65,7 @@ def after_cursor(scope: Scope, entity: Entity, sort: str | None, cursor: str) ->
             or not -(2**63) <= row_id < 2**63
         ):
             raise ValueError
-        order, descending = sort_of(entity, sort)
+        order, _ = sort_of(entity, sort)
         if order.cast == "timestamptz":
             key = datetime.fromisoformat(key)
             if key.tzinfo is None:
@@ -65,11 +77,6 @@ def after_cursor(scope: Scope, entity: Entity, sort: str | None, cursor: str) ->
         elif not isinstance(key, str) or "\x00" in key:
             raise ValueError
     except (DecryptionError, ValueError, TypeError, OverflowError) as error:
-        raise ValidationFailed("after is not a cursor of this list", field="after", code="invalid") from error
-    comparison = "<" if descending else ">"
-    # With types: an integer column would reject a key that only a bigint can hold.
-    expression = order.expression(scope)
-    return Condition(
-        f"({expression.sql}, t.id) {comparison} ({{}}::{order.cast}, {{}}::bigint)",
-        (*expression.params, key, row_id),
-    )
+        message = f"{argument} is not a cursor of this list"
+        raise ValidationFailed(message, field=argument, code="invalid") from error
+    return key, row_id
