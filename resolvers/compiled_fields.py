@@ -120,7 +120,7 @@ class CompiledRootField:
             return items
         total = await row_reads.count_rows(scope, query.entity, request.conditions) if self._has_total else None
         page = {"items": items, "total": total, "page": request.page, "per_page": request.limit}
-        return _arrange(self._layout, page)
+        return arrange(self._layout, page)
 
     def _evaluate_arguments(self, scope: Scope, variables: VariableValues) -> Any:
         """Return the condition for the requested record, or the `ListRequest`; errors are left to the executor."""
@@ -156,19 +156,19 @@ class CompiledRootField:
         cursors = encode_cursors(self._query.entity, request.sort, keys[: request.limit])
         info = page_info(cursors, has_next=len(nodes) > request.limit, has_previous=request.has_cursor)
         edges = [{"cursor": cursor, "node": node} for cursor, node in zip(cursors, nodes, strict=False)]
-        return _arrange(self._layout, {"edges": edges, "page_info": info})
+        return arrange(self._layout, {"edges": edges, "page_info": info})
 
 
-def _arrange(layout: Layout, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the object with the values in the order of the response."""
+def arrange(layout: Layout, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the object with the values by name in the order of the response."""
     data: dict[str, Any] = {}
     for key, name, nested in layout:
         if nested is None:
             data[key] = values[name] if name[0] != "=" else name[1:]
         elif isinstance(value := values[name], list):
-            data[key] = [_arrange(nested, item) for item in value]
+            data[key] = [arrange(nested, item) for item in value]
         else:
-            data[key] = _arrange(nested, value)
+            data[key] = arrange(nested, value)
     return data
 
 

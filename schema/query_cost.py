@@ -91,16 +91,15 @@ class CostCalculator:
         return times * (1 + self._selection_cost(target, node.selections, None))
 
     def _list_size(self, field: Any, node: ScannedField) -> int | None:
-        for name in SIZE_ARGUMENTS:
-            argument = field.args.get(name)
-            if argument is None:
-                continue
-            value = self._value(node.sizes.get(name))
-            if value is None:
-                default = argument.default_value
-                value = default if isinstance(default, int) else DEFAULT_LIST_SIZE
-            return max(0, value)
-        return None
+        """Return the largest size among the arguments, without any the default of the first that the field has."""
+        names = [name for name in SIZE_ARGUMENTS if name in field.args]
+        if not names:
+            return None
+        sizes = [value for name in names if (value := self._value(node.sizes.get(name))) is not None]
+        if sizes:
+            return max(0, *sizes)
+        default = field.args[names[0]].default_value
+        return max(0, default) if isinstance(default, int) else DEFAULT_LIST_SIZE
 
     def _value(self, argument: SizeArgument | None) -> int | None:
         if argument is None or argument.variable is None:

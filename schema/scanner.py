@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-SIZE_ARGUMENTS = ("limit", "first", "per_page")
+SIZE_ARGUMENTS = ("limit", "first", "last", "per_page")
 # The maximum nesting of braces; graphql-core's parser itself fails at about 200.
 _MAX_NESTING = 250
 _TOKEN = re.compile(

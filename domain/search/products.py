@@ -123,7 +123,7 @@ def _price_step(step: int, count: int) -> PriceStep:
 
 def _at_least(counts: Sequence[Sequence[int]]) -> tuple[tuple[int, int], ...]:
     """Return for each rating, the highest first, the number of products rated as high or higher; without those that no product has."""
-    by_stars = {rating: count for rating, count in counts}
+    by_stars: dict[int, int] = {stars: count for stars, count in counts}  # noqa: C416  # typed
     stars = range(MAX_RATING, 0, -1)
     totals = accumulate(by_stars.get(rating, 0) for rating in stars)
     return tuple((rating, total) for rating, total in zip(stars, totals, strict=True) if total)

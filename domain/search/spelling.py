@@ -18,8 +18,8 @@ _MAX_SIMILAR, _MAX_CANDIDATES = 1_000, 25
 _MAX_COUNT = 1_000
 
 _VISIBLE = (
-    "SELECT FROM search_entries t WHERE t.tenant_id = $1 AND ({visible})"
-    " AND t.product_id = ANY(ARRAY(SELECT search_products({query})))"
+    "SELECT FROM search_products({query}) AS f (id) JOIN search_entries t ON t.tenant_id = $1 AND t.product_id = f.id"
+    " WHERE ({visible})"
 )
 _UNKNOWN = (
     "SELECT w.word FROM unnest(vitrine_required_words($2::text[])) WITH ORDINALITY AS w (word, place)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +14,7 @@ import pytest
 from models.catalog import Category, Feature, FeatureValue, FeatureValueVariant, FeatureVariant, ProductCategory
 from models.marketplace import DiscussionPost, DiscussionThread, Vendor
 from models.options import Combination
+from resolvers import query_compiler
 from tests.harness.records import Record
 from tests.harness.sample_store import SampleStore
 
@@ -399,3 +401,21 @@ async def test_the_number_of_statements_does_not_depend_on_the_values(catalogue:
         counts.add(answer.statements)
     # The search, the records; and one for each relation: categories, vendors, features, variants.
     assert counts == {6}
+
+
+async def test_compiled_searches_answer_like_the_executor(catalogue: Catalogue) -> None:
+    rng, sample = random.Random(7), catalogue.sample
+    # Without the records that facets refer to, which are left to the executor.
+    plain = re.sub(r" (category|vendor|feature|variant) \{ id name \}", "", DOCUMENT)
+    assert "category {" not in plain
+    for _ in range(10):
+        variables = {"query": rng.choice([None, "caneca", "canoca"]), "filter": _filter(_choices(catalogue, rng))}
+        answers = []
+        for is_enabled in (True, False):
+            query_compiler.set_enabled(is_enabled)
+            try:
+                body = {"query": plain, "variables": variables}
+                answers.append((await sample.post("/graphql", body, auth="bearer")).raw)
+            finally:
+                query_compiler.set_enabled(True)
+        assert answers[0] == answers[1]
