@@ -86,6 +86,17 @@ def search_terms(query: str) -> list[str]:
     return list(dict.fromkeys(words))[:MAX_SEARCH_TERMS]
 
 
+def compound_words(query: str) -> list[str]:
+    """Split a search query into at most 16 distinct folded words, the parts of each joined by hyphens.
+
+    `Caneca CAN/38` is `caneca`, `can-38`.
+    """
+    words = (
+        "-".join([part[:MAX_TERM_LENGTH] for part in _WORD_BREAKS.split(word) if part]) for word in fold(query).split()
+    )
+    return list(dict.fromkeys(filter(None, words)))[:MAX_SEARCH_TERMS]
+
+
 def prefix_tsquery(query: str) -> str | None:
     """Return the text of the `tsquery` that requires every word of the query as a prefix; None without words.
 

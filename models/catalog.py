@@ -90,7 +90,10 @@ class ProductImage(StoreModel):
 
 
 class Feature(SoftDeletable):
-    """A product feature. `type` is one of `S T N D C E B A` or `G` (a group, referenced by `parent`)."""
+    """A product feature. `type` is one of `S T N D C E B A` or `G` (a group, referenced by `parent`).
+
+    A search is narrowed down by the variants of `filterable` features.
+    """
 
     name = fields.TextField()
     type = fields.TextField(default="T")
@@ -102,6 +105,7 @@ class Feature(SoftDeletable):
     comparison = fields.BooleanField(default=False)
     display_on_product = fields.BooleanField(default=True)
     display_on_catalog = fields.BooleanField(default=False)
+    filterable = fields.BooleanField(default=False)
 
     class Meta:
         table = "features"

@@ -1,9 +1,9 @@
 """Compile read-only queries to SQL reads that bypass the GraphQL executor, once per document and variables.
 
-A query whose root fields all come from `resolvers.entity_queries` is compiled to a list of reads: entity, conditions, page bounds, and a
-compiled reader of the response shape. Running it executes only SQL statements. Whatever the compiled query can't answer exactly like
-the executor (an error, null in a non-null field, invalid page bounds) raises `NotCompiled` and the executor takes over; the executor is
-the reference, and `tests/graphql/test_query_compiler.py` compares the two.
+A query whose root fields all come from `resolvers.entity_queries`, or search products, is compiled to a list of reads: entity, conditions,
+page bounds, and a compiled reader of the response shape. Running it executes only SQL statements. Whatever the compiled query
+can't answer exactly like the executor (an error, null in a non-null field, invalid page bounds) raises `NotCompiled` and the executor takes
+over; the executor is the reference, and `tests/graphql/test_query_compiler.py` compares the two.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 from graphql import (
@@ -30,7 +30,9 @@ from kernel.errors import DomainError
 from kernel.scope import Scope
 from models.response_shapes import NotCompiled
 from resolvers.compiled_fields import CompilationValues, CompiledRootField, CompiledTypename
+from resolvers.compiled_search import CompiledSearch
 from resolvers.entity_queries import ENTITY_QUERY
+from resolvers.search_requests import SEARCH_FIELD
 from resolvers.variables import (
     VariableUsage,
     accepts_integers,
@@ -47,12 +49,15 @@ MAX_CACHED_TOKENS = 100_000
 MAX_VARIABLES_LENGTH = 4096
 
 
+CompiledField: TypeAlias = CompiledRootField | CompiledSearch | CompiledTypename
+
+
 class QueryPlan:
     """The compiled root fields of an operation, independent of the root fields' arguments."""
 
     __slots__ = ("_fields",)
 
-    def __init__(self, fields: list[CompiledRootField | CompiledTypename]) -> None:
+    def __init__(self, fields: list[CompiledField]) -> None:
         self._fields = fields
 
     async def run(self, scope: Scope, variables: VariableValues) -> dict[str, Any]:
@@ -217,19 +222,26 @@ class QueryCompiler:
 
     def _root_fields(
         self, values: CompilationValues, root: GraphQLObjectType, operation: OperationDefinitionNode
-    ) -> list[CompiledRootField | CompiledTypename]:
+    ) -> list[CompiledField]:
         root_node = FieldNode(name=NameNode(value=""), selection_set=operation.selection_set)
-        compiled: list[CompiledRootField | CompiledTypename] = []
+        compiled: list[CompiledField] = []
         for key, nodes in collect_fields(values, root, [root_node]).items():
             if nodes[0].name.value == "__typename":
                 compiled.append(CompiledTypename(key, root.name))
                 continue
             field = root.fields.get(nodes[0].name.value)
             declared = strawberry_field(field) if field is not None else None
-            query = declared.metadata.get(ENTITY_QUERY) if declared is not None else None
-            if field is None or query is None:
+            metadata = declared.metadata if declared is not None else {}
+            query, search = metadata.get(ENTITY_QUERY), metadata.get(SEARCH_FIELD)
+            if field is None:
                 raise NotCompiled
             target = get_named_type(field.type)
-            assert isinstance(target, GraphQLObjectType)
-            compiled.append(CompiledRootField(key, query, values, target, field, nodes, native=self._native))
+            if query is not None:
+                assert isinstance(target, GraphQLObjectType)
+                compiled.append(CompiledRootField(key, query, values, target, field, nodes, native=self._native))
+            elif search is not None:
+                assert isinstance(target, GraphQLObjectType)
+                compiled.append(CompiledSearch(key, search, values, target, field, nodes, native=self._native))
+            else:
+                raise NotCompiled
         return compiled

@@ -21,6 +21,7 @@ from schema.types.sessions import ANYONE
 MODULES = (
     "stores",
     "catalog",
+    "product_search",
     "options",
     "orders",
     "carts",

@@ -53,17 +53,18 @@ class KeysetOrder:
             position = encrypt_deterministic(_PURPOSE, position)
         return base64.urlsafe_b64encode(position).rstrip(b"=").decode()
 
-    def beyond(self, scope: Scope, argument: str, cursor: str) -> Condition:
-        """Return the condition for rows after or before (the `argument`) the cursor.
-
-        Raise `ValidationFailed` when it is invalid or has another order.
-        """
+    def position(self, argument: str, cursor: str) -> tuple[Any, int]:
+        """Return the sort key and id of a cursor; raise `ValidationFailed` when it is invalid or has another order."""
         try:
-            key, row_id = self._decode(cursor)
+            return self._decode(cursor)
         except (DecryptionError, ValueError, TypeError, OverflowError) as error:
             raise ValidationFailed(
                 f"{argument} is not a cursor of this list", field=argument, code="invalid"
             ) from error
+
+    def beyond(self, scope: Scope, argument: str, cursor: str) -> Condition:
+        """Return the condition for rows after or before (the `argument`) the cursor; raise as `position`."""
+        key, row_id = self.position(argument, cursor)
         comparison = "<" if self.is_descending is (argument == "after") else ">"
         # With types: an integer column would reject a key that only a bigint can hold.
         expression = self.sort.expression(scope)

@@ -37,6 +37,7 @@ FEATURE_FIELDS: Mapping[str, InputField] = {
     "comparison": InputField("comparison", flag),
     "display_on_product": InputField("display_on_product", flag),
     "display_on_catalog": InputField("display_on_catalog", flag),
+    "filterable": InputField("filterable", flag),
 }
 VARIANT_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),
@@ -45,7 +46,7 @@ VARIANT_FIELDS: Mapping[str, InputField] = {
 MAX_VARIANTS = 2_000
 
 _TYPE = "SELECT type FROM features WHERE tenant_id = $1 AND id = $2"
-_LOCK = "SELECT type FROM features WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
+_LOCK = "SELECT type, filterable FROM features WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
 _HAS_VALUES = "SELECT EXISTS (SELECT 1 FROM feature_values WHERE tenant_id = $1 AND feature_id = $2)"
 _VARIANTS = (
     "SELECT id, public_id, name FROM feature_variants WHERE tenant_id = $1 AND feature_id = $2 ORDER BY position, id"
@@ -83,6 +84,9 @@ async def _prepare(change: Change) -> None:
             if type_ != GROUP or group_id == change.record_id:
                 raise ValidationFailed(f"feature {group} is not a group", field="group", code="group_invalid")
         change.columns["parent_id"] = group_id
+    if change.merged["filterable"] and change.merged["type"] not in TYPES_WITH_VARIANTS:
+        message = f"a feature of type {change.merged['type']} has no variants to filter by"
+        raise ValidationFailed(message, field="filterable", code="filterable_invalid")
     if not change.is_new:
         await _check_type_change(scope, change.record_id, change.current["type"], change.merged["type"])
 
@@ -176,7 +180,7 @@ FEATURE_RECORDS = RecordType(
     FEATURE_FIELDS,
     audit_input=True,
     lock_row=_LOCK,
-    defaults={"type": "T"},
+    defaults={"type": "T", "filterable": False},
     prepare=_prepare,
     after_save=_write_parts,
     before_delete=_ungroup,

@@ -7,19 +7,19 @@ query is checked here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
 
-from kernel.errors import MalformedRequest, NotFound
+from kernel.errors import NotFound
 from kernel.ids import parse_uuid
 from kernel.scope import Scope
 from kernel.text import MAX_SLUG_LENGTH
 from resolvers.execute import FacadeOperation, execute
 from rest_facade import collections
 from rest_facade.authorization import authorized_scope
-from rest_facade.list_parameters import FilterParameter, ListDefinition
+from rest_facade.current.storefront_search import search_definition, search_variables
 from rest_facade.records import CollectionHandlers, path_uuid
 from rest_facade.responses import json_response, page_response
 from rest_facade.routing import Credential, Route
@@ -34,13 +34,7 @@ CATEGORIES = collections.CATEGORIES.with_listing(
 )
 
 
-def _with_q(definition: ListDefinition) -> ListDefinition:
-    """Return the list definition with the search parameter reference `q`."""
-    filters = {name: parameter for name, parameter in definition.filters.items() if name != "search"}
-    return replace(definition, filters={**filters, "q": FilterParameter("search", str)})
-
-
-SEARCH = _with_q(PRODUCTS.list_definition)
+SEARCH = search_definition(PRODUCTS.list_definition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +94,10 @@ class CatalogHandlers:
         return page_response(request, await _execute(scope, operation, **variables))
 
     async def search(self, request: web.Request) -> web.Response:
-        """Return a page of the active products matching all words of `q`, by prefix."""
-        scope, operation = self._authorize(request, "Products")
-        if not request.query.get("q", "").strip():
-            raise MalformedRequest("invalid q", detail="q is blank; expected the words to look for")
-        return page_response(request, await _execute(scope, operation, **SEARCH.variables(request.query, scope.store)))
+        """Return a page of the active products that match the words of `q`, the most relevant first, with facets."""
+        scope, operation = self._authorize(request, "Search")
+        variables = search_variables(SEARCH, request.query, scope.store)
+        return page_response(request, await _execute(scope, operation, **variables))
 
     async def payment_methods(self, request: web.Request) -> web.Response:
         """Return the payment methods accepted by the checkout as `payment_id`."""

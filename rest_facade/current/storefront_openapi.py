@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from rest_facade.collection_openapi import list_query
 from rest_facade.current.storefront import CATEGORIES, PREFIX, PRODUCTS, SEARCH
+from rest_facade.current.storefront_search import CHOICE_SCHEMAS
 from rest_facade.openapi import (
     INTEGER,
     STRING,
@@ -68,7 +69,12 @@ _CATALOG: dict[str, RouteDocs] = {
     "categories/{id}/products": RouteDocs(
         "List the active products of a category", _PRODUCT_PAGE, query=list_query(PRODUCTS.list_definition)
     ),
-    "search": RouteDocs("Search active products", _PRODUCT_PAGE, query=list_query(SEARCH), required_query=("q",)),
+    "search": RouteDocs(
+        "Search active products, with facets",
+        OperationResult("StorefrontSearch"),
+        query={**list_query(SEARCH), **CHOICE_SCHEMAS},
+        required_query=("q",),
+    ),
     "payment-methods": RouteDocs(
         "List payment methods", object_schema(payment_methods=OperationResult("StorefrontPaymentMethods"))
     ),

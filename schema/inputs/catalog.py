@@ -118,6 +118,7 @@ class FeatureInput:
     comparison: bool | None = optional_field("Whether the feature is used in product comparison.")
     display_on_product: bool | None = optional_field("Whether the feature is shown on product pages.")
     display_on_catalog: bool | None = optional_field("Whether the feature is shown in product lists.")
+    filterable: bool | None = optional_field("Whether its values narrow down a search; types with variants only.")
     category_ids: list[ID] | None = optional_field("The categories whose products have the feature; empty for all.")
     variants: list[FeatureVariantInput] | None = optional_field(
         "The complete list of values; omitted values are deleted and removed from products."

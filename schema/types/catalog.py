@@ -148,6 +148,7 @@ class FeatureObject:
     comparison: bool = column(description="Whether the feature is used in product comparison.")
     display_on_product: bool = column(description="Whether the feature is shown on product pages.")
     display_on_catalog: bool = column(description="Whether the feature is shown in product lists.")
+    filterable: bool = column(description="Whether its values narrow down a search (`product_search`).")
     category_numbers: list[BigInt] = computed(
         "ARRAY(SELECT fc.category_id FROM feature_categories fc WHERE fc.tenant_id = t.tenant_id AND fc.feature_id = t.id"
         " ORDER BY fc.category_id)",

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from kernel.text import (
     FOLD_FROM,
     FOLD_TO,
+    compound_words,
     fold,
     fold_sql,
     has_forbidden_characters,
@@ -152,3 +153,20 @@ def test_repr_value_truncates_and_escapes():
     assert repr_value("\x00\ud800") == "'\\x00\\ud800'"
     assert len(repr_value("x" * 10**6)) < 70
     assert len(repr_value(list(range(1000)))) < 70
+
+
+@pytest.mark.parametrize(
+    "query, words",
+    [
+        ("Calçado de COURO", ["calcado", "de", "couro"]),
+        ("can-38/b CAN.38", ["can-38-b", "can-38"]),
+        ("- -a- 'x'", ["a", "x"]),
+        ("10e5kit\u00a0azul", ["10e5kit", "azul"]),
+        ("a a A", ["a"]),
+        ("!?", []),
+        ("x" * 70 + "-y", ["x" * 64 + "-y"]),
+    ],
+)
+def test_compound_words_keep_their_parts_together(query: str, words: list[str]) -> None:
+    assert compound_words(query) == words
+    assert len(compound_words(" ".join(map(str, range(100, 140))))) == 16

@@ -103,7 +103,15 @@ async def big_sample(client: TestClient, database_url: str) -> AsyncIterator[Sam
         await connection.execute("select set_config('vitrine.tenant', $1, false)", str(sample.store.id))
         sizes = {"users": USERS // share, "products": PRODUCTS // share, "orders": ORDERS // share}
         await connection.execute(_FILL.format(**sizes).replace("$1", str(sample.vendor.number)))
-    for table in (*BIG, "product_categories", "categories", "vendors", "order_addresses"):
+    for table in (
+        *BIG,
+        "product_categories",
+        "categories",
+        "vendors",
+        "order_addresses",
+        "search_entries",
+        "search_words",
+    ):
         # Not only ANALYZE: index-only scans need the visibility map.
         await connection.execute(f"vacuum (analyze) {table}")
     try:
@@ -187,6 +195,9 @@ GRAPHQL = [
     "{ product_page(filter: {vendor_id: [\"{vendor_id}\"]}) { total items { id } } }",
     "{ product_page(filter: {below_category_id: [\"{category_id}\"]}) { total items { id } } }",
     "{ product_page(filter: {price_from: 900, price_to: 990}) { total items { id } } }",
+    "{ product_search(query: \"produto c4ca\") { total edges { node { id } } facets { vendors { count } categories { count } } } }",
+    "{ product_search(query: \"sku77\", sort: NAME_ASC) { total edges { node { id } } } }",
+    "{ product_search(query: \"produtu\", first: 3) { corrected_query edges { node { id } } } }",
     "{ order_page(filter: {status: [\"O\"]}) { total items { id customer { name } items { quantity product { name } } } } }",
     "{ order_page(filter: {vendor_id: [\"{vendor_id}\"]}) { total items { id } } }",
     "{ order_page(filter: {created_from: \"2016-10-10T00:00:00Z\", created_before: \"2016-10-12T00:00:00Z\"}) { total items { id } } }",
@@ -301,6 +312,19 @@ async def test_a_search_uses_its_index(sample: SampleStore, database_url: str, f
         await connection.close()
     assert [node for node in _nodes(plan) if node.get("Index Name", "").endswith("_search_idx")], _format_plan(plan)
     assert not [node for node in _nodes(plan) if node["Node Type"] == "Seq Scan"], _format_plan(plan)
+
+
+async def test_a_search_for_a_rare_word_reads_only_what_it_finds(
+    sample: SampleStore, captured: list[tuple[str, Sequence[Any]]]
+) -> None:
+    document = '{ product_search(query: "sku77") { total edges { node { id } } facets { vendors { count } } } }'
+    response = await sample.post("/graphql", {"query": document}, auth="bearer")
+    assert response.body["data"]["product_search"]["total"] > 0, response.raw
+    statement, arguments = next((sql, values) for sql, values in captured if "search_entries" in sql)
+    plan = await _plan(sample, statement, arguments)
+    scans = [node for node in _nodes(plan) if node.get("Relation Name") == "search_entries"]
+    assert scans, _format_plan(plan)
+    assert all("product_id" in node.get("Index Cond", "") for node in scans), _format_plan(plan)
 
 
 async def _check(sample: SampleStore, captured: list[tuple[str, Sequence[Any]]]) -> None:

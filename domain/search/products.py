@@ -1,0 +1,134 @@
+"""Search products: a page of ids in order, the number of products, and facets (docs/reference/graphql.md#search)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, groupby
+from typing import Any
+
+import orjson
+
+from domain.search.spelling import correct_query
+from domain.search.statement import PRICE_STEPS, Search, write_search
+from kernel.scope import Scope
+from kernel.text import compound_words
+from models.database import fetchrow
+
+MAX_RATING = 5
+
+
+@dataclass(frozen=True, slots=True)
+class FacetRecord:
+    """A category, vendor or variant and the number of products; `id` is the internal one."""
+
+    id: int
+    public_id: str
+    name: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureFacet:
+    """A feature and the numbers of products of its variants."""
+
+    id: int
+    public_id: str
+    name: str
+    values: tuple[FacetRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PriceStep:
+    """The number of products at prices of the catalogue in cents, both bounds included; the last step has no end."""
+
+    from_cents: int
+    to_cents: int | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """The facets of a search. `ratings`: the number of products with at least that mean rating."""
+
+    categories: tuple[FacetRecord, ...]
+    vendors: tuple[FacetRecord, ...]
+    prices: tuple[PriceStep, ...]
+    ratings: tuple[tuple[int, int], ...]
+    availability: tuple[tuple[bool, int], ...]
+    features: tuple[FeatureFacet, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The sort keys and internal ids of a page, one more than its size if there are further ones, and what else was asked for."""
+
+    page: tuple[tuple[Any, int], ...]
+    total: int | None = None
+    facets: Facets | None = None
+    corrected_query: str | None = None
+
+
+def search_words(query: str | None) -> tuple[str, ...] | None:
+    """Return the words of a query; None if it is blank, and so asks for all products."""
+    return None if query is None or not query.strip() else tuple(compound_words(query))
+
+
+async def find_products(scope: Scope, search: Search, query: str | None) -> SearchResult:
+    """Search products; when nothing matches a word of the query, search for the word that was meant.
+
+    The page has up to one id more than `search.limit`.
+    """
+    result = await _run(scope, search)
+    if result.page or not search.words:
+        return result
+    corrected = await correct_query(scope, search.visible, query or "")
+    if corrected is None:
+        return result
+    found = await _run(scope, replace(search, words=search_words(corrected)))
+    return replace(found, corrected_query=corrected)
+
+
+async def _run(scope: Scope, search: Search) -> SearchResult:
+    statement = write_search(scope, replace(search, limit=search.limit + 1))
+    row = await fetchrow(statement.sql, *statement.params)
+    assert row is not None
+    page = tuple((key, number) for key, number in orjson.loads(row["page"])[: search.limit + 1])
+    total = (row["total"] or 0) if search.counts or search.facets else None
+    return SearchResult(page, total, _facets(row) if search.facets else None)
+
+
+def _facets(row: Mapping[str, Any]) -> Facets:
+    values = {
+        name: orjson.loads(row[name] or "[]")
+        for name in ("categories", "vendors", "prices", "ratings", "availability", "features")
+    }
+    return Facets(
+        categories=tuple(FacetRecord(*record[:4]) for record in values["categories"]),
+        vendors=tuple(FacetRecord(*record[:4]) for record in values["vendors"]),
+        prices=tuple(_price_step(step, count) for step, count in values["prices"]),
+        ratings=_at_least(values["ratings"]),
+        availability=tuple(sorted(((value, count) for value, count in values["availability"]), reverse=True)),
+        features=tuple(
+            _feature(list(records)) for _, records in groupby(values["features"], key=lambda record: record[0])
+        ),
+    )
+
+
+def _price_step(step: int, count: int) -> PriceStep:
+    return PriceStep(
+        PRICE_STEPS[step - 1] if step else 0, PRICE_STEPS[step] - 1 if step < len(PRICE_STEPS) else None, count
+    )
+
+
+def _at_least(counts: Sequence[Sequence[int]]) -> tuple[tuple[int, int], ...]:
+    """Return for each rating, the highest first, the number of products rated as high or higher; without those that no product has."""
+    by_stars: dict[int, int] = {stars: count for stars, count in counts}  # noqa: C416  # typed
+    stars = range(MAX_RATING, 0, -1)
+    totals = accumulate(by_stars.get(rating, 0) for rating in stars)
+    return tuple((rating, total) for rating, total in zip(stars, totals, strict=True) if total)
+
+
+def _feature(records: list[list[Any]]) -> FeatureFacet:
+    number, public_id, name = records[0][:3]
+    return FeatureFacet(number, public_id, name, tuple(FacetRecord(*record[3:]) for record in records))

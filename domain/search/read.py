@@ -1,0 +1,156 @@
+"""What a product search is narrowed down and sorted by, and which entries each caller sees.
+
+A search reads `search_entries` (migration 0025), here `t`: what is compared and counted of each product. The rows that a caller sees are
+those of the list of products, whose condition names columns that an entry has too. `p` is the product, joined where it is needed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from domain.catalog.read import CATEGORIES, FEATURES, PRODUCTS
+from domain.marketplace.read import VENDORS
+from kernel.scope import Scope
+from models.queries import Condition, Sort, compares, refers_to
+
+MAX_FEATURES = 10
+"""The number of features that a search may be narrowed down by."""
+MAX_VALUES = 100
+"""The number of values of a facet that a search may be narrowed down to."""
+
+RELEVANCE, RATING = "relevance", "rating"
+
+IS_AVAILABLE = (
+    "(t.in_stock AND t.status = 'A' AND (t.vendor_id IS NULL OR t.vendor_id <> ALL(ARRAY(SELECT v.id FROM vendors v"
+    " WHERE v.tenant_id = {tenant} AND (v.status <> 'A' OR v.deleted_at IS NOT NULL)))))"
+)
+"""Whether it can be bought, as `domain.catalog.availability.IS_AVAILABLE`."""
+
+
+class Dimension(StrEnum):
+    """What has a facet; each feature has one of its own."""
+
+    CATEGORY = "category"
+    VENDOR = "vendor"
+    PRICE = "price"
+    RATING = "rating"
+    AVAILABILITY = "availability"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A choice of facet values: `dimension` is a `Dimension`, or the id of a feature."""
+
+    dimension: str
+    condition: Condition
+
+
+def in_entry(condition: Condition | None) -> Condition:
+    """Return a condition on a product, whose columns an entry has too."""
+    return condition or Condition("true")
+
+
+def on_product(text: str) -> str:
+    """Return an expression over the row `t` of a product as one over `p`."""
+    return re.sub(r"\bt\.", "p.", text)
+
+
+def visible_entries(scope: Scope) -> Condition:
+    """Return the condition of the entries whose products the caller may list; raise the error of a caller who may list none."""
+    return in_entry(PRODUCTS.visible(scope))
+
+
+def _product_sort(name: str) -> Sort:
+    sort = PRODUCTS.sorts[name]
+    return replace(sort, sql=on_product(sort.sql))
+
+
+SORTS: Mapping[str, Sort] = {
+    **{name: _product_sort(name) for name in PRODUCTS.sorts},
+    "created_at": Sort("t.created_at", "timestamptz", "time of creation"),
+    "price": Sort("t.price_cents", "bigint", "price"),
+    "id": Sort("t.product_id", "bigint", "creation order"),
+    RATING: Sort("t.rating::bigint", "bigint", "mean rating, unrated lowest"),
+}
+"""The sort orders by name, besides the relevance."""
+BY_RELEVANCE = Sort("", "bigint", "relevance")
+"""The sort order of a score that depends on the words (`domain.search.statement`)."""
+
+
+def category_choice(ids: list[Any]) -> Choice:
+    """Return the choice of products in any of the categories or below."""
+    return Choice(Dimension.CATEGORY, Condition(f"t.category_ids && ARRAY({_ids_of('categories')})", _both(ids)))
+
+
+def vendor_choice(ids: list[Any]) -> Choice:
+    """Return the choice of products of any of the vendors."""
+    return Choice(Dimension.VENDOR, refers_to("t.vendor_id", "vendors")(ids))
+
+
+def price_choice(lowest: int | None, highest: int | None) -> Choice:
+    """Return the choice of products at these prices of the catalogue, in cents, both included."""
+    bounds = [("t.price_cents >= {}", lowest), ("t.price_cents <= {}", highest)]
+    given = [(sql, value) for sql, value in bounds if value is not None]
+    return Choice(
+        Dimension.PRICE, Condition(" AND ".join([sql for sql, _ in given]), tuple([value for _, value in given]))
+    )
+
+
+def rating_choice(lowest: int) -> Choice:
+    """Return the choice of products with at least this mean rating."""
+    return Choice(Dimension.RATING, compares("t.rating", ">=")(lowest * 100))
+
+
+def availability_choice(is_available: bool) -> Choice:
+    """Return the choice of products that can, or can't, be bought."""
+    return Choice(Dimension.AVAILABILITY, Condition(IS_AVAILABLE if is_available else f"NOT {IS_AVAILABLE}"))
+
+
+def feature_choice(scope: Scope, feature: Any, variants: list[Any]) -> Choice:
+    """Return the choice of products with any of the variants of a filterable feature; one that the caller can't see matches nothing."""
+    visible = filterable_features(scope)
+    sql = (
+        "t.variant_ids && ARRAY(SELECT x.id FROM feature_variants x JOIN features f ON f.tenant_id = x.tenant_id"
+        f" AND f.id = x.feature_id WHERE x.tenant_id = {{tenant}} AND {visible.sql} AND f.public_id = ANY({{}}::uuid[])"
+        " AND x.public_id = ANY({}::uuid[]))"
+    )
+    return Choice(str(feature), Condition(sql, (*visible.params, _uuids([feature]), _uuids(variants))))
+
+
+def filterable_features(scope: Scope) -> Condition:
+    """Return the condition of the features `f` that a search may be narrowed down by."""
+    return _of("f", FEATURES.base_condition, in_entry(FEATURES.visible(scope)), "f.filterable")
+
+
+def shown_categories(scope: Scope) -> Condition:
+    """Return the condition of the categories `c` that the caller sees."""
+    return _of("c", CATEGORIES.base_condition, in_entry(CATEGORIES.visible(scope)))
+
+
+def shown_vendors(scope: Scope) -> Condition:
+    """Return the condition of the vendors `v` that the caller sees."""
+    return _of("v", VENDORS.base_condition, in_entry(VENDORS.visible(scope)))
+
+
+def _of(alias: str, base: str, visible: Condition, *more: str) -> Condition:
+    sql = " AND ".join([f"({text})" for text in (base, visible.sql, *more)])
+    return Condition(re.sub(r"\bt\.", f"{alias}.", sql), visible.params)
+
+
+def _ids_of(table: str) -> str:
+    return (
+        f"SELECT x.id FROM {table} x WHERE x.tenant_id = {{tenant}} AND (x.public_id = ANY({{}}::uuid[])"
+        " OR x.id = ANY({}::bigint[]))"
+    )
+
+
+def _both(ids: list[Any]) -> tuple[list[Any], list[int]]:
+    return _uuids(ids), [item for item in ids if isinstance(item, int)]
+
+
+def _uuids(ids: list[Any]) -> list[Any]:
+    return [item for item in ids if not isinstance(item, int)]

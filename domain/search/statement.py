@@ -1,0 +1,314 @@
+"""Write the statement of a product search: one page of ids with their sort keys, the number of products, and the groups of its facets.
+
+    found, exact    the products that match the words, and those that have them exactly as written
+    entries         those that the caller sees, with their score and sort key; `failed` has a bit for each choice that a product fails
+    page            the ids of one page
+    grouped         the number of entries by the values of each facet and by `failed`; from this Python adds up
+
+With facets a product that fails one choice is still counted: in the facet of that choice, which leaves its own choice out. One that fails
+two counts nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from domain.search.read import (
+    IS_AVAILABLE,
+    RELEVANCE,
+    SORTS,
+    Choice,
+    Dimension,
+    filterable_features,
+    shown_categories,
+    shown_vendors,
+)
+from kernel.scope import Scope
+from models.queries import Condition, statement_limit
+
+MAX_FACET_VALUES = 100
+"""The number of values of a facet that are listed: categories by position, the others by the number of products."""
+
+PRICE_STEPS = tuple(digit * 10**power for power in range(3, 16) for digit in (1, 2, 5))[:37]
+"""The lower bounds of the price steps in cents, from the second step on: 10, 20, 50, 100, 200, 500 … units of currency."""
+
+MAX_TERMS = 17
+"""More than the words of a query: the weight of a word in the name relative to one that is there exactly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search: what restricts it, what narrows it down, and the page that is wanted.
+
+    `words` are those of `kernel.text.compound_words`: None without a query, which every product matches, empty for a query without words.
+    `restrictions` are conditions on the product `p`. `sort` is RELEVANCE or a name of `SORTS`. `after` is the sort key and the id of the
+    record before the page (after it, when `backward`).
+    """
+
+    words: tuple[str, ...] | None
+    visible: Condition
+    restrictions: tuple[Condition, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    sort: str = RELEVANCE
+    descending: bool = True
+    limit: int = 20
+    offset: int = 0
+    after: tuple[Any, int] | None = None
+    backward: bool = False
+    counts: bool = False
+    facets: bool = False
+
+
+@dataclass(slots=True)
+class Statement:
+    """An SQL text and its parameters; the first is the store."""
+
+    params: list[Any]
+    parts: list[str] = field(default_factory=list)
+
+    def bind(self, condition: Condition) -> str:
+        """Return the text of a condition with numbered parameters: `{}` becomes `$2`, `$3`, …, `{tenant}` `$1`."""
+        first, *pieces = condition.sql.replace("{tenant}", "$1").split("{}")
+        start = len(self.params)
+        self.params += condition.params
+        return first + "".join([f"${start + index}{piece}" for index, piece in enumerate(pieces, 1)])
+
+    def value(self, value: Any, cast: str) -> str:
+        """Return a parameter."""
+        return self.bind(Condition(f"{{}}::{cast}", (value,)))
+
+    @property
+    def sql(self) -> str:
+        """Return the SQL text."""
+        return "".join(self.parts)
+
+
+def write_search(scope: Scope, search: Search) -> Statement:
+    """Write the statement of a search; its row is `page`, `total` and the groups of the facets, each as JSON or null."""
+    statement = Statement([scope.store.id])
+    tables, columns = [], [f"({_page(search, statement)}) AS page"]
+    tables.append(f"entries AS {'MATERIALIZED ' if search.facets else ''}({_entries(search, statement)})")
+    if search.words:
+        tables = [*_matches(search.words, statement), *tables]
+    if search.facets:
+        tables += [f"grouped AS MATERIALIZED ({_groups()})", f"variants AS MATERIALIZED ({_variants()})"]
+        columns.append("(SELECT sum(n)::bigint FROM grouped WHERE by_availability AND failed = 0) AS total")
+        columns += [f"({sql}) AS {name}" for name, sql in _facets(scope, search, statement).items()]
+    elif search.counts:
+        columns.append("(SELECT count(*) FROM entries) AS total")
+    statement.parts = [f"WITH {', '.join(tables)} SELECT {', '.join(columns)}"]
+    return statement
+
+
+def _matches(words: Sequence[str], statement: Statement) -> list[str]:
+    asked = statement.value(list(words), "text[]")
+    return [
+        f"found AS MATERIALIZED (SELECT search_products(vitrine_products_query({asked}, false)) AS id)",
+        f"exact AS MATERIALIZED (SELECT search_products(vitrine_products_query({asked}, true)) AS id)",
+    ]
+
+
+def _source(search: Search) -> str:
+    """Return the entries that match: two parts, since a comparison with a set would be one with each of its members."""
+    if search.words is None:
+        return "search_entries t"
+    if not search.words:
+        return "(SELECT e.*, false AS is_exact FROM search_entries e WHERE false) t"
+    of_store = "FROM search_entries e WHERE e.tenant_id = $1 AND e.product_id = ANY(ARRAY"
+    return (
+        f"(SELECT e.*, true AS is_exact {of_store}(SELECT id FROM exact))"
+        f" UNION ALL SELECT e.*, false {of_store}(SELECT id FROM found EXCEPT SELECT id FROM exact))) t"
+    )
+
+
+def _entries(search: Search, statement: Statement) -> str:
+    key, is_joined = _key(search, statement)
+    source = _source(search)
+    if is_joined or search.restrictions:
+        source += " JOIN products p ON p.tenant_id = $1 AND p.id = t.product_id"
+    where = ["t.tenant_id = $1", statement.bind(search.visible), *map(statement.bind, search.restrictions)]
+    choices = [statement.bind(choice.condition) for choice in search.choices]
+    if not search.facets:
+        where += [f"({text})" for text in choices]
+        return f"SELECT t.product_id AS id, {key} AS key FROM {source} WHERE {_all(where)}"
+    failed = " + ".join([f"CASE WHEN {text} THEN 0 ELSE {1 << bit} END" for bit, text in enumerate(choices)]) or "0"
+    sql = (
+        f"SELECT t.product_id AS id, {key} AS key, t.vendor_id, t.price_cents, t.rating,"
+        f" {statement.bind(Condition(IS_AVAILABLE))} AS is_available, t.category_ids, t.variant_ids, {failed} AS failed"
+        f" FROM {source} WHERE {_all(where)}"
+    )
+    if len(choices) < 2:
+        return sql
+    failures = ", ".join(["0", *(str(1 << bit) for bit in range(len(choices)))])
+    return f"SELECT * FROM ({sql} OFFSET 0) e WHERE failed IN ({failures})"
+
+
+def _all(conditions: Sequence[str]) -> str:
+    return " AND ".join([f"({text})" for text in conditions])
+
+
+def _key(search: Search, statement: Statement) -> tuple[str, bool]:
+    """Return the expression of the sort key, and whether it needs the product."""
+    if search.sort != RELEVANCE:
+        sql = SORTS[search.sort].sql
+        return sql, "p." in sql
+    available = f"({statement.bind(Condition(IS_AVAILABLE))})::int"
+    if not search.words:
+        return f"{available}::bigint", False
+    in_name, exactly = [], []
+    for word in search.words:
+        asked = statement.value(word, "text")
+        in_name.append(f"(t.name_words @@ (SELECT vitrine_word_query({asked})))::int")
+        exactly.append(f"(t.name_words @@ (SELECT vitrine_exact_query({asked})))::int")
+    score = f"({' + '.join(in_name)}) * {MAX_TERMS} + {' + '.join(exactly)}"
+    return f"((({score}) * 2 + t.is_exact::int) * 2 + {available})::bigint", False
+
+
+def _page(search: Search, statement: Statement) -> str:
+    cast = "bigint" if search.sort == RELEVANCE else SORTS[search.sort].cast
+    descending = search.descending is not search.backward
+    where = ["failed = 0"] if search.facets else []
+    if search.after is not None:
+        key, number = (
+            statement.value(value, type_) for value, type_ in zip(search.after, (cast, "bigint"), strict=True)
+        )
+        where.append(f"(key, id) {'<' if descending else '>'} ({key}, {number})")
+    direction = " DESC" if descending else ""
+    rows = (
+        f"SELECT key, id FROM entries{' WHERE ' + _all(where) if where else ''} ORDER BY key{direction}, id{direction}"
+        f" LIMIT {statement_limit(search.limit)}"
+    )
+    if search.offset:
+        rows += f" OFFSET {statement.value(search.offset, 'bigint')}"
+    return f"SELECT coalesce(json_agg(json_build_array(key, id)), '[]') FROM ({rows}) r"
+
+
+# --- facets -----------------------------------------------------------------------------------------------------------
+
+
+def _groups() -> str:
+    """Return the numbers of entries by the values of each facet but those of features, all in one pass."""
+    steps = ",".join(map(str, PRICE_STEPS))
+    values = ("vendor_id", "step", "stars", "is_available", "category_ids")
+    flags = ", ".join(
+        [
+            f"grouping({value}) = 0 AS by_{name}"
+            for value, name in zip(values, ("vendor", "price", "rating", "availability", "categories"), strict=True)
+        ]
+    )
+    sets = ", ".join([f"({value}, failed)" for value in values])
+    return (
+        f"SELECT {', '.join(values)}, failed, {flags}, count(*) AS n FROM (SELECT vendor_id, is_available, category_ids, failed,"
+        f" rating / 100 AS stars, width_bucket(price_cents, '{{{steps}}}'::bigint[]) AS step FROM entries) e"
+        f" GROUP BY GROUPING SETS ({sets})"
+    )
+
+
+def _variants() -> str:
+    return (
+        "SELECT variant_id, failed, count(*) AS n FROM (SELECT unnest(variant_ids) AS variant_id, failed FROM entries) e"
+        " GROUP BY variant_id, failed"
+    )
+
+
+def _bit(search: Search, dimension: str) -> int:
+    """Return the bit of the choice in a dimension, 0 if there is none."""
+    return next((1 << bit for bit, choice in enumerate(search.choices) if choice.dimension == dimension), 0)
+
+
+def _counted(search: Search, dimension: str) -> str:
+    """Return the condition of the groups that a facet counts: products that fail no choice but its own."""
+    return f"failed IN (0, {_bit(search, dimension)})"
+
+
+def _facets(scope: Scope, search: Search, statement: Statement) -> dict[str, str]:
+    return {
+        "categories": _categories(scope, search, statement),
+        "vendors": _vendors(scope, search, statement),
+        "prices": _plain("step", "price", search, Dimension.PRICE),
+        "ratings": _plain("stars", "rating", search, Dimension.RATING),
+        "availability": _plain("is_available", "availability", search, Dimension.AVAILABILITY),
+        "features": _features(scope, search, statement),
+    }
+
+
+def _plain(value: str, name: str, search: Search, dimension: Dimension) -> str:
+    return (
+        f"SELECT json_agg(json_build_array(g.value, g.n) ORDER BY g.value) FROM (SELECT {value} AS value, sum(n)::bigint AS n FROM grouped"
+        f" WHERE by_{name} AND {_counted(search, dimension)} GROUP BY 1) g"
+    )
+
+
+def _rows(columns: str, rows: str, order: str) -> str:
+    """Return the first rows as JSON arrays; `order` names columns of `rows`."""
+    return (
+        f"SELECT json_agg(json_build_array({columns}) ORDER BY {order})"
+        f" FROM ({rows} ORDER BY {order} LIMIT {MAX_FACET_VALUES}) r"
+    )
+
+
+def _categories(scope: Scope, search: Search, statement: Statement) -> str:
+    """Count by the categories below those chosen, or by the roots."""
+    chosen = _condition_of(search, Dimension.CATEGORY)
+    parents = "c.parent_id IS NULL"
+    if chosen is not None:
+        parents = statement.bind(
+            Condition(f"c.parent_id = ANY({chosen.sql.removeprefix('t.category_ids && ')})", chosen.params)
+        )
+    rows = (
+        "SELECT c.id, c.public_id, c.name, c.position, g.n FROM (SELECT id, sum(n)::bigint AS n FROM (SELECT unnest(category_ids) AS id, n"
+        f" FROM grouped WHERE by_categories AND {_counted(search, Dimension.CATEGORY)}) u GROUP BY id) g"
+        f" JOIN categories c ON c.tenant_id = $1 AND c.id = g.id WHERE {parents} AND {statement.bind(shown_categories(scope))}"
+    )
+    return _rows("id, public_id, name, n", rows, "position, id")
+
+
+def _vendors(scope: Scope, search: Search, statement: Statement) -> str:
+    is_chosen = _is_chosen(search, Dimension.VENDOR, "v.id", "t.vendor_id", statement)
+    rows = (
+        f"SELECT v.id, v.public_id, v.name, g.n, {is_chosen} AS is_chosen"
+        " FROM (SELECT vendor_id AS id, sum(n)::bigint AS n FROM grouped WHERE by_vendor"
+        f" AND {_counted(search, Dimension.VENDOR)} GROUP BY 1) g"
+        f" JOIN vendors v ON v.tenant_id = $1 AND v.id = g.id WHERE {statement.bind(shown_vendors(scope))}"
+    )
+    return _rows("id, public_id, name, n, is_chosen", rows, "is_chosen DESC, n DESC, name, id")
+
+
+def _features(scope: Scope, search: Search, statement: Statement) -> str:
+    """Count by the variants of each feature; that of a choice counts what fails the choice."""
+    chosen = [choice for choice in search.choices if choice.dimension not in set(Dimension)]
+    own = "0"
+    if chosen:
+        cases = [
+            f"WHEN {statement.value(choice.dimension, 'text')} THEN {_bit(search, choice.dimension)}"
+            for choice in chosen
+        ]
+        own = f"CASE f.public_id::text {' '.join(cases)} ELSE 0 END"
+    counted = (
+        "SELECT f.id AS feature, f.public_id AS feature_id, f.name AS feature_name, f.position AS feature_position, x.id, x.public_id,"
+        " x.name, x.position, sum(g.n)::bigint AS n FROM variants g JOIN feature_variants x ON x.tenant_id = $1 AND x.id = g.variant_id"
+        " JOIN features f ON f.tenant_id = $1 AND f.id = x.feature_id"
+        f" WHERE {statement.bind(filterable_features(scope))} AND g.failed IN (0, {own}) GROUP BY f.id, f.public_id, f.name, f.position,"
+        " x.id, x.public_id, x.name, x.position"
+    )
+    ranked = (
+        f"SELECT *, row_number() OVER (PARTITION BY feature ORDER BY n DESC, position, id) AS place FROM ({counted}) u"
+    )
+    order = "feature_position, feature, place"
+    return (
+        "SELECT json_agg(json_build_array(feature, feature_id, feature_name, id, public_id, name, n)"
+        f" ORDER BY {order}) FROM ({ranked}) r WHERE place <= {MAX_FACET_VALUES}"
+    )
+
+
+def _condition_of(search: Search, dimension: Dimension) -> Condition | None:
+    return next((choice.condition for choice in search.choices if choice.dimension == dimension), None)
+
+
+def _is_chosen(search: Search, dimension: Dimension, column: str, of_entry: str, statement: Statement) -> str:
+    chosen = _condition_of(search, dimension)
+    if chosen is None:
+        return "false"
+    return statement.bind(Condition(f"({chosen.sql.replace(of_entry, column)})", chosen.params))

@@ -1,0 +1,102 @@
+"""Resolve the product search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import strawberry
+from strawberry import Info
+
+from domain.catalog.read import PRODUCTS
+from domain.search.products import find_products
+from models import row_reads
+from models.queries import Row, by_ids
+from resolvers.results import linked
+from resolvers.search_requests import SEARCH_FIELD, SearchField, facet_values, search_page
+from schema.fields import root_field
+from schema.inputs.product_search import ProductSearchFilter, ProductSearchSort
+from schema.pagination import DEFAULT_PAGE_SIZE
+from schema.selection import is_requested, requested_shape
+from schema.types.product_search import ProductSearchConnectionObject, ProductSearchPageObject
+
+_ACCESS = PRODUCTS.visible.access  # type: ignore[attr-defined]
+_CONNECTION, _PAGE = SearchField(_ACCESS, is_page=False), SearchField(_ACCESS, is_page=True)
+
+
+@strawberry.type
+class ProductSearchQueries:
+    """The search of products."""
+
+    @root_field(
+        _ACCESS,
+        "Searches products by words, with facets. Returns a page (cursor pagination) in the order of relevance unless sorted otherwise.",
+        metadata={SEARCH_FIELD: _CONNECTION},
+    )
+    async def product_search(
+        self,
+        info: Info,
+        query: str | None = None,
+        filter: ProductSearchFilter | None = None,
+        sort: ProductSearchSort | None = None,
+        first: int | None = None,
+        after: str | None = None,
+        last: int | None = None,
+        before: str | None = None,
+    ) -> ProductSearchConnectionObject:
+        """Return a page of a search."""
+        page = {"first": first, "after": after, "last": last, "before": before}
+        return await _resolve(info, _CONNECTION, ("edges", "node"), query=query, filter=filter, sort=sort, **page)  # type: ignore[no-any-return]
+
+    @root_field(
+        _ACCESS,
+        "Searches products by words, with facets; returns a numbered page (offset pagination).",
+        internal=True,
+        metadata={SEARCH_FIELD: _PAGE},
+    )
+    async def product_search_page(
+        self,
+        info: Info,
+        query: str,
+        filter: ProductSearchFilter | None = None,
+        sort: ProductSearchSort | None = None,
+        page: int = 1,
+        per_page: int = DEFAULT_PAGE_SIZE,
+    ) -> ProductSearchPageObject:
+        """Return a numbered page of a search."""
+        size = {"page": page, "per_page": per_page}
+        return await _resolve(info, _PAGE, ("items",), query=query, filter=filter, sort=sort, **size)  # type: ignore[no-any-return]
+
+
+async def _resolve(info: Any, field: SearchField, path: Sequence[str], **arguments: Any) -> Any:
+    """Search, and read the selected records, which are at `path` below the field."""
+    scope = info.context.scope
+    selected = [name for name in ("total", "facets") if is_requested(info, name)]
+    search = field.request(scope, arguments, selected)
+    result = await find_products(scope, search, arguments["query"])
+    records = None
+    if is_requested(info, *path):
+        records = await _read(info, [number for _, number in result.page[: search.limit]], *path)
+    values = Row(search_page(field, search, result, arguments, records))
+    if result.facets is not None:
+        values["facets"] = facet_values(result.facets, partial(_link, info))
+    return values
+
+
+async def _read(info: Any, ids: Sequence[int], *path: str) -> dict[int, Row]:
+    """Read the selected fields of products by id."""
+    if not ids:
+        return {}
+    rows, keys = await row_reads.fetch_with_keys(
+        info.context.scope, requested_shape(info, *path), conditions=[by_ids(list(ids))], sort="id", limit=len(ids)
+    )
+    return {number: row for (_, number), row in zip(keys, rows, strict=True)}
+
+
+def _link(info: Any, records: Sequence[Any], *path: str) -> Sequence[Any]:
+    rows: Sequence[Any] = linked(info, records, "facets", *path)
+    return rows
+
+
+QUERIES = (ProductSearchQueries,)

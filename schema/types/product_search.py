@@ -1,0 +1,131 @@
+"""Define the result of a product search: a connection with facets."""
+
+from __future__ import annotations
+
+from models.queries import ToOne
+from schema.fields import INHERITED, object_type, output_field, relation
+from schema.pagination import PageInfoObject, page_type
+from schema.scalars import ID, BigInt
+from schema.types.catalog import CategoryObject, FeatureObject, FeatureVariantObject, ProductObject
+from schema.types.marketplace import VendorObject
+
+_COUNT = "The number of products."
+
+
+@object_type("CategoryCount", "A category and the number of products in it or below.", access=INHERITED)
+class CategoryCountObject:
+    """A `domain.search.products.FacetRecord`."""
+
+    category_id: ID = output_field("The category.")
+    category: CategoryObject | None = relation(ToOne("category_id"), "The category.")
+    name: str = output_field("The name of the category.")
+    count: BigInt = output_field(_COUNT)
+
+
+@object_type("VendorCount", "A vendor and the number of products that it sells.", access=INHERITED)
+class VendorCountObject:
+    """A `domain.search.products.FacetRecord`."""
+
+    vendor_id: ID = output_field("The vendor.")
+    vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor.")
+    name: str = output_field("The name of the vendor.")
+    count: BigInt = output_field(_COUNT)
+
+
+@object_type("PriceStep", "A range of prices of the catalogue, in cents, and the number of products.", access=INHERITED)
+class PriceStepObject:
+    """A `domain.search.products.PriceStep`."""
+
+    from_cents: BigInt = output_field("The lowest price, for `price_from`.")
+    to_cents: BigInt | None = output_field("The highest price, for `price_to`; null for no limit.")
+    count: BigInt = output_field(_COUNT)
+
+
+@object_type(
+    "RatingCount", "A rating and the number of products with this mean rating or a better one.", access=INHERITED
+)
+class RatingCountObject:
+    """A rating of `domain.search.products.Facets`."""
+
+    rating_from: int = output_field("The lowest mean rating, 1 to 5.")
+    count: BigInt = output_field(_COUNT)
+
+
+@object_type("AvailabilityCount", "The number of products that can, or can't, be bought.", access=INHERITED)
+class AvailabilityCountObject:
+    """An availability of `domain.search.products.Facets`."""
+
+    is_available: bool = output_field("Whether they can be bought.")
+    count: BigInt = output_field(_COUNT)
+
+
+@object_type(
+    "VariantCount", "A predefined value of a feature and the number of products that have it.", access=INHERITED
+)
+class VariantCountObject:
+    """A `domain.search.products.FacetRecord`."""
+
+    variant_id: ID = output_field("The value.")
+    variant: FeatureVariantObject | None = relation(ToOne("variant_id"), "The value.")
+    name: str = output_field("The text of the value.")
+    count: BigInt = output_field(_COUNT)
+
+
+@object_type("FeatureFacet", "A filterable feature and its values.", access=INHERITED)
+class FeatureFacetObject:
+    """A `domain.search.products.FeatureFacet`."""
+
+    feature_id: ID = output_field("The feature.")
+    feature: FeatureObject | None = relation(ToOne("feature_id"), "The feature.")
+    name: str = output_field("The name of the feature.")
+    values: list[VariantCountObject] = output_field("The values, the most frequent first, at most 100.")
+
+
+@object_type(
+    "ProductFacets",
+    "What a search can be narrowed down by, with the numbers of products. A facet leaves its own choice out: it shows what the other values"
+    " would give. Values without products are left out.",
+    access=INHERITED,
+)
+class ProductFacetsObject:
+    """A `domain.search.products.Facets`."""
+
+    categories: list[CategoryCountObject] = output_field(
+        "The categories below those chosen, without a choice the root categories; by position, at most 100."
+    )
+    vendors: list[VendorCountObject] = output_field("The vendors, the chosen and the most frequent first, at most 100.")
+    prices: list[PriceStepObject] = output_field("The price steps, lowest first.")
+    ratings: list[RatingCountObject] = output_field("The ratings, highest first.")
+    availability: list[AvailabilityCountObject] = output_field("Products that can be bought, and those that can't.")
+    features: list[FeatureFacetObject] = output_field("The filterable features, by position.")
+
+
+@object_type("ProductSearchEdge", "A product of a search with its cursor.", access=INHERITED)
+class ProductSearchEdgeObject:
+    """An edge."""
+
+    cursor: str = output_field("The cursor of the product, to be passed as `after` or `before`.")
+    node: ProductObject = output_field("The product.")
+
+
+_CORRECTED = "The query that was searched for instead, because nothing matched a word of the one given; null if it was not corrected."
+_FACETS = "The facets; counted only when selected."
+
+
+@object_type("ProductSearchConnection", "A page of found products (cursor pagination) with facets.", access=INHERITED)
+class ProductSearchConnectionObject:
+    """A page of a search."""
+
+    edges: list[ProductSearchEdgeObject] = output_field("The products of this page with their cursors.")
+    page_info: PageInfoObject = output_field("Information about this page.")
+    total: BigInt = output_field("The number of found products; counted only when selected.")
+    facets: ProductFacetsObject = output_field(_FACETS)
+    corrected_query: str | None = output_field(_CORRECTED)
+
+
+@object_type("ProductSearchPage", "A page of found products (offset pagination) with facets.", access=INHERITED)
+class ProductSearchPageObject(page_type(ProductObject, "ProductSearchItems")):  # type: ignore[misc]
+    """A numbered page of a search, for the REST facade."""
+
+    facets: ProductFacetsObject = output_field(_FACETS)
+    corrected_query: str | None = output_field(_CORRECTED)
