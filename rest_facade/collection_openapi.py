@@ -62,7 +62,7 @@ def collection_docs(collection: Collection, prefix: str, base: str) -> dict[Rout
             body=input_of(f"{singular}Update", f"{collection.singular}Changes", names),
         )
         docs["PUT", single] = docs["PATCH", single] = update
-        docs["DELETE", single] = RouteDocs(f"Delete {with_article(noun)}", status=204)
+        docs["DELETE", single] = RouteDocs(f"Delete {with_article(noun)}", status=204, operation=f"{singular}Delete")
     return docs
 
 

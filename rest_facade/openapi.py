@@ -100,7 +100,8 @@ class RouteDocs:
     """Document the request and response of a route.
 
     `response` None: no body. `status` is the success status; `other_responses` are further ones besides the family's errors.
-    `query` are query parameters, optional unless in `required_query`. `forms`: the body may also be form-encoded.
+    `query` are query parameters, optional unless in `required_query`. `forms`: the body may also be form-encoded. `operation` is executed
+    where neither the response nor the body refers to one.
     """
 
     summary: str
@@ -113,6 +114,7 @@ class RouteDocs:
     required_query: tuple[str, ...] = ()
     other_responses: Mapping[int, Any] = field_of(default_factory=dict)
     media: str = "application/json"
+    operation: str = ""
 
 
 PAGE: Schema = {"type": "integer", "minimum": 1, "default": 1}

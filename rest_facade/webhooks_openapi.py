@@ -43,7 +43,9 @@ def webhook_endpoint_docs(path: str, prefix: str, size_parameter: str) -> dict[R
         ("GET", single): RouteDocs("Retrieve a webhook endpoint", OperationResult(f"{prefix}EventEndpoint")),
         ("PUT", single): update,
         ("PATCH", single): update,
-        ("DELETE", single): RouteDocs("Delete a webhook endpoint", status=204),
+        ("DELETE", single): RouteDocs(
+            "Delete a webhook endpoint", status=204, operation=f"{prefix}EventEndpointDelete"
+        ),
         ("POST", f"{single}/ping"): RouteDocs(
             "Send a ping event to a webhook endpoint",
             OperationResult(f"{prefix}EventEndpointPing"),

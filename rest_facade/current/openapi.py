@@ -170,7 +170,9 @@ _ADMIN: dict[RouteKey, RouteDocs] = {
         )
         for method in ("PUT", "PATCH")
     },
-    ("DELETE", f"{PREFIX}/installed-apps/{{id}}"): RouteDocs("Uninstall an app", status=204),
+    ("DELETE", f"{PREFIX}/installed-apps/{{id}}"): RouteDocs(
+        "Uninstall an app", status=204, operation="AdminInstalledAppDelete"
+    ),
     ("GET", f"{PREFIX}/storefront-keys"): RouteDocs(
         "List storefront keys", OperationResult("AdminStorefrontKeys"), query=_PAGINATION
     ),
@@ -187,7 +189,9 @@ _ADMIN: dict[RouteKey, RouteDocs] = {
     ("GET", f"{PREFIX}/storefront-keys/{{id}}"): RouteDocs(
         "Retrieve a storefront key", OperationResult("AdminStorefrontKey")
     ),
-    ("DELETE", f"{PREFIX}/storefront-keys/{{id}}"): RouteDocs("Revoke a storefront key", status=204),
+    ("DELETE", f"{PREFIX}/storefront-keys/{{id}}"): RouteDocs(
+        "Revoke a storefront key", status=204, operation="AdminStorefrontKeyDelete"
+    ),
 }
 
 _GATEWAY: dict[RouteKey, RouteDocs] = {
@@ -197,7 +201,10 @@ _GATEWAY: dict[RouteKey, RouteDocs] = {
     ("GET", LIST): RouteDocs(
         "List gateway notifications, newest first",
         object_schema(webhooks=array(_NOTIFICATION), total=INTEGER, page=INTEGER, per_page=INTEGER),
+        operation="AdminGatewayNotifications",
         query={**_PAGINATION, "processed": {"type": "string", "enum": ["true", "false", "1", "0", "t", "f"]}},
     ),
-    ("POST", f"{LIST}/{{id}}/reprocess"): RouteDocs("Reprocess a gateway notification", message_schema()),
+    ("POST", f"{LIST}/{{id}}/reprocess"): RouteDocs(
+        "Reprocess a gateway notification", message_schema(), operation="AdminGatewayNotificationReprocess"
+    ),
 }

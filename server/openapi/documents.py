@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -27,8 +28,10 @@ from rest_facade.openapi import RouteDocs, RouteKey
 from rest_facade.records import FRAGMENTS
 from rest_facade.routing import Credential, Route
 from server.families import family_of
-from server.openapi.components import NamedSchemas
+from server.openapi import headers
+from server.openapi.components import NamedSchemas, reference
 from server.openapi.operations import OperationSchemas
+from server.openapi.security import SCHEMES, security_of
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -135,28 +138,6 @@ FAMILIES: tuple[DocumentSource, ...] = (
     ),
 )
 
-_BEARER = {"type": "http", "scheme": "bearer"}
-_SCHEMES: Mapping[str, Schema] = {
-    "user": {**_BEARER, "description": "A user's access token (`POST /api/v1/auth/login`)."},
-    "app": {**_BEARER, "description": "An app's access token (`vat_…`)."},
-    "storefront_key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
-    "gateway": {"type": "apiKey", "in": "header", "name": "X-Hub-Signature-256"},
-    "basic": {"type": "http", "scheme": "basic", "description": "An administrator's e-mail and API key."},
-    "legacy_token": {
-        **_BEARER,
-        "description": "A token of `POST /api/auth_tokens`, or a user's access token.",
-    },
-}
-_SECURITY: Mapping[Credential, tuple[str, ...]] = {
-    Credential.SIGNATURE: ("gateway",),
-    Credential.USER: ("user",),
-    Credential.ADMIN: ("user", "app"),
-    Credential.APP: ("app",),
-    Credential.STOREFRONT_KEY: ("storefront_key",),
-    Credential.LEGACY_ANY: ("basic", "legacy_token"),
-    Credential.LEGACY_ADMIN: ("basic", "legacy_token"),
-    Credential.VENDOR: ("basic", "legacy_token"),
-}
 # The errors that any route may return.
 _ERROR_DESCRIPTIONS: Mapping[int, str] = {
     400: "The request is malformed, incomplete or has an invalid value.",
@@ -223,23 +204,28 @@ class _DocumentBuilder:
         family, docs = self._family, self._family.docs()
         paths: dict[str, dict[str, Any]] = {}
         schemes: set[str] = set()
+        names: set[str] = {headers.REQUEST_ID, *chain.from_iterable(headers.OF_ERRORS.values())}
         for route in sorted(family.routes(), key=lambda route: (_openapi_path(route.path), route.method)):
             if family_of(route.path).name == "plain":
                 continue
             route_docs = docs.get((route.method, route.path)) or _from_handler(route)
             paths.setdefault(_openapi_path(route.path), {})[route.method.lower()] = self._operation(route, route_docs)
-            schemes.update(_SECURITY.get(route.credential, ()))
+            operation = paths[_openapi_path(route.path)][route.method.lower()]
+            schemes.update(chain.from_iterable(operation["security"]))
+            names.update(_headers_of(route, route_docs))
         return {
             "openapi": VERSION,
             "info": {"title": family.title, "version": "1", "description": family.description},
+            "servers": [{"url": "/", "description": "The store's host, or one that stores share."}],
             "paths": paths,
             "components": {
                 "schemas": self._schemas.sorted(),
                 "responses": {
-                    f"Refused{status}": _error_response(text) for status, text in _ERROR_DESCRIPTIONS.items()
+                    f"Refused{status}": _error_response(status, text) for status, text in _ERROR_DESCRIPTIONS.items()
                 },
-                "securitySchemes": {name: _SCHEMES[name] for name in sorted(schemes)},
-                "parameters": _SHARED_PARAMETERS,
+                "securitySchemes": {name: SCHEMES[name] for name in sorted(schemes)},
+                "parameters": headers.PARAMETERS,
+                "headers": {name: headers.HEADERS[name] for name in sorted(names)},
             },
         }
 
@@ -258,14 +244,16 @@ class _DocumentBuilder:
                 form = named(f"{body['title']}Form", body)
                 content[_FORM] = {"schema": self._schemas.extract(form)}
             operation["requestBody"] = {"required": bool(body.get("required")), "content": content}
-        operation["responses"] = self._responses(route_docs)
-        operation["security"] = [{name: []} for name in _SECURITY.get(route.credential, ())]
+        operation["responses"] = self._responses(route_docs, headers.references(_headers_of(route, route_docs)))
+        operation["security"] = security_of(route.credential, self._operations.access_of(route_docs))
         return operation
 
-    def _responses(self, route_docs: RouteDocs) -> Schema:
-        responses: dict[str, Any] = {str(route_docs.status): self._success(route_docs.response, route_docs.media)}
-        for status, result in route_docs.other_responses.items():
-            responses[str(status)] = self._success(result, route_docs.media)
+    def _responses(self, route_docs: RouteDocs, of_success: Schema) -> Schema:
+        results = {route_docs.status: route_docs.response, **route_docs.other_responses}
+        responses: dict[str, Any] = {
+            str(status): {**self._success(result, route_docs.media), "headers": of_success}
+            for status, result in results.items()
+        }
         for status in _ERROR_DESCRIPTIONS:
             responses.setdefault(str(status), {"$ref": f"#/components/responses/Refused{status}"})
         return dict(sorted(responses.items()))
@@ -279,24 +267,25 @@ class _DocumentBuilder:
         return self._schemas.extract(self._operations.expand(described))
 
 
-def _error_response(text: str) -> Schema:
-    return {"description": text, "content": {_JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}}
+def _error_response(status: int, text: str) -> Schema:
+    names = (headers.REQUEST_ID, *headers.OF_ERRORS.get(status, ()))
+    return {
+        "description": text,
+        "headers": headers.references(names),
+        "content": {_JSON: {"schema": reference("Error")}},
+    }
 
 
-_SHARED_PARAMETERS: Mapping[str, Schema] = {
-    "Store": {
-        "name": "X-Tenant-ID",
-        "in": "header",
-        "description": "The store's UUID; required on shared hosts.",
-        "schema": {"type": "string", "format": "uuid"},
-    },
-    "IdempotencyKey": {
-        "name": "Idempotency-Key",
-        "in": "header",
-        "description": "Requests with the same key and body are executed once and get the same response, for 24 hours.",
-        "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
-    },
-}
+def _headers_of(route: Route, route_docs: RouteDocs) -> Iterator[str]:
+    """Yield the headers of a route's successful responses."""
+    family = family_of(route.path)
+    yield headers.REQUEST_ID
+    if family.has_rate_limit_headers:
+        yield from headers.RATE_LIMITS
+    if "page" in route_docs.query and family.name != "legacy":
+        yield headers.LINK
+    if route.creates:
+        yield headers.REPLAYED
 
 
 def _operation_id(route: Route) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from auth.access import Access
 from kernel.json_schema import Schema, named, non_null
 from resolvers.execute import FacadeOperation
 from resolvers.json_schemas import response_schema, variable_schemas
@@ -14,6 +15,7 @@ from rest_facade.openapi import (
     InputRecord,
     OperationInput,
     OperationResult,
+    RouteDocs,
     SelectedRecord,
     SelectedValue,
 )
@@ -37,6 +39,12 @@ class OperationSchemas:
         if isinstance(value, OperationInput):
             return self._body(value)
         return _map(value, self.expand)
+
+    def access_of(self, route_docs: RouteDocs) -> Iterator[Access]:
+        """Yield the access rules of the operations that a route's documentation refers to."""
+        used = _operations_in((route_docs.response, route_docs.body))
+        for name in sorted({route_docs.operation, *used} - {""}):
+            yield from self._operations[name].access
 
     def _result(self, result: OperationResult) -> Schema:
         schema: Schema = non_null(response_schema(self._operations[result.operation], result.field))
@@ -111,6 +119,14 @@ def _row(schema: Schema) -> Schema:
 
 def _object(properties: Schema, names: Any, optional: Any) -> Schema:
     return {"type": "object", "properties": properties, "required": [name for name in names if name not in optional]}
+
+
+def _operations_in(value: Any) -> Iterator[str]:
+    if isinstance(value, OperationResult | OperationInput):
+        yield value.operation
+    elif isinstance(value, Mapping | list | tuple):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _operations_in(part)
 
 
 def _map(value: Any, convert: Any) -> Any:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -21,7 +22,14 @@ class UndocumentedResponse(AssertionError):
     """A response that differs from its documentation."""
 
 
-def check_response(method: str, address: str, status: int, body: bytes) -> None:
+# Replayed responses and rate limits are documented for successful responses.
+_HEADERS = ("Link", "Retry-After", "WWW-Authenticate")
+_HEADERS_OF_SUCCESS = (*_HEADERS, "Idempotent-Replayed", "X-RateLimit-Limit")
+
+
+def check_response(
+    method: str, address: str, status: int, body: bytes, headers: Mapping[str, str] = MappingProxyType({})
+) -> None:
     """Raise UndocumentedResponse if the response does not match the document of its family."""
     path = unquote(urlsplit(address).path)
     name = _DOCUMENTS.get(family_of(path).name)
@@ -32,6 +40,7 @@ def check_response(method: str, address: str, status: int, body: bytes) -> None:
     response = operation["responses"].get(str(status))
     if response is None:
         raise UndocumentedResponse(f"{method} {pattern} answered {status}, which is not documented")
+    _check_headers(name, f"{method} {pattern} {status}", response, status, headers)
     validator = _validator(name, pattern, "get" if method == "HEAD" else method.lower(), status)
     if validator is None:
         if body and "content" not in response:
@@ -42,6 +51,14 @@ def check_response(method: str, address: str, status: int, body: bytes) -> None:
     for error in validator.iter_errors(json.loads(body)):
         location = "/".join(map(str, error.instance_path))
         raise UndocumentedResponse(f"{method} {pattern} {status}: {location or 'the body'}: {error.message}")
+
+
+def _check_headers(name: str, label: str, response: Mapping[str, Any], status: int, headers: Mapping[str, str]) -> None:
+    if "$ref" in response:
+        response = documents()[name]["components"]["responses"][response["$ref"].rpartition("/")[2]]
+    for header in _HEADERS if status >= 400 else _HEADERS_OF_SUCCESS:
+        if header in headers and header not in response["headers"]:
+            raise UndocumentedResponse(f"{label}: the header {header} is not documented")
 
 
 @lru_cache(maxsize=4096)

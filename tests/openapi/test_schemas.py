@@ -12,7 +12,7 @@ from server.openapi.documents import FAMILIES, documents
 
 NAMES = [family.name for family in FAMILIES]
 MAX_UNTYPED = 0.02
-_REFERENCE = re.compile(r"#/components/(schemas|responses|parameters|headers)/(\w+)")
+_REFERENCE = re.compile(r"#/components/(schemas|responses|parameters|headers)/([\w-]+)")
 
 
 def parts(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
