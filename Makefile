@@ -22,7 +22,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --no-config --universal 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test test-fast check snapshots bench soak assets lock clean FORCE
+.PHONY: help run test test-fast check snapshots bench soak assets generators lock clean FORCE
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.* ## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -30,7 +30,7 @@ help: ## list the targets
 run: $(INSTALLED) $(ASSETS) ## install dependencies and run the server (configured by environment variables)
 	@exec $(BIN)/vitrine serve
 
-test: $(INSTALLED_DEV) $(ASSETS) ## run the tests (PYTEST_ARGS='-k cart' for some)
+test: $(INSTALLED_DEV) $(ASSETS) generators ## run the tests (PYTEST_ARGS='-k cart' for some)
 	@$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal -rfEs $(PYTEST_ARGS)
 
 test-fast: $(INSTALLED_DEV) ## run the tests that need neither the database nor other processes (seconds)
@@ -64,6 +64,10 @@ soak: $(INSTALLED_DEV) $(ASSETS) ## run mixed traffic under fault injection for 
 	@$(BIN)/python -m bench.soak $(SOAK_ARGS)
 
 assets: $(ASSETS) ## build the browser assets
+
+# Not a stamp file: what could not be installed is tried again by the next `make test`.
+generators: $(INSTALLED_DEV) ## install the client generators for the tests of the OpenAPI documents
+	@$(BIN)/python -m tests.openapi.generators.install
 
 lock: $(INSTALLED_DEV) ## update the lock files from pyproject.toml (LOCK_ARGS=--upgrade for newer versions)
 	@$(COMPILE) $(LOCK_ARGS) --group build --output-file requirements.lock

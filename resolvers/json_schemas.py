@@ -1,4 +1,9 @@
-"""Derive JSON Schemas of an operation's response and variables, for the OpenAPI documents of the REST families."""
+"""Derive JSON Schemas of an operation's response and variables, for the OpenAPI documents of the REST families.
+
+Inputs and enums are named schemas (`kernel.json_schema`), named as in GraphQL. So are objects, though they have the selected fields only;
+an object within another, of which mostly a few fields are selected, has the other's name in front: `ProductCategory`. A selection that is
+one fragment has the fragment's name if it ends with the type's: `StorefrontProduct`.
+"""
 
 from __future__ import annotations
 
@@ -19,21 +24,37 @@ from graphql import (
 )
 from graphql.language import FragmentDefinitionNode
 
+from kernel.json_schema import (
+    BOOLEAN,
+    DATE_TIME,
+    FREE_OBJECT,
+    INTEGER,
+    NUMBER,
+    STRING,
+    array,
+    described,
+    enum,
+    named,
+    nullable,
+)
 from resolvers.execute import FacadeOperation
+from resolvers.json_fields import JSON_FIELDS
 
 Schema: TypeAlias = dict[str, Any]
 
-_SCALARS: dict[str, Schema] = {
-    "ID": {"type": "string"},
-    "String": {"type": "string"},
-    "Boolean": {"type": "boolean"},
-    "Int": {"type": "integer"},
-    "BigInt": {"type": "integer"},
-    "Float": {"type": "number"},
-    "JSON": {},
+_SCALARS: dict[str, Any] = {
+    "ID": STRING,
+    "String": STRING,
+    "Boolean": BOOLEAN,
+    "Int": INTEGER,
+    "BigInt": {"type": "integer", "format": "int64"},
+    "Float": NUMBER,
+    "DateTime": DATE_TIME,
+    "ProcessorParams": FREE_OBJECT,
 }
-# Other scalars, such as code tables, are strings; their descriptions list the values.
-_STRING: Schema = {"type": "string"}
+# Codes that a store can add to; input accepts their labels too.
+_OPEN_CODES = ("OrderStatus", "ShipmentStatus")
+_CODE_PATTERN = "^[A-Z]$"
 
 
 def response_schema(operation: FacadeOperation, field: str | None = None) -> Schema:
@@ -71,15 +92,17 @@ def _object(
     type_: GraphQLObjectType,
     selection_set: SelectionSetNode | None,
     fragments: dict[str, FragmentDefinitionNode],
+    owner: str = "",
 ) -> Schema:
+    name = type_.name if type_.name.startswith(owner) else f"{owner}{type_.name}"
+    [first, *others] = selection_set.selections if selection_set is not None else [None]
+    if isinstance(first, FragmentSpreadNode) and not others and first.name.value.endswith(type_.name):
+        name = first.name.value
     properties: dict[str, Schema] = {}
     optional: set[str] = set()
     _collect(type_, selection_set, fragments, properties, optional, False)
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [name for name in properties if name not in optional],
-    }
+    required = [name for name in properties if name not in optional]
+    return named(name, {"type": "object", "properties": properties, "required": required})
 
 
 def _collect(
@@ -96,9 +119,9 @@ def _collect(
         if isinstance(node, FieldNode):
             key = node.alias.value if node.alias else node.name.value
             if node.name.value == "__typename":
-                properties[key] = {"type": "string"}
+                properties[key] = dict(STRING)
                 continue
-            properties[key] = _output(type_.fields[node.name.value], node, fragments)
+            properties[key] = _output(type_, node, fragments)
             if is_optional:
                 optional.add(key)
         elif isinstance(node, FragmentSpreadNode):
@@ -109,53 +132,47 @@ def _collect(
             _collect(type_, node.selection_set, fragments, properties, optional, is_optional)
 
 
-def _output(field: GraphQLField, node: FieldNode, fragments: dict[str, FragmentDefinitionNode]) -> Schema:
-    named = get_named_type(field.type)
-    if isinstance(named, GraphQLObjectType):
-        leaf = _object(named, node.selection_set, fragments)
-    else:
-        leaf = _leaf(named)
-    schema = _wrapped(field.type, leaf)
-    if field.description and not isinstance(named, GraphQLObjectType):
-        schema = {**schema, "description": field.description.split("\n\n")[0]}
-    return schema
+def _output(type_: GraphQLObjectType, node: FieldNode, fragments: dict[str, FragmentDefinitionNode]) -> Schema:
+    field: GraphQLField = type_.fields[node.name.value]
+    named_type = get_named_type(field.type)
+    if isinstance(named_type, GraphQLObjectType):
+        owner = "" if type_.name.endswith(("Page", "Query", "Mutation")) else type_.name
+        return _wrapped(field.type, _object(named_type, node.selection_set, fragments, owner))
+    leaf = _leaf(named_type, type_.name, node.name.value)
+    if named_type.name in _OPEN_CODES:
+        leaf = named(named_type.name, {**STRING, "pattern": _CODE_PATTERN}, named_type.description or "")
+    return _described(_wrapped(field.type, leaf), field.description)
+
+
+def _described(schema: Schema, description: str | None) -> Schema:
+    """Describe a field by the first paragraph of its description."""
+    return schema if not description or "description" in schema else described(schema, description.split("\n\n")[0])
 
 
 def _wrapped(type_: Any, leaf: Schema) -> Schema:
     is_nullable = not is_non_null_type(type_)
     inner = type_ if is_nullable else type_.of_type
-    schema = {"type": "array", "items": _wrapped(inner.of_type, leaf)} if is_list_type(inner) else leaf
+    schema = array(_wrapped(inner.of_type, leaf)) if is_list_type(inner) else leaf
     return nullable(schema) if is_nullable else schema
 
 
-def nullable(schema: Schema) -> Schema:
-    """Return the schema that also allows null."""
-    if not schema:
-        return schema
-    if isinstance(schema.get("type"), str) and "enum" not in schema:
-        return {**schema, "type": [schema["type"], "null"]}
-    return {"anyOf": [schema, {"type": "null"}]}
+def _leaf(type_: Any, owner: str, field: str) -> Schema:
+    """Describe a scalar or an enum; `owner` and `field` say what a `JSON` holds."""
+    if isinstance(type_, GraphQLEnumType):
+        return named(type_.name, enum(type_.values), type_.description or "")
+    if type_.name == "JSON":
+        return dict(JSON_FIELDS[owner, field])
+    return dict(_SCALARS.get(type_.name, STRING))
 
 
-def _leaf(named: Any) -> Schema:
-    if isinstance(named, GraphQLEnumType):
-        return {"type": "string", "enum": list(named.values)}
-    return dict(_SCALARS.get(named.name, _STRING))
-
-
-def _input(type_: Any, depth: int = 0) -> Schema:
-    named = get_named_type(type_)
-    if isinstance(named, GraphQLInputObjectType):
-        # Recursive inputs are truncated.
-        leaf: Schema = {"type": "object"}
-        if depth < 4:
-            leaf["properties"] = {
-                name: {
-                    **_input(field.type, depth + 1),
-                    **({"description": field.description} if field.description else {}),
-                }
-                for name, field in named.fields.items()
-            }
-    else:
-        leaf = _leaf(named)
-    return _wrapped(type_, leaf)
+def _input(type_: Any, owner: str = "", field: str = "") -> Schema:
+    named_type = get_named_type(type_)
+    if not isinstance(named_type, GraphQLInputObjectType):
+        return _wrapped(type_, _leaf(named_type, owner, field))
+    properties = {
+        name: _described(_input(member.type, named_type.name, name), member.description)
+        for name, member in named_type.fields.items()
+    }
+    required = [name for name, member in named_type.fields.items() if is_non_null_type(member.type)]
+    schema: Schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}
+    return _wrapped(type_, named(named_type.name, schema))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kernel import codes
 from rest_facade.collections import Collection
 from rest_facade.list_parameters import DIRECTIONS, ListDefinition
@@ -42,7 +44,7 @@ def collection_docs(collection: Collection, prefix: str, base: str) -> dict[Rout
     docs: dict[RouteKey, RouteDocs] = {
         ("GET", path): RouteDocs(
             f"List {collection.name.replace('-', ' ')}",
-            OperationResult(f"{prefix}{collection.plural}"),
+            OperationResult(f"{prefix}{collection.plural}", name=f"{collection.singular}Page"),
             query=list_query(collection.list_definition),
         ),
         ("GET", single): RouteDocs(f"Retrieve {with_article(noun)}", OperationResult(singular, first_item=True)),
@@ -52,16 +54,21 @@ def collection_docs(collection: Collection, prefix: str, base: str) -> dict[Rout
             f"Create {with_article(noun)}",
             OperationResult(f"{singular}Create"),
             status=201,
-            body=OperationInput(f"{singular}Create", names, required=tuple(collection.required)),
+            body=input_of(f"{singular}Create", f"New{collection.singular}", names, *collection.required),
         )
         update = RouteDocs(
             f"Update {with_article(noun)}",
             OperationResult(f"{singular}Update"),
-            body=OperationInput(f"{singular}Update", names),
+            body=input_of(f"{singular}Update", f"{collection.singular}Changes", names),
         )
         docs["PUT", single] = docs["PATCH", single] = update
-        docs["DELETE", single] = RouteDocs(f"Delete {with_article(noun)}", status=204)
+        docs["DELETE", single] = RouteDocs(f"Delete {with_article(noun)}", status=204, operation=f"{singular}Delete")
     return docs
+
+
+def input_of(operation: str, name: str, members: Iterable[str], *required: str) -> OperationInput:
+    """Describe a body whose members have the names of the operation's input."""
+    return OperationInput(operation, name, {member: (f"input.{member}", None) for member in members}, required)
 
 
 def list_query(definition: ListDefinition) -> dict[str, Schema]:

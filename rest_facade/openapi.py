@@ -11,7 +11,21 @@ from dataclasses import dataclass
 from dataclasses import field as field_of
 from typing import Any, TypeAlias
 
-Schema: TypeAlias = Mapping[str, Any]
+from kernel.json_schema import BOOLEAN as BOOLEAN
+from kernel.json_schema import DATE as DATE
+from kernel.json_schema import DATE_TIME as DATE_TIME
+from kernel.json_schema import FREE_OBJECT as FREE_OBJECT
+from kernel.json_schema import INTEGER as INTEGER
+from kernel.json_schema import STRING as STRING
+from kernel.json_schema import Schema as Schema
+from kernel.json_schema import array as array
+from kernel.json_schema import described as described
+from kernel.json_schema import enum as enum
+from kernel.json_schema import map_of as map_of
+from kernel.json_schema import named as named
+from kernel.json_schema import object_schema as object_schema
+from kernel.json_schema import one_of as one_of
+
 RouteKey: TypeAlias = tuple[str, str]
 """Method and path: `("GET", "/api/v1/admin/orders/{id}")`."""
 
@@ -20,9 +34,9 @@ RouteKey: TypeAlias = tuple[str, str]
 class OperationResult:
     """Reference the result of an operation's root field: the named one, else the first.
 
-    `member` selects an object within it, or the items of a list; `first_item` the item of a one-element list. `overrides` replaces
-    member schemas. `include` lists the members shown, `exclude` the hidden ones. `is_reshaped`: the facade rebuilds nested objects
-    and lists, so their GraphQL schema does not apply.
+    `member` selects an object within it, or the items of a list; `first_item` the item of a one-element list. `include` lists the
+    members shown, `exclude` the hidden ones. `overrides` replaces and adds member schemas, which may contain `SelectedRecord`s; those that
+    GraphQL does not return are required unless `optional`. `name` names the schema, by default the GraphQL type.
     """
 
     operation: str
@@ -31,17 +45,53 @@ class OperationResult:
     overrides: Mapping[str, Any] = field_of(default_factory=dict)
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
     first_item: bool = False
-    is_reshaped: bool = False
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedRecord:
+    """Describe the object, or the items of the list, that a field of a record selects.
+
+    `members` are schemas by name; None is GraphQL's. `name` names the schema.
+    """
+
+    name: str
+    members: Mapping[str, Any]
+    optional: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedValue:
+    """Reference a value that the facade moved: its path in the selection of the record, such as `feature.feature_type`."""
+
+    path: str
+
+
+InputMembers: TypeAlias = Mapping[str, tuple[str, Any]]
+"""The path of each member in the GraphQL variables (`input.name`) or input object, and its schema; None is GraphQL's."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperationInput:
-    """Reference the members of an operation's `input` variable (or of its variables, without one) that a body accepts."""
+    """Reference the members of a body in the variables of an operation; `name` names the schema.
+
+    The schemas of the members may contain `InputRecord`s. A member whose GraphQL type is required is so only if it is in `required`.
+    """
 
     operation: str
-    names: tuple[str, ...]
-    variable: str | None = "input"
+    name: str
+    members: InputMembers
+    required: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InputRecord:
+    """Describe the object, or the items of the list, that a member of a body sets in a GraphQL input object."""
+
+    name: str
+    members: InputMembers
     required: tuple[str, ...] = ()
 
 
@@ -50,7 +100,8 @@ class RouteDocs:
     """Document the request and response of a route.
 
     `response` None: no body. `status` is the success status; `other_responses` are further ones besides the family's errors.
-    `query` are query parameters, optional unless in `required_query`. `forms`: the body may also be form-encoded.
+    `query` are query parameters, optional unless in `required_query`. `forms`: the body may also be form-encoded. `operation` is executed
+    where neither the response nor the body refers to one.
     """
 
     summary: str
@@ -63,15 +114,9 @@ class RouteDocs:
     required_query: tuple[str, ...] = ()
     other_responses: Mapping[int, Any] = field_of(default_factory=dict)
     media: str = "application/json"
+    operation: str = ""
 
 
-STRING: Schema = {"type": "string"}
-UUID_TEXT: Schema = {"type": "string", "format": "uuid"}
-DATE_TIME: Schema = {"type": "string", "format": "date-time"}
-INTEGER: Schema = {"type": "integer"}
-BOOLEAN: Schema = {"type": "boolean"}
-DATE: Schema = {"type": "string", "format": "date"}
-ANY: Schema = {}
 PAGE: Schema = {"type": "integer", "minimum": 1, "default": 1}
 
 
@@ -85,25 +130,10 @@ def page_size_schema(default: int, maximum: int) -> Schema:
     }
 
 
-def object_schema(*required: str, **properties: Any) -> dict[str, Any]:
-    """Describe an object; without `required`, all properties are required."""
-    return {"type": "object", "properties": dict(properties), "required": list(required or properties)}
-
-
 def request_body(*required: str, **properties: Schema) -> dict[str, Any]:
     """Describe a request body; only the fields in `required` are required."""
     schema: dict[str, Any] = {"type": "object", "properties": dict(properties)}
     return {**schema, "required": list(required)} if required else schema
-
-
-def array(of: Any) -> dict[str, Any]:
-    """Describe an array."""
-    return {"type": "array", "items": of}
-
-
-def optional(schema: Schema) -> dict[str, Any]:
-    """Describe a nullable value."""
-    return {"anyOf": [schema, {"type": "null"}]}
 
 
 def with_article(noun: str) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from rest_facade.collection_openapi import list_query
+from rest_facade.collection_openapi import input_of, list_query
 from rest_facade.list_parameters import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
 from rest_facade.openapi import (
     DATE_TIME,
     PAGE,
     STRING,
-    OperationInput,
     OperationResult,
     RouteDocs,
     RouteKey,
@@ -27,7 +26,7 @@ def webhook_endpoint_docs(path: str, prefix: str, size_parameter: str) -> dict[R
     update = RouteDocs(
         "Update a webhook endpoint",
         OperationResult(f"{prefix}EventEndpointUpdate"),
-        body=OperationInput(f"{prefix}EventEndpointUpdate", names),
+        body=input_of(f"{prefix}EventEndpointUpdate", "EventEndpointChanges", names),
     )
     return {
         ("GET", path): RouteDocs(
@@ -39,12 +38,14 @@ def webhook_endpoint_docs(path: str, prefix: str, size_parameter: str) -> dict[R
             "Create a webhook endpoint",
             OperationResult(f"{prefix}EventEndpointCreate"),
             status=201,
-            body=OperationInput(f"{prefix}EventEndpointCreate", names, required=("url", "events")),
+            body=input_of(f"{prefix}EventEndpointCreate", "NewEventEndpoint", names, "url", "events"),
         ),
         ("GET", single): RouteDocs("Retrieve a webhook endpoint", OperationResult(f"{prefix}EventEndpoint")),
         ("PUT", single): update,
         ("PATCH", single): update,
-        ("DELETE", single): RouteDocs("Delete a webhook endpoint", status=204),
+        ("DELETE", single): RouteDocs(
+            "Delete a webhook endpoint", status=204, operation=f"{prefix}EventEndpointDelete"
+        ),
         ("POST", f"{single}/ping"): RouteDocs(
             "Send a ping event to a webhook endpoint",
             OperationResult(f"{prefix}EventEndpointPing"),

@@ -14,7 +14,9 @@ def route_docs() -> dict[RouteKey, RouteDocs]:
     products = collection_docs(PRODUCTS, "App", ADMIN)
     return {
         ("GET", f"{STOREFRONT}/products"): RouteDocs(
-            "List products", OperationResult("AppProducts"), query=list_query(PRODUCTS.list_definition)
+            "List products",
+            OperationResult("AppProducts", name="ProductPage"),
+            query=list_query(PRODUCTS.list_definition),
         ),
         ("GET", f"{STOREFRONT}/products/{{id}}"): RouteDocs(
             "Retrieve a product", OperationResult("AppProduct", first_item=True)

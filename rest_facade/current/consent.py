@@ -50,7 +50,7 @@ _TYPES = {"consent.css": "text/css", "consent.js": "text/javascript"}
 _PAGES = ("page", "error", "invalid")
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _TEXT = re.compile(r"\[\[(\w+)\]\]")
-_PARAMETERS = (
+PARAMETERS = (
     "client_id",
     "redirect_uri",
     "response_type",
@@ -137,7 +137,7 @@ class ConsentPage:
 def _parameters(request: web.Request) -> dict[str, str | None]:
     """Return the parameters of the request; empty ones count as missing (RFC 6749, section 3.1), repeated ones are rejected."""
     parameters: dict[str, str | None] = {}
-    for name in _PARAMETERS:
+    for name in PARAMETERS:
         values = request.query.getall(name, [])
         if len(values) > 1:
             raise OAuthError("invalid_request", f"{name} is given {len(values)} times")

@@ -2,45 +2,52 @@
 
 from __future__ import annotations
 
-from rest_facade.collection_openapi import STATUS_BODY, collection_docs
+from rest_facade.collection_openapi import STATUS_BODY, collection_docs, input_of
 from rest_facade.collections import COLLECTIONS
-from rest_facade.current import storefront_openapi
+from rest_facade.current import consent, storefront_openapi
 from rest_facade.current.admin import PREFIX
 from rest_facade.current.gateway import LIST
 from rest_facade.list_parameters import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
 from rest_facade.openapi import (
     BOOLEAN,
     DATE_TIME,
+    FREE_OBJECT,
     INTEGER,
     PAGE,
     STRING,
-    OperationInput,
     OperationResult,
     RouteDocs,
     RouteKey,
     array,
+    described,
+    enum,
     message_schema,
+    named,
     object_schema,
+    one_of,
     page_size_schema,
     request_body,
 )
 from rest_facade.webhooks_openapi import webhook_endpoint_docs
 
 _AUTH = "/api/v1/auth"
-_TOKEN_PAIR = object_schema(access_token=STRING, refresh_token=STRING, expires_at=DATE_TIME)
-_CHALLENGE = object_schema(requires_2fa=BOOLEAN, temp_token=STRING)
-_APP_TOKENS = object_schema(
-    access_token=STRING,
-    refresh_token=STRING,
-    token_type=STRING,
-    expires_in=INTEGER,
-    scopes=array(STRING),
-    scope=STRING,
+_TOKEN_PAIR = named("TokenPair", object_schema(access_token=STRING, refresh_token=STRING, expires_at=DATE_TIME))
+_CHALLENGE = named("TwoFactorChallenge", object_schema(requires_2fa=BOOLEAN, temp_token=STRING))
+_APP_TOKENS = named(
+    "AppTokens",
+    object_schema(
+        access_token=STRING,
+        refresh_token=STRING,
+        token_type=STRING,
+        expires_in=described(INTEGER, "Seconds."),
+        scopes=array(STRING),
+        scope=STRING,
+    ),
 )
-_NOTIFICATION = object_schema(
+_NOTIFICATION = named("GatewayNotification", object_schema(
     "id", "event_id", "event_type", "processed", "error_message", "created_at",
     id=INTEGER, event_id=STRING, event_type=STRING, charge_id=STRING, processed=BOOLEAN, error_message=STRING, created_at=DATE_TIME,
-)  # fmt: skip
+))  # fmt: skip
 _PAGINATION = {"page": PAGE, "per_page": page_size_schema(DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)}
 
 
@@ -56,14 +63,14 @@ def route_docs() -> dict[RouteKey, RouteDocs]:
 _SIGN_IN: dict[RouteKey, RouteDocs] = {
     ("POST", f"{_AUTH}/login"): RouteDocs(
         "Sign in",
-        {"anyOf": [_TOKEN_PAIR, _CHALLENGE]},
+        one_of(_TOKEN_PAIR, _CHALLENGE),
         body=request_body("password", email=STRING, identifier=STRING, password=STRING),
     ),
     ("POST", f"{_AUTH}/key"): RouteDocs(
-        "Sign in with a single-use key", {"anyOf": [_TOKEN_PAIR, _CHALLENGE]}, body=request_body("key", key=STRING)
+        "Sign in with a single-use key", one_of(_TOKEN_PAIR, _CHALLENGE), body=request_body("key", key=STRING)
     ),
     ("GET", f"{_AUTH}/key"): RouteDocs(
-        "Sign in by the link of a single-use key", {"anyOf": [_TOKEN_PAIR, _CHALLENGE]}, query={"key": STRING}
+        "Sign in by the link of a single-use key", one_of(_TOKEN_PAIR, _CHALLENGE), query={"key": STRING}
     ),
     ("POST", f"{_AUTH}/verify-2fa"): RouteDocs(
         "Complete a two-factor challenge", _TOKEN_PAIR, body=request_body("temp_token", "code", temp_token=STRING, code=STRING)
@@ -81,7 +88,10 @@ _SIGN_IN: dict[RouteKey, RouteDocs] = {
         "List sessions", object_schema(sessions=OperationResult("Sessions"), total=INTEGER)
     ),
     ("DELETE", f"{_AUTH}/sessions/{{id}}"): RouteDocs("Revoke a session", message_schema()),
-    ("GET", f"{_AUTH}/me"): RouteDocs("Retrieve the signed-in account", OperationResult("Me")),
+    ("GET", f"{_AUTH}/me"): RouteDocs(
+        "Retrieve the signed-in account",
+        OperationResult("Me", name="Account", overrides={"privileges": array(STRING)}),
+    ),
     ("POST", f"{_AUTH}/register"): RouteDocs(
         "Register a customer account",
         message_schema(),
@@ -110,26 +120,38 @@ _OAUTH: dict[RouteKey, RouteDocs] = {
     ("POST", "/api/v1/oauth/token"): RouteDocs(
         "Exchange an authorization code or a refresh token for app tokens",
         _APP_TOKENS,
-        body=request_body(
-            "grant_type",
-            grant_type={"type": "string", "enum": ["authorization_code", "refresh_token"]},
-            **_CLIENT,
-            code=STRING,
-            redirect_uri=STRING,
-            code_verifier=STRING,
-            refresh_token=STRING,
-            scope=STRING,
+        body=named(
+            "AppTokenRequest",
+            request_body(
+                "grant_type",
+                grant_type=enum(("authorization_code", "refresh_token")),
+                **_CLIENT,
+                code=STRING,
+                redirect_uri=STRING,
+                code_verifier=STRING,
+                refresh_token=STRING,
+                scope=STRING,
+            ),
         ),
         forms=True,
+    ),
+    ("GET", consent.PATH): RouteDocs(
+        "Show the consent page of an app's authorization request",
+        STRING,
+        query=dict.fromkeys(consent.PARAMETERS, STRING),
+        required_query=("client_id", "redirect_uri", "response_type"),
+        other_responses={400: STRING},
+        media="text/html",
     ),
     ("POST", "/api/v1/oauth/revoke"): RouteDocs(
         "Revoke an app token",
         object_schema(),
-        body=request_body("token", **_CLIENT, token=STRING),
+        body=named("AppTokenRevocation", request_body("token", **_CLIENT, token=STRING)),
         forms=True,
     ),
 }
 
+_NEW_KEY = OperationResult("AdminStorefrontKeyCreate", member="storefront_key", name="StorefrontKey")
 _ADMIN: dict[RouteKey, RouteDocs] = {
     ("PUT", f"{PREFIX}/orders/{{id}}/status"): RouteDocs(
         "Update an order's status", OperationResult("AdminOrderSetStatus"), body=STATUS_BODY
@@ -144,34 +166,45 @@ _ADMIN: dict[RouteKey, RouteDocs] = {
         (method, f"{PREFIX}/installed-apps/{{id}}"): RouteDocs(
             "Update an installed app's rate limit or remove scopes",
             OperationResult("AdminInstalledAppUpdate"),
-            body=OperationInput("AdminInstalledAppUpdate", ("rate_limit", "scopes")),
+            body=input_of("AdminInstalledAppUpdate", "InstalledAppChanges", ("rate_limit", "scopes")),
         )
         for method in ("PUT", "PATCH")
     },
-    ("DELETE", f"{PREFIX}/installed-apps/{{id}}"): RouteDocs("Uninstall an app", status=204),
+    ("DELETE", f"{PREFIX}/installed-apps/{{id}}"): RouteDocs(
+        "Uninstall an app", status=204, operation="AdminInstalledAppDelete"
+    ),
     ("GET", f"{PREFIX}/storefront-keys"): RouteDocs(
         "List storefront keys", OperationResult("AdminStorefrontKeys"), query=_PAGINATION
     ),
     ("POST", f"{PREFIX}/storefront-keys"): RouteDocs(
         "Create a storefront key; only this response contains it",
-        {"type": "object"},
+        {"allOf": [object_schema(key=STRING), _NEW_KEY]},
         status=201,
-        body=OperationInput("AdminStorefrontKeyCreate", ("name", "scopes", "rate_limit", "per_address", "server_side")),
+        body=input_of(
+            "AdminStorefrontKeyCreate",
+            "NewStorefrontKey",
+            ("name", "scopes", "rate_limit", "per_address", "server_side"),
+        ),
     ),
     ("GET", f"{PREFIX}/storefront-keys/{{id}}"): RouteDocs(
         "Retrieve a storefront key", OperationResult("AdminStorefrontKey")
     ),
-    ("DELETE", f"{PREFIX}/storefront-keys/{{id}}"): RouteDocs("Revoke a storefront key", status=204),
+    ("DELETE", f"{PREFIX}/storefront-keys/{{id}}"): RouteDocs(
+        "Revoke a storefront key", status=204, operation="AdminStorefrontKeyDelete"
+    ),
 }
 
 _GATEWAY: dict[RouteKey, RouteDocs] = {
     ("POST", "/api/v1/webhooks/gateway"): RouteDocs(
-        "Receive a payment gateway notification", message_schema(), body={"type": "object"}
+        "Receive a payment gateway notification", message_schema(), body=FREE_OBJECT
     ),
     ("GET", LIST): RouteDocs(
         "List gateway notifications, newest first",
         object_schema(webhooks=array(_NOTIFICATION), total=INTEGER, page=INTEGER, per_page=INTEGER),
+        operation="AdminGatewayNotifications",
         query={**_PAGINATION, "processed": {"type": "string", "enum": ["true", "false", "1", "0", "t", "f"]}},
     ),
-    ("POST", f"{LIST}/{{id}}/reprocess"): RouteDocs("Reprocess a gateway notification", message_schema()),
+    ("POST", f"{LIST}/{{id}}/reprocess"): RouteDocs(
+        "Reprocess a gateway notification", message_schema(), operation="AdminGatewayNotificationReprocess"
+    ),
 }

@@ -14,19 +14,25 @@ from rest_facade.openapi import (
     RouteDocs,
     RouteKey,
     array,
+    described,
+    map_of,
+    named,
     object_schema,
     request_body,
 )
 
 _CART = f"{PREFIX}/carts/{{id}}"
-_ITEM = request_body(
-    "product_id",
-    "quantity",
-    product_id=STRING,
-    quantity={"type": "integer", "minimum": 1},
-    options={"type": "object", "description": "Variant id by option id."},
+_ITEM = named(
+    "NewCartItem",
+    request_body(
+        "product_id",
+        "quantity",
+        product_id=STRING,
+        quantity={"type": "integer", "minimum": 1},
+        options=described(map_of({"type": ["string", "integer"]}), "Variant id or text by option id."),
+    ),
 )
-_ADDRESS = request_body(
+_ADDRESS = named("CartAddressChanges", request_body(
     **dict.fromkeys(
         (
             "name", "street", "number", "complement", "district",
@@ -34,14 +40,17 @@ _ADDRESS = request_body(
         ),
         STRING,
     )
-)  # fmt: skip
-_CHECKOUT = request_body(
-    "payment_id",
-    customer_id=STRING,
-    customer_email={"type": "string", "format": "email"},
-    customer_name=STRING,
-    payment_id=STRING,
-    notes=STRING,
+))  # fmt: skip
+_CHECKOUT = named(
+    "Checkout",
+    request_body(
+        "payment_id",
+        customer_id=STRING,
+        customer_email={"type": "string", "format": "email"},
+        customer_name=STRING,
+        payment_id=STRING,
+        notes=STRING,
+    ),
 )
 
 
@@ -53,7 +62,7 @@ def route_docs() -> dict[RouteKey, RouteDocs]:
     return catalog | _CARTS
 
 
-_PRODUCT_PAGE = OperationResult("StorefrontProducts")
+_PRODUCT_PAGE = OperationResult("StorefrontProducts", name="StorefrontProductPage")
 _CATALOG: dict[str, RouteDocs] = {
     "store": RouteDocs("Retrieve the store", OperationResult("StorefrontStore")),
     "products": RouteDocs("List active products", _PRODUCT_PAGE, query=list_query(PRODUCTS.list_definition)),
@@ -62,7 +71,7 @@ _CATALOG: dict[str, RouteDocs] = {
     ),
     "categories": RouteDocs(
         "List active categories",
-        OperationResult("StorefrontCategories"),
+        OperationResult("StorefrontCategories", name="StorefrontCategoryPage"),
         query=list_query(CATEGORIES.list_definition),
     ),
     "categories/{id}": RouteDocs("Retrieve an active category", OperationResult("StorefrontCategory", first_item=True)),
@@ -122,7 +131,12 @@ _CARTS: dict[RouteKey, RouteDocs] = {
     ),
     ("POST", f"{_CART}/checkout"): RouteDocs(
         "Check out a cart: create an order and return it with its token",
-        {"allOf": [OperationResult("StorefrontCartCheckout", member="order"), object_schema(token=STRING)]},
+        {
+            "allOf": [
+                OperationResult("StorefrontCartCheckout", member="order", name="PlacedOrder"),
+                object_schema(token=STRING),
+            ]
+        },
         status=201,
         body=_CHECKOUT,
     ),

@@ -2,44 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from rest_facade.legacy.resource import Resource
+from kernel.json_schema import INTEGER, STRING, Schema, array, map_of, named, object_schema
+from rest_facade.legacy import value_schemas
+from rest_facade.legacy.product_combinations import COMBINATIONS
+from rest_facade.legacy.quotes import QUOTE_FIELDS, VENDOR_FIELDS
+from rest_facade.legacy.record_schemas import input_members, record_members
+from rest_facade.legacy.resource import NestedList, Resource
 from rest_facade.legacy.resource_openapi import (
     PAGE_SIZE,
     PARAMS,
-    WRITTEN_ID,
-    body_of,
+    create_body,
+    nested_row_of,
     query_of,
     row_of,
     rows_of,
     single_of,
+    update_body,
 )
 from rest_facade.legacy.resources.discussions import DISCUSSIONS
+from rest_facade.legacy.resources.features import FEATURE_VALUE_INPUT, PRODUCT_FEATURES
 from rest_facade.legacy.resources.options import OPTIONS
 from rest_facade.legacy.resources.orders import ORDERS
 from rest_facade.legacy.resources.products import PRODUCTS
 from rest_facade.legacy.resources.stores import STORES
-from rest_facade.legacy.resources.users import USERS
+from rest_facade.legacy.resources.users import MEMBERSHIPS, USERS
+from rest_facade.legacy.value_schemas import (
+    ID,
+    IDS,
+    IDS_INPUT,
+    INTEGER_TEXT,
+    MONEY,
+    SIGNED_MONEY,
+    UNIX_TIME,
+    WRITTEN_ID,
+)
 from rest_facade.legacy.vendor_app.routes import VENDOR_CATEGORIES
 from rest_facade.openapi import (
-    ANY,
-    INTEGER,
     PAGE,
-    STRING,
+    InputRecord,
+    OperationInput,
+    OperationResult,
     RouteDocs,
     RouteKey,
-    array,
-    object_schema,
     request_body,
 )
 
-_STRING_MAP: dict[str, Any] = {"type": "object", "additionalProperties": STRING}
-_NUMERIC = {"oneOf": [STRING, INTEGER]}
+_STRING_MAP: Schema = map_of(STRING)
 
 
-def _strings(*names: str) -> dict[str, Any]:
-    return dict.fromkeys(names, STRING)
+def _below(owner: Resource, resource: Resource) -> NestedList:
+    """Return the list of `resource` below a record of `owner`."""
+    return next(nested for nested in owner.subroutes if isinstance(nested, NestedList) and nested.resource is resource)
 
 
 def route_docs() -> dict[RouteKey, RouteDocs]:
@@ -53,8 +66,7 @@ def _nested_records() -> dict[RouteKey, RouteDocs]:
         "Place an order at a vendor",
         object_schema(order_id=WRITTEN_ID),
         status=201,
-        body=body_of(ORDERS, ORDERS.required),
-        forms=True,
+        body=create_body(ORDERS),
     )
     return {
         ("POST", "/api/stores/{vendor_id}/orders"): order,
@@ -65,15 +77,16 @@ def _nested_records() -> dict[RouteKey, RouteDocs]:
         ("GET", "/api/products/{id}/discussions/{post_id}"): RouteDocs(
             "Retrieve a post about a product", single_of(DISCUSSIONS)
         ),
-        ("GET", feature): RouteDocs("Retrieve a product's value of a feature", {"type": "object"}),
+        ("GET", feature): RouteDocs(
+            "Retrieve a product's value of a feature", nested_row_of(_below(PRODUCTS, PRODUCT_FEATURES))
+        ),
         ("PUT", feature): RouteDocs(
             "Set a product's value of a feature",
             object_schema(feature_id=WRITTEN_ID),
-            body=request_body(value=ANY, variant=ANY, variant_id=ANY, variants=ANY),
-            forms=True,
+            body=FEATURE_VALUE_INPUT,
         ),
         ("DELETE", feature): RouteDocs("Delete a product's value of a feature", status=204),
-        ("GET", membership): RouteDocs("Retrieve a membership", object_schema(usergroup_id=STRING, status=STRING)),
+        ("GET", membership): RouteDocs("Retrieve a membership", nested_row_of(_below(USERS, MEMBERSHIPS))),
         ("DELETE", membership): RouteDocs("Give up a membership", status=204),
     }
 
@@ -84,37 +97,32 @@ _SIGN_IN: dict[RouteKey, RouteDocs] = {
         object_schema(token=STRING, ttl={"type": "integer", "description": "Lifetime in seconds."}),
         status=201,
         body=request_body("password", email=STRING, CNPJ=STRING, password=STRING, code=STRING),
-        forms=True,
-    ),
+            ),
     ("POST", "/api/auth"): RouteDocs(
         "Create a one-time sign-in of a user",
         object_schema(key=STRING, link=STRING),
         status=201,
         body=request_body("email", email=STRING),
-        forms=True,
-    ),
+            ),
     ("POST", "/api/vendor_login"): RouteDocs(
         "Sign in to the vendor app",
-        object_schema(token=STRING, ttl=INTEGER, user_id=STRING, company_id=STRING, expires_at=STRING),
+        object_schema(token=STRING, ttl=INTEGER, user_id=ID, company_id=ID, expires_at=UNIX_TIME),
         body=request_body("email", "password", email=STRING, password=STRING, code=STRING),
-        forms=True,
-    ),
+            ),
     ("PUT", "/api/vendor_login"): RouteDocs(
         "Request (`email`) or complete (`token`, `password`) a vendor's password reset",
         object_schema(result={"type": "string", "enum": ["sent", "changed"]}),
         body=request_body(email=STRING, token=STRING, password=STRING),
-        forms=True,
-    ),
+            ),
     ("POST", "/api/vendor_signup"): RouteDocs(
         "Register as a vendor",
-        object_schema(company_id=STRING, user_id=STRING, status=STRING),
+        object_schema(company_id=ID, user_id=ID, status=STRING),
         status=201,
         body=request_body(
             "company", "email", "password",
             company=STRING, email=STRING, password=STRING, phone=STRING, CNPJ=STRING, firstname=STRING, lastname=STRING,
         ),
-        forms=True,
-    ),
+            ),
     ("GET", "/api/notifications"): RouteDocs(
         "List a user's notifications",
         object_schema(
@@ -138,48 +146,46 @@ def _vendor_app() -> dict[RouteKey, RouteDocs]:
             object_schema(
                 app=_STRING_MAP, store=_STRING_MAP, languages=array(_STRING_MAP), currencies=array(_STRING_MAP),
                 statuses=object_schema(orders=array(_STRING_MAP), products=array(_STRING_MAP)),
-                menus=array(_STRING_MAP), permissions=ANY, support=_STRING_MAP,
+                menus=array(_STRING_MAP), permissions=array(STRING), support=_STRING_MAP,
             ),
         ),
         ("GET", "/api/vendor_dashboard"): RouteDocs(
             "Retrieve the vendor's sales dashboard",
             object_schema(
-                sales=STRING, orders_count=STRING, average_ticket=STRING, balance=STRING,
-                products=object_schema(total=STRING, active=STRING, out_of_stock=STRING),
-                orders_by_status=_STRING_MAP, graph=array(object_schema(date=STRING, total=STRING, orders=STRING)),
+                sales=MONEY, orders_count=INTEGER_TEXT, average_ticket=MONEY, balance=SIGNED_MONEY,
+                products=object_schema(total=INTEGER_TEXT, active=INTEGER_TEXT, out_of_stock=INTEGER_TEXT),
+                orders_by_status=map_of(INTEGER_TEXT),
+                graph=array(object_schema(date=UNIX_TIME, total=MONEY, orders=INTEGER_TEXT)),
             ),
             query={"period": STRING, "time_from": STRING, "time_to": STRING},
         ),
         ("GET", "/api/vendor_company"): RouteDocs("Retrieve the vendor's company", single_of(STORES)),
         ("PUT", "/api/vendor_company"): RouteDocs(
-            "Update the vendor's company", object_schema(company_id=STRING), body=body_of(STORES, ()), forms=True
+            "Update the vendor's company", object_schema(company_id=STRING), body=update_body(STORES)
         ),
-        ("GET", "/api/vendor_profile"): RouteDocs("Retrieve the signed-in user", {"type": "object"}),
+        ("GET", "/api/vendor_profile"): RouteDocs("Retrieve the signed-in user", single_of(USERS)),
         ("PUT", "/api/vendor_profile"): RouteDocs(
-            "Update the signed-in user", object_schema(user_id=STRING), body=body_of(USERS, ()), forms=True
+            "Update the signed-in user", object_schema(user_id=STRING), body=update_body(USERS)
         ),
         ("GET", "/api/vendor_categories"): _list("List categories", VENDOR_CATEGORIES),
         ("GET", "/api/vendor_products"): _list("List the vendor's products", PRODUCTS),
         ("POST", "/api/vendor_products"): RouteDocs(
             "Delete several of the vendor's products atomically",
-            object_schema(deleted=array(ANY), not_found=array(ANY)),
-            body=request_body("product_ids", product_ids=ANY),
-            forms=True,
-        ),
+            object_schema(deleted=IDS, not_found=array(STRING)),
+            body=named("VendorProductIds", object_schema(product_ids=IDS_INPUT)),
+                    ),
         ("POST", "/api/vendor_product"): RouteDocs(
             "Create a vendor product",
             object_schema(product_id=WRITTEN_ID),
             status=201,
-            body=body_of(PRODUCTS, PRODUCTS.required),
-            forms=True,
-        ),
+            body=create_body(PRODUCTS),
+                    ),
         ("GET", "/api/vendor_product/{id}"): RouteDocs("Retrieve a vendor product", single_of(PRODUCTS)),
         ("PUT", "/api/vendor_product/{id}"): RouteDocs(
             "Update a vendor product",
             object_schema(product_id=WRITTEN_ID),
-            body=body_of(PRODUCTS, ()),
-            forms=True,
-        ),
+            body=update_body(PRODUCTS),
+                    ),
         ("GET", "/api/vendor_product_options"): RouteDocs(
             "List the options of a vendor product",
             object_schema(options={"type": "object", "additionalProperties": single_of(OPTIONS)}),
@@ -208,8 +214,7 @@ def _vendor_app() -> dict[RouteKey, RouteDocs]:
             "Update an order's status or tracking number",
             object_schema(order_id=STRING),
             body=request_body(status=STRING, tracking_number=STRING, carrier=STRING),
-            forms=True,
-        ),
+                    ),
     }  # fmt: skip
 
 
@@ -218,48 +223,65 @@ def _list(summary: str, resource: Resource) -> RouteDocs:
 
 
 _BASE = "/api/products/{product_id}/options/combinations"
-_COMBINATION = {
-    "type": "object",
-    "properties": {
-        "combination_id": STRING, "product_id": STRING, "product_code": STRING, "combination_hash": STRING,
-        "combination": {"type": "object"}, "amount": STRING, "position": INTEGER, "image_pairs": ANY,
-    },
-    "required": ["combination_id", "product_id", "product_code", "combination_hash", "combination", "amount", "position"],
-}  # fmt: skip
-_IDS = object_schema(combination_id=WRITTEN_ID, combination_hash=STRING)
-_COMBINATION_BODY = request_body(
-    "combination",
-    combination={"type": "object", "description": "Variant id by option id."},
-    product_code=STRING,
-    amount=_NUMERIC,
-    position=_NUMERIC,
-    price=_NUMERIC,
-    image_pairs=ANY,
+_COMBINATION = OperationResult(
+    "ProductCombinationList",
+    field="page",
+    member="items",
+    overrides=record_members(COMBINATIONS.fields),
+    include=tuple(field.name for field in COMBINATIONS.fields),
+    name="ProductCombination",
 )
+_COMBINATION_IDS = named("WrittenCombination", object_schema(combination_id=WRITTEN_ID, combination_hash=STRING))
+_NEW_COMBINATION = InputRecord("NewProductCombination", input_members(COMBINATIONS.fields), ("combination",))
 _COMBINATIONS: dict[RouteKey, RouteDocs] = {
     ("GET", _BASE): RouteDocs(
         "List the combinations of a product",
-        object_schema(combinations=ANY, params=PARAMS),
-        query={"page": PAGE, "items_per_page": PAGE_SIZE},
+        object_schema(combinations=array(_COMBINATION), params=PARAMS),
+        query=query_of(COMBINATIONS),
     ),
-    ("POST", _BASE): RouteDocs("Create a combination", _IDS, status=201, body=_COMBINATION_BODY),
+    ("POST", _BASE): RouteDocs(
+        "Create a combination",
+        _COMBINATION_IDS,
+        status=201,
+        body=OperationInput(
+            "ProductCombinationCreate",
+            _NEW_COMBINATION.name,
+            input_members(COMBINATIONS.fields, "inputs."),
+            _NEW_COMBINATION.required,
+        ),
+    ),
     ("POST", f"{_BASE}/batch"): RouteDocs(
         "Create several combinations atomically",
-        object_schema(combinations=array(_IDS)),
+        object_schema(combinations=array(_COMBINATION_IDS)),
         status=201,
-        body=request_body("combinations", combinations=array(_COMBINATION_BODY)),
+        body=OperationInput(
+            "ProductCombinationCreate",
+            "ProductCombinationBatch",
+            {"combinations": ("inputs", value_schemas.rows_of(_NEW_COMBINATION))},
+            ("combinations",),
+        ),
     ),
     ("GET", f"{_BASE}/{{id}}"): RouteDocs("Retrieve a combination", _COMBINATION),
-    ("PUT", f"{_BASE}/{{id}}"): RouteDocs("Update a combination", _IDS, body={**_COMBINATION_BODY, "required": []}),
+    ("PUT", f"{_BASE}/{{id}}"): RouteDocs(
+        "Update a combination",
+        _COMBINATION_IDS,
+        body=OperationInput(
+            "ProductCombinationUpdate", "ProductCombinationUpdateBody", input_members(COMBINATIONS.fields, "input.")
+        ),
+    ),
     ("DELETE", f"{_BASE}/{{id}}"): RouteDocs("Delete a combination", status=204),
 }
 
-_BOX = object_schema(box_id=INTEGER, **_strings("name", "height", "width", "length", "weight", "max_weight", "status"))
-_DESCRIPTION = object_schema(
-    description_id=INTEGER,
-    box_id=INTEGER,
-    **_strings("lang_code", "title", "full_description", "meta_keywords", "meta_description"),
+_CENTIMETRES = {"type": "string", "pattern": "^[0-9]+\\.[0-9]$"}
+_BOX = OperationResult(
+    "BoxShow",
+    overrides={
+        **dict.fromkeys(("height", "width", "length"), _CENTIMETRES),
+        **dict.fromkeys(("weight", "max_weight"), value_schemas.WEIGHT),
+    },
+    name="Box",
 )
+_DESCRIPTION = OperationResult("BoxDescriptionShow", first_item=True)
 _BOXES: dict[RouteKey, RouteDocs] = {
     ("GET", "/api/productBoxes"): RouteDocs("List product boxes", object_schema(boxes=array(_BOX))),
     ("GET", "/api/productBoxes/{id}"): RouteDocs("Retrieve a product box", _BOX),
@@ -272,13 +294,17 @@ _BOXES: dict[RouteKey, RouteDocs] = {
 }
 
 
-_QUOTE = _strings("shipping_id", "shipping", "price", "delivery_time", "company_id", "warehouse_id")
-_VENDOR = _strings("company_id", "company", "product_id", "price", "amount", "delivers", "delivery_time")
+_QUOTE = OperationResult(
+    "DeliveryMethods", first_item=True, overrides=record_members(QUOTE_FIELDS), name="DeliveryMethod"
+)
+_VENDOR = OperationResult(
+    "SellersAvailability", first_item=True, overrides=record_members(VENDOR_FIELDS), name="VendorAvailability"
+)
 _QUOTES: dict[RouteKey, RouteDocs] = {
     ("GET", "/api/delivery_methods"): RouteDocs(
         "Quote shipping of a product to a postal code",
         object_schema(
-            delivery_methods=array(object_schema(**_QUOTE)),
+            delivery_methods=array(_QUOTE),
             params=object_schema(product_id=STRING, zipcode=STRING, amount=STRING),
         ),
         query={"product_id": STRING, "zipcode": STRING, "amount": STRING},
@@ -286,7 +312,7 @@ _QUOTES: dict[RouteKey, RouteDocs] = {
     ),
     ("GET", "/api/sellers_availability"): RouteDocs(
         "List the vendors of a product and whether they deliver to a postal code",
-        object_schema(sellers=array(object_schema(**_VENDOR))),
+        object_schema(sellers=array(_VENDOR)),
         query={"product_id": STRING, "zipcode": STRING},
         required_query=("product_id", "zipcode"),
     ),

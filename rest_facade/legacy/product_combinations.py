@@ -11,6 +11,7 @@ from typing import Any
 from aiohttp import web
 
 from kernel.errors import NotFound, ValidationFailed
+from kernel.json_schema import NULL, one_of
 from resolvers.execute import FacadeOperation, execute
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy.engine import MANAGE, VIEW, Operations, authorize_entity, render_ids
@@ -18,7 +19,7 @@ from rest_facade.legacy.large_lists import LargeList, is_large, stream_list
 from rest_facade.legacy.queries import envelope, query_parser
 from rest_facade.legacy.reshape import body_parser, message_renamer, record_renderer, require
 from rest_facade.legacy.resource import Record, RecordField, Resource, id_field
-from rest_facade.legacy.resources.images import parse_pair, render_pair
+from rest_facade.legacy.resources.images import PAIR, PAIR_INPUT, parse_pair, render_pair
 from rest_facade.legacy.resources.options import CHOICES, COMBINATION_TERMS
 from rest_facade.legacy.value_types import BIGINT, ID, JSON_INTEGER, RAW, SIGNED_MONEY, TEXT, ValueType
 from rest_facade.responses import json_response
@@ -62,7 +63,9 @@ COMBINATIONS = Resource(
         RecordField("amount", BIGINT, "stock", "stock"),
         RecordField("price", SIGNED_MONEY, "price_cents", "price_cents"),
         RecordField("position", JSON_INTEGER, "position", "position"),
-        RecordField("image_pairs", ValueType(parse=parse_pair), "image"),
+        RecordField(
+            "image_pairs", ValueType(parse=parse_pair, schema=PAIR, body_schema=one_of(PAIR_INPUT, NULL)), "image"
+        ),
     ),
     message_terms=COMBINATION_TERMS,
     prepare=_build_image_pair,

@@ -18,23 +18,21 @@ from rest_facade.legacy.value_types import BIGINT, FLAG, ID, MONEY, parse_id, pa
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Route
 
-_render_quote = record_renderer(
-    (
-        RecordField("shipping_id", ID),
-        RecordField("price", MONEY),
-        RecordField("company_id", ID),
-        RecordField("warehouse_id", ID),
-    )
+QUOTE_FIELDS = (
+    RecordField("shipping_id", ID),
+    RecordField("price", MONEY),
+    RecordField("company_id", ID),
+    RecordField("warehouse_id", ID),
 )
-_render_vendor = record_renderer(
-    (
-        RecordField("company_id", ID),
-        RecordField("product_id", ID),
-        RecordField("price", MONEY),
-        RecordField("amount", BIGINT),
-        RecordField("delivers", FLAG),
-    )
+VENDOR_FIELDS = (
+    RecordField("company_id", ID),
+    RecordField("product_id", ID),
+    RecordField("price", MONEY),
+    RecordField("amount", BIGINT),
+    RecordField("delivers", FLAG),
 )
+_render_quote = record_renderer(QUOTE_FIELDS)
+_render_vendor = record_renderer(VENDOR_FIELDS)
 # Terms of GraphQL error messages renamed for the legacy API.
 _rename = message_renamer((), {"product": "product_id", "quantity": "amount"})
 

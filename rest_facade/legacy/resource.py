@@ -126,8 +126,8 @@ class ActionRoute:
     """Describe a single route below a record: its path and body parameters, mutation and response.
 
     The mutation is the `operation` in snake case, and selects `result`. `path_arguments` maps its variables to path segments.
-    `input_path`s of `body_fields` are variables or paths in one. `render_result` builds the body from `done` and the path; without it
-    the response is 204.
+    `input_path`s of `body_fields` are variables or paths in one. `render_result` builds the body from `done` and the path, of which
+    `result_schema` is the schema; without it the response is 204.
     """
 
     method: str
@@ -137,6 +137,7 @@ class ActionRoute:
     result: str = "id"
     body_fields: tuple[RecordField, ...] = ()
     render_result: Callable[[Record, Mapping[str, str]], Record] | None = None
+    result_schema: Any = None
     required: tuple[str, ...] = ()
     status: int = 200
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import functools
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from kernel.json_schema import Schema, array, enum, map_of, named, nullable, object_schema, one_of
 from rest_facade.legacy.queries import MAX_CSCART_SIZE
+from rest_facade.legacy.record_schemas import input_members, optional_names, record_members
 from rest_facade.legacy.resource import (
     ALREADY_EXISTS,
     ActionRoute,
@@ -15,35 +19,35 @@ from rest_facade.legacy.resource import (
     Resource,
 )
 from rest_facade.legacy.resources import RESOURCES
+from rest_facade.legacy.value_schemas import WRITTEN_ID
 from rest_facade.openapi import (
     INTEGER,
     STRING,
+    InputRecord,
+    OperationInput,
     OperationResult,
     RouteDocs,
     RouteKey,
-    Schema,
-    array,
     page_size_schema,
-    request_body,
     with_article,
 )
 
 BASE = "/api"
 # Up to 250; in CS-Cart's dialect more, and 0 for all.
 PAGE_SIZE = {**page_size_schema(10, MAX_CSCART_SIZE), "minimum": 0}
-WRITTEN_ID: Schema = {"oneOf": [STRING, INTEGER]}
-"""The id of a written record: a string of digits, in CS-Cart's dialect an integer."""
-# Types accepted where the record has a string (docs/reference/legacy.md#values).
-_ANY_SCALAR: Schema = {"type": ["string", "number", "boolean", "array", "object", "null"]}
-PARAMS: Schema = {
-    "type": "object",
-    "properties": {
-        "page": {"type": "integer"},
-        "items_per_page": {"type": "integer"},
-        "total_items": {"type": "integer"},
+_ECHO: Schema = named("AppliedFilter", one_of(STRING, array(nullable(STRING))), "A value of a filter, or several.")
+PARAMS: Schema = named(
+    "ListParams",
+    {
+        **object_schema(
+            "page", "items_per_page", "total_items",
+            page=INTEGER, items_per_page=INTEGER, total_items=INTEGER, sort_by=STRING, sort_order=enum(("asc", "desc")),
+        ),
+        "additionalProperties": _ECHO,
     },
-    "required": ["page", "items_per_page", "total_items"],
-}
+    "The page, the order and the applied filters.",
+)  # fmt: skip
+_SEARCH: Schema = named("AppliedFilters", map_of(_ECHO), "The applied filters.")
 
 
 def route_docs() -> dict[RouteKey, RouteDocs]:
@@ -60,7 +64,8 @@ def _routes_of(resource: Resource, name: str) -> dict[RouteKey, RouteDocs]:
     path = f"{BASE}/{name}"
     single, alias = f"{path}/{{id}}", name if name in resource.aliases else ""
     plural, singular = resource.name.replace("_", " "), with_article(resource.display_name)
-    ids, body = _WrittenIds(), body_of(resource, resource.required)
+    written = functools.partial(OperationResult, overrides=_WrittenIds(), exclude=(ALREADY_EXISTS,))
+    record = "".join(map(str.capitalize, resource.display_name.split()))
     for action in resource.actions:
         operation = f"{resource.operations}{action.capitalize()}"
         if action == "list":
@@ -68,25 +73,24 @@ def _routes_of(resource: Resource, name: str) -> dict[RouteKey, RouteDocs]:
         elif action == "show":
             docs["GET", single] = RouteDocs(f"Retrieve {singular}", single_of(resource))
         elif action == "create":
-            created = OperationResult(operation, overrides=ids, exclude=(ALREADY_EXISTS,))
-            docs["POST", path] = RouteDocs(
-                f"Create {singular}", created, 201, body, forms=True, other_responses={200: created}
-            )
+            created, body = written(operation, name=f"Created{record}"), create_body(resource)
+            docs["POST", path] = RouteDocs(f"Create {singular}", created, 201, body, other_responses={200: created})
         elif action == "update":
-            updated = OperationResult(operation, overrides=ids)
-            update = body_of(resource, ())
-            docs["PUT", single] = RouteDocs(f"Update {singular}", updated, body=update, forms=True)
+            updated = written(operation, name=f"Updated{record}")
+            docs["PUT", single] = RouteDocs(f"Update {singular}", updated, body=update_body(resource))
         elif action == "delete":
             docs["DELETE", single] = RouteDocs(f"Delete {singular}", status=204)
         else:
             method, verb = ("PUT", "Set") if action == "set" else ("POST", "Check")
-            record = _result(operation, resource, resource.fields)
-            docs[method, path] = RouteDocs(f"{verb} {plural}", record, body=body, forms=True)
+            body = _body(operation, f"{resource.operations}Body", resource.fields, resource.required)
+            docs[method, path] = RouteDocs(f"{verb} {plural}", _result(operation, resource.fields), body=body)
     for subroute in resource.subroutes:
         key = "GET" if isinstance(subroute, NestedList) else subroute.method, f"{single}/{subroute.path}"
         noun = subroute.path.partition("/")[0].replace("_", " ")
         if isinstance(subroute, NestedList):
-            docs[key] = RouteDocs(f"List the {noun} of {singular}", _nested_list(subroute))
+            docs[key] = RouteDocs(
+                f"List the {noun} of {singular}", _envelope(subroute.resource, nested_row_of(subroute))
+            )
         else:
             verb, preposition = _VERBS[subroute.method]
             item = with_article(noun.removesuffix("s"))
@@ -100,8 +104,8 @@ _VERBS = {"POST": ("Add", "to"), "PUT": ("Update", "of"), "DELETE": ("Remove", "
 def _action(action: ActionRoute, summary: str) -> RouteDocs:
     if action.render_result is None:
         return RouteDocs(summary, status=204)
-    body = _body(action.body_fields, action.required)
-    return RouteDocs(summary, {"type": "object"}, action.status, body, forms=True)
+    body = _body(action.operation, f"{action.operation}Body", action.body_fields, action.required, prefix="")
+    return RouteDocs(summary, action.result_schema, action.status, body)
 
 
 # --- Records -----------------------------------------------------------------------------------------------------------------
@@ -123,40 +127,37 @@ class _WrittenIds(Mapping[str, Any]):
         return 0
 
 
-def _result(
-    operation: str, resource: Resource, fields: Collection[RecordField], *, single: bool = False, **where: str
-) -> OperationResult:
-    """Describe the records of an operation, with the schemas of fields rendered differently from GraphQL."""
-    rendered = {
-        field.name: _in_both_dialects(field)
-        for field in fields
-        if field.value_type.render is not None or field.cscart_type is not None
-    }
+def _result(operation: str, fields: Collection[RecordField], name: str = "", **where: str) -> OperationResult:
     return OperationResult(
         operation,
-        overrides=rendered,
+        overrides=record_members(fields),
         include=tuple(field.name for field in fields),
-        is_reshaped=resource.prepare is not None or (single and resource.complete is not None),
+        optional=optional_names(fields),
+        name=name,
         **where,  # type: ignore[arg-type]  # `field` and `member`
     )
 
 
-def _in_both_dialects(field: RecordField) -> Schema:
-    schema = field.value_type.schema or {}
-    if field.cscart_type is None or field.cscart_type.schema is None:
-        return schema
-    return {"anyOf": [schema, field.cscart_type.schema]}
-
-
 def row_of(resource: Resource) -> OperationResult:
-    """Describe a row of a list."""
-    return _result(f"{resource.operations}List", resource, resource.fields, member="items")
+    """Describe a row of a list, which has fewer fields than the single record if that has fields of its own."""
+    name = f"{resource.operations}{'Row' if resource.detail_fields else ''}"
+    return _result(f"{resource.operations}List", resource.fields, name, member="items")
 
 
 def single_of(resource: Resource) -> OperationResult:
     """Describe a single record."""
     fields = (*resource.fields, *resource.detail_fields)
-    return _result(f"{resource.operations}Show", resource, fields, single=True)
+    return _result(f"{resource.operations}Show", fields, resource.operations)
+
+
+def nested_row_of(nested: NestedList) -> OperationResult:
+    """Describe a row of a list below a record."""
+    resource = nested.resource
+    if nested.parent_filter is None:
+        name = f"{nested.operation}Row"
+        return _result(nested.operation, resource.fields, name, field="parent", member=resource.name)
+    name = row_of(resource).name if resource.actions else resource.entity.title().replace("_", "")
+    return _result(nested.operation, resource.fields, name, field="page", member="items")
 
 
 def rows_of(resource: Resource, alias: str = "") -> dict[str, Any]:
@@ -164,24 +165,12 @@ def rows_of(resource: Resource, alias: str = "") -> dict[str, Any]:
     return _envelope(resource, row_of(resource), alias)
 
 
-def _nested_list(nested: NestedList) -> dict[str, Any]:
-    resource = nested.resource
-    if nested.parent_filter is None:
-        return _envelope(resource, {"type": "object"})
-    row = _result(nested.operation, resource, resource.fields, field="page", member="items")
-    return _envelope(resource, row)
-
-
 def _envelope(resource: Resource, row: Any, alias: str = "") -> dict[str, Any]:
     """Describe a list: an array, or an object keyed by id when filtered; some without envelope in CS-Cart's dialect."""
     name = alias or resource.name
-    rows = {"anyOf": [array(row), {"type": "object", "additionalProperties": row}]}
-    envelope = {
-        "type": "object",
-        "properties": {name: rows, "params": PARAMS, "search": {"type": "object"}},
-        "required": [name, "params"],
-    }
-    return {"anyOf": [envelope, rows]} if resource.unwrapped else envelope
+    rows = (array(row), map_of(row))
+    envelope = object_schema(name, "params", **{name: one_of(*rows)}, params=PARAMS, search=_SEARCH)
+    return one_of(envelope, *rows) if resource.unwrapped else envelope
 
 
 def query_of(resource: Resource) -> dict[str, Schema]:
@@ -202,14 +191,32 @@ def query_of(resource: Resource) -> dict[str, Schema]:
     return parameters
 
 
-def body_of(resource: Resource, required: Collection[str]) -> dict[str, Any]:
-    """Describe the body of a create or update request."""
-    return _body((*resource.fields, *resource.detail_fields, *resource.input_fields), required)
+def create_body(resource: Resource) -> OperationInput:
+    """Describe the body of a new record."""
+    return _write_body(resource, "Create", resource.required)
 
 
-def _body(fields: Iterable[RecordField], required: Collection[str]) -> dict[str, Any]:
-    writable = {field.name: _ANY_SCALAR for field in fields if field.input_path is not None}
-    schema = request_body(*required, **writable)
-    for name in required:
-        schema["properties"].setdefault(name, _ANY_SCALAR)
-    return schema
+def update_body(resource: Resource) -> OperationInput:
+    """Describe the body of a change: no member is required."""
+    return _write_body(resource, "Update")
+
+
+def _write_body(resource: Resource, verb: str, required: Collection[str] = ()) -> OperationInput:
+    operation = f"{resource.operations}{verb}"
+    fields = (*resource.fields, *resource.detail_fields, *resource.input_fields)
+    body = _body(operation, f"{operation}Body", fields, required)
+    parents = dict.fromkeys(field.parent_object for field in fields if field.parent_object is not None)
+    objects = {parent: ("input", _parent_object(resource, parent, fields)) for parent in parents}
+    return replace(body, members={**body.members, **objects})
+
+
+def _parent_object(resource: Resource, parent: str, fields: Collection[RecordField]) -> InputRecord:
+    """Describe the object of a body that may contain some of its fields."""
+    name = f"{resource.operations}{parent.title().replace('_', '')}"
+    return InputRecord(name, input_members(field for field in fields if field.parent_object == parent))
+
+
+def _body(
+    operation: str, name: str, fields: Collection[RecordField], required: Collection[str] = (), prefix: str = "input."
+) -> OperationInput:
+    return OperationInput(operation, name, input_members(fields, prefix), tuple(required))

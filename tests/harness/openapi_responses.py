@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -20,7 +22,14 @@ class UndocumentedResponse(AssertionError):
     """A response that differs from its documentation."""
 
 
-def check_response(method: str, address: str, status: int, body: bytes) -> None:
+# Replayed responses and rate limits are documented for successful responses.
+_HEADERS = ("Link", "Retry-After", "WWW-Authenticate")
+_HEADERS_OF_SUCCESS = (*_HEADERS, "Idempotent-Replayed", "X-RateLimit-Limit")
+
+
+def check_response(
+    method: str, address: str, status: int, body: bytes, headers: Mapping[str, str] = MappingProxyType({})
+) -> None:
     """Raise UndocumentedResponse if the response does not match the document of its family."""
     path = unquote(urlsplit(address).path)
     name = _DOCUMENTS.get(family_of(path).name)
@@ -31,9 +40,10 @@ def check_response(method: str, address: str, status: int, body: bytes) -> None:
     response = operation["responses"].get(str(status))
     if response is None:
         raise UndocumentedResponse(f"{method} {pattern} answered {status}, which is not documented")
+    _check_headers(name, f"{method} {pattern} {status}", response, status, headers)
     validator = _validator(name, pattern, "get" if method == "HEAD" else method.lower(), status)
     if validator is None:
-        if body:
+        if body and "content" not in response:
             raise UndocumentedResponse(f"{method} {pattern} answered {status} with a body; none is documented")
         return
     if method == "HEAD" or not body:
@@ -41,6 +51,14 @@ def check_response(method: str, address: str, status: int, body: bytes) -> None:
     for error in validator.iter_errors(json.loads(body)):
         location = "/".join(map(str, error.instance_path))
         raise UndocumentedResponse(f"{method} {pattern} {status}: {location or 'the body'}: {error.message}")
+
+
+def _check_headers(name: str, label: str, response: Mapping[str, Any], status: int, headers: Mapping[str, str]) -> None:
+    if "$ref" in response:
+        response = documents()[name]["components"]["responses"][response["$ref"].rpartition("/")[2]]
+    for header in _HEADERS if status >= 400 else _HEADERS_OF_SUCCESS:
+        if header in headers and header not in response["headers"]:
+            raise UndocumentedResponse(f"{label}: the header {header} is not documented")
 
 
 @lru_cache(maxsize=4096)
@@ -83,4 +101,31 @@ def _validator(name: str, pattern: str, method: str, status: int) -> Draft202012
     media = response.get("content", {}).get("application/json")
     if media is None:
         return None
-    return Draft202012Validator({**media["schema"], "components": document["components"]})
+    schemas = document["components"]["schemas"]
+    closed = {name: _closed(schema, schemas) for name, schema in schemas.items()}
+    return Draft202012Validator({**_closed(media["schema"], schemas), "components": {"schemas": closed}})
+
+
+def _closed(schema: Any, schemas: Mapping[str, Any]) -> Any:
+    """Return the schema without room for undocumented members: clients may ignore them, but the document has to name them."""
+    if isinstance(schema, list):
+        return [_closed(item, schemas) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "allOf" in schema:
+        parts = [_resolved(part, schemas) for part in schema["allOf"]]
+        return {**schema, "allOf": parts, "unevaluatedProperties": False}
+    closed = {
+        name: {key: _closed(member, schemas) for key, member in value.items()}
+        if name == "properties"
+        else _closed(value, schemas)
+        for name, value in schema.items()
+    }
+    if "properties" in closed and "additionalProperties" not in closed:
+        closed["additionalProperties"] = False
+    return closed
+
+
+def _resolved(part: Mapping[str, Any], schemas: Mapping[str, Any]) -> Any:
+    name = part.get("$ref", "").rpartition("/")[2]
+    return schemas[name] if name else part

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+from uuid import uuid4
 
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from server.openapi.documents import FAMILIES, FOLDER, documents, find_unused_docs, serialize
 from tests.harness import openapi_responses
+from tests.harness.http import Client
+from tests.harness.oauth import issue_tokens, register_app
 
 NAMES = [family.name for family in FAMILIES]
 
@@ -35,6 +39,44 @@ def test_every_operation_has_a_unique_id_and_a_summary(family):
     names = [operation["operationId"] for operation in operations]
     assert len(names) == len(set(names))
     assert [operation["operationId"] for operation in operations if operation["summary"].startswith("/")] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_headers_are_documented(name):
+    document = documents()[name]
+    assert "Retry-After" in document["components"]["responses"]["Refused429"]["headers"]
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            headers = next(iter(operation["responses"].values()))["headers"]
+            assert "X-Request-Id" in headers
+            parameters = {parameter.get("name") for parameter in operation["parameters"]}
+            assert ("Link" in headers) == (method == "get" and "page" in parameters and name != "legacy"), path
+
+
+APP_OPERATIONS = [
+    (method.upper(), path, scope)
+    for name in ("apps", "current")
+    for path, methods in documents()[name]["paths"].items()
+    for method, operation in methods.items()
+    for requirement in operation["security"]
+    for scope in requirement.get("app", ())
+]
+
+
+async def test_an_app_needs_the_documented_scopes_and_no_others(sample):
+    owner = await sample.client(sample.owner)
+
+    async def client_with(scope):
+        app = await register_app(owner, scopes=[scope])
+        token = (await issue_tokens(owner, app, [scope]))["access_token"]
+        return Client(sample.http, sample.store, {"Authorization": f"Bearer {token}"})
+
+    clients = {scope: await client_with(scope) for scope in sorted({scope for *_, scope in APP_OPERATIONS})}
+    other = await client_with("read_shipping")
+    for method, path, scope in APP_OPERATIONS:
+        target, body = re.sub(r"\{\w+\}", str(uuid4()), path), {} if method in ("POST", "PUT", "PATCH") else None
+        assert (await clients[scope].request(method, target, body)).status in (200, 400, 404), (method, path)
+        assert (await other.request(method, target, body)).status == 403, (method, path)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernel.codes import SWITCH_STATUSES, TRANSACTION_TYPES
+from kernel.json_schema import INTEGER, array
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field, same_names
 
@@ -63,7 +64,11 @@ PAYMENT_CODES = Resource(
         id_field("payment_code_id"),
         *same_names(types.TEXT, "code", "description"),
         RecordField("installments", types.INTEGER, "installments", "installments"),
-        RecordField("days", types.rendered_by(list, _parse_days), "days"),
+        RecordField(
+            "days",
+            types.rendered_by(list, _parse_days, schema=array(INTEGER), body_schema=types.IDS.body_schema),
+            "days",
+        ),
         RecordField("min_amount", types.MONEY, "min_amount_cents", "min_amount_cents"),
         _STATUS,
     ),

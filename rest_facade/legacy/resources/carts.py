@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from kernel.json_schema import array
 from rest_facade.legacy import value_types as types
+from rest_facade.legacy.record_schemas import selected_record
 from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import Record, RecordField, Resource, selection_of
 
@@ -14,10 +16,6 @@ _LINE = (
     RecordField("price", types.MONEY, source="price_cents"),
 )
 _render_line = record_renderer(_LINE)
-_LINES_SCHEMA = {
-    "type": "array",
-    "items": {"type": "object", "properties": {field.name: {"type": "string"} for field in _LINE}},
-}
 
 
 def _render_lines(lines: list[Record]) -> list[Record]:
@@ -36,7 +34,9 @@ CARTS = Resource(
         RecordField("user_id", types.ID, filter_name="customer_id", source="user_number"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="updated_at"),
         RecordField(
-            "products", types.rendered_by(_render_lines, schema=_LINES_SCHEMA), source=f"items {selection_of(_LINE)}"
+            "products",
+            types.rendered_by(_render_lines, schema=array(selected_record("CartLine", _LINE))),
+            source=f"items {selection_of(_LINE)}",
         ),
         RecordField("total", types.MONEY, filter_name="total_cents"),
     ),

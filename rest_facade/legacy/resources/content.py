@@ -85,7 +85,7 @@ BLOCKS = Resource(
         RecordField("content", types.OBJECT, "content"),
         RecordField("status", _SWITCH_STATUS, "status", "status"),
         _LANG_CODE,
-        RecordField("company_id", types.RAW, source=None),
+        RecordField("company_id", types.added(types.ID.schema), source=None),
     ),
     prepare=add_store_owner,
     required=("type", "name"),

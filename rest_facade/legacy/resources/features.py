@@ -6,8 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernel.codes import FEATURE_TYPES, SWITCH_STATUSES
+from kernel.json_schema import (
+    BOOLEAN,
+    INTEGER,
+    NULL,
+    NUMBER,
+    STRING,
+    array,
+    described,
+    map_of,
+    named,
+    one_of,
+    optional_members,
+)
 from kernel.text import InvalidValue
 from rest_facade.legacy import value_types as types
+from rest_facade.legacy.record_schemas import selected_record
 from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import (
     NestedList,
@@ -21,6 +35,8 @@ from rest_facade.legacy.resource import (
     selection_of,
 )
 from rest_facade.legacy.resources.variants import variant_entries
+from rest_facade.legacy.value_schemas import EMPTY_OR_NUMBER, SCALAR, rows_of
+from rest_facade.openapi import SelectedValue
 
 
 def _flatten(row: Record) -> None:
@@ -41,12 +57,12 @@ _VARIANT = (
 _render_variant = record_renderer(_VARIANT)
 _FIELDS = (
     RecordField("feature_id", types.BIGINT),
-    RecordField("feature_type", types.RAW),
-    RecordField("description", types.RAW),
+    RecordField("feature_type", types.added(SelectedValue("feature.feature_type"))),
+    RecordField("description", types.added(STRING)),
     RecordField("value", types.TEXT),
     RecordField("variant_id", types.BIGINT),
-    RecordField("variant", types.RAW),
-    RecordField("variants", types.RAW),
+    RecordField("variant", types.added(STRING)),
+    RecordField("variants", types.added(map_of(selected_record("FeatureVariant", _VARIANT)))),
 )
 _render_feature = record_renderer(_FIELDS, prepare=_flatten)
 
@@ -114,6 +130,32 @@ def _parse_choices(value: Any, label: str) -> dict[str, Any]:
     return {"values": [types.parse_text(members.get("variant"), label) or "" for _, members in entries]}
 
 
+FEATURE_VALUE_INPUT = named(
+    "FeatureValueBody",
+    optional_members(
+        feature_id=types.ID.body_schema,
+        variant_id=types.ID.body_schema,
+        variant=SCALAR,
+        value=SCALAR,
+        variants=rows_of(
+            one_of(
+                optional_members(variant_id=types.ID.body_schema, variant=STRING, selected=SCALAR),
+                STRING,
+                INTEGER,
+            )
+        ),
+    ),
+)
+FEATURES_OF_PRODUCT = types.rendered_by(
+    render_features,
+    parse_features,
+    schema=described(map_of(selected_record("ProductFeature", _FIELDS)), "By `feature_id`."),
+    body_schema=one_of(
+        map_of(one_of(FEATURE_VALUE_INPUT, STRING, NUMBER, BOOLEAN, NULL, array(one_of(STRING, INTEGER)))),
+        array(FEATURE_VALUE_INPUT),
+    ),
+)
+
 PRODUCT_FEATURES = Resource(
     path="features",
     display_name="feature",
@@ -121,7 +163,10 @@ PRODUCT_FEATURES = Resource(
     actions=(),
     fields=(
         *_FIELDS,
-        RecordField("value_int", types.rendered_by(lambda number: "" if number is None else str(number))),
+        RecordField(
+            "value_int",
+            types.rendered_by(lambda number: "" if number is None else str(number), schema=EMPTY_OR_NUMBER),
+        ),
     ),
     prepare=_flatten,
 )
@@ -148,6 +193,12 @@ def _parse_variants(value: Any, label: str) -> list[dict[str, Any]]:
             )
         variants.append(variant)
     return variants
+
+
+_VARIANT_INPUT = named(
+    "FeatureVariantBody",
+    optional_members(variant_id=types.ID.body_schema, variant=STRING, position=types.INTEGER.body_schema),
+)
 
 
 def _render_path(numbers: list[int]) -> str:
@@ -179,7 +230,13 @@ FEATURES = Resource(
         # CS-Cart format: comma-separated numbers, empty for all categories.
         RecordField(
             "categories_path",
-            types.ValueType(render=_render_path, parse=types.parse_ids, parse_filter=str),
+            types.ValueType(
+                render=_render_path,
+                parse=types.parse_ids,
+                parse_filter=str,
+                schema=STRING,
+                body_schema=types.IDS.body_schema,
+            ),
             "category_ids",
             "category_id",
         ),
@@ -190,11 +247,16 @@ FEATURES = Resource(
         *same_names(types.FLAG, "comparison", "display_on_product", "display_on_catalog"),
         RecordField(
             "variants",
-            types.ValueType(render=_render_variants, parse=_parse_variants),
+            types.rendered_by(
+                _render_variants,
+                _parse_variants,
+                schema=map_of(selected_record("FeatureVariant", _VARIANT)),
+                body_schema=rows_of(one_of(_VARIANT_INPUT, STRING)),
+            ),
             "variants",
             source=f"variants {selection_of(_VARIANT)}",
         ),
-        RecordField("company_id", types.RAW, source=None),
+        RecordField("company_id", types.added(types.ID.schema), source=None),
     ),
     required=("description",),
     message_terms={"group": "group_id", "categories": "categories_ids", "type": "feature_type"},

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kernel.json_schema import NULL, STRING, described, map_of, named, object_schema, one_of, optional_members
 from kernel.text import InvalidValue
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import Record
+from rest_facade.legacy.value_schemas import rows_of
 
 _PATHS = ("image_path", "http_image_path", "https_image_path")
 
@@ -68,5 +70,36 @@ def parse_pairs(value: Any, label: str) -> list[dict[str, Any]]:
     return [pair for pair in pairs if pair is not None]
 
 
-IMAGE = types.rendered_by(render_pair, parse_pair)
-IMAGES = types.rendered_by(render_pairs, parse_pairs)
+_DETAILED = ("object_id", "object_type", *_PATHS, "alt", "image_x", "image_y")
+PAIR = named(
+    "ImagePair",
+    optional_members(
+        pair_id=types.ID.schema,
+        image_id=types.ID.schema,
+        detailed_id=types.ID.schema,
+        position=types.INTEGER.schema,
+        detailed=named(
+            "DetailedImage",
+            object_schema(*_DETAILED, **dict.fromkeys(_DETAILED, STRING), absolute_path=STRING, relative_path=STRING),
+        ),
+    ),
+    "An image; `{}` when there is none.",
+)
+_DETAILED_INPUT = optional_members(
+    **dict.fromkeys(_PATHS, STRING),
+    alt=STRING,
+    image_x=types.INTEGER.body_schema,
+    image_y=types.INTEGER.body_schema,
+)
+PAIR_INPUT = named(
+    "ImagePairBody",
+    optional_members(detailed=named("DetailedImageBody", _DETAILED_INPUT, "One of the paths is required.")),
+    "An image; `{}` removes it.",
+)
+IMAGE = types.rendered_by(render_pair, parse_pair, schema=PAIR, body_schema=one_of(PAIR_INPUT, NULL))
+IMAGES = types.rendered_by(
+    render_pairs,
+    parse_pairs,
+    schema=described(map_of(PAIR), "By `pair_id`."),
+    body_schema=rows_of(PAIR_INPUT),
+)

@@ -7,10 +7,24 @@ from typing import Any
 
 from kernel.codes import EXCEPTION_TYPES, MODIFIER_TYPES, OPTION_TYPES, SWITCH_STATUSES
 from kernel.ids import parse_reference
+from kernel.json_schema import (
+    INTEGER,
+    NULL,
+    STRING,
+    described,
+    enum,
+    map_of,
+    named,
+    object_schema,
+    one_of,
+    optional_members,
+)
 from rest_facade.legacy import value_types as types
+from rest_facade.legacy.record_schemas import selected_record
 from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import Record, RecordField, Resource, id_field, same_names, selection_of
 from rest_facade.legacy.resources.variants import variant_entries
+from rest_facade.legacy.value_schemas import rows_of
 
 _MODIFIER_TYPE = types.code(MODIFIER_TYPES)
 _PATHS = ("image_path", "http_image_path", "https_image_path")
@@ -128,6 +142,43 @@ def _numbered_urls(value: Any, label: str) -> Iterator[tuple[str, str]]:
         yield key, url
 
 
+_IMAGE_PATHS = dict.fromkeys(_PATHS, STRING)
+_ICON = named(
+    "OptionVariantImage",
+    optional_members(
+        pair_id=types.ID.schema,
+        image_id=types.ID.schema,
+        detailed_id=types.ID.schema,
+        position=types.INTEGER.schema,
+        icon=object_schema(**dict.fromkeys(("object_id", "object_type", *_PATHS, "alt"), STRING)),
+    ),
+    "The image of a variant; `{}` when there is none.",
+)
+_ICON_INPUT = named(
+    "OptionVariantImageBody",
+    optional_members(icon=optional_members(**_IMAGE_PATHS, alt=STRING)),
+    "The image of a variant; `{}` removes it.",
+)
+_VARIANT_INPUT = named(
+    "OptionVariantBody",
+    optional_members(
+        variant_id=types.ID.body_schema,
+        variant_name=STRING,
+        modifier=types.SIGNED_MONEY.body_schema,
+        modifier_type=enum(MODIFIER_TYPES.codes),
+        position=types.INTEGER.body_schema,
+        image_pair=one_of(_ICON_INPUT, NULL),
+    ),
+)
+_NUMBERED_PATHS = optional_members(**dict.fromkeys(_PATHS, map_of(STRING)))
+_VARIANT_IMAGES = described(
+    one_of(
+        named("OptionVariantImages", {**object_schema(icon=_NUMBERED_PATHS), "additionalProperties": False}),
+        named("OptionVariantImageMap", map_of(_ICON_INPUT)),
+    ),
+    "Images of variants by their id, or by their position from 0.",
+)
+
 OPTIONS = Resource(
     path="options",
     display_name="option",
@@ -147,13 +198,20 @@ OPTIONS = Resource(
         RecordField("description", types.TEXT, "description", "description"),
         RecordField(
             "variants",
-            types.ValueType(render=_render_variants, parse=_parse_variants),
+            types.rendered_by(
+                _render_variants,
+                _parse_variants,
+                schema=map_of(selected_record("OptionVariant", _VARIANT, image_pair=_ICON)),
+                body_schema=rows_of(one_of(_VARIANT_INPUT, STRING)),
+            ),
             "variants",
             source=f"variants {selection_of(_VARIANT, 'image_url image_alt')}",
         ),
     ),
     input_fields=(
-        RecordField("main_pair", types.ValueType(parse=_parse_variant_images), "variant_pictures"),
+        RecordField(
+            "main_pair", types.ValueType(parse=_parse_variant_images, body_schema=_VARIANT_IMAGES), "variant_pictures"
+        ),
         RecordField("product_ids", types.IDS, "product_ids"),
     ),
     required=("option_name",),
@@ -180,7 +238,8 @@ def parse_choices(value: Any, label: str) -> list[dict[str, Any]]:
     return choices
 
 
-CHOICES = types.ValueType(parse=parse_choices)
+_CHOICES_INPUT = described(map_of(one_of(STRING, INTEGER)), "Variant id by option id.")
+CHOICES = types.ValueType(parse=parse_choices, body_schema=_CHOICES_INPUT)
 
 
 def _parse_exception_choices(value: Any, label: str) -> list[dict[str, Any]]:
@@ -198,7 +257,10 @@ def _parse_exception_choices(value: Any, label: str) -> list[dict[str, Any]]:
     return choices
 
 
-_EXCEPTION_CHOICES = types.ValueType(parse=_parse_exception_choices)
+_EXCEPTION_CHOICES = types.ValueType(
+    parse=_parse_exception_choices,
+    body_schema=described(_CHOICES_INPUT, "Variant id by option id; `-1` is any variant, `-2` none."),
+)
 # Terms of GraphQL error messages renamed for the legacy API.
 COMBINATION_TERMS = {
     "choices": "combination",

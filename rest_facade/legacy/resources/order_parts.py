@@ -10,14 +10,30 @@ from typing import Any
 from kernel import clock
 from kernel.clock import TimeRange
 from kernel.errors import ValidationFailed
+from kernel.json_schema import (
+    FREE_OBJECT,
+    INTEGER,
+    STRING,
+    array,
+    described,
+    map_of,
+    named,
+    nullable,
+    object_schema,
+    one_of,
+    optional_members,
+)
 from kernel.money import format_cents
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from rest_facade.legacy import value_types as types
+from rest_facade.legacy.record_schemas import selected_record
 from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import Record, RecordField, selection_of
-from rest_facade.legacy.resources.images import render_pair
+from rest_facade.legacy.resources.images import PAIR, render_pair
 from rest_facade.legacy.resources.taxes import TAX_RATE
+from rest_facade.legacy.value_schemas import EMPTY_OR_NUMBER, rows_of
+from rest_facade.openapi import SelectedRecord
 
 # --- Lines -------------------------------------------------------------------------------------------------------------------
 
@@ -82,7 +98,24 @@ def _parse_line(key: str | None, entry: Any, label: str) -> dict[str, Any]:
     return line
 
 
-LINES = types.ValueType(render=_render_lines, parse=_parse_lines)
+_LINE_RECORD = selected_record("OrderLine", _LINE)
+_LINE_INPUT = named(
+    "OrderLineBody",
+    optional_members(
+        item_id=types.ID.body_schema,
+        product_id=described(types.ID.body_schema, "Required unless the key of the line names the product."),
+        amount=types.INTEGER.body_schema,
+        price=described(types.MONEY.body_schema, "By default the product's."),
+        extra=FREE_OBJECT,
+        product_options=map_of(one_of(STRING, INTEGER)),
+    ),
+)
+LINES = types.rendered_by(
+    _render_lines,
+    _parse_lines,
+    schema=described(map_of(_LINE_RECORD), "By position from 1, in CS-Cart's dialect by `item_id`."),
+    body_schema=rows_of(_LINE_INPUT),
+)
 LINES_BY_ID = replace(LINES, render=_render_lines_by_id)
 
 # --- Addresses ---------------------------------------------------------------------------------------------------------------
@@ -101,7 +134,7 @@ def _address_line(members: tuple[str, str]) -> types.ValueType:
     def parse(value: Any, label: str) -> dict[str, Any]:
         return {members[0]: types.parse_text(value, label) or "", members[1]: ""}
 
-    return types.ValueType(parse=parse, parse_filter=str)
+    return types.ValueType(parse=parse, parse_filter=str, schema=STRING, body_schema=nullable(STRING))
 
 
 def address_fields(prefix: str, kind: str, parent_object: str) -> tuple[RecordField, ...]:
@@ -111,7 +144,7 @@ def address_fields(prefix: str, kind: str, parent_object: str) -> tuple[RecordFi
         *(
             RecordField(
                 f"{prefix}_{name}",
-                types.TEXT,
+                replace(types.TEXT, schema=STRING),
                 f"{path}.{name}",
                 f"{kind}_{name}",
                 parent_object=parent_object,
@@ -166,6 +199,21 @@ SHIPPING_SOURCE = "shipping_method { shipping_id: number shipping: name delivery
 _render_payment_method = record_renderer(_PAYMENT_METHOD)
 
 
+_METHOD_RECORD = selected_record("OrderPaymentMethod", _PAYMENT_METHOD)
+PAYMENT_SCHEMA = replace(_METHOD_RECORD, optional=tuple(_METHOD_RECORD.members))
+_SHIPPING_RECORD = SelectedRecord(
+    "OrderShipping",
+    {
+        "shipping_id": types.ID.schema,
+        "shipping": None,
+        "delivery_time": None,
+        "rate": types.MONEY.schema,
+        "group_key": STRING,
+    },
+)
+SHIPPING = types.added(array(_SHIPPING_RECORD))
+
+
 def render_payment(method: Record | None) -> Record:
     """Render the payment method of an order; `{}` when there is none."""
     return {} if method is None else _render_payment_method(method)
@@ -184,7 +232,13 @@ def _parse_first_id(value: Any, label: str) -> Any:
     return ids if ids is types.ABSENT else next(iter(ids), None)
 
 
-FIRST_ID = types.ValueType(render=lambda number: str(number) if number else "", parse=_parse_first_id, parse_filter=str)
+FIRST_ID = types.ValueType(
+    render=lambda number: str(number) if number else "",
+    parse=_parse_first_id,
+    parse_filter=str,
+    schema=described(EMPTY_OR_NUMBER, "A number; empty for none."),
+    body_schema=described(types.IDS.body_schema, "The first one counts."),
+)
 """One id where CS-Cart allows several."""
 
 _PAYMENT = (
@@ -194,6 +248,10 @@ _PAYMENT = (
 )
 PAYMENTS_SOURCE = f"payments {selection_of(_PAYMENT)}"
 _render_received = record_renderer(_PAYMENT)
+
+
+_RECEIVED_RECORD = selected_record("OrderPayment", _PAYMENT)
+PAYMENT_INFO_SCHEMA = replace(_RECEIVED_RECORD, optional=tuple(_RECEIVED_RECORD.members))
 
 
 def render_payment_info(payments: list[Record]) -> Record:
@@ -213,6 +271,9 @@ TAXES_SOURCE = f"taxes {selection_of(_TAX)}"
 _render_tax = record_renderer(_TAX)
 
 
+TAXES_SCHEMA = map_of(selected_record("OrderTax", _TAX))
+
+
 def render_taxes(taxes: list[Record]) -> Record:
     """Render the taxes of an order by their id; one deleted since is keyed by its position, negative."""
     rows = [_render_tax(tax) for tax in taxes]
@@ -225,15 +286,18 @@ def render_taxes(taxes: list[Record]) -> Record:
 
 _STEP = (
     RecordField("timestamp", types.UNIX_TIME, source="at_unix"),
-    RecordField("status_from", types.ValueType(render=lambda code: code or ""), source="from_status"),
+    RecordField("status_from", types.rendered_by(lambda code: code or "", schema=STRING), source="from_status"),
     RecordField("status", types.RAW, source="to_status"),
     RecordField("forced", types.FLAG),
     RecordField("reason", types.RAW),
     RecordField("actor", types.RAW, source="actor_kind"),
-    RecordField("user_id", types.ValueType(render=lambda number: str(number or 0))),
+    RecordField("user_id", types.rendered_by(lambda number: str(number or 0), schema=types.ID.schema)),
 )
 HISTORY_SOURCE = f"history {selection_of(_STEP)}"
 _render_step = record_renderer(_STEP)
+
+
+HISTORY_SCHEMA = array(selected_record("OrderStatusChange", _STEP))
 
 
 def render_history(steps: list[Record]) -> list[Record]:
@@ -245,12 +309,33 @@ def render_history(steps: list[Record]) -> list[Record]:
 
 
 POINTS_SOURCE = "points_earned points_spent points_cents"
+POINTS_SCHEMA = named(
+    "OrderPoints",
+    object_schema(reward=STRING, in_use=object_schema(points=STRING, cost=STRING)),
+)
 
 
 def _render_points(record: Record) -> Record:
     """Render the reward points that the order earns and spends, as CS-Cart does."""
     spent, cents = record.pop("points_spent"), record.pop("points_cents")
     return {"reward": str(record.pop("points_earned")), "in_use": {"points": str(spent), "cost": format_cents(cents)}}
+
+
+_GROUP_LINE = named(
+    "OrderGroupLine", {"allOf": [{"$ref": "#/components/schemas/OrderLine"}, object_schema(main_pair=PAIR)]}
+)
+PRODUCT_GROUPS = types.added(
+    array(
+        named(
+            "OrderProductGroup",
+            object_schema(
+                company_id=types.ID.schema,
+                products=map_of(_GROUP_LINE),
+                chosen_shippings=array({"$ref": "#/components/schemas/OrderShipping"}),
+            ),
+        )
+    )
+)
 
 
 def complete_order(record: Record) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from kernel.codes import PAYMENT_STATUSES
+from kernel.json_schema import FREE_OBJECT
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field, same_names
 
-_SECRETS = types.ValueType(render=lambda params: params or {}, parse=types.parse_object)
+_SECRETS = types.rendered_by(
+    lambda params: params or {}, types.parse_object, schema=FREE_OBJECT, body_schema=types.OBJECT.body_schema
+)
 """The settings of a payment processor: secrets are masked as `****`, which sent back leaves them unchanged."""
 
 PAYMENTS = Resource(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kernel.codes import PRODUCT_STATUSES
+from kernel.json_schema import STRING
 from kernel.record_conversion import Inline
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import (
@@ -17,7 +18,7 @@ from rest_facade.legacy.resource import (
     same_names,
 )
 from rest_facade.legacy.resources.discussions import DISCUSSIONS
-from rest_facade.legacy.resources.features import PRODUCT_FEATURES, parse_features, render_features
+from rest_facade.legacy.resources.features import FEATURES_OF_PRODUCT, PRODUCT_FEATURES
 from rest_facade.legacy.resources.images import IMAGE, IMAGES
 from rest_facade.legacy.resources.product_filters import parse_category, parse_orders
 
@@ -57,18 +58,13 @@ PRODUCTS = Resource(
         RecordField("max_qty", types.INTEGER, "max_quantity", "max_quantity"),
         RecordField("tax_ids", types.IDS, "tax_ids", "tax_id"),
         # CS-Cart format: comma-separated numbers, 0 for all customers.
-        RecordField("usergroup_ids", types.rendered_by(Inline("','.join(map(str, v)) if v else '0'"))),
+        RecordField("usergroup_ids", types.rendered_by(Inline("','.join(map(str, v)) if v else '0'"), schema=STRING)),
         RecordField("seo_name", types.TEXT, "slug", "slug"),
         RecordField("base_price", types.MONEY, filter_name="price_cents"),
         *same_names(types.TEXT, "page_title", "meta_keywords", "meta_description"),
-        RecordField("parent_product_id", types.RAW, source=None),
+        RecordField("parent_product_id", types.added(types.ID.schema), source=None),
         RecordField("image_pairs", IMAGES, "more_images", source="more_images { ...LegacyPicture }"),
-        RecordField(
-            "product_features",
-            types.rendered_by(render_features, parse_features),
-            "features",
-            source="features { ...LegacyFeatureValue }",
-        ),
+        RecordField("product_features", FEATURES_OF_PRODUCT, "features", source="features { ...LegacyFeatureValue }"),
     ),
     prepare=_prepare,
     required=("product", "price"),

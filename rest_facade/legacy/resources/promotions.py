@@ -12,6 +12,7 @@ from kernel.codes import SWITCH_STATUSES
 from kernel.text import InvalidValue
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field
+from rest_facade.legacy.value_schemas import TIME_INPUT
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -36,7 +37,13 @@ def _parse_time(value: Any, label: str) -> str | None:
 
 
 _TERMS = types.ValueType(parse=_parse_terms)
-_TIME = types.ValueType(render=str, parse=_parse_time, parse_filter=lambda text: format_rfc3339(parse_unix(text)))
+_TIME = types.ValueType(
+    render=str,
+    parse=_parse_time,
+    parse_filter=lambda text: format_rfc3339(parse_unix(text)),
+    schema=types.UNIX_TIME.schema,
+    body_schema=TIME_INPUT,
+)
 
 
 def _parse_zone(value: Any, label: str) -> str:

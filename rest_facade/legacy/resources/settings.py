@@ -7,6 +7,7 @@ from typing import Any
 from kernel.text import nfc
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import SEARCH, Record, RecordField, Resource, id_field
+from rest_facade.legacy.value_schemas import SCALAR
 
 
 def _parse_value(value: Any, label: str) -> str | None:
@@ -37,7 +38,9 @@ SETTINGS = Resource(
         RecordField("name", types.TEXT, filter_name="name"),
         RecordField("section_id", types.TEXT, filter_name="section"),
         RecordField("type", types.choice("C", "S", "U", "I", "P"), filter_name="type"),
-        RecordField("value", types.ValueType(parse=_parse_value, parse_filter=nfc), "value", "value"),
+        RecordField(
+            "value", types.ValueType(parse=_parse_value, parse_filter=nfc, body_schema=SCALAR), "value", "value"
+        ),
         RecordField("description", types.TEXT, filter_name="description"),
         RecordField(
             "variants",

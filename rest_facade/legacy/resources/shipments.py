@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from kernel.clock import format_rfc3339, parse_unix
 from kernel.codes import SHIPMENT_STATUSES
+from kernel.json_schema import array, described, map_of, named, object_schema, one_of
 from kernel.text import InvalidValue
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import CombinedFilter, Record, RecordField, Resource, id_field, same_names
 from rest_facade.legacy.resources.order_parts import parse_period
+from rest_facade.legacy.value_schemas import TIME_INPUT
 
 
 def _render_products(lines: list[Record]) -> Record:
@@ -61,9 +64,14 @@ def _parse_time(value: Any, label: str) -> Any:
 
 
 # Missing and empty values get the defaults.
-_METHOD = types.ValueType(render=str, parse=_parse_optional_id, parse_filter=str)
+_METHOD = replace(types.ID, parse=_parse_optional_id)
 _METHOD_NAME = types.ValueType(parse=_parse_optional_text, parse_filter=types.TEXT.parse_filter)
-_ORDER_TIME = types.ValueType(render=str, parse=_parse_time, parse_filter=types.UNIX_TIME.parse_filter)
+_ORDER_TIME = replace(types.UNIX_TIME, parse=_parse_time, body_schema=TIME_INPUT)
+_PRODUCTS = described(map_of(types.INTEGER.schema), "The amount of each order line, by `item_id`.")
+_LINE_INPUT = named("ShipmentLineBody", object_schema(item_id=types.ID.body_schema, amount=types.INTEGER.body_schema))
+_PRODUCTS_INPUT = described(
+    one_of(map_of(types.INTEGER.body_schema), array(_LINE_INPUT)), "The amount of each order line, by `item_id`."
+)
 
 SHIPMENTS = Resource(
     path="shipments",
@@ -75,7 +83,7 @@ SHIPMENTS = Resource(
         RecordField("order_id", types.ID, "order_id", "order_id"),
         RecordField(
             "products",
-            types.rendered_by(_render_products, _parse_products),
+            types.rendered_by(_render_products, _parse_products, schema=_PRODUCTS, body_schema=_PRODUCTS_INPUT),
             "lines",
             source="lines { line_number quantity }",
         ),

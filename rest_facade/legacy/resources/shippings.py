@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernel.codes import RATE_CALCULATION_TYPES, SWITCH_STATUSES
+from kernel.json_schema import array, named, optional_members
 from rest_facade.legacy import value_types as types
+from rest_facade.legacy.record_schemas import selected_record
 from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import SEARCH, Record, RecordField, Resource, id_field
+from rest_facade.legacy.value_schemas import rows_of
 
 _RATE = (
     RecordField("destination_id", types.ID),
@@ -64,6 +67,21 @@ def _parse_rate(key: Any, entry: Any, label: str) -> Record:
     return rate
 
 
+_RATES = types.rendered_by(
+    _render_rates,
+    _parse_rates,
+    schema=array(selected_record("ShippingRate", _RATE)),
+    body_schema=rows_of(
+        named(
+            "ShippingRateBody",
+            optional_members(
+                destination_id=types.ID.body_schema,
+                **{field.name: field.value_type.body_schema for field in _RATE[1:]},
+            ),
+        )
+    ),
+)
+
 SHIPPINGS = Resource(
     path="shippings",
     display_name="shipping",
@@ -86,7 +104,7 @@ SHIPPINGS = Resource(
         RecordField("tax_ids", types.IDS, "tax_ids", "tax_id"),
         RecordField("position", types.optional(types.INTEGER), "position", "position"),
         RecordField("status", types.code(SWITCH_STATUSES), "status", "status"),
-        RecordField("rates", types.ValueType(render=_render_rates, parse=_parse_rates), "rates", source="price_list"),
+        RecordField("rates", _RATES, "rates", source="price_list"),
         RecordField("service", types.OBJECT, "service"),
     ),
     required=("shipping",),

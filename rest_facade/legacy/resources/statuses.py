@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from kernel.codes import INVENTORY_EFFECTS, STATUS_TYPES
+from kernel.json_schema import enum, named, object_schema, one_of, optional_members
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import SEARCH, Record, RecordField, Resource, id_field
+from rest_facade.legacy.value_schemas import EMPTY
 
 _parse_inventory = types.code(INVENTORY_EFFECTS).parse
 
@@ -24,14 +26,15 @@ def _parse_params(value: Any, label: str) -> Record:
     return params
 
 
-_PARAMS = {
-    "type": "object",
-    "properties": {
-        "inventory": {"type": "string", "enum": ["D", "I"]},
-        "notify": {"type": "string", "enum": ["Y", "N"]},
-    },
-    "required": ["notify"],
-}
+_PARAMS = named(
+    "StatusParams", object_schema("notify", inventory=enum(INVENTORY_EFFECTS.codes), notify=types.FLAG.schema)
+)
+_PARAMS_INPUT = named(
+    "StatusParamsBody",
+    optional_members(
+        inventory=one_of(enum(INVENTORY_EFFECTS.codes), EMPTY), notify=one_of(types.FLAG.body_schema, EMPTY)
+    ),
+)
 
 
 def _render_params(params: Record) -> Record:
@@ -52,7 +55,7 @@ STATUSES = Resource(
         RecordField("color", replace(types.TEXT, parse_filter=str.lower), "color", "color"),
         RecordField(
             "params",
-            types.rendered_by(_render_params, _parse_params, _PARAMS),
+            types.rendered_by(_render_params, _parse_params, schema=_PARAMS, body_schema=_PARAMS_INPUT),
             "params",
             source="params { inventory notify }",
         ),

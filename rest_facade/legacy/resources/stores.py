@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from kernel.codes import COMMISSION_TYPES, VENDOR_STATUSES
+from kernel.json_schema import FREE_OBJECT, INTEGER, STRING, array, one_of
 from kernel.money import format_cents, parse_cents
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import SEARCH, NestedList, RecordField, Resource, id_field, same_names
@@ -26,6 +27,8 @@ def _parse_shippings(value: Any, label: str) -> dict[str, Any]:
         value = {str(position): method for position, method in enumerate(types.parse_ids(value, label))}
     return types.parse_object(value, label)
 
+
+_SHIPPINGS = one_of(FREE_OBJECT, array(one_of(STRING, INTEGER)))
 
 STORES = Resource(
     path="stores",
@@ -49,7 +52,7 @@ STORES = Resource(
         RecordField("url", types.OPTIONAL_TEXT, "url", "url"),
         RecordField("commission", replace(types.TEXT, parse_filter=_two_decimals), "commission", "commission"),
         RecordField("commission_type", types.code(COMMISSION_TYPES), "commission_type", "commission_type"),
-        RecordField("shippings", replace(types.OBJECT, parse=_parse_shippings), "shippings"),
+        RecordField("shippings", replace(types.OBJECT, parse=_parse_shippings, body_schema=_SHIPPINGS), "shippings"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
         RecordField("average_rating", _RATING, filter_name="average_rating"),
     ),

@@ -8,11 +8,14 @@ from decimal import Decimal
 from typing import Any
 
 from kernel.codes import SWITCH_STATUSES, TAX_ADDRESS_TYPES, TAX_RATE_TYPES
+from kernel.json_schema import array, enum, named, object_schema, one_of
 from kernel.text import InvalidValue, repr_value
 from rest_facade.legacy import value_types as types
+from rest_facade.legacy.record_schemas import selected_record
 from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import SEARCH, Record, RecordField, Resource, id_field, selection_of
 from rest_facade.legacy.resources.shippings import rate_entries
+from rest_facade.legacy.value_schemas import RATE, RATE_INPUT, rows_of
 
 _DECIMAL = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,20})?")
 
@@ -36,7 +39,11 @@ def _parse_rate(value: Any, label: str) -> int:
 
 
 TAX_RATE = types.ValueType(
-    render=_render_rate, parse=_parse_rate, parse_filter=lambda text: _parse_rate(text, "the rate")
+    render=_render_rate,
+    parse=_parse_rate,
+    parse_filter=lambda text: _parse_rate(text, "the rate"),
+    schema=RATE,
+    body_schema=RATE_INPUT,
 )
 _RATE_TYPE = types.optional(types.code(TAX_RATE_TYPES))
 
@@ -71,6 +78,16 @@ def _parse_entry(key: Any, entry: Any, label: str) -> Record:
     return rate if rate_type is types.ABSENT else {**rate, "rate_type": rate_type}
 
 
+_RATE_ROW_INPUT = named(
+    "TaxRateBody",
+    object_schema(
+        "rate_value",
+        destination_id=types.ID.body_schema,
+        rate_type=enum(TAX_RATE_TYPES.codes),
+        rate_value=RATE_INPUT,
+    ),
+)
+
 TAXES = Resource(
     path="taxes",
     display_name="tax",
@@ -87,7 +104,12 @@ TAXES = Resource(
         RecordField("status", types.code(SWITCH_STATUSES), "status", "status"),
         RecordField(
             "rates",
-            types.ValueType(render=_render_rates, parse=_parse_rates),
+            types.rendered_by(
+                _render_rates,
+                _parse_rates,
+                schema=array(selected_record("TaxRate", _RATE_ROW)),
+                body_schema=rows_of(one_of(_RATE_ROW_INPUT, RATE_INPUT)),
+            ),
             "rates",
             source=f"rates {selection_of(_RATE_ROW)}",
         ),

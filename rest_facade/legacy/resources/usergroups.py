@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernel.codes import CATEGORY_STATUSES, USERGROUP_TYPES
+from kernel.json_schema import STRING, array, map_of, one_of
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field
 
@@ -28,7 +29,9 @@ USERGROUPS = Resource(
         RecordField("status", types.code(CATEGORY_STATUSES), "status", "status"),
         RecordField(
             "privileges",
-            types.ValueType(parse=_parse_privileges, parse_filter=str),
+            types.ValueType(
+                parse=_parse_privileges, parse_filter=str, body_schema=one_of(array(STRING), map_of(STRING), STRING)
+            ),
             "privileges",
             "privilege",
         ),

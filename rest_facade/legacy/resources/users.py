@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernel.codes import MEMBERSHIP_STATUSES, USER_STATUSES, USER_TYPES
+from kernel.json_schema import enum, object_schema
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import (
     SEARCH,
@@ -17,6 +18,7 @@ from rest_facade.legacy.resource import (
     id_field,
     same_names,
 )
+from rest_facade.legacy.value_schemas import WRITTEN_ID
 
 _MEMBERSHIP = types.code(MEMBERSHIP_STATUSES)
 
@@ -92,6 +94,9 @@ USERS = Resource(
             body_fields=(RecordField("status", _MEMBERSHIP, "status"),),
             required=("status",),
             render_result=_render_membership,
+            result_schema=object_schema(
+                user_id=WRITTEN_ID, usergroup_id=WRITTEN_ID, status=enum(MEMBERSHIP_STATUSES.codes)
+            ),
         ),
     ),
 )

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernel.codes import ALLOCATION_TYPES, WAREHOUSE_STATUSES
+from kernel.json_schema import NULL, STRING, Schema, array, map_of, named, object_schema, one_of
 from kernel.text import InvalidValue
 from rest_facade.legacy import value_types as types
+from rest_facade.legacy.record_schemas import input_record, selected_record
 from rest_facade.legacy.reshape import body_parser, record_renderer
 from rest_facade.legacy.resource import (
     SEARCH,
@@ -21,9 +23,11 @@ from rest_facade.legacy.resource import (
     same_names,
     selection_of,
 )
+from rest_facade.legacy.value_schemas import WRITTEN_ID, rows_of
 
 _STATUS = types.code(WAREHOUSE_STATUSES)
 _CEP = types.document(8)
+_CEP_INPUT: Schema = {"type": ["string", "integer"]}
 
 
 def _parse_texts(value: Any, label: str) -> list[str]:
@@ -52,7 +56,8 @@ def _parse_range(value: Any, label: str) -> dict[str, str]:
     return bounds
 
 
-_TEXTS = types.ValueType(parse=_parse_texts)
+_TEXTS = types.ValueType(parse=_parse_texts, body_schema=one_of(array(STRING), map_of(STRING), STRING, NULL))
+_RANGES = rows_of(named("ZipcodeRangeBody", object_schema(zipcode_from=_CEP_INPUT, zipcode_to=_CEP_INPUT)))
 _AREA_FIELDS = (
     RecordField("area_id", types.ID, filter_name="id"),
     RecordField("area_name", types.TEXT, "area_name", "name"),
@@ -60,7 +65,7 @@ _AREA_FIELDS = (
     RecordField("cities", _TEXTS, "cities"),
     RecordField(
         "zipcodes",
-        types.ValueType(parse=_parse_zipcodes),
+        types.ValueType(parse=_parse_zipcodes, body_schema=one_of(_RANGES, NULL)),
         "zipcodes",
         source="zipcodes { zipcode_from zipcode_to }",
     ),
@@ -150,7 +155,11 @@ def _member_routes(
         operation = f"{entity}{verb}"
         return ActionRoute(method=method, path=path, operation=operation, **{"path_arguments": arguments, **options})
 
-    written: dict[str, Any] = {"result": f"{key}: {number}", "render_result": render_id}
+    written: dict[str, Any] = {
+        "result": f"{key}: {number}",
+        "render_result": render_id,
+        "result_schema": object_schema(**{key: WRITTEN_ID}),
+    }
     return (
         NestedList(resource.path, list_operation, resource, parent_filter="warehouse_id"),
         route(
@@ -186,13 +195,23 @@ WAREHOUSES = Resource(
         RecordField("company_id", types.ID, "vendor_id", "owner_id"),
         RecordField(
             "delivery_areas",
-            types.rendered_by(lambda rows: [_render_area(row) for row in rows], _parse_areas),
+            types.rendered_by(
+                lambda rows: [_render_area(row) for row in rows],
+                _parse_areas,
+                schema=array(selected_record("WarehouseArea", _AREA_FIELDS)),
+                body_schema=rows_of(input_record("WarehouseAreaBody", _AREA_FIELDS)),
+            ),
             "areas",
             source=f"areas {selection_of(_AREA_FIELDS)}",
         ),
         RecordField(
             "user_groups",
-            types.rendered_by(lambda rows: [_render_group(row) for row in rows], _parse_groups),
+            types.rendered_by(
+                lambda rows: [_render_group(row) for row in rows],
+                _parse_groups,
+                schema=array(selected_record("WarehouseUsergroup", _GROUP_FIELDS)),
+                body_schema=rows_of(input_record("WarehouseUsergroupBody", _GROUP_FIELDS)),
+            ),
             "usergroups",
             source=f"usergroups {selection_of(_GROUP_FIELDS)}",
         ),

@@ -1,0 +1,1 @@
+"""The client generators for TypeScript that the tests run, installed by `install`."""
