@@ -71,13 +71,13 @@ class CartQueries:
         customer = parse_id(id)
         if customer is None:
             return None
-        [record] = await row_reads.fetch_many(
+        records = await row_reads.fetch_many(
             info.context.scope,
             requested_shape(info),
             conditions=[refers_to("t.user_id", "users")(customer), LATEST_OPEN],
             limit=1,
-        ) or [None]
-        return record  # type: ignore[return-value]
+        )
+        return records[0] if records else None  # type: ignore[return-value]
 
     @root_field(
         VIEW_CARTS,

@@ -79,7 +79,7 @@ async def _run(scope: Scope, text: str, **variables: Any) -> tuple[dict[str, Any
 @pytest.mark.parametrize("name", _lists())
 async def test_pages_from_either_end_are_those_of_the_list(name: str, records: StoreRecords) -> None:
     scope, connection = records.callers["admin"], _lists()[name]
-    id_ = "id" if "id" in get_named_type(ROOTS[name].type).fields else "__typename"  # type: ignore[union-attr]
+    id_ = "id" if "id" in get_named_type(ROOTS[name].type).fields else "__typename"
     listed, _ = await _run(scope, f"{{ all: {name}(limit: 1000) {{ {id_} }} }}")
     expected = [row[id_] for row in listed["all"]]
     document = "query($after: String, $before: String) {{ page: {0}({1}) {{ edges {{ cursor node {{ {2} }} }} {3} }} }}"
