@@ -165,3 +165,31 @@ class TestWithoutRoles:
             == roles.SEARCH_ROLE
         )
         assert await fetchval(url, "select count(*) from pg_policies where 'vitrine_worker' = any(roles)") > 0
+
+
+async def test_products_that_exist_can_be_searched_after_the_migration(empty_database_url):
+    await migrate(empty_database_url)
+    names = [migration.name for migration in disk_migrations()]
+    for name in reversed(names[names.index("0022_product_search") :]):
+        await revert(empty_database_url, name)
+    connection = await asyncpg.connect(empty_database_url)
+    try:
+        for store in (1, 2):
+            await connection.execute("insert into tenants (public_id, name) values (gen_random_uuid(), 'Loja')")
+            await connection.execute("select set_config('vitrine.tenant', $1, false)", str(store))
+            for slug in ("ativo", "apagado"):
+                await connection.execute(
+                    "insert into products (public_id, name, slug, price_cents, deleted_at)"
+                    " values (gen_random_uuid(), 'Botões ' || $1, $1, 7, case when $1 = 'apagado' then now() end)",
+                    slug,
+                )
+        await migrate(empty_database_url)
+        for store in (1, 2):
+            await connection.execute("select set_config('vitrine.tenant', $1, false)", str(store))
+            entries = await connection.fetch("select product_id, price_cents from search_entries")
+            assert [tuple(entry) for entry in entries] == [(1, 7)]
+            words = await connection.fetch("select word from search_words order by 1")
+            assert [record["word"] for record in words] == ["ativo", "botoes"]
+            assert await connection.fetchval("select search @@ '~bota'::tsquery from products where id = 1")
+    finally:
+        await connection.close()
