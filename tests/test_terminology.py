@@ -81,7 +81,7 @@ SEARCHES = {
     "SSRF": "server/outgoing.py",
     "dataloader": "models/row_reads.py",
     "lockout": "auth/lockout.py",
-    "facet": "docs/glossary.md",
+    "facet": "domain/search/statement.py",
 }
 # A search is good when its file is among the first results.
 SHOWN = 5

@@ -85,8 +85,8 @@ async def find_products(scope: Scope, search: Search, query: str | None) -> Sear
     corrected = await correct_query(scope, search.visible, query or "")
     if corrected is None:
         return result
-    found = await _run(scope, replace(search, words=search_words(corrected)))
-    return replace(found, corrected_query=corrected)
+    result = await _run(scope, replace(search, words=search_words(corrected)))
+    return replace(result, corrected_query=corrected)
 
 
 async def _run(scope: Scope, search: Search) -> SearchResult:

@@ -293,16 +293,16 @@ async def test_facets_are_those_of_a_model(catalogue: Catalogue) -> None:
         for number in range(25):
             choices = _choices(catalogue, rng)
             query = (None, "caneca", "azul")[number % 3]
-            found = [
+            result = [
                 product
                 for product in products
                 if query is None or query in f"{product['name']} {product['description']}".lower()
             ]
             answer = (await ask(DOCUMENT, by=caller, query=query, filter=_filter(choices)))["product_search"]
-            left = _left(found, choices)
+            left = _left(result, choices)
             assert {edge["node"]["id"] for edge in answer["edges"]} == {product["id"] for product in left}, choices
             assert answer["total"] == len(left)
-            assert _flat(answer["facets"]) == _expected(found, choices, shown), (query, choices)
+            assert _flat(answer["facets"]) == _expected(result, choices, shown), (query, choices)
 
 
 async def _shown(ask: Any) -> dict[str, Any]:
@@ -321,7 +321,7 @@ async def _shown(ask: Any) -> dict[str, Any]:
 
 
 async def test_every_change_of_a_product_changes_its_entry(catalogue: Catalogue) -> None:
-    """The entries that triggers keep are those that would be made anew."""
+    """The entries that triggers keep are those that would be made now."""
     sample = catalogue.sample
     columns = "product_id, price_cents, vendor_id, rating, in_stock, status, category_ids, variant_ids, name_words::text, created_at"
     statements = (
@@ -367,9 +367,9 @@ async def test_facets_of_another_store_are_empty(catalogue: Catalogue, other_sam
         answer = await other_sample.post(
             "/graphql", {"query": DOCUMENT, "variables": {"filter": filter}}, auth="bearer"
         )
-        found = answer.body["data"]["product_search"]
-        assert (found["total"], found["edges"]) == (0, [])
-        assert not any(found["facets"].values()), variant
+        result = answer.body["data"]["product_search"]
+        assert (result["total"], result["edges"]) == (0, [])
+        assert not any(result["facets"].values()), variant
 
 
 async def test_only_features_with_variants_can_be_filterable(sample: SampleStore) -> None:

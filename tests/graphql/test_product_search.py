@@ -1,4 +1,4 @@
-"""The product search: what is found, in which order, and what is corrected (docs/reference/graphql.md#search)."""
+"""The product search: what is returned, in which order, and what is corrected (docs/reference/graphql.md#search)."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ async def add(sample: SampleStore, name: str, **columns: Any) -> Record:
     return await sample.add_product(**{"name": name, "sku": "", "on_hand": 5, **columns})
 
 
-def names(found: Any) -> list[str]:
-    return [edge["node"]["name"] for edge in found["edges"]]
+def names(result: Any) -> list[str]:
+    return [edge["node"]["name"] for edge in result["edges"]]
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def names(found: Any) -> list[str]:
 async def test_a_product_is_found(search: Search, empty: SampleStore, text: str, query: str) -> None:
     await add(empty, text)
     await add(empty, "Outra coisa")
-    found = await search(query)
-    assert (names(found), found["total"], found["corrected_query"]) == ([text], 1, None)
+    result = await search(query)
+    assert (names(result), result["total"], result["corrected_query"]) == ([text], 1, None)
 
 
 @pytest.mark.parametrize("sku", ["CAN-38/B", "CAN.38.B", "CAN_38_B", "CAN 38 B"])
@@ -107,11 +107,11 @@ async def test_a_code_is_found_with_and_without_its_separators(
 )
 async def test_a_product_is_not_found(search: Search, empty: SampleStore, text: str, query: str) -> None:
     await add(empty, text)
-    found = await search(query)
+    result = await search(query)
     if query == "~canec":  # what is left of it is a beginning
-        assert names(found) == [text]
+        assert names(result) == [text]
     else:
-        assert (names(found), found["total"]) == ([], 0)
+        assert (names(result), result["total"]) == ([], 0)
 
 
 @pytest.mark.parametrize("query", [None, "", "  "])
@@ -219,15 +219,15 @@ async def test_pages_hold_each_product_once_in_both_directions(
 )
 async def test_a_wrong_letter_is_corrected(search: Search, empty: SampleStore, query: str, corrected: str) -> None:
     await add(empty, "Camiseta azul")
-    found = await search(query)
-    assert (names(found), found["corrected_query"], found["total"]) == (["Camiseta azul"], corrected, 1)
+    result = await search(query)
+    assert (names(result), result["corrected_query"], result["total"]) == (["Camiseta azul"], corrected, 1)
 
 
 @pytest.mark.parametrize("query", ["kamizetta", "asuk", "zz", "10e5kat", "abc-124", "camizeta 999", "xyz camizeta"])
 async def test_what_nothing_resembles_is_not_corrected(search: Search, empty: SampleStore, query: str) -> None:
     await add(empty, "Camiseta azul 10e5kit abc-123")
-    found = await search(query)
-    assert (names(found), found["corrected_query"]) == ([], None)
+    result = await search(query)
+    assert (names(result), result["corrected_query"]) == ([], None)
 
 
 async def test_a_word_that_matches_is_not_corrected(search: Search, empty: SampleStore) -> None:
@@ -235,11 +235,11 @@ async def test_a_word_that_matches_is_not_corrected(search: Search, empty: Sampl
     await add(empty, "Baile")
     assert names(await search("bule")) == ["Bule"]
     # Both words match, no product has both: nothing is wrong with the letters.
-    found = await search("bule baile")
-    assert (names(found), found["corrected_query"]) == ([], None)
+    result = await search("bule baile")
+    assert (names(result), result["corrected_query"]) == ([], None)
     # Nothing is left of the choice, not of the words.
-    found = await search("bule", filter={"price_to": 0})
-    assert (names(found), found["corrected_query"]) == ([], None)
+    result = await search("bule", filter={"price_to": 0})
+    assert (names(result), result["corrected_query"]) == ([], None)
 
 
 async def test_the_nearest_then_the_most_frequent_then_the_first_word_is_taken(
@@ -298,10 +298,10 @@ async def test_each_caller_finds_what_it_may_list(empty: SampleStore, other_samp
     )
     for user in (empty.owner, empty.vendor_user, empty.caio):
         data = (await empty.post("/graphql", {"query": text}, auth="bearer", by=user)).body["data"]
-        found = sorted(names(data["product_search"]))
-        assert found == sorted(product["name"] for product in data["products"])
-        assert data["product_search"]["total"] == len(found)
-        assert sum(vendor["count"] for vendor in data["product_search"]["facets"]["vendors"]) == len(found)
+        result = sorted(names(data["product_search"]))
+        assert result == sorted(product["name"] for product in data["products"])
+        assert data["product_search"]["total"] == len(result)
+        assert sum(vendor["count"] for vendor in data["product_search"]["facets"]["vendors"]) == len(result)
 
 
 @pytest.mark.parametrize(
@@ -377,5 +377,5 @@ async def test_the_words_of_python_and_sql_agree(empty: SampleStore) -> None:
     for number, name in enumerate(["Calçado Nº 1", "a-b_c/d", "ÆSIR-x", "ﬁm ²", "x" * 100]):
         await empty.add(Product, name=name, slug=f"p-{number}", price_cents=1)
         body = {"query": DOCUMENT, "variables": {"query": name}}
-        found = (await empty.post("/graphql", body, auth="bearer")).body["data"]["product_search"]
-        assert names(found) == [name]
+        result = (await empty.post("/graphql", body, auth="bearer")).body["data"]["product_search"]
+        assert names(result) == [name]

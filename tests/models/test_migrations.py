@@ -193,3 +193,31 @@ async def test_existing_records_get_slugs_and_those_of_the_previous_version(empt
     finally:
         await connection.close()
     assert list(slugs.values()) == [["atelie", "atelie", "atelie-2", "atelie-2-2", "vendor", "atelie-3"]] * 2
+
+
+async def test_products_that_exist_can_be_searched_after_the_migration(empty_database_url):
+    await migrate(empty_database_url)
+    names = [migration.name for migration in disk_migrations()]
+    for name in reversed(names[names.index("0025_product_search") :]):
+        await revert(empty_database_url, name)
+    connection = await asyncpg.connect(empty_database_url)
+    try:
+        for store in (1, 2):
+            await connection.execute("insert into tenants (public_id, name) values (gen_random_uuid(), 'Loja')")
+            await connection.execute("select set_config('vitrine.tenant', $1, false)", str(store))
+            for slug in ("ativo", "apagado"):
+                await connection.execute(
+                    "insert into products (public_id, name, slug, price_cents, deleted_at)"
+                    " values (gen_random_uuid(), 'Botões ' || $1, $1, 7, case when $1 = 'apagado' then now() end)",
+                    slug,
+                )
+        await migrate(empty_database_url)
+        for store in (1, 2):
+            await connection.execute("select set_config('vitrine.tenant', $1, false)", str(store))
+            entries = await connection.fetch("select product_id, price_cents from search_entries")
+            assert [tuple(entry) for entry in entries] == [(1, 7)]
+            words = await connection.fetch("select word from search_words order by 1")
+            assert [record["word"] for record in words] == ["ativo", "botoes"]
+            assert await connection.fetchval("select search @@ '~bota'::tsquery from products where id = 1")
+    finally:
+        await connection.close()

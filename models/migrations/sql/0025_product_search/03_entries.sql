@@ -24,18 +24,18 @@ CREATE TABLE search_entries (
 SELECT vitrine_keep_apart('search_entries');
 
 -- Make the entries of these products anew. They are locked first, by a statement of its own: what the second one reads is then newer
--- than the last entry, else of two transactions that change one product each would write what it knows. A session
--- keeps the plans it made while the tables were small, by which many products would take forever: they get a new one. OFFSET 0
--- has the rows of a product found by the product, whatever the planner (not) knows of their number.
+-- than the last entry, else of two transactions that change one product each would write what it knows. A session keeps the plans it
+-- made while the tables were small, by which many products would take forever: before many it forgets them. OFFSET 0 has the rows of a
+-- product found by the product, whatever the planner knows of their number.
 CREATE FUNCTION vitrine_update_search_entries(store bigint, ids bigint[]) RETURNS void LANGUAGE plpgsql
-    SET enable_seqscan = off SET plan_cache_mode = auto AS $function$
+    SET enable_seqscan = off AS $function$
 BEGIN
     IF cardinality(ids) > 50 THEN
-        PERFORM set_config('plan_cache_mode', 'force_custom_plan', true);
+        DISCARD PLANS;
     END IF;
     PERFORM FROM search_entries e WHERE e.tenant_id = store AND e.product_id = ANY(ids) ORDER BY e.product_id FOR NO KEY UPDATE;
-    DELETE FROM search_entries e USING products p
-    WHERE e.tenant_id = store AND e.product_id = ANY(ids) AND p.tenant_id = store AND p.id = e.product_id AND p.deleted_at IS NOT NULL;
+    DELETE FROM search_entries e WHERE e.tenant_id = store AND e.product_id = ANY(ids)
+        AND (SELECT p.deleted_at IS NOT NULL FROM products p WHERE p.tenant_id = store AND p.id = e.product_id);
     INSERT INTO search_entries AS e (
         tenant_id, product_id, created_at, price_cents, vendor_id, rating, in_stock, status, category_ids, variant_ids, name_words
     )
@@ -72,8 +72,9 @@ BEGIN
             ORDER BY 1
         ),
         array_to_tsvector(vitrine_product_lexemes(p.name || ' ' || vitrine_sku_word(p.sku)))
-    FROM products p
-    WHERE p.tenant_id = store AND p.id = ANY(ids) AND p.deleted_at IS NULL
+    FROM unnest(ids) AS i (id), LATERAL (
+        SELECT p.* FROM products p WHERE p.tenant_id = store AND p.id = i.id AND p.deleted_at IS NULL OFFSET 0
+    ) AS p
     ORDER BY p.id
     ON CONFLICT (tenant_id, product_id) DO UPDATE SET (
         created_at, price_cents, vendor_id, rating, in_stock, status, category_ids, variant_ids, name_words

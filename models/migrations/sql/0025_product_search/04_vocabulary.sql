@@ -24,19 +24,19 @@ CREATE FUNCTION vitrine_letters(word text) RETURNS bit(52)
     )::bit(52);
 
 -- Add the words of these products; of three letters or more, and made of the letters a to z.
-CREATE FUNCTION vitrine_add_search_words(store bigint, ids bigint[]) RETURNS void LANGUAGE plpgsql
-    SET plan_cache_mode = auto AS $function$
+CREATE FUNCTION vitrine_add_search_words(store bigint, ids bigint[]) RETURNS void LANGUAGE plpgsql AS $function$
 BEGIN
     IF cardinality(ids) > 50 THEN
-        PERFORM set_config('plan_cache_mode', 'force_custom_plan', true);
+        DISCARD PLANS;
     END IF;
     INSERT INTO search_words (tenant_id, word, letters)
     SELECT store, n.word, vitrine_letters(n.word)
     FROM (
         SELECT DISTINCT w.word COLLATE "C" AS word
-        FROM products p, unnest(tsvector_to_array(p.search)) AS w (word)
-        WHERE p.tenant_id = store AND p.id = ANY(ids) AND p.deleted_at IS NULL
-            AND length(w.word) > 2 AND translate(w.word, 'abcdefghijklmnopqrstuvwxyz', '') = ''
+        FROM unnest(ids) AS i (id), LATERAL (
+            SELECT p.search FROM products p WHERE p.tenant_id = store AND p.id = i.id AND p.deleted_at IS NULL OFFSET 0
+        ) AS p, unnest(tsvector_to_array(p.search)) AS w (word)
+        WHERE length(w.word) > 2 AND translate(w.word, 'abcdefghijklmnopqrstuvwxyz', '') = ''
     ) AS n
     WHERE NOT EXISTS (SELECT FROM search_words s WHERE s.tenant_id = store AND s.word = n.word)
     ORDER BY n.word;
