@@ -116,7 +116,7 @@ async def read_feature_values(scope: Scope, drafts: Sequence[ProductDraft]) -> d
     if not references:
         return {}
     ids = await look_up(scope, FEATURE, [reference for reference in references if reference is not None])
-    definitions = await _load_definitions(scope, list(set(ids.values())))
+    definitions = await load_definitions(scope, list(set(ids.values())))
     values: dict[int, dict[int, ParsedFeatureValue]] = {}
     for index, draft in enumerate(drafts):
         for entry in draft.features or ():
@@ -270,7 +270,8 @@ _READERS: Mapping[str, Callable[[object], tuple[str, int | None]]] = {
 # --- Variants --------------------------------------------------------------------------------------------------------------
 
 
-async def _load_definitions(scope: Scope, ids: list[int]) -> dict[int, FeatureDefinition]:
+async def load_definitions(scope: Scope, ids: list[int]) -> dict[int, FeatureDefinition]:
+    """Return the features with these ids that exist, by id."""
     types: dict[int, str] = {}
     by_name: dict[int, dict[str, int]] = {}
     by_reference: dict[int, dict[Reference, int]] = {}
@@ -294,7 +295,7 @@ async def _create_variants(scope: Scope, values: Sequence[ParsedFeatureValue]) -
         return {}
     features = sorted({feature for feature, _ in keys})
     await fetch(_LOCK_FEATURES, scope.store.id, features)
-    definitions = await _load_definitions(scope, features)
+    definitions = await load_definitions(scope, features)
     variants = {
         (feature.id, name): variant for feature in definitions.values() for name, variant in feature.by_name.items()
     }
