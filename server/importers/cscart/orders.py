@@ -329,8 +329,10 @@ def convert_shipment(context: Context, record: Record) -> Rows:
     for item, entry in entries(record.get("products")).items():
         amount = integer(entry, "amount") if isinstance(entry, dict) else integer({"amount": entry}, "amount")
         if amount > 0:
-            line = context.line_numbers.get(f"{order}:{item}", as_number(item))
-            if line is None or line not in context.known["order_lines"]:
-                raise NotBrought(f"item {item} is not among the lines of order {order}")
+            line = context.line_numbers.get(f"{order}:{item}")
+            if line is None:
+                line = as_number(item)
+                if line not in context.known["order_lines"]:
+                    raise NotBrought(f"item {item} is not among the lines of order {order}")
             lines.append({"shipment_id": shipment, "order_line_id": line, "quantity": amount})
     return {"shipments": [row], "shipment_lines": lines}

@@ -56,7 +56,7 @@ class Reader:
             if not isinstance(record, dict):
                 raise SourceError("the answer is no record")
             record = {**row, **record}
-        if entity.name == "users" and "usergroups" not in record:
+        if entity.name == "users" and "usergroups" not in record and self.report.counts["usergroups"].read:
             record = {**record, "usergroups": await self._memberships(_number(row, entity.key))}
         return record
 
@@ -88,7 +88,7 @@ class Reader:
     async def _pages(self, entity: ShopEntity, path: str) -> AsyncIterator[tuple[list[Record], int | None]]:
         """Yield the pages of a list with its total; a list that can't be read on is reported."""
         query = {"sort_by": entity.sort_by, "sort_order": "asc"} if entity.sort_by else {}
-        page, before = 1, None
+        page, read, before = 1, 0, None
         while True:
             try:
                 body = await self.source.get(path, page=page, items_per_page=PAGE_SIZE, **query)
@@ -103,8 +103,9 @@ class Reader:
             if page == 1:
                 self.expect(total or len(rows))
             yield rows, total
-            # A list without pages answers all of its rows to every page.
-            is_last = page * size >= total if total is not None else len(rows) < size
+            # A list without pages answers all of its rows to every page; one without a total ends with an empty page.
+            read += len(rows)
+            is_last = total is not None and max(read, page * size) >= total
             if not rows or is_last or rows == before:
                 return
             page, before = page + 1, rows
@@ -176,7 +177,10 @@ class Reader:
 
 
 def rows_of(body: Any, path: str) -> tuple[list[Record], int, int | None]:
-    """Return the rows of a list, the size of its pages and its total: `{products: […], params}`, rows keyed by id, or bare rows."""
+    """Return the rows of a list, the size of its pages (0 if unknown) and its total.
+
+    A list is `{products: […], params}`, with rows in an array or keyed by id, or the bare rows.
+    """
     params = entries(body.get("params")) if isinstance(body, dict) else {}
     rows: Any = body
     if isinstance(body, dict):
@@ -184,7 +188,7 @@ def rows_of(body: Any, path: str) -> tuple[list[Record], int, int | None]:
         is_envelope = path in body or "params" in body
         rows = body[path] if path in body else next(iter(named), []) if is_envelope else body
     total = integer(params, "total_items") if params.get("total_items") not in (None, "") else None
-    return objects(rows), max(1, integer(params, "items_per_page") or PAGE_SIZE), total
+    return objects(rows), integer(params, "items_per_page"), total
 
 
 def parents_first(rows: Sequence[Record], key: str, parent: str) -> list[Record]:
