@@ -51,7 +51,10 @@ def of_paths(default: Answer, **answers: Answer) -> Answer:
     return answer
 
 
-LANGUAGES = {"languages": {"pt": {"lang_id": "1", "lang_code": "pt", "name": "Português"}}, "params": {"total_items": "1"}}
+LANGUAGES = {
+    "languages": {"pt": {"lang_id": "1", "lang_code": "pt", "name": "Português"}},
+    "params": {"total_items": "1"},
+}
 ready = answer_with(LANGUAGES)
 
 

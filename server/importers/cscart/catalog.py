@@ -242,8 +242,6 @@ def convert_product(context: Context, record: Record) -> Rows:
         "category_id": category_ids[0] if category_ids else None,
         **context.times(created, moment(record, "updated_timestamp", "timestamp")),
     }
-    if text(record, "exceptions_type") in ("A", "F"):
-        context.exception_types[product] = text(record, "exceptions_type")
     taxes = context.present(numbers(record, "tax_ids"), "tax", "taxes")
     return {
         "products": [row],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from uuid import UUID
 
 from domain.catalog.feature_values import FeatureDefinition
 from domain.imports.numbered import Row, load_numbers
@@ -14,6 +15,8 @@ from kernel.scope import Scope
 from models.base import StoreModel
 from server.importers.cscart.report import Report
 from server.importers.cscart.values import NotBrought, Record, number
+
+SOURCE = "cscart"
 
 
 @dataclass
@@ -30,10 +33,10 @@ class Context:
     status_letters: dict[str, set[str]] = field(default_factory=dict)
     category_paths: dict[int, str] = field(default_factory=dict)
     features: dict[int, FeatureDefinition] = field(default_factory=dict)
-    shared_options: dict[int, list[int]] = field(default_factory=dict)
-    exception_types: dict[int, str] = field(default_factory=dict)
     combinations: dict[str, int] = field(default_factory=dict)
     line_numbers: dict[str, int] = field(default_factory=dict)
+    option_ids: dict[int, UUID] = field(default_factory=dict)
+    option_variant_ids: dict[int, UUID] = field(default_factory=dict)
     owner: int | None = None
 
     async def load(self, *models: type[StoreModel]) -> None:

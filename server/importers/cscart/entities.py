@@ -28,7 +28,7 @@ class ShopEntity:
     `paths` are its lists, of which the first that the source has is read. `key` is the record's number. A row of the list that has
     `complete_field` is the whole record; the others are read singly. `parent` names the record it stands below. `refers_to` are the tables
     whose numbers the conversion needs. `by_product`: CS-Cart lists the records of one product at a time. `prepare` completes the rows of a
-    batch before it is written.
+    batch before it is written. `load` loads what conversions need of the store besides numbers.
     """
 
     name: str
@@ -43,6 +43,7 @@ class ShopEntity:
     by_product: bool = False
     identify: Callable[[Record], str] | None = None
     prepare: Callable[[Context, Sequence[ImportedRecord]], Awaitable[None]] | None = None
+    load: Callable[[Context], Awaitable[None]] | None = None
 
     @property
     def lists(self) -> tuple[str, ...]:
@@ -134,6 +135,7 @@ ENTITIES = (
         refers_to=(Product, Option, OptionVariant, Combination),
         by_product=True,
         identify=options.combination_key,
+        load=options.load_combinations,
     ),
     ShopEntity(
         "exceptions",
@@ -162,6 +164,7 @@ ENTITIES = (
         "payment_id",
         sort_by="order_id",
         refers_to=(User, Vendor, Product, PaymentMethod, ShippingMethod, Tax),
+        load=orders.load_option_ids,
     ),
     ShopEntity(
         "shipments",
@@ -171,6 +174,7 @@ ENTITIES = (
         "products",
         sort_by="id",
         refers_to=(Order, OrderLine, User, ShippingMethod),
+        load=orders.load_line_numbers,
     ),
     ShopEntity(
         "discussions",

@@ -7,7 +7,7 @@ from domain.catalog.option_exceptions import EXCEPTION_FIELDS, FORBIDDEN, NO_VAR
 from domain.catalog.options import OPTION_FIELDS
 from domain.catalog.options import VARIANT_FIELDS as OPTION_VARIANT_FIELDS
 from domain.catalog.product_options import TYPES_WITH_VARIANTS, combination_hash
-from domain.imports.numbered import ImportKind, ImportTable, PartNumbers, Row, Rows
+from domain.imports.numbered import ImportKind, ImportTable, PartNumbers, Row, Rows, load_references
 from models.options import (
     Combination,
     CombinationChoice,
@@ -17,8 +17,9 @@ from models.options import (
     OptionVariant,
     ProductOption,
 )
-from server.importers.cscart.context import Context
+from server.importers.cscart.context import SOURCE, Context
 from server.importers.cscart.values import (
+    OFFERED_BY,
     NotBrought,
     Record,
     as_number,
@@ -27,6 +28,7 @@ from server.importers.cscart.values import (
     flag,
     integer,
     number,
+    numbers,
     own_number,
     position,
     text,
@@ -79,7 +81,7 @@ def convert_option(context: Context, record: Record) -> Rows:
         **context.times(None),
     }
     variants = _variants(context, option, record) if columns["type"] in TYPES_WITH_VARIANTS else []
-    offering = [product] if product is not None else context.shared_options.get(option, [])
+    offering = [product] if product is not None else numbers(record, OFFERED_BY)
     return {
         "options": [row],
         "option_variants": variants,
@@ -134,6 +136,12 @@ COMBINATION = ImportKind(
         _OFFERS,
     ),
 )
+
+
+async def load_combinations(context: Context) -> None:
+    """Load the numbers of combinations that were imported before, by what identifies them at the source."""
+    imported = await load_references(context.scope, SOURCE, COMBINATION.name)
+    context.combinations = {external_id: number for external_id, (number, _) in imported.items()}
 
 
 def combination_key(record: Record) -> str:
@@ -213,7 +221,7 @@ def convert_exception(context: Context, record: Record) -> Rows:
     chosen = _choices(context, record)
     if not chosen:
         raise NotBrought("it has no option variants")
-    type_ = text(record, "type") or context.exception_types.get(product, FORBIDDEN)
+    type_ = text(record, "type") or FORBIDDEN
     row = {
         "id": exception,
         "product_id": product,

@@ -5,9 +5,12 @@ An order is history: its amounts and texts are those of the source. It holds no 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
-from domain.imports.numbered import ImportKind, ImportTable, PartNumbers, Row, Rows
+from domain.catalog.product_options import TYPES_WITH_VARIANTS
+from domain.imports.numbered import ImportKind, ImportTable, PartNumbers, Row, Rows, load_references
 from domain.orders.draft import MAX_UNITS
 from domain.orders.payments import payment_status
 from domain.orders.statuses import ORDERS, SHIPMENTS
@@ -16,11 +19,12 @@ from kernel.documents import normalize_email
 from kernel.fields import MAX_INTEGER, MAX_NAME, InputField, read_fields, short_text
 from kernel.fields import text as long_text
 from kernel.money import MAX_CENTS
+from models.database import fetch
 from models.orders import Order, OrderAddress, OrderLine, OrderStatusChange
 from models.payments import Payment
 from models.shipping import Shipment, ShipmentLine
 from models.taxes import OrderTax
-from server.importers.cscart.context import Context
+from server.importers.cscart.context import SOURCE, Context
 from server.importers.cscart.values import (
     NotBrought,
     Record,
@@ -37,6 +41,7 @@ from server.importers.cscart.values import (
     text,
 )
 
+LINE_REFERENCE = "order_line"
 ORDER = ImportKind(
     "order",
     (
@@ -55,11 +60,11 @@ ORDER = ImportKind(
             OrderLine,
             (
                 *("order_id", "position", "product_id", "vendor_id", "product_name", "product_code", "quantity"),
-                *("price_cents", "base_price_cents", "tracked", "extra"),
+                *("price_cents", "base_price_cents", "tracked", "options", "extra"),
             ),
             owner="order_id",
             numbers=PartNumbers.PREFERRED,
-            reference_kind="order_line",
+            reference_kind=LINE_REFERENCE,
             # Out of the way: a line may get the position of another.
             before_update=(
                 "UPDATE order_lines SET position = position + 1000000 WHERE tenant_id = $1 AND order_id = ANY($2::bigint[])"
@@ -221,9 +226,43 @@ def _line(context: Context, order: int, place: int, key: str, line: Record) -> R
         "price_cents": price,
         "base_price_cents": _amount(line, "base_price") if line.get("base_price") not in (None, "") else price,
         "tracked": False,
+        "options": _options(context, extra),
         "extra": extra,
         **read_fields(_LINE_FIELDS, {"product_name": name, "product_code": text(line, "product_code")}),
     }
+
+
+async def load_option_ids(context: Context) -> None:
+    """Load the public ids of options and variants: the choices of an order line name them."""
+    for table, ids in (("options", context.option_ids), ("option_variants", context.option_variant_ids)):
+        statement = f"SELECT id, public_id FROM {table} WHERE tenant_id = $1"  # two constants
+        ids |= {row["id"]: row["public_id"] for row in await fetch(statement, context.scope.store.id)}
+
+
+def _options(context: Context, extra: Record) -> list[Row]:
+    """Return the choices of a line as `domain.orders.option_selection` stores them; those of deleted options are in `extra` only."""
+    choices: list[Row] = []
+    for entry in objects(extra.get("product_options_value")):
+        has_variants = text(entry, "option_type", "S") in TYPES_WITH_VARIANTS
+        option = _public_id(context.option_ids, text(entry, "option_id"))
+        variant = _public_id(context.option_variant_ids, text(entry, "value")) if has_variants else None
+        if option is None or (has_variants and variant is None):
+            continue
+        choices.append(
+            {
+                "option_id": str(option),
+                "name": text(entry, "option_name"),
+                "variant_id": str(variant) if variant else None,
+                "value": text(entry, "variant_name") or text(entry, "value"),
+                "modifier": cents(entry, "modifier") if variant else 0,
+                "modifier_type": text(entry, "modifier_type") or "A",
+            }
+        )
+    return choices
+
+
+def _public_id(ids: Mapping[int, UUID], digits: str) -> UUID | None:
+    return ids.get(int(digits)) if digits.isascii() and digits.isdigit() else None
 
 
 # --- Addresses, taxes, history ---------------------------------------------------------------------------------------------------
@@ -279,6 +318,12 @@ def _history(context: Context, order: int, record: Record, status: str, created:
     ]
     present = {"order_id": order, "at": created, "to_status": status, "reason": _IMPORTED}
     return steps or [{**present, "from_status": "", "forced": False, "actor_kind": "system", "user_id": None}]
+
+
+async def load_line_numbers(context: Context) -> None:
+    """Load the numbers of order lines that could not keep that of their item."""
+    lines = await load_references(context.scope, SOURCE, LINE_REFERENCE)
+    context.line_numbers = {external_id: number for external_id, (number, _) in lines.items()}
 
 
 # --- Shipments -------------------------------------------------------------------------------------------------------------------

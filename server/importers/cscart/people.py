@@ -158,10 +158,13 @@ def convert_user(context: Context, record: Record) -> Rows:
         "email_verified_at": created or context.scope.now,
         **context.times(created),
     }
-    is_root = columns["user_type"] == _ADMINISTRATOR and vendor is None and flag(record, "is_root")
-    if is_root and context.owner is None:
-        context.owner = user_id
     return {"users": [row], "usergroup_memberships": _memberships(context, user_id, record)}
+
+
+def is_root(record: Record) -> bool:
+    """Return whether a user is the shop's root administrator; each vendor has one of its own."""
+    is_administrator = text(record, "user_type") == _ADMINISTRATOR and not integer(record, "company_id")
+    return is_administrator and flag(record, "is_root")
 
 
 def _memberships(context: Context, user_id: int, record: Record) -> list[dict[str, Any]]:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from server.importers.cscart.entities import ShopEntity
 from server.importers.cscart.report import Report
 from server.importers.cscart.source import NotOffered, Source, SourceError
-from server.importers.cscart.values import NotBrought, Record, as_number, entries, integer, objects
+from server.importers.cscart.values import OFFERED_BY, NotBrought, Record, as_number, entries, integer, objects, text
 
 PAGE_SIZE = 250
 _NOT_ROWS = ("params", "search")
 # A list is read again when records were missing: those that were deleted meanwhile moved others to an earlier page.
 _MAX_PASSES = 2
 
-Progress = Callable[[str, int], None]
+T = TypeVar("T")
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Reader:
     expect: Callable[[int], None] = lambda _total: None
     products: dict[int, Record] = field(default_factory=dict)
     with_options: set[int] = field(default_factory=set)
-    shared_options: dict[int, list[int]] = field(default_factory=dict)
+    _exception_types: dict[int, str] = field(default_factory=dict)
     _by_product: bool | None = None
 
     async def pages(self, entity: ShopEntity) -> AsyncIterator[list[Record]]:
@@ -58,6 +58,8 @@ class Reader:
             record = {**row, **record}
         if entity.name == "users" and "usergroups" not in record and self.report.counts["usergroups"].read:
             record = {**record, "usergroups": await self._memberships(_number(row, entity.key))}
+        if entity.name == "exceptions" and "type" not in record:
+            record = {**record, "type": await self._exception_type(_number(row, "product_id"))}
         return record
 
     # --- Lists ---
@@ -137,7 +139,7 @@ class Reader:
 
     async def _products_pages(self, entity: ShopEntity) -> AsyncIterator[list[Record]]:
         """Yield the records of one product after the other; shared options last, with all products that offer them."""
-        shared: dict[str, Record] = {}
+        shared: dict[str, dict[str, Any]] = {}
         seen: set[str] = set()
         candidates = sorted(self.products if entity.name == "options" else self.with_options)
         if entity.name == "options":
@@ -145,15 +147,15 @@ class Reader:
         self.expect(len(candidates))
         for start in range(0, len(candidates), PAGE_SIZE):
             chunk = candidates[start : start + PAGE_SIZE]
-            lists = await asyncio.gather(*(self._of_product(entity, product) for product in chunk))
+            lists = await together([self._of_product(entity, product) for product in chunk])
             page: list[Record] = []
             for product, rows in zip(chunk, lists, strict=True):
                 if entity.name == "options" and rows:
                     self.with_options.add(product)
                 for row in rows:
                     if entity.name == "options" and not _number(row, "product_id"):
-                        shared[entity.external_id(row)] = row
-                        self.shared_options.setdefault(_number(row, entity.key) or 0, []).append(product)
+                        option = shared.setdefault(entity.external_id(row), {**row, OFFERED_BY: []})
+                        option[OFFERED_BY].append(product)
                     else:
                         page.append({**row, "product_id": row.get("product_id") or str(product)})
             yield self._unseen(entity, page, seen)
@@ -169,11 +171,30 @@ class Reader:
             self.report.fail(entity.name, f"of product {product}", str(error))
             return []
 
+    async def _exception_type(self, product: int | None) -> str:
+        """Return the type of a product's exceptions, which CS-Cart has with the product."""
+        if product is not None and product not in self._exception_types:
+            record = await self.source.get(f"products/{product}")
+            self._exception_types[product] = text(record, "exceptions_type") if isinstance(record, dict) else ""
+        return self._exception_types.get(product or 0, "")
+
     async def _memberships(self, user: int | None) -> list[Record]:
         try:
             return rows_of(await self.source.get(f"users/{user}/usergroups"), "usergroups")[0]
         except NotOffered:
             return []
+
+
+async def together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """Return the results of concurrent work, in order; the first error cancels the rest."""
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in work]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
 
 
 def rows_of(body: Any, path: str) -> tuple[list[Record], int, int | None]:

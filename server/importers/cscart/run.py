@@ -19,6 +19,7 @@ from uuid import UUID
 import asyncpg
 import orjson
 
+from auth.credential_cache import invalidate_credentials
 from auth.store_resolution import build_store
 from domain.catalog.feature_values import load_definitions
 from domain.imports.numbered import ImportedRecord, NumberTaken, load_references, write_records
@@ -38,15 +39,15 @@ from models.database import (
     transaction,
     violated_constraint,
 )
-from server.importers.cscart.context import Context
+from server.importers.cscart.context import SOURCE, Context
 from server.importers.cscart.entities import ENTITIES, ShopEntity
-from server.importers.cscart.reading import Reader
+from server.importers.cscart.people import is_root
+from server.importers.cscart.reading import Reader, together
 from server.importers.cscart.report import EntityCount, Report, Sums
 from server.importers.cscart.source import NotOffered, Source, SourceError
-from server.importers.cscart.values import NotBrought, Record, cents, flag, moment, text
+from server.importers.cscart.values import NotBrought, Record, cents, flag, moment, own_number, text
 from server.store_admin import set_owner
 
-SOURCE = "cscart"
 _CHANGED_AT = ("updated_timestamp", "updated_at", "timestamp")
 _REASONS = {
     "users_email_key": "another user of the store has the e-mail",
@@ -62,6 +63,10 @@ SELECT count(*) AS orders, coalesce(sum(total_cents), 0)::bigint AS total_cents 
 _LANGUAGES = "SELECT code FROM languages WHERE tenant_id = $1 AND deleted_at IS NULL ORDER BY status, id"
 _STATUS_CODES = "SELECT type, letter FROM statuses WHERE tenant_id = $1 AND deleted_at IS NULL"
 _PATHS = "SELECT id, id_path FROM categories WHERE tenant_id = $1"
+_FUTURE_OWNER = """
+SELECT u.id, u.public_id FROM users u JOIN tenants t ON t.id = u.tenant_id
+WHERE u.tenant_id = $1 AND u.id = $2 AND u.user_type = 'A' AND t.owner_id IS NULL
+"""
 _FEATURES = "SELECT id FROM features WHERE tenant_id = $1 AND deleted_at IS NULL"
 
 
@@ -149,12 +154,9 @@ class _Import:
         context = self.context
         context.entity = entity.name
         count = context.report.counts[entity.name] = EntityCount()
+        if entity.load is not None:
+            await entity.load(context)
         imported = await load_references(context.scope, SOURCE, entity.kind.name)
-        if entity.name == "combinations":
-            context.combinations = {external_id: number for external_id, (number, _) in imported.items()}
-        if entity.name == "shipments":
-            lines = await load_references(context.scope, SOURCE, "order_line")
-            context.line_numbers = {external_id: number for external_id, (number, _) in lines.items()}
         digests = {external_id: digest for external_id, (_, digest) in imported.items()}
         batches = self._batches(entity, digests, count)
         following = asyncio.ensure_future(anext(batches, None))
@@ -173,15 +175,13 @@ class _Import:
     ) -> AsyncIterator[list[tuple[bytes, Record]]]:
         """Yield the records to write, page by page, with the digests of their rows."""
         async for page in self.reader.pages(entity):
-            if entity.name == "options":
-                self.context.shared_options = self.reader.shared_options
             count.read += len(page)
             self._add_to_sums(entity, page)
             wanted = [(digest(row), row) for row in page]
             wanted = [(mark, row) for mark, row in wanted if self._is_wanted(entity, mark, row, digests)]
             count.present += len(page) - len(wanted)
             self.progress.advance(len(page) - len(wanted))
-            records = await asyncio.gather(*(self._complete(entity, row) for _, row in wanted))
+            records = await together([self._complete(entity, row) for _, row in wanted])
             yield [(mark, record) for (mark, _), record in zip(wanted, records, strict=True) if record is not None]
 
     def _is_wanted(self, entity: ShopEntity, mark: bytes, row: Record, digests: dict[str, bytes]) -> bool:
@@ -274,31 +274,31 @@ class _Import:
         elif entity.name == "statuses":
             async with transaction(context.scope):
                 await save_codes(context.scope)
-        elif entity.name == "users" and context.owner is not None:
-            await self._set_owner(context.owner)
+        elif entity.name == "users":
+            async with transaction(context.scope):
+                await invalidate_credentials(context.scope)
+                if context.owner is not None:
+                    await self._set_owner(context.owner)
 
     async def _set_owner(self, user_id: int) -> None:
         """Make the source's root administrator the owner of a store that has none."""
         scope = self.context.scope
-        async with transaction(scope):
-            row = await fetchrow(
-                "SELECT u.id, u.public_id FROM users u JOIN tenants t ON t.id = u.tenant_id"
-                " WHERE u.tenant_id = $1 AND u.id = $2 AND t.owner_id IS NULL",
-                scope.store.id,
-                user_id,
-            )
-            if row is not None:
-                await set_owner(scope, UserRef(row["id"], row["public_id"]))
+        row = await fetchrow(_FUTURE_OWNER, scope.store.id, user_id)
+        if row is not None:
+            await set_owner(scope, UserRef(row["id"], row["public_id"]))
 
     def _add_to_sums(self, entity: ShopEntity, page: Sequence[Record]) -> None:
+        """Count what both sides must agree on, and recognize the root administrator."""
         sums = self.context.report.source
         for row in page:
             with suppress(NotBrought):
                 if entity.name == "orders" and not flag(row, "is_parent_order"):
                     sums.orders += 1
                     sums.total_cents += cents(row, "total")
-                elif entity.name == "users" and text(row, "user_type", "C") == "C":
-                    sums.customers += 1
+                elif entity.name == "users":
+                    sums.customers += text(row, "user_type", "C") == "C"
+                    if self.context.owner is None and is_root(row):
+                        self.context.owner = own_number(row, "user_id")
 
     async def _sum_up(self) -> None:
         store_id = self.context.scope.store.id

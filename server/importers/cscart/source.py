@@ -96,6 +96,7 @@ class HttpSource:
         self._slots = asyncio.Semaphore(MAX_REQUESTS)
         self._failing_since: float | None = None
         self._not_before = 0.0
+        self._has_answered = False
         try:
             self._base = await self._find_api()
         except BaseException:
@@ -111,14 +112,15 @@ class HttpSource:
 
     async def get(self, path: str, **query: object) -> Any:
         """Return the parsed answer; raises SourceError and SourceUnavailable."""
-        attempts = 0
+        attempts, failures = 0, 0
         while True:
             outcome = await self._ask(self._address(self._base, path, query))
             if not isinstance(outcome, _Failure):
                 return outcome
-            attempts += not outcome.is_throttled
+            attempts += 1
+            failures += not outcome.is_throttled
             await self._back_off(outcome, attempts)
-            if attempts >= MAX_ATTEMPTS and await self._is_alive():
+            if failures >= MAX_ATTEMPTS and await self._is_alive():
                 raise SourceError(outcome.reason)
 
     # --- Addresses ---
@@ -169,8 +171,17 @@ class HttpSource:
                     while len(body) <= _MAX_BYTES and not response.content.at_eof():
                         body += await response.content.read(_MAX_BYTES + 1 - len(body))
                     outcome = _read(response, body)
+            except (
+                aiohttp.ClientConnectorDNSError,
+                aiohttp.ClientConnectorCertificateError,
+                aiohttp.InvalidURL,
+            ) as error:
+                if not self._has_answered:
+                    raise SourceUnavailable(f"{address.origin()} can't be reached: {error}") from error
+                return _Failure(f"the shop did not answer: {_describe(error)}")
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 return _Failure(f"the shop did not answer: {_describe(error)}")
+        self._has_answered = True
         if not isinstance(outcome, _Failure):
             self._failing_since = None
         return outcome
@@ -223,7 +234,9 @@ def _read(response: aiohttp.ClientResponse, body: bytes) -> Any:
             f"the shop refuses the credentials (status {status}: {_excerpt(body)}); expected an administrator's e-mail and API key"
         )
     if status in _THROTTLED or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return _Failure(f"status {status}: {_excerpt(body)}", _retry_after(response), status in _THROTTLED)
+        retry_after = _retry_after(response)
+        is_throttled = status == HTTPStatus.TOO_MANY_REQUESTS or (status in _THROTTLED and retry_after is not None)
+        return _Failure(f"status {status}: {_excerpt(body)}", retry_after, is_throttled)
     if status == HTTPStatus.NOT_FOUND:
         raise NotOffered(f"status 404: {_excerpt(body)}")
     if status >= HTTPStatus.BAD_REQUEST:

@@ -13,6 +13,9 @@ from kernel.text import repr_value
 
 Record: TypeAlias = Mapping[str, Any]
 
+OFFERED_BY = "offered_by"
+"""The member of a shared option's record with the products that offer it; added while reading."""
+
 _NONE = (None, "", False)
 _LAST_SECOND = 253_402_300_799  # the end of the year 9999
 _YES, _NO = ("y", "true", "1"), ("n", "false", "0", "")
