@@ -123,10 +123,11 @@ def _cscart(args: argparse.Namespace) -> int:
     report = run_command(execute())
     for line in report.lines():
         print_line(line)
-    if report.failures:
+    if report.stopped:
+        print_error(report.stopped)
+    elif report.failures:
         print_error(f"{len(report.failures)} could not be brought; they are listed above")
-        return 1
-    return 0
+    return 1 if report.stopped or report.failures else 0
 
 
 def _check_source(args: argparse.Namespace) -> None:

@@ -10,6 +10,7 @@ from kernel.clock import now
 from kernel.scope import Store
 from server.importers.cscart import run
 from server.importers.cscart.report import Report
+from server.importers.cscart.source import NotOffered
 from tests.harness.scopes import execute, rows, value
 from tests.importers.cscart_answers import PRODUCT, line, order, row_of, shop
 from tests.importers.shops import SavedShop
@@ -258,22 +259,49 @@ BAD_VALUES = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_VALUES)
-async def test_a_record_with_an_unreadable_value_is_reported_and_not_written(new_store: Any, name: str) -> None:
-    store = await new_store()
-    answers = {
-        "products": {"products": [PRODUCT | {name: BAD_VALUES[name]}, PRODUCT | {"product_id": "13", "seo_name": "x"}]}
-    }
+async def test_a_record_with_an_unreadable_value_is_reported_and_not_written(store: Store) -> None:
+    bad = [
+        PRODUCT | {"product_id": str(number), "seo_name": "", name: unreadable}
+        for number, (name, unreadable) in enumerate(BAD_VALUES.items(), start=100)
+    ]
+    report = await run.run(SavedShop({"products": {"products": [*bad, PRODUCT]}}), store.public_id)
+    assert [number for _, number, _ in report.failures] == [record["product_id"] for record in bad]
+    assert all(reason for _, _, reason in report.failures)
+    assert await of(store, "products", "id, sku") == [(12, "U0012O5AF0")]
+
+
+async def test_a_list_that_is_none_brings_nothing(store: Store) -> None:
+    answers: list[Any] = [[], {}, {"products": None}, {"products": "none"}, {"products": [1, None, []]}, "x", 7]
+    for answer in answers:
+        report = await run.run(SavedShop({"products": answer}), store.public_id)
+        assert report.counts["products"].read == 0
+        assert report.failures == []
+
+
+async def test_storefronts_are_read_where_there_are_no_vendors(store: Store) -> None:
+    answers = {"stores": {"stores": [{"company_id": "1", "company": "Simtech"}]}, "stores/1": {"phone": "555"}}
     report = await run.run(SavedShop(answers), store.public_id)
-    assert [(entity, number) for entity, number, _ in report.failures] == [("products", "12")]
-    assert await of(store, "products", "id, sku") == [(13, "U0012O5AF0")]
+    assert report.failures == []
+    assert await of(store, "vendors", "id, name, phone") == [(1, "Simtech", "555")]
 
 
-@pytest.mark.parametrize(
-    "answer", [[], {}, {"products": None}, {"products": "none"}, {"products": [1, None, []]}, "x", 7]
-)
-async def test_a_list_that_is_none_brings_nothing(new_store: Any, answer: Any) -> None:
+class SmallPages:
+    """A shop that gives two rows a page, whatever it is asked for, with a total or without."""
+
+    def __init__(self, total: object) -> None:
+        self.rows = [{"page_id": str(number), "page": f"P{number}", "description": ""} for number in range(1, 6)]
+        self.params = {} if total is None else {"total_items": total}
+
+    async def get(self, path: str, **query: Any) -> Any:
+        if path != "pages":
+            raise NotOffered("status 404: Not found")
+        first = 2 * (int(query["page"]) - 1)
+        return {"pages": self.rows[first : first + 2], "params": self.params}
+
+
+@pytest.mark.parametrize("total", [None, 5, "5", 6, ""])
+async def test_a_list_is_read_to_its_end_whatever_its_pages(new_store: Any, total: object) -> None:
     store = await new_store()
-    report = await run.run(SavedShop({"products": answer}), store.public_id)
-    assert report.counts["products"].read == 0
+    report = await run.run(SmallPages(total), store.public_id)
+    assert report.counts["pages"].read == 5
     assert report.failures == []

@@ -240,8 +240,9 @@ async def test_a_shop_that_fails_in_the_middle_keeps_what_was_written_and_nothin
     answers = of_paths(nothing, languages=in_turn(ready, ready, answer_with(b"", 500)), products=products)
     async with Shop(answer=answers) as shop:
         async with shop.source(clock) as source:
-            with pytest.raises(SourceUnavailable):
-                await run.run(source, store.public_id)
+            stopped = await run.run(source, store.public_id)
+        assert stopped.stopped.startswith("the shop has failed for 10 minutes: status 500")
+        assert (stopped.counts["products"].added, "options" in stopped.counts) == (250, False)
         assert await value(store, "SELECT count(*) FROM products WHERE tenant_id = $1", store.id) == 250
         is_down = False
         shop.answer = of_paths(nothing, languages=ready, products=products)
@@ -262,7 +263,7 @@ async def test_a_list_that_can_not_be_read_is_reported_and_the_others_are_brough
         report = await run.run(source, store.public_id)
     [(entity, number, reason)] = report.failures
     assert (entity, number) == ("products", "")
-    assert reason.startswith("page 1 can't be read: status 500: HTML")
+    assert reason.startswith("the list can't be read to its end: status 500: HTML")
     assert "orders" in report.missing
     assert await value(store, "SELECT name FROM pages WHERE tenant_id = $1 AND id = 3", store.id) == "Sobre"
 

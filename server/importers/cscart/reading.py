@@ -29,6 +29,7 @@ class Reader:
     expect: Callable[[int], None] = lambda _total: None
     products: dict[int, Record] = field(default_factory=dict)
     with_options: set[int] = field(default_factory=set)
+    _paths: dict[str, str] = field(default_factory=dict)
     _exception_types: dict[int, str] = field(default_factory=dict)
     _by_product: bool | None = None
 
@@ -52,7 +53,8 @@ class Reader:
         """Return the whole record of a row; raises SourceError."""
         record = row
         if entity.complete_field not in row and not entity.by_product:
-            record = await self.source.get(f"{entity.lists[0]}/{_number(row, entity.key)}")
+            path = self._paths.get(entity.name, entity.name)
+            record = await self.source.get(f"{path}/{_number(row, entity.key)}")
             if not isinstance(record, dict):
                 raise SourceError("the answer is no record")
             record = {**row, **record}
@@ -67,12 +69,16 @@ class Reader:
     async def _list(self, entity: ShopEntity) -> AsyncIterator[list[Record]]:
         missing: NotOffered | None = None
         for path in entity.lists:
+            self._paths[entity.name] = path
             try:
                 async for page in self._whole_list(entity, path):
                     yield page
-                return
             except NotOffered as error:
                 missing = error
+                continue
+            except SourceError as error:
+                self.report.fail(entity.name, "", f"the list can't be read to its end: {error}")
+            return
         self.report.missing[entity.name] = str(missing)
 
     async def _whole_list(self, entity: ShopEntity, path: str) -> AsyncIterator[list[Record]]:
@@ -88,7 +94,7 @@ class Reader:
                 return
 
     async def _pages(self, entity: ShopEntity, path: str) -> AsyncIterator[tuple[list[Record], int | None]]:
-        """Yield the pages of a list with its total; a list that can't be read on is reported."""
+        """Yield the pages of a list with its total."""
         query = {"sort_by": entity.sort_by, "sort_order": "asc"} if entity.sort_by else {}
         page, read, before = 1, 0, None
         while True:
@@ -98,30 +104,30 @@ class Reader:
                 if page == 1:
                     raise
                 return
-            except SourceError as error:
-                self.report.fail(entity.name, "", f"page {page} can't be read: {error}")
-                return
-            rows, size, total = rows_of(body, path)
+            rows, total = rows_of(body, path)
             if page == 1:
                 self.expect(total or len(rows))
             yield rows, total
             # A list without pages answers all of its rows to every page; one without a total ends with an empty page.
             read += len(rows)
-            is_last = total is not None and max(read, page * size) >= total
-            if not rows or is_last or rows == before:
+            if not rows or rows == before or (total is not None and read >= total):
                 return
             page, before = page + 1, rows
 
     def _unseen(self, entity: ShopEntity, rows: Iterable[Record], seen: set[str]) -> list[Record]:
         new = []
         for row in rows:
+            reason = ""
             try:
                 external_id = entity.external_id(row)
             except NotBrought as error:
-                self.report.fail(entity.name, row.get(entity.key, "?"), str(error))
+                external_id, reason = str(row.get(entity.key, "?")), str(error)
+            if external_id in seen:
                 continue
-            if external_id not in seen:
-                seen.add(external_id)
+            seen.add(external_id)
+            if reason:
+                self.report.fail(entity.name, external_id, reason)
+            else:
                 new.append(row)
         return new
 
@@ -197,8 +203,8 @@ async def together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
         raise
 
 
-def rows_of(body: Any, path: str) -> tuple[list[Record], int, int | None]:
-    """Return the rows of a list, the size of its pages (0 if unknown) and its total.
+def rows_of(body: Any, path: str) -> tuple[list[Record], int | None]:
+    """Return the rows of a list, and its total if that is known.
 
     A list is `{products: […], params}`, with rows in an array or keyed by id, or the bare rows.
     """
@@ -209,7 +215,7 @@ def rows_of(body: Any, path: str) -> tuple[list[Record], int, int | None]:
         is_envelope = path in body or "params" in body
         rows = body[path] if path in body else next(iter(named), []) if is_envelope else body
     total = integer(params, "total_items") if params.get("total_items") not in (None, "") else None
-    return objects(rows), integer(params, "items_per_page"), total
+    return objects(rows), total
 
 
 def parents_first(rows: Sequence[Record], key: str, parent: str) -> list[Record]:

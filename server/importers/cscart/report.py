@@ -31,9 +31,13 @@ class Sums:
 
 @dataclass
 class Report:
-    """The result of an import. `failures` are (entity, number, reason); `notes` collect numbers by entity and text."""
+    """The result of an import. `failures` are (entity, number, reason); `notes` collect numbers by entity and text.
+
+    `missing` are entities that the source doesn't have; `stopped` is why the import ended before its end.
+    """
 
     is_dry_run: bool = False
+    stopped: str = ""
     counts: dict[str, EntityCount] = field(default_factory=dict)
     failures: list[tuple[str, str, str]] = field(default_factory=list)
     notes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
@@ -64,8 +68,8 @@ class Report:
             yield f"not brought: {entity} {number}: {reason}" if number else f"not brought: {entity}: {reason}"
 
     def _sums(self) -> Iterator[str]:
-        if self.is_dry_run:
-            return
+        if self.is_dry_run or self.stopped:
+            return  # one side is incomplete
         for name, there, here in (
             ("orders", str(self.source.orders), str(self.target.orders)),
             ("order totals", format_cents(self.source.total_cents), format_cents(self.target.total_cents)),

@@ -44,7 +44,7 @@ from server.importers.cscart.entities import ENTITIES, ShopEntity
 from server.importers.cscart.people import is_root
 from server.importers.cscart.reading import Reader, together
 from server.importers.cscart.report import EntityCount, Report, Sums
-from server.importers.cscart.source import NotOffered, Source, SourceError
+from server.importers.cscart.source import NotOffered, Source, SourceError, SourceUnavailable
 from server.importers.cscart.values import NotBrought, Record, cents, flag, moment, own_number, text
 from server.store_admin import set_owner
 
@@ -112,7 +112,8 @@ async def run(
 ) -> Report:
     """Import the shop into a store. `dry_run` reads and converts everything and writes nothing.
 
-    Raises TenantNotFound and `source.SourceUnavailable`; what was written before stays, and the next run continues.
+    When the source can't be read any more, `stopped` of the report says why; what was written stays, and the next run continues. Raises
+    TenantNotFound.
     """
     async with cross_store_connection() as platform:
         row = await platform.fetchrow("SELECT * FROM tenants WHERE public_id = $1", tenant)
@@ -138,17 +139,23 @@ class _Import:
     async def run(self) -> None:
         self.reader.expect = self.progress.expect
         await self._load_store()
-        for entity in ENTITIES:
-            self.progress.begin(entity.name)
-            try:
-                await self._import(entity)
-            finally:
-                self.progress.end()
-            if not self.context.is_dry_run:
-                await self._finish(entity)
+        try:
+            for entity in ENTITIES:
+                await self._import_with_progress(entity)
+                if not self.context.is_dry_run:
+                    await self._finish(entity)
+        except SourceUnavailable as error:
+            self.context.report.stopped = str(error)
         await self._sum_up()
 
     # --- One entity ---
+
+    async def _import_with_progress(self, entity: ShopEntity) -> None:
+        self.progress.begin(entity.name)
+        try:
+            await self._import(entity)
+        finally:
+            self.progress.end()
 
     async def _import(self, entity: ShopEntity) -> None:
         context = self.context
