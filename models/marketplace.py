@@ -66,12 +66,13 @@ class DiscussionPost(Timestamped):
 
 
 class ExternalReference(StoreModel):
-    """The id of an imported record in its source, which makes imports idempotent."""
+    """The id of an imported record in its source, which makes imports idempotent; `digest` is that of the record there."""
 
     source = fields.TextField()
     kind = fields.TextField()
     external_id = fields.TextField()
     local_id = fields.BigIntField()
+    digest = fields.BinaryField(null=True)
 
     class Meta:
         table = "external_references"

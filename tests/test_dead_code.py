@@ -29,7 +29,6 @@ FRAMEWORK_DECORATORS = ["@root_field", "@fixture"]
 # Used only by tests and by bench/, to observe what the product does.
 OBSERVED = {
     "find_unused_docs",
-    "raise_numbers",  # for importers that set numbers
     "revert",
     "set_sink",
     "superuser_url",

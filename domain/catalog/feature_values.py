@@ -271,7 +271,7 @@ _READERS: Mapping[str, Callable[[object], tuple[str, int | None]]] = {
 
 
 async def load_definitions(scope: Scope, ids: list[int]) -> dict[int, FeatureDefinition]:
-    """Return these features by id, in one statement."""
+    """Return the features with these ids that exist, by id."""
     types: dict[int, str] = {}
     by_name: dict[int, dict[str, int]] = {}
     by_reference: dict[int, dict[Reference, int]] = {}

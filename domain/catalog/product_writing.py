@@ -70,7 +70,7 @@ FROM jsonb_populate_recordset(NULL::product_images, $2::text::jsonb) AS i
 
 async def write_rows(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
     """Write the products' own rows and set the ids of new ones."""
-    await _choose_slugs(scope, drafts)
+    await choose_slugs(scope, drafts)
     new = [draft for draft in drafts if draft.is_new]
     changed = [draft for draft in drafts if not draft.is_new]
     if changed:
@@ -146,7 +146,7 @@ def _new_row(scope: Scope, draft: ProductDraft) -> dict[str, Any]:
     }
 
 
-async def _choose_slugs(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
+async def choose_slugs(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
     """Set unique slugs for new products and changed slugs: `tenis`, `tenis-2`, …, `tenis-11`, then a random suffix."""
     changed = [draft for draft in drafts if draft.is_new or "slug" in draft.columns]
     if not changed:

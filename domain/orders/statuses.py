@@ -104,7 +104,7 @@ async def create_status(scope: Scope, values: InputValues) -> int:
         await status.save()
         status_id: int = status.id
         await audit.record(scope, "status.created", "status", status.public_id, {"letter": columns["letter"]})
-        await _save_codes(scope)
+        await save_codes(scope)
     return status_id
 
 
@@ -130,7 +130,7 @@ async def update_status(scope: Scope, status: object, values: InputValues) -> in
             _free_code(columns["letter"], used_codes)
         await Status.filter(id=status_id).update(**columns, updated_at=scope.now)
         await audit.record(scope, "status.updated", "status", current["public_id"], {"fields": sorted(columns)})
-        await _save_codes(scope)
+        await save_codes(scope)
     return status_id
 
 
@@ -144,7 +144,7 @@ async def delete_status(scope: Scope, status: object) -> None:
         await _reject_in_use(scope, current)
         await Status.filter(id=status_id).update(deleted_at=scope.now, updated_at=scope.now)
         await audit.record(scope, "status.deleted", "status", current["public_id"])
-        await _save_codes(scope)
+        await save_codes(scope)
 
 
 def _read_input(values: InputValues, *, creating: bool = False) -> dict[str, Any]:
@@ -193,7 +193,7 @@ async def _reject_in_use(scope: Scope, status: Mapping[str, Any]) -> None:
         raise RuleViolation(f"the status {status['letter']} is in use", reason="status_in_use")
 
 
-async def _save_codes(scope: Scope) -> None:
+async def save_codes(scope: Scope) -> None:
     """Copy the custom codes into the store's row and invalidate the cached store in all processes."""
     codes: dict[str, dict[str, str]] = {}
     for status_row in await fetch(_CUSTOM, scope.store.id):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,8 @@ from server.commands.errors import CommandError
 from server.commands.output import print_error, print_line
 
 if TYPE_CHECKING:
+    from server.importers.cscart.report import Report
+    from server.importers.cscart.source import Source
     from server.importers.olist import ImportReport
 
 
@@ -28,6 +32,42 @@ def add(commands: Any) -> None:
     olist.add_argument("--events", action="store_true", help="emit events for imported records")
     olist.add_argument("--no-progress", action="store_true", help="show no progress bar")
     olist.set_defaults(run=_olist)
+    _add_cscart(sources)
+
+
+def _add_cscart(sources: Any) -> None:
+    cscart = sources.add_parser(
+        "cscart",
+        help="move a CS-Cart or Multi-Vendor shop here",
+        description="Read a CS-Cart 4.x or Multi-Vendor shop through its REST API and make the same shop here, with the same"
+        " numbers. It can be interrupted and run again (docs/moving-from-cs-cart.md).",
+    )
+    cscart.add_argument(
+        "directory", metavar="DIR", type=Path, nargs="?", help="a folder of saved answers, in place of --url"
+    )
+    cscart.add_argument("--url", metavar="URL", help="the shop's address")
+    cscart.add_argument("--email", metavar="E", help="e-mail of an administrator of that shop")
+    cscart.add_argument(
+        "--api-key", metavar="K", help="the administrator's API key; - reads it from the standard input"
+    )
+    cscart.add_argument("--tenant", metavar="ID", required=True, help="the store to fill: UUID or host")
+    cscart.add_argument("--dry-run", action="store_true", help="read and check everything, write nothing")
+    cscart.add_argument(
+        "--since", metavar="TIME", type=_time, help="also bring what changed since: ISO 8601, or Unix seconds"
+    )
+    cscart.add_argument("--no-progress", action="store_true", help="show no progress bars")
+    cscart.set_defaults(run=_cscart)
+
+
+def _time(text: str) -> datetime:
+    """Parse the argument of `--since`; a time without zone is UTC."""
+    try:
+        if text.isascii() and text.isdigit():
+            return datetime.fromtimestamp(int(text), UTC)
+        moment = datetime.fromisoformat(text)
+    except (ValueError, OverflowError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time; expected such as 2026-11-22T14:00") from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _olist(args: argparse.Namespace) -> int:
@@ -55,3 +95,50 @@ def _olist(args: argparse.Namespace) -> int:
         return 1
     print_line(report.summary())
     return 0
+
+
+def _cscart(args: argparse.Namespace) -> int:
+    _check_source(args)
+
+    async def execute() -> Report:
+        from server import store_admin
+        from server.importers.cscart import run
+        from server.importers.cscart.progress import ProgressBars
+        from server.importers.cscart.source import FolderSource, HttpSource, SourceUnavailable
+
+        async def fill(source: Source) -> Report:
+            store = (await store_admin.find_store(args.tenant)).store
+            progress = None if args.no_progress else ProgressBars()
+            return await run.run(source, store.public_id, since=args.since, dry_run=args.dry_run, progress=progress)
+
+        async with open_context(read_settings()):
+            try:
+                if args.directory is not None:
+                    return await fill(FolderSource(args.directory))
+                async with HttpSource(args.url, args.email, _api_key(args.api_key)) as source:
+                    return await fill(source)
+            except SourceUnavailable as error:
+                raise CommandError(str(error)) from error
+
+    report = run_command(execute())
+    for line in report.lines():
+        print_line(line)
+    if report.stopped:
+        print_error(report.stopped)
+    elif report.failures:
+        print_error(f"{len(report.failures)} could not be brought; they are listed above")
+    return 1 if report.stopped or report.failures else 0
+
+
+def _check_source(args: argparse.Namespace) -> None:
+    if (args.directory is None) == (args.url is None):
+        raise CommandError("expected either --url or a folder of saved answers")
+    if args.directory is not None and not args.directory.is_dir():
+        raise CommandError(f"{args.directory} is not a folder; expected one with saved answers of the shop")
+    if args.url is not None and not (args.email and args.api_key):
+        raise CommandError("--url needs --email and --api-key")
+
+
+def _api_key(argument: str) -> str:
+    """Return the key; the process list shows arguments to every user of the machine, but not the standard input."""
+    return sys.stdin.readline().strip() if argument == "-" else argument

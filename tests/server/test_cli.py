@@ -12,7 +12,7 @@ from server.commands import schema as schema_command
 from tests.server.command_line import Vitrine
 
 COMMANDS = (
-    "serve", "worker", "migrate", "demo", "import", "import olist", "tenant", "tenant create", "tenant list",
+    "serve", "worker", "migrate", "demo", "import", "import olist", "import cscart", "tenant", "tenant create", "tenant list",
     "tenant suspend", "tenant resume", "tenant maintenance", "user", "user create", "user api-key", "user privileges",
     "app", "app create", "storefront-key", "storefront-key create", "keys", "keys rotate", "keys reencrypt", "schema", "doctor",
 )  # fmt: skip
@@ -55,6 +55,8 @@ def test_every_command_has_help(command, capsys):
         "import",
         "import olist",
         "import olist data",
+        "import cscart saved",
+        "import cscart --tenant x --since yesterday saved",
         "schema --write --check",
         "serve loudly",
     ],

@@ -1,0 +1,320 @@
+"""Write records that keep the numbers of their source, in batches: all rows of a batch in one transaction.
+
+A record is its own row and the rows of its parts. What it replaces are the rows of an earlier import of the same record; a number that
+another record of the store has is refused (`NumberTaken`). Nothing else happens: no event, no mail, no change of stock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+import orjson
+
+from domain.imports.references import find_imported_ids, lock_import
+from kernel.ids import uuid7
+from kernel.scope import Scope
+from models.base import StoreModel
+from models.database import execute, fetch, fetchval, transaction
+from models.numbers import raise_numbers
+
+Row = dict[str, Any]
+Rows = dict[str, list[Row]]
+
+
+class NumberTaken(Exception):
+    """A number of the source belongs to another record of the store."""
+
+
+class PartNumbers(Enum):
+    """What becomes of the numbers of parts: none are shown, they are kept, or kept unless another record's part has them."""
+
+    NONE = "none"
+    KEPT = "kept"
+    PREFERRED = "preferred"
+
+
+@dataclass(frozen=True)
+class ImportTable:
+    """The columns of a table that an import writes, besides the id.
+
+    `owner` is the column with the record's number, empty for the record's own table. Rows of a `shared` table belong to several records:
+    they are inserted where they are missing, by the columns in `shared`. An update leaves the columns in `only_new`, and sets those in
+    `on_update` to an expression. `natural_key` identifies rows that every store has: they get the numbers of the source. Rows with an
+    `external_id` keep the number they got once (`PREFERRED`), as references of `reference_kind`. `insert` replaces the generated statement;
+    `before_update` runs before the parts of changed records are written; rows that `cascades` deletes need no statement for that.
+    """
+
+    model: type[StoreModel]
+    columns: tuple[str, ...]
+    owner: str = ""
+    numbers: PartNumbers = PartNumbers.NONE
+    shared: tuple[str, ...] = ()
+    only_new: frozenset[str] = frozenset()
+    on_update: Mapping[str, str] = field(default_factory=dict)
+    natural_key: tuple[str, ...] = ()
+    reference_kind: str = ""
+    insert: str = ""
+    before_update: str = ""
+    cascades: bool = False
+
+    @property
+    def name(self) -> str:
+        """Return the table's name."""
+        return str(self.model._meta.db_table)
+
+    @property
+    def has_numbers(self) -> bool:
+        """Return whether the rows have numbers of the store."""
+        return not self.owner or self.numbers is not PartNumbers.NONE
+
+    @cached_property
+    def defaults(self) -> Row:
+        """Return the values of columns that a row does not name."""
+        defaults = self.model.column_defaults()
+        return {name: defaults.get(name) for name in self.columns}
+
+    @cached_property
+    def insert_sql(self) -> str:
+        """Return the statement that inserts rows without a number."""
+        names = ", ".join(self.columns)
+        values = ", ".join(f"r.{name}" for name in self.columns)
+        return self.insert or (
+            f"INSERT INTO {self.name} (tenant_id, public_id, {names}) SELECT $1, r.public_id, {values}"
+            f" FROM jsonb_populate_recordset(NULL::{self.name}, $2::text::jsonb) AS r"
+        )
+
+    @cached_property
+    def upsert_sql(self) -> str:
+        """Return the statement that inserts rows with their numbers, or updates those of the same owner."""
+        names = ", ".join(self.columns)
+        values = ", ".join(f"r.{name}" for name in self.columns)
+        updated = [name for name in self.columns if name not in self.only_new]
+        changes = ", ".join(f"{name} = {self.on_update.get(name, f'excluded.{name}')}" for name in updated)
+        same_owner = f" WHERE {self.name}.{self.owner} = excluded.{self.owner}" if self.owner else ""
+        return (
+            f"INSERT INTO {self.name} (tenant_id, id, public_id, {names}) SELECT $1, r.id, r.public_id, {values}"
+            f" FROM jsonb_populate_recordset(NULL::{self.name}, $2::text::jsonb) AS r"
+            f" ON CONFLICT (tenant_id, id) DO UPDATE SET {changes}{same_owner}"
+        )
+
+
+@dataclass(frozen=True)
+class ImportKind:
+    """A kind of records: its name in references, and its tables in the order in which rows are written."""
+
+    name: str
+    tables: tuple[ImportTable, ...]
+
+    @property
+    def own(self) -> ImportTable:
+        """Return the records' own table."""
+        return next(table for table in self.tables if not table.owner and not table.shared)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRecord:
+    """A record to write: its number here, its id and digest at the source, and its rows by table."""
+
+    number: int
+    external_id: str
+    digest: bytes
+    rows: Rows
+
+
+_DELETE_PARTS = "DELETE FROM {table} WHERE tenant_id = $1 AND {owner} = ANY($2::bigint[])"
+_DELETE_MISSING = _DELETE_PARTS + " AND id <> ALL($3::bigint[])"
+_OWNERS = "SELECT id, {owner} AS owner FROM {table} WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
+_EXISTING = "SELECT id FROM {table} WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id"
+_STORE_REFERENCES = """
+INSERT INTO external_references (tenant_id, public_id, source, kind, external_id, local_id, digest)
+SELECT $1, g.public_id, $2, $3, g.external_id, g.local_id, g.digest
+FROM unnest($4::uuid[], $5::text[], $6::bigint[], $7::bytea[]) AS g (public_id, external_id, local_id, digest)
+ON CONFLICT (tenant_id, source, kind, external_id) DO UPDATE SET digest = excluded.digest
+"""
+_REFERENCES = (
+    "SELECT external_id, local_id, digest FROM external_references WHERE tenant_id = $1 AND source = $2 AND kind = $3"
+)
+
+
+async def load_references(scope: Scope, source: str, kind: str) -> dict[str, tuple[int, bytes]]:
+    """Return number and digest of all records of a kind that were imported before, by their ids at the source."""
+    rows = await fetch(_REFERENCES, scope.store.id, source, kind)
+    return {row["external_id"]: (row["local_id"], row["digest"] or b"") for row in rows}
+
+
+async def load_numbers(scope: Scope, model: type[StoreModel]) -> set[int]:
+    """Return the numbers of a table's rows, deleted ones excepted."""
+    alive = " AND deleted_at IS NULL" if "deleted_at" in model._meta.fields_map else ""
+    rows = await fetch(f"SELECT id FROM {model._meta.db_table} WHERE tenant_id = $1{alive}", scope.store.id)
+    return {row["id"] for row in rows}
+
+
+async def write_records(scope: Scope, source: str, kind: ImportKind, records: Sequence[ImportedRecord]) -> None:
+    """Write a batch of records in one transaction, in a constant number of statements.
+
+    Raises NumberTaken, and ConstraintViolation for rows that the database refuses; then nothing is written.
+    """
+    await raise_numbers(scope, _highest(kind, records))
+    async with transaction(scope):
+        await lock_import(scope, source)
+        imported = await find_imported_ids(scope, source, kind.name, (record.external_id for record in records))
+        if kind.own.natural_key:
+            await _adopt(scope, kind.own, [row for record in records for row in record.rows[kind.own.name]])
+        else:
+            await _reject_taken(scope, kind, [record for record in records if record.external_id not in imported])
+        updated = [record.number for record in records if record.external_id in imported]
+        for table in kind.tables:
+            rows = [_complete(table, row) for record in records for row in record.rows.get(table.name, ())]
+            await _write_table(scope, source, table, rows, updated)
+        await execute(
+            _STORE_REFERENCES,
+            scope.store.id,
+            source,
+            kind.name,
+            [uuid7() for _ in records],
+            [record.external_id for record in records],
+            [record.number for record in records],
+            [record.digest for record in records],
+        )
+
+
+def _highest(kind: ImportKind, records: Sequence[ImportedRecord]) -> dict[str, int]:
+    """Return the highest number of each table: without raising the counters first, the transaction would keep them locked."""
+    highest: dict[str, int] = {}
+    for table in kind.tables:
+        numbers = [row["id"] for record in records for row in record.rows.get(table.name, ()) if row.get("id")]
+        if numbers and table.has_numbers:
+            highest[table.name] = max(numbers)
+    return highest
+
+
+def _complete(table: ImportTable, row: Row) -> Row:
+    return {**table.defaults, **row, "public_id": uuid7()}
+
+
+async def _reject_taken(scope: Scope, kind: ImportKind, new: Sequence[ImportedRecord]) -> None:
+    statement = _EXISTING.format(table=kind.own.name)
+    taken = await fetch(statement, scope.store.id, [record.number for record in new])
+    if taken:
+        raise NumberTaken(f"another record of the store has the number {taken[0]['id']}")
+
+
+async def _write_table(scope: Scope, source: str, table: ImportTable, rows: list[Row], updated: Sequence[int]) -> None:
+    """Write the rows of one table; parts replace those of the `updated` records."""
+    if table.shared:
+        await _add_shared(scope, table, rows)
+        return
+    if table.numbers is PartNumbers.PREFERRED:
+        await _choose_numbers(scope, source, table, rows)
+    if table.owner and updated and not table.cascades:
+        await _delete_parts(scope, table, rows, updated)
+    numbered = [row for row in rows if row.get("id")] if table.has_numbers else []
+    others = [row for row in rows if not row.get("id")] if table.has_numbers else rows
+    if numbered and await execute(table.upsert_sql, scope.store.id, _json(numbered)) < len(numbered):
+        raise NumberTaken(f"another record of the store has a number of {table.name}")
+    if others:
+        inserted = await fetch(table.insert_sql + " RETURNING id, public_id", scope.store.id, _json(others))
+        if table.reference_kind:
+            await _store_part_references(scope, source, table, others, inserted)
+
+
+async def _delete_parts(scope: Scope, table: ImportTable, rows: Sequence[Row], updated: Sequence[int]) -> None:
+    names = {"table": table.name, "owner": table.owner}
+    if not table.has_numbers:
+        await execute(_DELETE_PARTS.format(**names), scope.store.id, updated)
+        return
+    kept = [row["id"] for row in rows if row.get("id")]
+    await execute(_DELETE_MISSING.format(**names), scope.store.id, updated, kept)
+    if table.before_update:
+        await execute(table.before_update, scope.store.id, updated)
+
+
+async def _add_shared(scope: Scope, table: ImportTable, rows: Sequence[Row]) -> None:
+    """Insert the rows that are missing; a row with a number must then be the one that has it."""
+    distinct = {tuple(row[name] for name in table.shared): row for row in rows}
+    if not distinct:
+        return
+    statement = table.upsert_sql.partition(" ON CONFLICT")[0] if table.has_numbers else table.insert_sql
+    await execute(f"{statement} ON CONFLICT DO NOTHING", scope.store.id, _json(list(distinct.values())))
+    if table.has_numbers:
+        names = ", ".join(("id", *table.shared))
+        count = await fetchval(
+            f"SELECT count(*) FROM {table.name} WHERE tenant_id = $1 AND ({names}) IN"
+            f" (SELECT {names} FROM jsonb_populate_recordset(NULL::{table.name}, $2::text::jsonb))",
+            scope.store.id,
+            _json(list(distinct.values())),
+        )
+        if count < len(distinct):
+            raise NumberTaken(f"another record of the store has a number of {table.name}")
+
+
+# --- Numbers of parts ------------------------------------------------------------------------------------------------------------
+
+
+async def _choose_numbers(scope: Scope, source: str, table: ImportTable, rows: Sequence[Row]) -> None:
+    """Remove the numbers that parts of other records have: these rows get the store's next ones, or those they got before."""
+    known: Mapping[str, int] = {}
+    if table.reference_kind:
+        external_ids = [row["external_id"] for row in rows]
+        known = await find_imported_ids(scope, source, table.reference_kind, external_ids)
+    for row in rows:
+        row["id"] = known.get(row.get("external_id", ""), row["id"])
+    statement = _OWNERS.format(table=table.name, owner=table.owner)
+    numbers = [row["id"] for row in rows if row["id"]]
+    owners = {row["id"]: row["owner"] for row in await fetch(statement, scope.store.id, numbers)}
+    for row in rows:
+        if row["id"] and owners.setdefault(row["id"], row[table.owner]) != row[table.owner]:
+            row["id"] = None
+
+
+async def _store_part_references(
+    scope: Scope, source: str, table: ImportTable, rows: Sequence[Row], inserted: Iterable[Mapping[str, Any]]
+) -> None:
+    numbers = {row["public_id"]: row["id"] for row in inserted}
+    await execute(
+        _STORE_REFERENCES,
+        scope.store.id,
+        source,
+        table.reference_kind,
+        [uuid7() for _ in rows],
+        [row["external_id"] for row in rows],
+        [numbers[row["public_id"]] for row in rows],
+        [None for _ in rows],
+    )
+
+
+# --- Rows that every store has ---------------------------------------------------------------------------------------------------
+
+_ALL = "SELECT id, {key}, deleted_at IS NULL AS is_alive FROM {table} WHERE tenant_id = $1 FOR UPDATE"
+# In two steps, since the primary key is checked row by row: out of the way first.
+_MOVE = """
+UPDATE {table} t SET id = -g.number FROM unnest($2::bigint[], $3::bigint[]) AS g (id, number) WHERE t.tenant_id = $1 AND t.id = g.id
+"""
+_MOVED = "UPDATE {table} SET id = -id WHERE tenant_id = $1 AND id < 0"
+
+
+async def _adopt(scope: Scope, table: ImportTable, rows: Sequence[Row]) -> None:
+    """Give the store's rows the numbers that the source has for them, and rows that the source doesn't have free ones."""
+    wanted = {tuple(row[name] for name in table.natural_key): row["id"] for row in rows}
+    existing = await fetch(_ALL.format(key=", ".join(table.natural_key), table=table.name), scope.store.id)
+    free = max([0, *wanted.values(), *(row["id"] for row in existing)])
+    moves: dict[int, int] = {}
+    for row in existing:
+        number = wanted.get(tuple(row[name] for name in table.natural_key)) if row["is_alive"] else None
+        if number is None and row["id"] in wanted.values():
+            number = free = free + 1
+        if number is not None and number != row["id"]:
+            moves[row["id"]] = number
+    if moves:
+        statement = _MOVE.format(table=table.name)
+        await execute(statement, scope.store.id, list(moves), list(moves.values()))
+        await execute(_MOVED.format(table=table.name), scope.store.id)
+        await raise_numbers(scope, {table.name: max(moves.values())})
+
+
+def _json(value: object) -> str:
+    return orjson.dumps(value).decode()

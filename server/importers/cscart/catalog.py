@@ -1,0 +1,360 @@
+"""Convert categories, features and products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from domain.catalog.categories import CATEGORY_FIELDS
+from domain.catalog.feature_values import (
+    GROUP,
+    TYPES_WITH_VARIANTS,
+    FeatureDefinition,
+    ParsedFeatureValue,
+    parse_feature_value,
+)
+from domain.catalog.features import FEATURE_FIELDS
+from domain.catalog.features import VARIANT_FIELDS as FEATURE_VARIANT_FIELDS
+from domain.catalog.product_draft import ProductDraft
+from domain.catalog.product_writing import choose_slugs
+from domain.imports.numbered import ImportedRecord, ImportKind, ImportTable, PartNumbers, Row, Rows
+from kernel.errors import ValidationFailed
+from kernel.fields import read_fields
+from kernel.product_fields import IMAGE_FIELDS, PRODUCT_FIELDS
+from kernel.text import InvalidValue
+from models.catalog import (
+    Category,
+    Feature,
+    FeatureCategory,
+    FeatureValue,
+    FeatureValueVariant,
+    FeatureVariant,
+    Product,
+    ProductCategory,
+    ProductImage,
+)
+from models.taxes import ProductTax
+from server.importers.cscart.context import Context
+from server.importers.cscart.values import (
+    NotBrought,
+    Record,
+    as_number,
+    cents,
+    entries,
+    flag,
+    grams,
+    integer,
+    moment,
+    number,
+    numbers,
+    objects,
+    own_number,
+    position,
+    text,
+)
+
+# --- Categories ------------------------------------------------------------------------------------------------------------------
+
+CATEGORY = ImportKind(
+    "category",
+    (
+        ImportTable(
+            Category,
+            (
+                *("name", "parent_id", "id_path", "position", "status", "description", "vendor_id"),
+                *("created_at", "updated_at"),
+            ),
+            only_new=frozenset({"created_at"}),
+        ),
+    ),
+)
+_MAX_PATH = 500
+
+
+def convert_category(context: Context, record: Record) -> Rows:
+    """Convert a category, after its parent."""
+    category = own_number(record, "category_id")
+    values = {
+        "name": text(record, "category"),
+        "position": position(record),
+        "status": text(record, "status", "A"),
+        "description": text(record, "description"),
+    }
+    columns = context.columns(CATEGORY_FIELDS, values)
+    parent = context.required(record, "parent_id", "categories") if number(record, "parent_id") else None
+    path = str(category) if parent is None else f"{context.category_paths[parent]}/{category}"
+    if len(path) > _MAX_PATH:
+        raise NotBrought("the category would stand too deep in the tree")
+    context.category_paths[category] = path
+    row = {
+        "id": category,
+        **columns,
+        "parent_id": parent,
+        "id_path": path,
+        "vendor_id": context.optional(record, "company_id", "vendors"),
+        **context.times(moment(record, "timestamp")),
+    }
+    return {"categories": [row]}
+
+
+# --- Features --------------------------------------------------------------------------------------------------------------------
+
+FEATURE = ImportKind(
+    "feature",
+    (
+        ImportTable(
+            Feature,
+            (
+                *("name", "type", "parent_id", "status", "position", "prefix", "suffix", "comparison"),
+                *("display_on_product", "display_on_catalog", "created_at", "updated_at"),
+            ),
+        ),
+        ImportTable(FeatureVariant, ("feature_id", "name", "position"), owner="feature_id", numbers=PartNumbers.KEPT),
+        ImportTable(FeatureCategory, ("feature_id", "category_id"), owner="feature_id"),
+    ),
+)
+
+
+def convert_feature(context: Context, record: Record) -> Rows:
+    """Convert a feature with its variants; a hidden one is disabled."""
+    feature = own_number(record, "feature_id")
+    values = {
+        "name": text(record, "description") or text(record, "internal_name"),
+        "type": text(record, "feature_type", "T"),
+        "status": "A" if text(record, "status", "A") == "A" else "D",
+        "position": position(record),
+        "prefix": text(record, "prefix"),
+        "suffix": text(record, "suffix"),
+        "comparison": flag(record, "comparison"),
+        "display_on_product": flag(record, "display_on_product", default=True),
+        "display_on_catalog": flag(record, "display_on_catalog"),
+    }
+    columns = context.columns(FEATURE_FIELDS, values, droppable=("prefix", "suffix"))
+    group = "group_id" if number(record, "group_id") else "parent_id"
+    variants = _feature_variants(record.get("variants")) if columns["type"] in TYPES_WITH_VARIANTS else []
+    categories = context.present(numbers(record, "categories_path"), "category", "categories")
+    context.features[feature] = FeatureDefinition(
+        feature,
+        columns["type"],
+        {variant["name"]: variant["id"] for variant in reversed(variants)},
+        {variant["id"]: variant["id"] for variant in variants},
+    )
+    row = {
+        "id": feature,
+        **columns,
+        "parent_id": context.optional(record, group, "features"),
+        **context.times(None),
+    }
+    return {
+        "features": [row],
+        "feature_variants": [{**variant, "feature_id": feature} for variant in variants],
+        "feature_categories": [{"feature_id": feature, "category_id": category} for category in categories],
+    }
+
+
+def _feature_variants(value: object) -> list[Row]:
+    variants = {}
+    for key, entry in entries(value).items():
+        if not isinstance(entry, dict):
+            continue
+        variant_id = as_number(entry.get("variant_id", key))
+        if variant_id is not None:
+            columns = {"name": text(entry, "variant"), "position": position(entry)}
+            variants[variant_id] = {"id": variant_id, **read_fields(FEATURE_VARIANT_FIELDS, columns, creating=True)}
+    return list(variants.values())
+
+
+# --- Products --------------------------------------------------------------------------------------------------------------------
+
+PRODUCT = ImportKind(
+    "product",
+    (
+        ImportTable(
+            Product,
+            (
+                *("vendor_id", "category_id", "name", "sku", "slug", "description", "short_description", "status"),
+                *("price_cents", "compare_at_cents", "on_hand", "tracking", "weight_grams", "is_edp", "free_shipping"),
+                *("min_quantity", "max_quantity", "page_title", "meta_keywords", "meta_description"),
+                *("created_at", "updated_at"),
+            ),
+            only_new=frozenset({"created_at"}),
+            # What open orders here have reserved stays reserved.
+            on_update={"on_hand": "excluded.on_hand + products.reserved"},
+        ),
+        ImportTable(ProductCategory, ("product_id", "category_id", "position"), owner="product_id"),
+        ImportTable(
+            ProductImage,
+            ("product_id", "url", "alt", "position", "width", "height"),
+            owner="product_id",
+            numbers=PartNumbers.PREFERRED,
+        ),
+        ImportTable(ProductTax, ("product_id", "tax_id"), owner="product_id"),
+        ImportTable(FeatureValue, ("product_id", "feature_id", "variant_id", "value", "value_int"), owner="product_id"),
+        ImportTable(
+            FeatureValueVariant,
+            ("variant_id",),
+            # The value, to which the choices belong, was written by the statement before and has no number.
+            insert=(
+                "INSERT INTO feature_value_variants (tenant_id, public_id, feature_value_id, variant_id)"
+                " SELECT $1, r.public_id, v.id, r.variant_id"
+                " FROM jsonb_to_recordset($2::text::jsonb) AS r (public_id uuid, product_id bigint, feature_id bigint, variant_id bigint)"
+                " JOIN feature_values v ON v.tenant_id = $1 AND v.product_id = r.product_id AND v.feature_id = r.feature_id"
+            ),
+            owner="feature_value_id",
+            cascades=True,
+        ),
+    ),
+)
+_NUMBERS_OR_DATES = ("N", "O", "D")
+
+
+def convert_product(context: Context, record: Record) -> Rows:
+    """Convert a product with its categories, images (as links), taxes and feature values."""
+    product = own_number(record, "product_id")
+    values = {
+        "name": text(record, "product"),
+        "sku": text(record, "product_code"),
+        "slug": text(record, "seo_name"),
+        "description": text(record, "full_description"),
+        "short_description": text(record, "short_description"),
+        "status": text(record, "status", "A"),
+        "price_cents": cents(record, "price"),
+        "compare_at_cents": cents(record, "list_price") or None,
+        "stock": max(0, integer(record, "amount")),
+        "tracking": "D" if text(record, "tracking") == "D" else "B",
+        "weight_grams": grams(record, "weight"),
+        "is_edp": flag(record, "is_edp"),
+        "free_shipping": flag(record, "free_shipping"),
+        "min_quantity": position(record, "min_qty"),
+        "max_quantity": position(record, "max_qty"),
+        **{name: text(record, name) for name in ("page_title", "meta_keywords", "meta_description")},
+    }
+    droppable = ("page_title", "meta_keywords", "meta_description", "sku", "slug")
+    columns = {"sku": "", "slug": "", **context.columns(PRODUCT_FIELDS, values, droppable=droppable)}
+    columns["on_hand"] = columns.pop("stock")
+    if integer(record, "amount") < 0:
+        context.note("amount is below zero; 0 was brought")
+    category_ids = _categories(context, record)
+    created = moment(record, "timestamp")
+    row = {
+        "id": product,
+        **columns,
+        "vendor_id": context.optional(record, "company_id", "vendors"),
+        "category_id": category_ids[0] if category_ids else None,
+        **context.times(created, moment(record, "updated_timestamp", "timestamp")),
+    }
+    taxes = context.present(numbers(record, "tax_ids"), "tax", "taxes")
+    return {
+        "products": [row],
+        "product_categories": [
+            {"product_id": product, "category_id": category, "position": place}
+            for place, category in enumerate(category_ids)
+        ],
+        "product_images": _images(context, product, record),
+        "product_taxes": [{"product_id": product, "tax_id": tax} for tax in taxes],
+        **_feature_values(context, product, record),
+    }
+
+
+async def choose_product_slugs(context: Context, records: Sequence[ImportedRecord]) -> None:
+    """Set slugs that no other product has; CS-Cart's need not be unique, and may be missing."""
+    drafts = [
+        ProductDraft({}, row, {}, product_id=record.number) for record in records for row in record.rows["products"]
+    ]
+    await choose_slugs(context.scope, drafts)
+
+
+def _categories(context: Context, record: Record) -> list[int]:
+    """Return the product's categories, the main one first."""
+    main = [number(record, "main_category")] if number(record, "main_category") else []
+    categories = [category for category in (*main, *numbers(record, "category_ids")) if category is not None]
+    return context.present(list(dict.fromkeys(categories)), "category", "categories")
+
+
+def _images(context: Context, product: int, record: Record) -> list[Row]:
+    """Return the main image (position 0) and the others, in their order; only their addresses are brought."""
+    main = record.get("main_pair")
+    pairs: list[tuple[int, Record]] = [(0, main)] if isinstance(main, dict) and main else []
+    others = sorted(objects(record.get("image_pairs")), key=lambda pair: position(pair))
+    last = 0
+    for pair in others:
+        last = max(position(pair), last + 1)
+        pairs.append((last, pair))
+    return [row for place, pair in pairs if (row := _image(context, product, place, pair)) is not None]
+
+
+def _image(context: Context, product: int, place: int, pair: Record) -> Row | None:
+    detailed = pair.get("detailed") or pair.get("icon")
+    if not isinstance(detailed, dict):
+        return None
+    url = next(
+        (detailed[name] for name in ("image_path", "https_image_path", "http_image_path") if detailed.get(name)), ""
+    )
+    values = {
+        "url": url,
+        "alt": text(detailed, "alt"),
+        "width": position(detailed, "image_x"),
+        "height": position(detailed, "image_y"),
+    }
+    try:
+        columns = context.columns(IMAGE_FIELDS, values, droppable=("alt",))
+    except ValidationFailed as error:
+        context.note(f"image: {error.message}; left out")
+        return None
+    return {"alt": "", **columns, "id": as_number(pair.get("pair_id")), "product_id": product, "position": place}
+
+
+def _feature_values(context: Context, product: int, record: Record) -> Rows:
+    values: list[Row] = []
+    choices: list[Row] = []
+    for key, entry in entries(record.get("product_features")).items():
+        if not isinstance(entry, dict):
+            continue
+        feature = context.features.get(as_number(entry.get("feature_id", key)) or 0)
+        if feature is None:
+            context.note(f"feature {key} is not among the features; its value is left out")
+            continue
+        parsed = _parse_value(context, feature, entry)
+        if parsed is None or parsed.is_deleted:
+            continue
+        variants = [variant for variant in parsed.variants if isinstance(variant, int)]
+        own = {"product_id": product, "feature_id": feature.id}
+        values.append(
+            {
+                **own,
+                "variant_id": variants[0] if variants and not parsed.is_multiple else None,
+                "value": parsed.value,
+                "value_int": parsed.value_int,
+            }
+        )
+        if parsed.is_multiple:
+            choices += [{**own, "variant_id": variant} for variant in variants]
+    return {"feature_values": values, "feature_value_variants": choices}
+
+
+def _parse_value(context: Context, feature: FeatureDefinition, entry: Record) -> ParsedFeatureValue | None:
+    """Parse a product's value of a feature; CS-Cart gives numbers and dates in `value_int`."""
+    if feature.type == GROUP:
+        return None
+    variant = as_number(entry.get("variant_id"))
+    chosen = [variant] if variant else _chosen(entry.get("variants"))
+    value = text(entry, "value")
+    if not value and feature.type in _NUMBERS_OR_DATES:
+        value = text(entry, "value_int")
+    given = {"variants": chosen} if feature.type in TYPES_WITH_VARIANTS and chosen else {"value": value}
+    try:
+        parsed = parse_feature_value(feature, given, is_legacy=True)
+    except InvalidValue as error:
+        context.note(f"the value of feature {feature.id} {error}; left out")
+        return None
+    if any(isinstance(variant, str) for variant in parsed.variants):
+        context.note(f"feature {feature.id} has no variant of that name; the value is left out")
+        return None
+    return parsed
+
+
+def _chosen(variants: object) -> list[int]:
+    """Return the chosen variants; where entries say which are `selected`, the others are not."""
+    chosen = objects(variants)
+    if any("selected" in variant for variant in chosen):
+        chosen = [variant for variant in chosen if variant.get("selected") not in (None, "", 0, "0", False, "N")]
+    return [variant_id for variant in chosen if (variant_id := as_number(variant.get("variant_id"))) is not None]

@@ -1,0 +1,96 @@
+"""What the conversion of records needs to know: the records that are here, and where to note what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from domain.catalog.feature_values import FeatureDefinition
+from domain.imports.numbered import Row, load_numbers
+from kernel.errors import ValidationFailed
+from kernel.fields import InputField, InputValues, check_fields
+from kernel.scope import Scope
+from models.base import StoreModel
+from server.importers.cscart.report import Report
+from server.importers.cscart.values import NotBrought, Record, number
+
+SOURCE = "cscart"
+
+
+@dataclass
+class Context:
+    """The state of one import; `entity` and `number` are the record being converted."""
+
+    scope: Scope
+    report: Report
+    entity: str = ""
+    number: object = ""
+    is_dry_run: bool = False
+    known: dict[str, set[int]] = field(default_factory=dict)
+    languages: list[str] = field(default_factory=list)
+    status_letters: dict[str, set[str]] = field(default_factory=dict)
+    category_paths: dict[int, str] = field(default_factory=dict)
+    features: dict[int, FeatureDefinition] = field(default_factory=dict)
+    combinations: dict[str, int] = field(default_factory=dict)
+    line_numbers: dict[str, int] = field(default_factory=dict)
+    option_ids: dict[int, UUID] = field(default_factory=dict)
+    option_variant_ids: dict[int, UUID] = field(default_factory=dict)
+    owner: int | None = None
+
+    async def load(self, *models: type[StoreModel]) -> None:
+        """Load the numbers of these tables' rows, once."""
+        for model in models:
+            table = model._meta.db_table
+            if table not in self.known:
+                self.known[table] = await load_numbers(self.scope, model)
+
+    def note(self, text: str) -> None:
+        """Note what is left out of the current record."""
+        self.report.note(self.entity, self.number, text)
+
+    def optional(self, record: Record, name: str, table: str) -> int | None:
+        """Return a reference to a record that is here; else note it and return None."""
+        reference = number(record, name)
+        if reference is not None and reference not in self.known[table]:
+            self.note(f"{name} {reference} is not among the {table}; left out")
+            return None
+        return reference
+
+    def required(self, record: Record, name: str, table: str) -> int:
+        """Return a reference to a record that must be here."""
+        reference = number(record, name)
+        if reference is None or reference not in self.known[table]:
+            raise NotBrought(f"{name} {reference or 0} is not among the {table}")
+        return reference
+
+    def present(self, references: list[int], name: str, table: str) -> list[int]:
+        """Return the references to records that are here, and note the others."""
+        missing = [reference for reference in references if reference not in self.known[table]]
+        for reference in missing:
+            self.note(f"{name} {reference} is not among the {table}; left out")
+        return [reference for reference in references if reference not in missing]
+
+    def columns(self, fields: Mapping[str, InputField], values: InputValues, *, droppable: tuple[str, ...] = ()) -> Row:
+        """Validate values by the rules of the entity; invalid `droppable` ones are left out with a note.
+
+        Raises ValidationFailed.
+        """
+        columns, errors = check_fields(fields, values, creating=True)
+        for name in droppable:
+            if name in errors:
+                self.note(f"{errors.pop(name)[1]}; left out")
+        if errors:
+            raise ValidationFailed("; ".join(sentence for _, sentence in errors.values()))
+        return columns
+
+    def times(self, created_at: datetime | None, updated_at: datetime | None = None) -> Row:
+        """Return the columns of both times; unknown ones are those of the import."""
+        created_at = created_at or self.scope.now
+        return {"created_at": created_at, "updated_at": updated_at or created_at}
+
+    def language(self, record: Record) -> str:
+        """Return the language of a record, the store's first for one that the store doesn't have."""
+        code = str(record.get("lang_code") or "").lower()
+        return code if code in self.languages else self.languages[0]

@@ -1,0 +1,242 @@
+"""Convert options, combinations and exceptions."""
+
+from __future__ import annotations
+
+from domain.catalog.combinations import COMBINATION_FIELDS
+from domain.catalog.option_exceptions import EXCEPTION_FIELDS, FORBIDDEN, NO_VARIANT
+from domain.catalog.options import OPTION_FIELDS
+from domain.catalog.options import VARIANT_FIELDS as OPTION_VARIANT_FIELDS
+from domain.catalog.product_options import TYPES_WITH_VARIANTS, combination_hash
+from domain.imports.numbered import ImportKind, ImportTable, PartNumbers, Row, Rows, load_references
+from models.options import (
+    Combination,
+    CombinationChoice,
+    ExceptionChoice,
+    Option,
+    OptionException,
+    OptionVariant,
+    ProductOption,
+)
+from server.importers.cscart.context import SOURCE, Context
+from server.importers.cscart.values import (
+    OFFERED_BY,
+    NotBrought,
+    Record,
+    as_number,
+    cents,
+    entries,
+    flag,
+    integer,
+    number,
+    numbers,
+    own_number,
+    position,
+    text,
+)
+
+# Combinations and exceptions with a shared option make their product offer it.
+_OFFERS = ImportTable(ProductOption, ("product_id", "option_id"), owner="option_id", shared=("product_id", "option_id"))
+OPTION = ImportKind(
+    "option",
+    (
+        ImportTable(
+            Option,
+            (
+                *("product_id", "vendor_id", "name", "type", "required", "inventory", "status", "position"),
+                *("description", "created_at", "updated_at"),
+            ),
+        ),
+        ImportTable(
+            OptionVariant,
+            ("option_id", "name", "modifier", "modifier_type", "position", "image_url", "image_alt"),
+            owner="option_id",
+            numbers=PartNumbers.KEPT,
+        ),
+        _OFFERS,
+    ),
+)
+_ANY, _NONE = "-1", "-2"
+
+
+def convert_option(context: Context, record: Record) -> Rows:
+    """Convert an option with its variants; one without a product is shared."""
+    option = own_number(record, "option_id")
+    type_ = text(record, "option_type", "S")
+    values = {
+        "name": text(record, "option_name"),
+        "type": type_,
+        "required": flag(record, "required"),
+        "inventory": type_ in TYPES_WITH_VARIANTS and flag(record, "inventory", default=True),
+        "status": "A" if text(record, "status", "A") == "A" else "D",
+        "position": position(record),
+        "description": text(record, "description"),
+    }
+    columns = context.columns(OPTION_FIELDS, values)
+    product = context.required(record, "product_id", "products") if number(record, "product_id") else None
+    row = {
+        "id": option,
+        **columns,
+        "product_id": product,
+        "vendor_id": context.optional(record, "company_id", "vendors"),
+        **context.times(None),
+    }
+    variants = _variants(context, option, record) if columns["type"] in TYPES_WITH_VARIANTS else []
+    offering = [product] if product is not None else numbers(record, OFFERED_BY)
+    return {
+        "options": [row],
+        "option_variants": variants,
+        "product_options": [
+            {"product_id": product_id, "option_id": option}
+            for product_id in offering
+            if product_id in context.known["products"]
+        ],
+    }
+
+
+def _variants(context: Context, option: int, record: Record) -> list[Row]:
+    rows: dict[int, Row] = {}
+    for key, entry in entries(record.get("variants")).items():
+        if not isinstance(entry, dict):
+            continue
+        variant = as_number(entry.get("variant_id", key))
+        if variant is None:
+            continue
+        values = {
+            # The variants of a checkbox have no names in CS-Cart.
+            "name": text(entry, "variant_name") or str(len(rows)),
+            "modifier": cents(entry, "modifier"),
+            "modifier_type": text(entry, "modifier_type") or "A",
+            "position": position(entry),
+            **_icon(entry.get("image_pair")),
+        }
+        columns = context.columns(OPTION_VARIANT_FIELDS, values, droppable=("image_url", "image_alt"))
+        rows[variant] = {"image_url": "", "image_alt": "", **columns, "id": variant, "option_id": option}
+    return list(rows.values())
+
+
+def _icon(pair: object) -> dict[str, str]:
+    icon = (pair.get("icon") or pair.get("detailed")) if isinstance(pair, dict) else None
+    if not isinstance(icon, dict):
+        return {"image_url": "", "image_alt": ""}
+    return {"image_url": text(icon, "image_path"), "image_alt": text(icon, "alt")}
+
+
+# --- Combinations ----------------------------------------------------------------------------------------------------------------
+
+COMBINATION = ImportKind(
+    "combination",
+    (
+        ImportTable(
+            Combination,
+            ("product_id", "hash", "sku", "price_cents", "on_hand", "position", "created_at", "updated_at"),
+            only_new=frozenset({"created_at"}),
+            on_update={"on_hand": "excluded.on_hand + combinations.reserved"},
+        ),
+        ImportTable(CombinationChoice, ("combination_id", "option_id", "variant_id"), owner="combination_id"),
+        _OFFERS,
+    ),
+)
+
+
+async def load_combinations(context: Context) -> None:
+    """Load the numbers of combinations that were imported before, by what identifies them at the source."""
+    imported = await load_references(context.scope, SOURCE, COMBINATION.name)
+    context.combinations = {external_id: number for external_id, (number, _) in imported.items()}
+
+
+def combination_key(record: Record) -> str:
+    """Return what identifies a combination at the source: its number, else product and hash."""
+    return text(record, "combination_id") or f"{text(record, 'product_id')}:{text(record, 'combination_hash')}"
+
+
+def convert_combination(context: Context, record: Record) -> Rows:
+    """Convert a combination; CS-Cart's have no number and a hash of another form, so they get the next ones."""
+    product = context.required(record, "product_id", "products")
+    pairs = {option: variant for option, variant in _choices(context, record).items() if variant}
+    if not pairs:
+        raise NotBrought("it has no option variants")
+    combination = number(record, "combination_id")
+    if combination is None:
+        combination = context.combinations.setdefault(
+            combination_key(record), max(context.known["combinations"], default=0) + 1
+        )
+    values = {
+        "sku": text(record, "product_code"),
+        "stock": max(0, integer(record, "amount")),
+        "price_cents": cents(record, "price"),
+        "position": position(record),
+    }
+    columns = context.columns(COMBINATION_FIELDS, values)
+    columns["on_hand"] = columns.pop("stock")
+    context.known["combinations"].add(combination)
+    row = {
+        "id": combination,
+        **columns,
+        "product_id": product,
+        "hash": combination_hash(pairs.items()),
+        **context.times(None),
+    }
+    return {
+        "combinations": [row],
+        "combination_choices": [
+            {"combination_id": combination, "option_id": option, "variant_id": variant}
+            for option, variant in pairs.items()
+        ],
+        "product_options": [{"product_id": product, "option_id": option} for option in pairs],
+    }
+
+
+def _choices(context: Context, record: Record) -> dict[int, int]:
+    """Return the chosen variants by option; `NO_VARIANT` where the option must not be selected, none for any variant."""
+    chosen: dict[int, int] = {}
+    for key, value in entries(record.get("combination")).items():
+        if str(value) == _ANY:
+            continue
+        option = as_number(key)
+        if option is None or option not in context.known["options"]:
+            raise NotBrought(f"option {key} is not among the options")
+        variant = NO_VARIANT if str(value) == _NONE else as_number(value)
+        if variant and variant not in context.known["option_variants"]:
+            raise NotBrought(f"variant {value} is not among the option variants")
+        chosen[option] = variant or NO_VARIANT
+    return chosen
+
+
+# --- Exceptions ------------------------------------------------------------------------------------------------------------------
+
+EXCEPTION = ImportKind(
+    "exception",
+    (
+        ImportTable(OptionException, ("product_id", "type", "hash", "created_at", "updated_at")),
+        ImportTable(ExceptionChoice, ("exception_id", "option_id", "variant_id"), owner="exception_id"),
+        _OFFERS,
+    ),
+)
+
+
+def convert_exception(context: Context, record: Record) -> Rows:
+    """Convert an exception; in CS-Cart its type is that of the product."""
+    exception = own_number(record, "exception_id")
+    product = context.required(record, "product_id", "products")
+    chosen = _choices(context, record)
+    if not chosen:
+        raise NotBrought("it has no option variants")
+    type_ = text(record, "type") or FORBIDDEN
+    row = {
+        "id": exception,
+        "product_id": product,
+        **context.columns(EXCEPTION_FIELDS, {"type": type_}),
+        "hash": combination_hash(chosen.items()),
+        **context.times(None),
+    }
+    return {
+        "option_exceptions": [row],
+        "exception_choices": [
+            {"exception_id": exception, "option_id": option, "variant_id": variant}
+            for option, variant in chosen.items()
+            if variant != NO_VARIANT
+        ],
+        "product_options": [
+            {"product_id": product, "option_id": option} for option, variant in chosen.items() if variant
+        ],
+    }

@@ -1,0 +1,184 @@
+"""Convert usergroups, vendors and users."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from auth.privileges import ALL as PRIVILEGES
+from domain.imports.numbered import ImportKind, ImportTable, Rows
+from domain.marketplace.vendors import VENDOR_FIELDS
+from domain.people.account_fields import ACCOUNT_FIELDS
+from domain.people.usergroups import FIELDS as USERGROUP_FIELDS
+from kernel.codes import MEMBERSHIP_STATUSES
+from models.marketplace import Vendor
+from models.users import User, Usergroup, UsergroupMembership
+from server.importers.cscart.context import Context
+from server.importers.cscart.values import (
+    NotBrought,
+    Record,
+    as_number,
+    cents,
+    entries,
+    flag,
+    integer,
+    items,
+    moment,
+    objects,
+    own_number,
+    text,
+)
+
+_ADMINISTRATOR, _VENDOR = "A", "V"
+
+USERGROUP = ImportKind(
+    "usergroup",
+    (ImportTable(Usergroup, ("name", "type", "status", "privileges", "created_at", "updated_at")),),
+)
+
+
+def convert_usergroup(context: Context, record: Record) -> Rows:
+    """Convert a usergroup; of its privileges those that exist here."""
+    names = [str(name) for name in _privilege_names(record.get("privileges"))]
+    unknown = sorted(set(names) - PRIVILEGES)
+    if unknown:
+        context.note(f"privileges {', '.join(unknown[:5])} don't exist here; left out")
+    values = {
+        "name": text(record, "usergroup"),
+        "type": text(record, "type", "C"),
+        "status": text(record, "status", "A"),
+    }
+    columns = context.columns(USERGROUP_FIELDS, values)
+    privileges = sorted(set(names) & PRIVILEGES) if columns["type"] == _ADMINISTRATOR else []
+    return {
+        "usergroups": [
+            {"id": own_number(record, "usergroup_id"), "privileges": privileges, **columns, **context.times(None)}
+        ]
+    }
+
+
+def _privilege_names(value: object) -> list[Any]:
+    """Return privilege names: an array, or CS-Cart's map of names to `Y`."""
+    names = items(value)
+    if names and all(name in ("Y", "N", True, False, "1", "0") for name in names):
+        return [name for name, is_granted in entries(value).items() if is_granted in ("Y", True, "1")]
+    return names
+
+
+# --- Vendors ---------------------------------------------------------------------------------------------------------------------
+
+VENDOR = ImportKind(
+    "vendor",
+    (
+        ImportTable(
+            Vendor,
+            (
+                *("name", "email", "status", "phone", "address", "city", "state", "country", "zipcode", "cnpj", "url"),
+                *("commission", "commission_type", "shippings", "created_at", "updated_at"),
+            ),
+            only_new=frozenset({"created_at"}),
+        ),
+    ),
+)
+_VENDOR_TEXTS = ("email", "phone", "address", "city", "state", "zipcode", "url")
+
+
+def convert_vendor(context: Context, record: Record) -> Rows:
+    """Convert a vendor, or a storefront of CS-Cart."""
+    values: dict[str, Any] = {
+        "name": text(record, "company"),
+        "status": text(record, "status", "A"),
+        "cnpj": text(record, "CNPJ") or None,
+        "commission_type": text(record, "commission_type") or "P",
+        "country": text(record, "country") or "BR",
+        "shippings": _vendor_shippings(record.get("shippings")),
+        **{name: text(record, name) for name in _VENDOR_TEXTS},
+    }
+    if record.get("commission") not in (None, ""):
+        amount = cents(record, "commission")
+        values["commission"] = f"{amount // 100}.{amount % 100:02d}" if amount >= 0 else "0.00"
+    columns = context.columns(
+        VENDOR_FIELDS, values, droppable=("email", "url", "cnpj", "phone", "zipcode", "commission")
+    )
+    times = context.times(moment(record, "timestamp"))
+    return {"vendors": [{"id": own_number(record, "company_id"), **columns, **times}]}
+
+
+def _vendor_shippings(value: object) -> dict[str, Any]:
+    """Return the methods of a vendor as a map; CS-Cart also writes a text with commas."""
+    if isinstance(value, str):
+        return {str(position): part.strip() for position, part in enumerate(filter(None, value.split(",")))}
+    return entries(value)
+
+
+# --- Users -----------------------------------------------------------------------------------------------------------------------
+
+_MEMBERSHIPS = ImportTable(UsergroupMembership, ("usergroup_id", "user_id", "status", "created_at"), owner="user_id")
+USER = ImportKind(
+    "user",
+    (
+        ImportTable(
+            User,
+            (
+                *("email", "user_type", "status", "firstname", "lastname", "company_name", "phone", "cpf", "cnpj"),
+                *("vendor_id", "privileges", "points", "email_verified_at", "created_at", "updated_at"),
+            ),
+            # What the account got here stays.
+            only_new=frozenset({"privileges", "email_verified_at", "created_at"}),
+        ),
+        _MEMBERSHIPS,
+    ),
+)
+
+
+def convert_user(context: Context, record: Record) -> Rows:
+    """Convert a user, without password: a mail of the password reset lets them set one."""
+    user_id = own_number(record, "user_id")
+    values = {
+        "email": text(record, "email"),
+        "user_type": text(record, "user_type", "C"),
+        "status": text(record, "status", "A"),
+        "firstname": text(record, "firstname"),
+        "lastname": text(record, "lastname"),
+        "company_name": text(record, "company"),
+        "phone": text(record, "phone"),
+        "cpf": text(record, "CPF"),
+        "cnpj": text(record, "CNPJ"),
+    }
+    columns = context.columns(ACCOUNT_FIELDS, values, droppable=("phone", "cpf", "cnpj"))
+    vendor = context.optional(record, "company_id", "vendors")
+    if columns["user_type"] == _VENDOR and vendor is None:
+        raise NotBrought("company_id is required for a user of type V")
+    created = moment(record, "timestamp")
+    row = {
+        "id": user_id,
+        **columns,
+        "vendor_id": vendor,
+        "privileges": [],
+        "points": max(0, min(integer(record, "points"), 2**31 - 1)),
+        "email_verified_at": created or context.scope.now,
+        **context.times(created),
+    }
+    return {"users": [row], "usergroup_memberships": _memberships(context, user_id, record)}
+
+
+def is_root(record: Record) -> bool:
+    """Return whether a user is the shop's root administrator; each vendor has one of its own."""
+    is_administrator = text(record, "user_type") == _ADMINISTRATOR and not integer(record, "company_id")
+    return is_administrator and flag(record, "is_root")
+
+
+def _memberships(context: Context, user_id: int, record: Record) -> list[dict[str, Any]]:
+    rows = {}
+    for membership in objects(record.get("usergroups")):
+        usergroup = as_number(membership.get("usergroup_id"))
+        status = text(membership, "status", "A")
+        if usergroup is None or status not in MEMBERSHIP_STATUSES.codes:
+            continue
+        for present in context.present([usergroup], "usergroup", "usergroups"):
+            rows[present] = {
+                "usergroup_id": present,
+                "user_id": user_id,
+                "status": status,
+                "created_at": context.scope.now,
+            }
+    return list(rows.values())

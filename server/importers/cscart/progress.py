@@ -1,0 +1,28 @@
+"""Show the progress of an import as bars on the standard error."""
+
+from __future__ import annotations
+
+import sys
+
+from tqdm import tqdm
+
+
+class ProgressBars:
+    """One bar for each entity."""
+
+    def begin(self, entity: str) -> None:
+        """Show a new bar."""
+        self._bar = tqdm(desc=entity, unit="", file=sys.stderr, leave=True)
+
+    def expect(self, total: int) -> None:
+        """Set the number of records of the bar."""
+        self._bar.total = max(total, self._bar.n)
+        self._bar.refresh()
+
+    def advance(self, count: int) -> None:
+        """Count records that are done."""
+        self._bar.update(count)
+
+    def end(self) -> None:
+        """Leave the bar as it is."""
+        self._bar.close()

@@ -1,0 +1,78 @@
+"""What an import did: records by entity, what could not be brought, and the sums of both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kernel.money import format_cents
+
+_MAX_NUMBERS = 5
+
+
+@dataclass(slots=True)
+class EntityCount:
+    """The records of one entity: read from the source, added, changed, and present before."""
+
+    read: int = 0
+    added: int = 0
+    changed: int = 0
+    present: int = 0
+
+
+@dataclass(slots=True)
+class Sums:
+    """What both sides must agree on; money in cents."""
+
+    orders: int = 0
+    total_cents: int = 0
+    customers: int = 0
+
+
+@dataclass
+class Report:
+    """The result of an import. `failures` are (entity, number, reason); `notes` collect numbers by entity and text.
+
+    `missing` are entities that the source doesn't have; `stopped` is why the import ended before its end.
+    """
+
+    is_dry_run: bool = False
+    stopped: str = ""
+    counts: dict[str, EntityCount] = field(default_factory=dict)
+    failures: list[tuple[str, str, str]] = field(default_factory=list)
+    notes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+    source: Sums = field(default_factory=Sums)
+    target: Sums = field(default_factory=Sums)
+
+    def fail(self, entity: str, number: object, reason: str) -> None:
+        """Record that a record, or with the number "" a list, could not be brought."""
+        self.failures.append((entity, str(number), " ".join(reason.split())))
+
+    def note(self, entity: str, number: object, text: str) -> None:
+        """Record what was left out of a record that was brought."""
+        self.notes.setdefault((entity, " ".join(text.split())), []).append(str(number))
+
+    def lines(self) -> Iterator[str]:
+        """Yield the report as lines of text."""
+        verb = "to add" if self.is_dry_run else "added"
+        for entity, count in self.counts.items():
+            yield f"{entity}: {count.read} read, {count.added} {verb}, {count.changed} changed, {count.present} present"
+        for entity, reason in self.missing.items():
+            yield f"{entity}: not offered by the source ({reason})"
+        yield from self._sums()
+        for (entity, text), numbers in self.notes.items():
+            shown = ", ".join(numbers[:_MAX_NUMBERS]) + (" …" if len(numbers) > _MAX_NUMBERS else "")
+            yield f"note: {entity} {shown}: {text} ({len(numbers)})"
+        for entity, number, reason in self.failures:
+            yield f"not brought: {entity} {number}: {reason}" if number else f"not brought: {entity}: {reason}"
+
+    def _sums(self) -> Iterator[str]:
+        if self.is_dry_run or self.stopped:
+            return  # one side is incomplete
+        for name, there, here in (
+            ("orders", str(self.source.orders), str(self.target.orders)),
+            ("order totals", format_cents(self.source.total_cents), format_cents(self.target.total_cents)),
+            ("customers", str(self.source.customers), str(self.target.customers)),
+        ):
+            yield f"{name}: {there} there, {here} here: {'equal' if there == here else 'different'}"

@@ -1,0 +1,320 @@
+"""Import a shop: read each entity, convert its records, and write them in batches; whatever was written stays written.
+
+A record that was imported before is left alone, or with `since` written again when it has changed at the source since, so that an import
+can be interrupted at any moment and repeated at will.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import inspect
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+import asyncpg
+import orjson
+
+from auth.credential_cache import invalidate_credentials
+from auth.store_resolution import build_store
+from domain.catalog.feature_values import load_definitions
+from domain.imports.numbered import ImportedRecord, NumberTaken, load_references, write_records
+from domain.orders.statuses import save_codes
+from domain.people.accounts import UserRef
+from kernel.clock import now
+from kernel.errors import DomainError, TenantNotFound
+from kernel.ids import uuid7
+from kernel.scope import SYSTEM, Scope, active_scope
+from models.database import (
+    ConstraintViolation,
+    cross_store_connection,
+    fetch,
+    fetchrow,
+    fetchval,
+    retry_conflicts,
+    transaction,
+    violated_constraint,
+)
+from server.importers.cscart.context import SOURCE, Context
+from server.importers.cscart.entities import ENTITIES, ShopEntity
+from server.importers.cscart.people import is_root
+from server.importers.cscart.reading import Reader, together
+from server.importers.cscart.report import EntityCount, Report, Sums
+from server.importers.cscart.source import NotOffered, Source, SourceError, SourceUnavailable
+from server.importers.cscart.values import NotBrought, Record, cents, flag, moment, own_number, text
+from server.store_admin import set_owner
+
+_CHANGED_AT = ("updated_timestamp", "updated_at", "timestamp")
+_REASONS = {
+    "users_email_key": "another user of the store has the e-mail",
+    "option_exceptions_once_key": "another exception of the product has these options",
+    "combinations_hash_key": "another combination of the product has these options",
+    "shipment_lines_order_line_fkey": "a line that the source no longer has was shipped here",
+}
+
+_CUSTOMERS = "SELECT count(*) FROM users WHERE tenant_id = $1 AND user_type = 'C' AND deleted_at IS NULL"
+_ORDERS = """
+SELECT count(*) AS orders, coalesce(sum(total_cents), 0)::bigint AS total_cents FROM orders WHERE tenant_id = $1 AND deleted_at IS NULL
+"""
+_LANGUAGES = "SELECT code FROM languages WHERE tenant_id = $1 AND deleted_at IS NULL ORDER BY status, id"
+_STATUS_CODES = "SELECT type, letter FROM statuses WHERE tenant_id = $1 AND deleted_at IS NULL"
+_PATHS = "SELECT id, id_path FROM categories WHERE tenant_id = $1"
+_FUTURE_OWNER = """
+SELECT u.id, u.public_id FROM users u JOIN tenants t ON t.id = u.tenant_id
+WHERE u.tenant_id = $1 AND u.id = $2 AND u.user_type = 'A' AND t.owner_id IS NULL
+"""
+_FEATURES = "SELECT id FROM features WHERE tenant_id = $1 AND deleted_at IS NULL"
+
+
+class Progress(Protocol):
+    """Shows how far an entity is."""
+
+    def begin(self, entity: str) -> None:
+        """Begin an entity."""
+
+    def expect(self, total: int) -> None:
+        """Set the number of its records."""
+
+    def advance(self, count: int) -> None:
+        """Count records that are done."""
+
+    def end(self) -> None:
+        """End the entity."""
+
+
+class NoProgress:
+    """Show nothing."""
+
+    def begin(self, entity: str) -> None:
+        """Begin an entity."""
+
+    def expect(self, total: int) -> None:
+        """Set the number of its records."""
+
+    def advance(self, count: int) -> None:
+        """Count records that are done."""
+
+    def end(self) -> None:
+        """End the entity."""
+
+
+async def run(
+    source: Source,
+    tenant: UUID,
+    *,
+    since: datetime | None = None,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Import the shop into a store. `dry_run` reads and converts everything and writes nothing.
+
+    When the source can't be read any more, `stopped` of the report says why; what was written stays, and the next run continues. Raises
+    TenantNotFound.
+    """
+    async with cross_store_connection() as platform:
+        row = await platform.fetchrow("SELECT * FROM tenants WHERE public_id = $1", tenant)
+    if row is None:
+        raise TenantNotFound()
+    scope = Scope(store=build_store(row), actor=SYSTEM, request_id=f"import-{uuid7()}", now=now())
+    report = Report(is_dry_run=dry_run)
+    with active_scope(scope):
+        job = _Import(
+            Context(scope, report, is_dry_run=dry_run), Reader(source, report), since, progress or NoProgress()
+        )
+        await job.run()
+    return report
+
+
+@dataclass
+class _Import:
+    context: Context
+    reader: Reader
+    since: datetime | None
+    progress: Progress
+
+    async def run(self) -> None:
+        self.reader.expect = self.progress.expect
+        await self._load_store()
+        try:
+            for entity in ENTITIES:
+                await self._import_with_progress(entity)
+                if not self.context.is_dry_run:
+                    await self._finish(entity)
+        except SourceUnavailable as error:
+            self.context.report.stopped = str(error)
+        await self._sum_up()
+
+    # --- One entity ---
+
+    async def _import_with_progress(self, entity: ShopEntity) -> None:
+        self.progress.begin(entity.name)
+        try:
+            await self._import(entity)
+        finally:
+            self.progress.end()
+
+    async def _import(self, entity: ShopEntity) -> None:
+        context = self.context
+        context.entity = entity.name
+        count = context.report.counts[entity.name] = EntityCount()
+        if entity.load is not None:
+            await entity.load(context)
+        imported = await load_references(context.scope, SOURCE, entity.kind.name)
+        digests = {external_id: digest for external_id, (_, digest) in imported.items()}
+        batches = self._batches(entity, digests, count)
+        following = asyncio.ensure_future(anext(batches, None))
+        try:
+            # The next batch is read while one is written.
+            while (batch := await following) is not None:
+                following = asyncio.ensure_future(anext(batches, None))
+                await self._store(entity, batch, digests, count)
+        finally:
+            following.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await following
+
+    async def _batches(
+        self, entity: ShopEntity, digests: dict[str, bytes], count: EntityCount
+    ) -> AsyncIterator[list[tuple[bytes, Record]]]:
+        """Yield the records to write, page by page, with the digests of their rows."""
+        async for page in self.reader.pages(entity):
+            count.read += len(page)
+            self._add_to_sums(entity, page)
+            wanted = [(digest(row), row) for row in page]
+            wanted = [(mark, row) for mark, row in wanted if self._is_wanted(entity, mark, row, digests)]
+            count.present += len(page) - len(wanted)
+            self.progress.advance(len(page) - len(wanted))
+            records = await together([self._complete(entity, row) for _, row in wanted])
+            yield [(mark, record) for (mark, _), record in zip(wanted, records, strict=True) if record is not None]
+
+    def _is_wanted(self, entity: ShopEntity, mark: bytes, row: Record, digests: dict[str, bytes]) -> bool:
+        known = digests.get(entity.external_id(row))
+        if known is None or self.since is None:
+            return known is None
+        with suppress(NotBrought):
+            changed_at = moment(row, *_CHANGED_AT)
+            if changed_at is not None and changed_at >= self.since:
+                return True
+        return known != mark
+
+    async def _complete(self, entity: ShopEntity, row: Record) -> Record | None:
+        try:
+            return await self.reader.complete(entity, row)
+        except NotOffered:
+            self.context.report.note(entity.name, entity.external_id(row), "deleted while it was read")
+        except SourceError as error:
+            self.context.report.fail(entity.name, entity.external_id(row), str(error))
+        return None
+
+    async def _store(
+        self, entity: ShopEntity, batch: Sequence[tuple[bytes, Record]], digests: dict[str, bytes], count: EntityCount
+    ) -> None:
+        converted = [await self._convert(entity, mark, record) for mark, record in batch]
+        records = [record for record in converted if record is not None]
+        written = records if self.context.is_dry_run else await self._write(entity, records)
+        changed = sum(record.external_id in digests for record in written)
+        count.changed += changed
+        count.added += len(written) - changed
+        self.progress.advance(len(batch))
+
+    async def _convert(self, entity: ShopEntity, mark: bytes, record: Record) -> ImportedRecord | None:
+        """Convert a record, or report why it can't be brought; those after it may refer to it."""
+        context, external_id = self.context, entity.external_id(record)
+        context.number = external_id
+        try:
+            result = entity.convert(context, record)
+            rows = await result if inspect.isawaitable(result) else result
+        except (NotBrought, DomainError) as error:
+            context.report.fail(entity.name, external_id, str(error))
+            return None
+        for table, of_table in rows.items():
+            if table in context.known:
+                context.known[table].update(row["id"] for row in of_table if row.get("id"))
+        number = rows[entity.kind.own.name][0]["id"]
+        return ImportedRecord(number, external_id, mark, rows)
+
+    async def _write(self, entity: ShopEntity, records: Sequence[ImportedRecord]) -> list[ImportedRecord]:
+        """Write records in one transaction; when it fails, in halves, until those at fault are alone."""
+        if not records:
+            return []
+        try:
+            if entity.prepare is not None:
+                await entity.prepare(self.context, records)
+            await retry_conflicts(lambda: write_records(self.context.scope, SOURCE, entity.kind, records))
+            return list(records)
+        except (NumberTaken, ConstraintViolation, asyncpg.DataError) as error:
+            if len(records) == 1:
+                self._reject(entity, records[0], error)
+                return []
+        middle = len(records) // 2
+        return [*await self._write(entity, records[:middle]), *await self._write(entity, records[middle:])]
+
+    def _reject(self, entity: ShopEntity, record: ImportedRecord, error: Exception) -> None:
+        constraint = violated_constraint(error) if isinstance(error, ConstraintViolation) else None
+        reason = _REASONS.get(constraint or "", f"the database refuses it ({constraint})" if constraint else str(error))
+        self.context.report.fail(entity.name, record.external_id, reason)
+        self.context.known[entity.kind.own.name].discard(record.number)
+
+    # --- Before and after ---
+
+    async def _load_store(self) -> None:
+        """Load what conversions need of the store, besides the numbers of its records."""
+        context, store_id = self.context, self.context.scope.store.id
+        for entity in ENTITIES:
+            await context.load(entity.kind.own.model, *entity.refers_to)
+        context.languages = [row["code"] for row in await fetch(_LANGUAGES, store_id)]
+        for row in await fetch(_STATUS_CODES, store_id):
+            context.status_letters.setdefault(row["type"], set()).add(row["letter"])
+        context.category_paths = {row["id"]: row["id_path"] for row in await fetch(_PATHS, store_id)}
+        features = [row["id"] for row in await fetch(_FEATURES, store_id)]
+        context.features = await load_definitions(context.scope, features)
+
+    async def _finish(self, entity: ShopEntity) -> None:
+        """Apply what follows from the records of an entity as a whole."""
+        context = self.context
+        if entity.name == "languages":
+            context.languages = [row["code"] for row in await fetch(_LANGUAGES, context.scope.store.id)]
+        elif entity.name == "statuses":
+            async with transaction(context.scope):
+                await save_codes(context.scope)
+        elif entity.name == "users":
+            async with transaction(context.scope):
+                await invalidate_credentials(context.scope)
+                if context.owner is not None:
+                    await self._set_owner(context.owner)
+
+    async def _set_owner(self, user_id: int) -> None:
+        """Make the source's root administrator the owner of a store that has none."""
+        scope = self.context.scope
+        row = await fetchrow(_FUTURE_OWNER, scope.store.id, user_id)
+        if row is not None:
+            await set_owner(scope, UserRef(row["id"], row["public_id"]))
+
+    def _add_to_sums(self, entity: ShopEntity, page: Sequence[Record]) -> None:
+        """Count what both sides must agree on, and recognize the root administrator."""
+        sums = self.context.report.source
+        for row in page:
+            with suppress(NotBrought):
+                if entity.name == "orders" and not flag(row, "is_parent_order"):
+                    sums.orders += 1
+                    sums.total_cents += cents(row, "total")
+                elif entity.name == "users":
+                    sums.customers += text(row, "user_type", "C") == "C"
+                    if self.context.owner is None and is_root(row):
+                        self.context.owner = own_number(row, "user_id")
+
+    async def _sum_up(self) -> None:
+        store_id = self.context.scope.store.id
+        customers = await fetchval(_CUSTOMERS, store_id)
+        orders = await fetchrow(_ORDERS, store_id)
+        assert orders is not None  # an aggregate has one row
+        self.context.report.target = Sums(orders["orders"], orders["total_cents"], customers)
+
+
+def digest(row: Record) -> bytes:
+    """Return 16 bytes that change with the row, whatever the order of its members."""
+    return hashlib.sha256(orjson.dumps(row, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)).digest()[:16]
