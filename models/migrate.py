@@ -92,6 +92,7 @@ async def revert(url: str, name: str) -> None:
         if not migrations or migrations[-1].name != name:
             raise MigrationError(f"{name} is not the last migration applied")
         async with connection.transaction():
+            await connection.execute("set constraints all immediate")
             await connection.execute(migrations[-1].reverse)
             await connection.execute("delete from tortoise_migrations where app = $1 and name = $2", APP_LABEL, name)
     finally:
@@ -128,6 +129,8 @@ async def _migrate(connection: asyncpg.Connection) -> list[str]:
             continue
         logger.info("migrating: %s", migration.name)
         async with connection.transaction():
+            # A table can't be altered while deferred triggers (0022) wait for the end of the transaction that filled it.
+            await connection.execute("set constraints all immediate")
             for statements in migration.statements:
                 await connection.execute(statements)
             await connection.execute(
