@@ -54,8 +54,6 @@ SEARCHES: Mapping[str, Mapping[str, Any]] = {
     "a wrong letter: cerãmyca": {"query": "cerãmyca"},
     "no query": {},
 }
-# Browsing has no words to look up, so that there is less to compare the facets with.
-WITHOUT_BAR = ("no query",)
 
 
 @dataclass
@@ -162,7 +160,7 @@ def _bars(runs: Sequence[Run]) -> list[Bar]:
             run.ratio <= MAX_RATIO,
         )
         for run in runs
-        if run.products == max(run.products for run in runs) and run.search not in WITHOUT_BAR
+        if run.products == max(run.products for run in runs)
     ]
 
 
