@@ -102,7 +102,7 @@ async def test_errors_are_200_or_a_specific_status_with_the_graphql_response_med
         ("{ store { nope } }", "GRAPHQL_VALIDATION_FAILED"),
         ("{ store(nope: 1) { id } }", "GRAPHQL_VALIDATION_FAILED"),
         ("{ store }", "GRAPHQL_VALIDATION_FAILED"),
-        ("{ category { id } }", "GRAPHQL_VALIDATION_FAILED"),
+        ("{ order { id } }", "GRAPHQL_VALIDATION_FAILED"),
         ("{ product { id } }", "VALIDATION_FAILED"),
         ("query ($n: Nope) { store { id } }", "GRAPHQL_VALIDATION_FAILED"),
         ("{ ...a } fragment a on Query { ...a }", "GRAPHQL_VALIDATION_FAILED"),

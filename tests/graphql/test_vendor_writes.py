@@ -22,6 +22,7 @@ from domain.catalog.combinations import create_combination
 from domain.catalog.options import create_option
 from kernel.scope import Actor, ActorKind, active_scope
 from models.taxes import Tax
+from models.users import UserAddress
 from resolvers.execute import execute, load_operations
 from resolvers.root import internal_schema
 from schema.fields import ACCESS, strawberry_field
@@ -116,6 +117,15 @@ MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
     "attachment_create": ({}, {"attachments"}),
     "attachment_update": (
         {"attachments": {"description", "filename", "url", "filesize", "position", "status"}},
+        set(),
+    ),
+    "address_create": ({}, {"user_addresses"}),
+    "address_update": (
+        {
+            "user_addresses": {
+                "name", "street", "number", "complement", "district", "city", "state", "zipcode", "country", "phone",
+            }
+        },
         set(),
     ),
     "vendor_sign_up": ({}, {"vendors", "users"}),
@@ -263,6 +273,7 @@ async def test_a_vendor_can_write_only_permitted_columns(sample, tmp_path, name)
         "option": sample.records.get("option"),
         "combination": sample.records.get("combination"),
         "attachment": sample.records.get("attachment"),
+        "address": (await sample.add(UserAddress, user_id=sample.vendor_user.number, zipcode="01001000")).id,
     }
     field = vendor_mutations()[name]
     variables, declared, arguments = {}, [], []
