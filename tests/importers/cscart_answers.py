@@ -125,7 +125,11 @@ PRODUCT = {
     "min_qty": "0",
     "max_qty": "0",
     "tax_ids": ["6", "99"],
-    "usergroup_ids": "0",
+    "usergroup_ids": "2,4",
+    "prices": [
+        {"product_id": "12", "price": "30.000000", "lower_limit": "1", "usergroup_id": "0"},
+        {"product_id": "12", "price": "25.000000", "lower_limit": "10", "usergroup_id": "0"},
+    ],
     "exceptions_type": "A",
     "full_description": "<p>Warm</p>",
     "short_description": "",

@@ -96,6 +96,8 @@ async def test_a_product_is_brought_with_its_parts(imported: tuple[Store, Report
     assert await of(store, "feature_value_variants", "variant_id, 1") == [(90, 1), (91, 1)]
     notes = {text for entity, text in report.notes if entity == "products"}
     assert "amount is below zero; 0 was brought" in notes
+    assert "usergroup_ids 2,4 restrict who sees it; here everybody does" in notes
+    assert "prices by quantity and usergroup are left out" in notes
     assert "tax 99 is not among the taxes; left out" in notes
     assert any("'ftp://shop.example/c.jpg'" in text for text in notes)
     assert any(text.startswith("the value of feature 24 ") for text in notes)
@@ -276,6 +278,12 @@ async def test_a_list_that_is_none_brings_nothing(store: Store) -> None:
         report = await run.run(SavedShop({"products": answer}), store.public_id)
         assert report.counts["products"].read == 0
         assert report.failures == []
+
+
+@pytest.mark.parametrize("status, here", [("R", "P"), ("X", "D"), ("h", "H")])
+async def test_statuses_of_the_approval_of_products_have_an_equal_here(store: Store, status: str, here: str) -> None:
+    await run.run(SavedShop({"products": {"products": [PRODUCT | {"status": status}]}}), store.public_id)
+    assert await of(store, "products", "id, status") == [(12, here)]
 
 
 async def test_storefronts_are_read_where_there_are_no_vendors(store: Store) -> None:

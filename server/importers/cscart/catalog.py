@@ -205,6 +205,9 @@ PRODUCT = ImportKind(
     ),
 )
 _NUMBERS_OR_DATES = ("N", "O", "D")
+# Multi-Vendor's statuses of products that require approval and were disapproved.
+_STATUSES = {"R": "P", "X": "D"}
+_EVERYBODY = "0"
 
 
 def convert_product(context: Context, record: Record) -> Rows:
@@ -216,7 +219,7 @@ def convert_product(context: Context, record: Record) -> Rows:
         "slug": text(record, "seo_name"),
         "description": text(record, "full_description"),
         "short_description": text(record, "short_description"),
-        "status": text(record, "status", "A"),
+        "status": _STATUSES.get(text(record, "status"), text(record, "status", "A")),
         "price_cents": cents(record, "price"),
         "compare_at_cents": cents(record, "list_price") or None,
         "stock": max(0, integer(record, "amount")),
@@ -231,8 +234,7 @@ def convert_product(context: Context, record: Record) -> Rows:
     droppable = ("page_title", "meta_keywords", "meta_description", "sku", "slug")
     columns = {"sku": "", "slug": "", **context.columns(PRODUCT_FIELDS, values, droppable=droppable)}
     columns["on_hand"] = columns.pop("stock")
-    if integer(record, "amount") < 0:
-        context.note("amount is below zero; 0 was brought")
+    _note_losses(context, record)
     category_ids = _categories(context, record)
     created = moment(record, "timestamp")
     row = {
@@ -261,6 +263,17 @@ async def choose_product_slugs(context: Context, records: Sequence[ImportedRecor
         ProductDraft({}, row, {}, product_id=record.number) for record in records for row in record.rows["products"]
     ]
     await choose_slugs(context.scope, drafts)
+
+
+def _note_losses(context: Context, record: Record) -> None:
+    """Note what a product has at the source and not here."""
+    if integer(record, "amount") < 0:
+        context.note("amount is below zero; 0 was brought")
+    usergroups = text(record, "usergroup_ids").split(",")
+    if any(usergroups) and _EVERYBODY not in usergroups:
+        context.note(f"usergroup_ids {','.join(usergroups)} restrict who sees it; here everybody does")
+    if len(objects(record.get("prices"))) > 1:
+        context.note("prices by quantity and usergroup are left out")
 
 
 def _categories(context: Context, record: Record) -> list[int]:

@@ -79,6 +79,8 @@ VENDOR = ImportKind(
         ),
     ),
 )
+# Newer versions of Multi-Vendor suspend vendors.
+_SUSPENDED = {"S": "D"}
 _VENDOR_TEXTS = ("email", "phone", "address", "city", "state", "zipcode", "url")
 
 
@@ -86,7 +88,7 @@ def convert_vendor(context: Context, record: Record) -> Rows:
     """Convert a vendor, or a storefront of CS-Cart."""
     values: dict[str, Any] = {
         "name": text(record, "company"),
-        "status": text(record, "status", "A"),
+        "status": _SUSPENDED.get(text(record, "status"), text(record, "status", "A")),
         "cnpj": text(record, "CNPJ") or None,
         "commission_type": text(record, "commission_type") or "P",
         "country": text(record, "country") or "BR",
