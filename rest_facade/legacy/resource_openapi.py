@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kernel.json_schema import Schema, array, enum, map_of, named, nullable, object_schema, one_of
+from kernel.json_schema import NULL, Schema, array, enum, map_of, named, nullable, object_schema, one_of
 from rest_facade.legacy.queries import MAX_CSCART_SIZE
 from rest_facade.legacy.record_schemas import input_members, optional_names, record_members
 from rest_facade.legacy.resource import (
@@ -35,7 +35,11 @@ from rest_facade.openapi import (
 BASE = "/api"
 # Up to 250; in CS-Cart's dialect more, and 0 for all.
 PAGE_SIZE = {**page_size_schema(10, MAX_CSCART_SIZE), "minimum": 0}
-_ECHO: Schema = named("AppliedFilter", one_of(STRING, array(nullable(STRING))), "A value of a filter, or several.")
+_ECHO: Schema = named(
+    "AppliedFilter",
+    one_of(STRING, NULL, array(nullable(STRING))),
+    "A value of a filter, or several; null for a nested one.",
+)
 PARAMS: Schema = named(
     "ListParams",
     {

@@ -21,7 +21,7 @@ MONEY = _text("Money", r"^[0-9]+\.[0-9]{2}$", "49.90", "An amount, or a percenta
 SIGNED_MONEY = _text("SignedMoney", r"^-?[0-9]+\.[0-9]{2}$", "-5.00", "An amount or percentage, possibly negative.")
 RATE = _text("Rate", r"^[0-9]+\.[0-9]{2,3}$", "18.00", "A tax rate: a percentage or an amount.")
 WEIGHT = _text("Weight", r"^[0-9]+\.[0-9]{3}$", "0.350", "Kilograms.")
-UNIX_TIME = _text("UnixTime", "^[0-9]+$", "1763661600", "Unix seconds; `0` for none.")
+UNIX_TIME = _text("UnixTime", "^-?[0-9]+$", "1763661600", "Unix seconds; `0` for none.")
 FLAG: Schema = named("Flag", {**enum(("Y", "N")), "examples": ["Y"]}, "Yes or no.")
 WRITTEN_ID: Schema = named(
     "WrittenId", one_of(STRING, INTEGER), "The number of a written record: a text, in CS-Cart's dialect an integer."

@@ -64,7 +64,7 @@ def test_typescript_clients_have_every_operation_and_compile(folder: Path) -> No
         )
     for name in ("tsconfig.json", "usage.ts"):
         shutil.copyfile(SOURCES / name, folder / name)
-    # Node looks for packages beside the script.
+    # Node looks for packages in the folder of the script.
     script = FOLDER / "generate.mjs"
     shutil.copyfile(SOURCES / script.name, script)
     printed = run(*tools.node, script, folder, *NAMES, cwd=folder)

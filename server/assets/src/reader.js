@@ -2,6 +2,7 @@
 import SwaggerUIBundle from "swagger-ui-dist/swagger-ui-bundle.js";
 import SwaggerUIStandalonePreset from "swagger-ui-dist/swagger-ui-standalone-preset.js";
 import "swagger-ui-dist/swagger-ui.css";
+import { ResolveLocally } from "./resolve.js";
 
 const config = JSON.parse(document.getElementById("config").textContent);
 
@@ -15,6 +16,7 @@ SwaggerUIBundle({
   persistAuthorization: false,
   // No validator badge: it calls an external host.
   validatorUrl: null,
+  plugins: [ResolveLocally],
   presets: [SwaggerUIBundle.presets.apis, SwaggerUIStandalonePreset],
   layout: "StandaloneLayout",
 });
