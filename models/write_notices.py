@@ -50,7 +50,7 @@ class WriteNotices:
         try:
             await self._send(sorted(pending))
         except Exception as error:
-            logger.warning("other processes were not told of a change, and see it within seconds: %r", error)
+            logger.warning("other processes were not notified of a write, and see it within seconds: %r", error)
 
 
 _observers: list[Callable[[int], None]] = []

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.slow
 FRAMEWORK_NAMES = [
     "Meta",  # Tortoise
     "enter_*",  # visitors of graphql-core
+    "get_enter_leave_for_kind",
     "get_fields",  # Strawberry's SchemaExtension and schema classes
     "_in_transaction",  # Tortoise's database client
     "execute_many",
@@ -33,6 +34,7 @@ OBSERVED = {
     "set_sink",
     "superuser_url",
     "total_tokens",
+    "validate_operations",
     "words_sql",
 }
 # Started by name in another process.
