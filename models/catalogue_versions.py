@@ -1,9 +1,9 @@
 """The version of a store's catalogue: it moves in the transaction of every change that a read of the catalogue can show.
 
-PostgreSQL keeps it (migration 0022): triggers on `TABLES` raise it, for writes of every program. A process remembers the version of a store for at
-most MAX_AGE_SECONDS. It asks PostgreSQL again after each write of its own to the store, and when another process that wrote to it says
-so (`models.write_notices`): a change is visible at once to the process that made it, to the others within 100 ms, and
-after MAX_AGE_SECONDS where the notice was lost or the writer is no process of Vitrine.
+PostgreSQL keeps it (migration 0022): triggers on `TABLES` raise it, for writes of every program. A process remembers the version of a
+store for at most MAX_AGE_SECONDS. It asks PostgreSQL again after each write of its own to the store, and when another process that wrote
+to it says so (`models.write_notices`): a change is visible at once to the process that made it, to the others within 100 ms, and after
+MAX_AGE_SECONDS where the notice was lost or the writer is no process of Vitrine.
 """
 
 from __future__ import annotations
