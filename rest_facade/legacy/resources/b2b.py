@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from kernel.codes import SWITCH_STATUSES, TRANSACTION_TYPES
@@ -47,7 +48,7 @@ MANAGERS = Resource(
         RecordField("commission", types.MONEY, "commission_percent", "commission_percent"),
         _STATUS,
         RecordField("user_id", types.ID, "user_id", "user_id"),
-        RecordField("balance", types.MONEY, filter_name="balance_cents"),
+        RecordField("balance", replace(types.MONEY, schema=types.SIGNED_MONEY.schema), filter_name="balance_cents"),
         _TIMESTAMP,
     ),
     required=("name", "email"),
