@@ -167,10 +167,12 @@ class HttpSource:
                 await self.patience.sleep(pause)
             try:
                 async with self._session.get(address, allow_redirects=False) as response:
-                    body = await response.content.read(_MAX_BYTES + 1)
-                    while len(body) <= _MAX_BYTES and not response.content.at_eof():
-                        body += await response.content.read(_MAX_BYTES + 1 - len(body))
-                    outcome = _read(response, body)
+                    body = bytearray()
+                    async for chunk in response.content.iter_any():
+                        body += chunk
+                        if len(body) > _MAX_BYTES:
+                            break
+                    outcome = _read(response, bytes(body))
             except (
                 aiohttp.ClientConnectorDNSError,
                 aiohttp.ClientConnectorCertificateError,
