@@ -25,7 +25,7 @@ CATALOGUE_CACHE: web.AppKey[CatalogueCache] = web.AppKey("catalogue_cache")
 # Besides the body: the key, the headers, and what compression adds for each coding.
 _ENTRY_BYTES = 2_000
 _MAX_SHARE = 8  # of the cache, for one answer
-_VARY = (hdrs.AUTHORIZATION, "X-Tenant-ID")
+_VARY = (hdrs.AUTHORIZATION, "X-API-Key", "X-Tenant-ID")
 
 
 @dataclass(slots=True)

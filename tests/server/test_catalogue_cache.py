@@ -153,7 +153,7 @@ async def test_a_client_that_has_the_answer_gets_304_without_a_statement(shop: S
     tag = first.headers["ETag"]
     assert tag.startswith('W/"')
     assert first.headers["Cache-Control"] == "private, no-cache"
-    assert {"Authorization", "X-Tenant-ID"} <= set(first.headers["Vary"].split(", "))
+    assert {"Authorization", "X-API-Key", "X-Tenant-ID"} <= set(first.headers["Vary"].split(", "))
     statements.clear()
     for known in (tag, tag.removeprefix("W/"), f'"x", {tag}', "*"):
         answer = await shop.get("products", headers={"If-None-Match": known})
