@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("auth", "domain", "schema", "resolvers", "rest_facade", "server")
 # Binary columns that are not encrypted: hashes, public values, and notifications as they were received.
 NOT_ENCRYPTED = ("hash", "fingerprint", "public_key", "key_id")
-PLAIN = {("gateway_notifications", "body")}
+PLAIN = {("gateway_notifications", "body"), ("external_references", "digest")}
 EXPIRING_HASHES = {"lockout"}
 
 

@@ -26,6 +26,7 @@ CART_MUTATIONS = {
     "cart_set_customer_email",
     "cart_set_shipping_option",
     "cart_apply_coupon",
+    "cart_set_points",
     "cart_merge",
     "order_reorder",
     "cart_checkout",

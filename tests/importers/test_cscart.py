@@ -144,7 +144,7 @@ async def contents(store: Store) -> dict[str, list[Any]]:
     return {
         table: [row["row"] for row in await rows(store, _ROWS.format(table=table), store.id)]
         for table in tables
-        if table not in ("number_counters", "audit_entries", "api_keys")
+        if table not in ("number_counters", "catalogue_versions", "audit_entries", "api_keys")
     }
 
 

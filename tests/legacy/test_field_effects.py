@@ -65,6 +65,7 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
     },
     "categories": {
         "parent_id": f"{_PROMOTIONS} id_path", "status": f"{_PRODUCTS} status", "position": f"{_PRODUCTS} position",
+        "seo_name": f"{_PRODUCTS} slug",
     },
     "features": {
         "feature_type": f"{_FEATURES} type", "parent_id": f"{_PRODUCTS} parent", "group_id": f"{_PRODUCTS} parent",
@@ -129,7 +130,7 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
     "stores": {
         "email": "domain/marketplace/vendors.py email", "status": f"{_LINES} status", "CNPJ": "domain/marketplace/signup.py cnpj",
         "commission": "domain/marketplace/dashboard.py commission", "commission_type": "domain/marketplace/dashboard.py commission_type",
-        "shippings": "domain/orders/vendor_shippings.py shippings",
+        "shippings": "domain/orders/vendor_shippings.py shippings", "seo_name": "domain/marketplace/read.py slug",
     },
     "users": {
         "email": "auth/password_authentication.py email", "user_type": f"{_PEOPLE} user_type",
@@ -144,6 +145,7 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
     "pages": {
         "parent_id": "domain/content/read.py parent", "position": "domain/content/read.py position",
         "status": "domain/content/read.py status", "lang_code": "domain/content/read.py lang_code",
+        "seo_name": "domain/content/read.py slug",
     },
     "blocks": {
         "type": "domain/content/read.py type", "status": "domain/content/read.py status", "lang_code": "domain/content/read.py lang_code",

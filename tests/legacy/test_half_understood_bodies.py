@@ -201,7 +201,7 @@ def judge(resource: Resource, sent: Sent, before: Any, after: Any) -> str:
     if is_empty(sent.value) or (name in KEPT_ON_UPDATE and became == was):
         return "" if became == was or is_empty(became) else f"{was!r} became {became!r}"
     if name in NORMALIZED:
-        # A slug that another product has gets a number.
+        # A slug that another record has gets a number.
         return "" if became.startswith(NORMALIZED[name](str(sent.value))) else f"accepted, and became {became!r}"
     return f"accepted, and {was!r} became {became!r}" if is_lost(sent.value, became) else ""
 
@@ -209,7 +209,10 @@ def judge(resource: Resource, sent: Sent, before: Any, after: Any) -> str:
 REFUSALS = (400, 422)
 NORMALIZED: Mapping[str, Callable[[str], str]] = {
     "users.phone": lambda text: re.sub("[^0-9]", "", text),
-    "products.seo_name": lambda text: re.sub("[^a-z0-9]+", "-", text.lower()).strip("-"),
+    **{
+        f"{path}.seo_name": lambda text: re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")
+        for path in ("products", "categories", "pages", "stores")
+    },
 }
 """Fields that are stored in another form of the text, as the reference says."""
 KEPT_ON_UPDATE = {

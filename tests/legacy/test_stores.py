@@ -46,6 +46,7 @@ async def test_a_store_is_created_with_defaults(sample, path):
         "commission_type": "P",
         "shippings": {},
         "average_rating": "0.00",
+        "seo_name": "loja-nova",
     }
 
 
