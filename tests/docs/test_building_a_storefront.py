@@ -194,7 +194,9 @@ def test_the_category_has_facets_for_its_filters(reader: Reader) -> None:
 def test_the_account_has_the_customers_order(reader: Reader) -> None:
     account = reader.answers.data["Account"]
     (edge,) = account["me"]["orders"]["edges"]
-    assert edge["node"]["id"] == reader.answers.find("CustomerCheckout", "cart_checkout.order.id")
+    order = reader.answers.find("CustomerCheckout", "cart_checkout.order")
+    assert edge["node"]["id"] == order["id"]
+    assert order["customer"] == {"id": account["me"]["id"], "email": account["me"]["email"]}
     assert account["two_factor"]["enabled"]
 
 
