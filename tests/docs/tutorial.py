@@ -81,7 +81,7 @@ def run_page(page: Path, folder: Path, environment: dict[str, str]) -> None:
         if (path := folder / f"block-{number}.out").exists()
     ]
     for command, output in executed:
-        if command.expected is not None and not _matches(command.expected, output):
+        if command.expected is not None and not matches(command.expected, output):
             pytest.fail(f"{page.name}:{command.line} printed\n{output}\nexpected\n{command.expected}")
     if code != 0:
         last, last_output = executed[-1]
@@ -96,7 +96,8 @@ def _install_programs(folder: Path) -> None:
         (folder / name).chmod(0o755)
 
 
-def _matches(expected: str, output: str) -> bool:
+def matches(expected: str, output: str) -> bool:
+    """Return whether the output is the expected one, in which `…` stands for any text."""
     pattern = ".*".join(re.escape(part) for part in expected.strip().split(ANY_TEXT))
     return re.fullmatch(pattern, output.strip(), re.DOTALL) is not None
 
