@@ -16,13 +16,13 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 ASSETS := server/assets/built/version
 
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
-COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --no-config --universal --python-version 3.11 \
+COMPILE := $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock'
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test test-fast check snapshots bench soak assets generators lock clean FORCE
+.PHONY: help run test test-fast check snapshots bench soak assets clients lock clean FORCE
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.* ## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -30,7 +30,7 @@ help: ## list the targets
 run: $(INSTALLED) $(ASSETS) ## install dependencies and run the server (configured by environment variables)
 	@exec $(BIN)/vitrine serve
 
-test: $(INSTALLED_DEV) $(ASSETS) generators ## run the tests (PYTEST_ARGS='-k cart' for some)
+test: $(INSTALLED_DEV) $(ASSETS) clients ## run the tests (PYTEST_ARGS='-k cart' for some)
 	@$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal -rfEs $(PYTEST_ARGS)
 
 test-fast: $(INSTALLED_DEV) ## run the tests that need neither the database nor other processes (seconds)
@@ -66,13 +66,14 @@ soak: $(INSTALLED_DEV) $(ASSETS) ## run mixed traffic under fault injection for 
 assets: $(ASSETS) ## build the browser assets
 
 # Not a stamp file: what could not be installed is tried again by the next `make test`.
-generators: $(INSTALLED_DEV) ## install the client generators for the tests of the OpenAPI documents
-	@$(BIN)/python -m tests.openapi.generators.install
+clients: $(INSTALLED_DEV) ## install the clients and client generators that tests run
+	@$(BIN)/python -m tests.harness.packages
 
-lock: $(INSTALLED_DEV) ## update the lock files from pyproject.toml (LOCK_ARGS=--upgrade for newer versions)
-	@$(COMPILE) $(LOCK_ARGS) --group build --output-file requirements.lock
-	@$(COMPILE) $(LOCK_ARGS) --group build --group dev --constraints requirements.lock \
+lock: $(INSTALLED_DEV) ## update the lock files of Python packages (LOCK_ARGS=--upgrade for newer versions)
+	@$(COMPILE) pyproject.toml $(LOCK_ARGS) --group build --output-file requirements.lock
+	@$(COMPILE) pyproject.toml $(LOCK_ARGS) --group build --group dev --constraints requirements.lock \
 		--output-file requirements-dev.lock
+	@$(COMPILE) tests/clients/ariadne/requirements.in $(LOCK_ARGS) --output-file tests/clients/ariadne/requirements.lock
 
 clean: ## remove build and test artifacts; keeps the data in .vitrine/
 	@rm -rf $(VENV) server/assets/built .vitrine/build \

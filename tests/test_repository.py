@@ -15,7 +15,12 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-node.lock")
+LOCKS = (
+    "requirements.lock",
+    "requirements-dev.lock",
+    "requirements-node.lock",
+    "tests/clients/ariadne/requirements.lock",
+)
 
 LAYERS = {"kernel", "models", "auth", "domain", "schema", "resolvers", "rest_facade", "server"}
 TOP_LEVEL_FOLDERS = LAYERS | {"tests", "bench", "docs", ".ci"}

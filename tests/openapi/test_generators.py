@@ -1,6 +1,6 @@
 """The usual generators produce clients from the OpenAPI documents: complete, without warnings, and usable.
 
-The generators for TypeScript are npm packages, which `make test` installs (tests/openapi/generators).
+The generators for TypeScript are npm packages, which `make test` installs (tests/harness/packages.py).
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ import asyncio
 import importlib
 import pkgutil
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -19,13 +17,12 @@ from typing import Any
 import pytest
 
 from server.openapi.documents import documents, serialize
+from tests.harness.packages import GENERATORS, run, run_node
 from tests.harness.sample_store import SampleStore
-from tests.openapi.generators.install import FOLDER, SOURCES, installed_tools
 
 pytestmark = pytest.mark.slow
 
 NAMES = tuple(documents())
-SECONDS = 240
 _PYTHON_CONFIG = "post_hooks: []\n"
 
 
@@ -44,32 +41,16 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(*command: str | Path, cwd: Path) -> str:
-    """Run a program that must succeed; return what it printed."""
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=SECONDS)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
-
-
 def without_case(names: Iterable[str]) -> set[str]:
     """Return the names in lower case without underscores: generators write them in the style of their language."""
     return {name.replace("_", "").lower() for name in names}
 
 
 def test_typescript_clients_have_every_operation_and_compile(folder: Path) -> None:
-    tools = installed_tools()
-    if tools is None:
-        pytest.skip(
-            "the client generators for TypeScript are not installed (python -m tests.openapi.generators.install)"
-        )
-    for name in ("tsconfig.json", "usage.ts"):
-        shutil.copyfile(SOURCES / name, folder / name)
-    # Node looks for packages in the folder of the script.
-    script = FOLDER / "generate.mjs"
-    shutil.copyfile(SOURCES / script.name, script)
-    printed = run(*tools.node, script, folder, *NAMES, cwd=folder)
+    GENERATORS.open(folder)
+    printed = run_node("generate.mjs", folder, *NAMES, cwd=folder)
     assert "warn" not in printed.lower()
-    run(*tools.node, FOLDER / "node_modules" / "typescript" / "bin" / "tsc", "--project", folder, cwd=folder)
+    run_node("node_modules/typescript/bin/tsc", "--project", folder, cwd=folder)
     for name in NAMES:
         # openapi-typescript
         types = (folder / f"{name}.types.ts").read_text(encoding="utf-8").partition("export interface operations {")[2]

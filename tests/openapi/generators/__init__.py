@@ -1,1 +1,0 @@
-"""The client generators for TypeScript that the tests run, installed by `install`."""
