@@ -27,7 +27,7 @@ from server.playground import (
     render_page,
 )
 from tests.browser.chromium import Browser, Page, chromium, find_chromium
-from tests.openapi.generators.install import SOURCES as GENERATORS
+from tests.harness.packages import CLIENTS, GENERATORS
 
 SOURCES = BUILT.parent
 Client = TestClient[web.Request, web.Application]
@@ -220,7 +220,9 @@ async def test_built_files_load_nothing_from_another_host() -> None:
     assert not re.findall(loads, scripts)
 
 
-@pytest.mark.parametrize("folder", [SOURCES, GENERATORS], ids=["assets", "generators"])
+@pytest.mark.parametrize(
+    "folder", [SOURCES, GENERATORS.sources, CLIENTS.sources], ids=["assets", "generators", "clients"]
+)
 async def test_lock_files_contain_no_registry_url(folder: Path) -> None:
     lock = json.loads((folder / "package-lock.json").read_text(encoding="utf-8"))
     installed = {name: package for name, package in lock["packages"].items() if name}
