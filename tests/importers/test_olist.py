@@ -230,14 +230,18 @@ async def test_the_whole_sample_is_imported_with_its_totals(store: Store, scope:
     expected = order_totals(SAMPLE)
     with active_scope(scope):
         rows = await database.fetch(
-            "SELECT r.external_id, o.total_cents FROM orders o JOIN external_references r ON r.local_id = o.id AND r.kind = 'order'"
+            "SELECT r.external_id, o.total_cents FROM external_references r"
+            " JOIN orders o ON o.tenant_id = r.tenant_id AND o.id = r.local_id WHERE r.tenant_id = $1 AND r.kind = 'order'",
+            store.id,
         )
         assert {record["external_id"]: Decimal(record["total_cents"]) / 100 for record in rows} == expected
         assert await _count("order_lines") == 8365
         assert await _count("payments") == 8924
         assert (
             await database.fetchval(
-                "SELECT count(*) FROM orders o WHERE NOT EXISTS (SELECT 1 FROM order_lines l WHERE l.order_id = o.id)"
+                "SELECT count(*) FROM orders o WHERE o.tenant_id = $1"
+                " AND NOT EXISTS (SELECT 1 FROM order_lines l WHERE l.tenant_id = o.tenant_id AND l.order_id = o.id)",
+                store.id,
             )
             == 775
         )
