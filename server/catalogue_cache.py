@@ -25,6 +25,7 @@ CATALOGUE_CACHE: web.AppKey[CatalogueCache] = web.AppKey("catalogue_cache")
 # Besides the body: the key, the headers, and what compression adds for each coding.
 _ENTRY_BYTES = 2_000
 _MAX_SHARE = 8  # of the cache, for one answer
+_REVALIDATED = (hdrs.METH_GET, hdrs.METH_HEAD)
 _VARY = (hdrs.AUTHORIZATION, "X-API-Key", "X-Tenant-ID")
 
 
@@ -66,14 +67,14 @@ class CatalogueCache:
         A response that `produce` marks with `Cache-Control` is neither kept nor marked; an error is not kept.
         """
         version = await self._versions.current(scope)
-        tag = self._tag(scope, version)
-        is_safe = request.method in (hdrs.METH_GET, hdrs.METH_HEAD)
-        if is_safe and any(known.value in (tag, "*") for known in request.if_none_match or ()):
+        tag = self._tag(scope, version, identity)
+        known = {each.value for each in request.if_none_match or ()} if request.method in _REVALIDATED else set()
+        if tag in known:
             return _marked(web.Response(status=304), scope, tag)
         key = (scope.store.id, version, scope.actor.scopes, scope.actor.server_side, identity)
         answer = self._find(key, scope.store)
         if answer is not None:
-            return _marked(_repeated(answer), scope, tag)
+            return _marked(web.Response(status=304) if "*" in known else _repeated(answer), scope, tag)
         response = await produce()
         if response.status != 200 or hdrs.CACHE_CONTROL in response.headers or not isinstance(response, web.Response):
             return response
@@ -81,15 +82,16 @@ class CatalogueCache:
             answer = _Answer(response.body, response.status, response.content_type, dict(response.headers), scope.store)
             response.encodings = answer.encodings
             self._keep(key, answer)
-        return _marked(response, scope, tag)
+        return _marked(web.Response(status=304) if "*" in known else response, scope, tag)
 
-    def _tag(self, scope: Scope, version: str) -> str:
+    def _tag(self, scope: Scope, version: str, identity: Hashable) -> str:
+        """Return the tag, which only a successful answer to the same request had: with it, no error is missed by a 304."""
         known = self._stores.get(scope.store.id)
         if known is None or known[0] is not scope.store:
             if len(self._stores) > 10_000:
                 self._stores.clear()
             known = self._stores[scope.store.id] = (scope.store, repr(scope.store))
-        parts = (known[1], version, *sorted(scope.actor.scopes), str(scope.actor.server_side))
+        parts = (known[1], version, *sorted(scope.actor.scopes), str(scope.actor.server_side), repr(identity))
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
 
     def _find(self, key: Hashable, store: Store) -> _Answer | None:

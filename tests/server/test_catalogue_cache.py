@@ -166,6 +166,15 @@ async def test_a_client_that_has_the_answer_gets_304_without_a_statement(shop: S
     assert changed.headers["ETag"] != tag
 
 
+@pytest.mark.parametrize("path, status", [("products/unknown", 404), ("products?page=x", 400), ("search?q=", 400)])
+async def test_an_error_is_never_hidden_by_a_304(path: str, status: int, shop: StorefrontClient):
+    tag = (await shop.get("products")).headers["ETag"]
+    for known in (tag, "*"):
+        assert (await shop.get(path, headers={"If-None-Match": known})).status == status
+        limited = await open_storefront(shop.sample, scopes=["storefront:cart"])
+        assert (await limited.get("products", headers={"If-None-Match": known})).status == 403
+
+
 async def test_graphql_by_get_is_revalidated_and_by_post_is_not(shop: StorefrontClient):
     first = await graphql(shop).get("/graphql", params={"query": PRODUCTS})
     again = {"If-None-Match": first.headers["ETag"]}
