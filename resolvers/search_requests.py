@@ -55,8 +55,8 @@ class SearchField:
 def _search(scope: Scope, query: str | None, filter: Any, sort: Any) -> Search:
     """Return the search for the arguments; raise `ValidationFailed` for an invalid one."""
     check_filter_text("query", query or "")
-    given: Mapping[str, Any] = filter if isinstance(filter, Mapping) else provided_fields(filter) if filter else {}
-    values = {name: value for name, value in given.items() if value is not None}
+    provided: Mapping[str, Any] = filter if isinstance(filter, Mapping) else provided_fields(filter) if filter else {}
+    values = {name: value for name, value in provided.items() if value is not None}
     name: str = getattr(sort, "value", sort) or f"-{search_read.RELEVANCE}"
     if name == search_read.RELEVANCE:
         name = f"-{name}"

@@ -94,9 +94,9 @@ def vendor_choice(ids: list[Any]) -> Choice:
 def price_choice(lowest: int | None, highest: int | None) -> Choice:
     """Return the choice of products at these prices of the catalogue, in cents, both included."""
     bounds = [("t.price_cents >= {}", lowest), ("t.price_cents <= {}", highest)]
-    given = [(sql, value) for sql, value in bounds if value is not None]
+    limits = [(sql, value) for sql, value in bounds if value is not None]
     return Choice(
-        Dimension.PRICE, Condition(" AND ".join([sql for sql, _ in given]), tuple([value for _, value in given]))
+        Dimension.PRICE, Condition(" AND ".join([sql for sql, _ in limits]), tuple([value for _, value in limits]))
     )
 
 
