@@ -196,12 +196,10 @@ async def test_a_used_code_is_rejected_while_its_step_is_valid(store):
 
 
 async def test_the_code_that_confirmed_enrolment_is_used(store):
-    user_id = await add_user(store)
-    account = await enrol(store, user_id)
     scope = anonymous_scope(store)
-    assert (
-        await refused(account.verify(await account.challenge(scope), account.code(scope.now), scope))
-    ).message == WRONG
+    account = await enrol(store, await add_user(store), at=scope.now)
+    code = account.code(scope.now)
+    assert (await refused(account.verify(await account.challenge(scope), code, scope))).message == WRONG
 
 
 @pytest.mark.parametrize("attempt", range(5))

@@ -1,6 +1,6 @@
 """Shared by the two-factor tests: users with two-factor authentication, and their codes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import pyotp
@@ -60,9 +60,10 @@ async def add_two_factor_user(store: Store, user_id: int | None = None, **column
     return TwoFactorUser(store, user_id, await email_of(store, user_id), secret, codes)
 
 
-async def enrol(store: Store, user_id: int) -> TwoFactorUser:
-    """Enrol a user like a client: begin, then confirm with a code."""
+async def enrol(store: Store, user_id: int, at: datetime | None = None) -> TwoFactorUser:
+    """Enrol a user like a client: begin, then confirm with the code of the given time, by default the current one."""
     scope = await user_scope(store, user_id)
+    scope = replace(scope, now=at or scope.now)
     with active_scope(scope):
         enrolment = await two_factor.begin_enrolment(scope)
         codes = await two_factor.confirm(scope, pyotp.TOTP(enrolment.secret).at(scope.now))
