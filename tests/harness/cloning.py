@@ -81,7 +81,7 @@ class Cloner:
         """Write a clone into the store with the internal id, its ids moved by the offset; `texts` replace others. Return the new UUIDs."""
         if self._connection is None:
             self._connection = await asyncpg.connect(self._url, statement_cache_size=0)
-            self._script = await _write_script(self._connection, self._store, self._secrets)
+            self._script = await _write_script(self._connection, self._store, tenant, self._secrets)
             await self._connection.execute("SET session_replication_role = replica; SET synchronous_commit = off")
         script = self._script
         assert script is not None
@@ -100,7 +100,7 @@ class Cloner:
             await self._connection.close()
 
 
-async def _write_script(connection: Any, store: Store, secrets: Iterable[str]) -> StoreScript:
+async def _write_script(connection: Any, store: Store, new_store: int, secrets: Iterable[str]) -> StoreScript:
     references = {(row["table"], row["column"]) for row in await connection.fetch(_REFERENCES)} | _LOOSE_IDS
     tables = await connection.fetch(_COLUMNS)
     statements: list[str] = []
@@ -125,8 +125,9 @@ async def _write_script(connection: Any, store: Store, secrets: Iterable[str]) -
             literals.append(f"({', '.join(cells)})")
         names = ", ".join(columns)
         # A new store has its default statuses and languages already.
+        if await connection.fetchval(f"SELECT EXISTS (SELECT FROM {table['table']} WHERE tenant_id = $1)", new_store):
+            statements.append(f"DELETE FROM {table['table']} WHERE tenant_id = \0tenant\0;\n")
         statements.append(
-            f"DELETE FROM {table['table']} WHERE tenant_id = \0tenant\0;\n"
             f"INSERT INTO {table['table']} ({names}) OVERRIDING SYSTEM VALUE VALUES {', '.join(literals)};\n"
         )
     parts = _cut("".join(statements), public_ids, secrets)
