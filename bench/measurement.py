@@ -97,7 +97,7 @@ def sign_in_at_limit(server: Server) -> str:
 
 def fastest_style(server: Server, item: Workload, data: RequestData) -> str:
     """Return the style in which the hand-written handler serves most requests; "" for a write."""
-    styles: list[str] = json.loads(send_request(server.address, http("GET", "/", {})).body).get(item.name, [""])
+    styles: list[str] = json.loads(send_request(server.address, http("GET", "/", {})).body).get(item.read or item.name, [""])
     if len(styles) == 1:
         return styles[0]
     best_rates = dict.fromkeys(styles, 0.0)

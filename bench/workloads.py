@@ -144,6 +144,7 @@ WORKLOADS: tuple[Workload, ...] = (
         "the same product each time",
         _single_records("Q3", lambda data: _products(data)[:1]),
         _normalize_numbers,
+        read="Q3",
     ),
     Workload(
         "Q4",
