@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench import growth, machine, profiling, report, start
+from bench import growth, machine, profiling, report, start, storefront
 from bench.bars import Bar, ratio_bars
 from bench.database import OPTIONS, BenchDatabase, Size, StatementLog, create_database, running_postgres
 from bench.launchers import CONTESTANTS
@@ -24,6 +24,8 @@ from bench.workloads import WORKLOADS
 RESULTS = Path(__file__).parent / "results"
 QUICK_RESULTS = ROOT / ".vitrine" / "build" / "bench" / "results"
 MAX_SECONDS = 2 * 3_600
+PAGES = storefront.workloads()
+ALL = (*WORKLOADS, *PAGES)
 FULL, QUICK = Schedule(5, 4.0), Schedule(2, 1.0)
 
 
@@ -36,7 +38,7 @@ def main() -> int:
     machine.pin_to_load_core()
     schedule = QUICK if arguments.quick else FULL
     schedule = Schedule(arguments.rounds or schedule.rounds, arguments.seconds or schedule.seconds)
-    items = [workload for workload in WORKLOADS if arguments.only is None or workload.name in arguments.only]
+    items = [workload for workload in ALL if arguments.only is None or workload.name in arguments.only]
     try:
         if arguments.profile:
             profiling.profile(arguments.profile[0], _items(arguments.profile[1]), arguments.seconds or 5.0)
@@ -56,7 +58,7 @@ def _stop(number: int, _frame: Any) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    names = [item.name for item in WORKLOADS]
+    names = [item.name for item in ALL]
 
     def list_of(known: list[str]) -> Any:
         def parse(text: str) -> list[str]:
@@ -85,9 +87,9 @@ def _arguments() -> argparse.Namespace:
 
 
 def _items(names: str) -> list[Workload]:
-    workloads = [workload for workload in WORKLOADS if workload.name in names.split(",")]
+    workloads = [workload for workload in ALL if workload.name in names.split(",")]
     if not workloads:
-        raise UnexpectedResponse(f"no workload is named {names}; known: {','.join(item.name for item in WORKLOADS)}")
+        raise UnexpectedResponse(f"no workload is named {names}; known: {','.join(item.name for item in ALL)}")
     return workloads
 
 
@@ -103,14 +105,20 @@ def _measure(arguments: argparse.Namespace, items: list[Workload], schedule: Sch
     bars: list[Bar] = []
     growth_tables = ""
     with running_postgres() as (server, log):
-        if not arguments.growth_only:
+        shared = [item for item in items if item not in PAGES]
+        if shared and not arguments.growth_only:
             size = Size(products=arguments.products) if arguments.products else Size()
             database = asyncio.run(create_database(server, log, "bench_main", size))
             about["size"] = str(size)
-            results = _run_contestants(database, arguments.contestants, items, schedule, about)
+            results = _run_contestants(database, arguments.contestants, shared, schedule, about)
             bars += ratio_bars(results)
             if "vitrine" in arguments.contestants:
                 bars += start.measure(database)
+        pages = [item for item in items if item in PAGES]
+        if pages and not arguments.growth_only:
+            page_results, page_bars = storefront.measure(server, log, schedule, pages)
+            results += page_results
+            bars += page_bars
         if arguments.growth_only or not (arguments.no_growth or arguments.only):
             growth_tables, growth_bars = growth.measure(server, log, schedule, quick=arguments.quick)
             bars += growth_bars

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import tempfile
 import time
@@ -47,12 +48,30 @@ class BenchDatabase:
     log: Path
 
     @property
+    def cpu_seconds(self) -> float:
+        """Return the user and system time of PostgreSQL's processes so far, those that have ended included."""
+        data_folder = self.log.parent / "data"
+        postmaster = int((data_folder / "postmaster.pid").read_text(encoding="ascii").split()[0])
+        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text(encoding="ascii").split()
+        return cpu_seconds(postmaster, with_ended=True) + sum(cpu_seconds(int(child)) for child in children)
+
+    @property
     def owner_url(self) -> str:
         return self.server.url(self.name)
 
     @property
     def superuser_url(self) -> str:
         return self.server.superuser_url(self.name)
+
+
+def cpu_seconds(process: int, *, with_ended: bool = False) -> float:
+    """Return the user and system time of a process with all threads (proc(5), /proc/pid/stat); 0 for one that is gone."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return 0.0
+    fields = text.rpartition(")")[2].split()
+    return sum(map(int, fields[11 : 15 if with_ended else 13])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
@@ -118,10 +137,10 @@ class StatementLog:
     _STATEMENT = re.compile(r"LOG:  (?:execute [^:]*|statement): ([^\n]*)")
 
     def __init__(self, database: BenchDatabase) -> None:
-        self._database = database
+        self.database = database
 
     async def enable(self, enabled: bool) -> None:
-        connection = await asyncpg.connect(self._database.superuser_url)
+        connection = await asyncpg.connect(self.database.superuser_url)
         try:
             if enabled:
                 await connection.execute("alter system set log_statement = 'all'")
@@ -133,9 +152,9 @@ class StatementLog:
         await asyncio.sleep(0.3)  # every backend reloads its settings before its next statement
 
     def position(self) -> int:
-        return self._database.log.stat().st_size
+        return self.database.log.stat().st_size
 
     def since(self, position: int) -> list[str]:
-        with self._database.log.open("rb") as file:
+        with self.database.log.open("rb") as file:
             file.seek(position)
             return self._STATEMENT.findall(file.read().decode("utf-8", errors="replace"))

@@ -25,9 +25,13 @@ _INSTALL_SECONDS = 600
 
 
 def vitrine(
-    database: BenchDatabase, *, profile: Path | None = None, pauses: Path | None = None
+    database: BenchDatabase,
+    *,
+    profile: Path | None = None,
+    pauses: Path | None = None,
+    settings: Mapping[str, str] | None = None,
 ) -> AbstractContextManager[Server]:
-    """Run `vitrine serve` in production mode with all checks; the rate limits are above the load.
+    """Run `vitrine serve` in production mode with all checks, and these settings; the rate limits are above the load.
 
     `profile` and `pauses` are the files of `bench.profiled_server` and `bench.watched_server`.
     """
@@ -43,6 +47,7 @@ def vitrine(
         "VITRINE_LEGACY_RATE": "1000000000",
         # The sign-in rate limit is per address: A1's requests have different ones in X-Forwarded-For.
         "VITRINE_TRUSTED_PROXIES": "127.0.0.0/8",
+        **(settings or {}),
     }
     if profile is not None:
         command = [sys.executable, "-m", "bench.profiled_server", "serve"]

@@ -10,12 +10,14 @@ import re
 import select
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 _LENGTH = re.compile(rb"(?i)\r\ncontent-length:[ \t]*(\d+)")
 _END = b"\r\n\r\n"
 _LAST_CHUNK = b"0\r\n\r\n"
+_NOT_MODIFIED = 304
+SUCCESS = range(200, 300)
 _TIMEOUT_SECONDS = 30.0
 
 
@@ -29,6 +31,12 @@ class Response:
 
     status: int
     body: bytes
+    head: bytes = b""
+
+    def header(self, name: str) -> str | None:
+        """Return the value of a header, None without it."""
+        found = re.search(rb"(?i)\r\n" + name.encode() + rb":[ \t]*([^\r]*)", self.head)
+        return found[1].decode() if found else None
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,8 @@ class _Connection:
             end = self.buffer.find(_END)
             if end < 0:
                 return False
+            if self.status == _NOT_MODIFIED:  # never with a body (RFC 9110, section 15.4.5)
+                return True
             length = _LENGTH.search(self.buffer, 0, end)
             if length is None:  # chunked
                 return self.buffer.endswith(_LAST_CHUNK)
@@ -92,7 +102,8 @@ def send_request(address: tuple[str, int], request: bytes) -> Response:
         while not connection.is_complete():
             pass
         head, _, body = bytes(connection.buffer).partition(_END)
-        return Response(connection.status, body if _LENGTH.search(head) else _decode_chunks(body))
+        is_whole = connection.status == _NOT_MODIFIED or _LENGTH.search(head)
+        return Response(connection.status, body if is_whole else _decode_chunks(body), head)
     finally:
         connection.socket.close()
 
@@ -109,18 +120,26 @@ def _decode_chunks(chunks: bytes) -> bytes:
 
 
 def run(
-    address: tuple[str, int], requests: Sequence[bytes], *, connections: int, seconds: float, first: int = 0
+    address: tuple[str, int],
+    requests: Sequence[bytes],
+    *,
+    connections: int,
+    seconds: float,
+    first: int = 0,
+    statuses: Container[int] = SUCCESS,
 ) -> Sample:
-    """Send the requests in turn, starting at `first`; raise UnexpectedResponse for a status other than 2xx."""
+    """Send the requests in turn, starting at `first`; raise UnexpectedResponse for a status other than those expected."""
     opened = [_Connection(address) for _ in range(connections)]
     try:
-        return _run(opened, requests, seconds, first)
+        return _run(opened, requests, seconds, first, statuses)
     finally:
         for connection in opened:
             connection.socket.close()
 
 
-def _run(connections: list[_Connection], requests: Sequence[bytes], seconds: float, first: int) -> Sample:
+def _run(
+    connections: list[_Connection], requests: Sequence[bytes], seconds: float, first: int, statuses: Container[int]
+) -> Sample:
     poll = select.epoll()
     by_descriptor = {connection.socket.fileno(): connection for connection in connections}
     latencies: list[int] = []
@@ -142,7 +161,7 @@ def _run(connections: list[_Connection], requests: Sequence[bytes], seconds: flo
                 connection = by_descriptor[descriptor]
                 if not connection.is_complete():
                     continue
-                if not 200 <= connection.status < 300:
+                if connection.status not in statuses:
                     raise UnexpectedResponse(bytes(connection.buffer[:600]).decode("utf-8", errors="replace"))
                 if now >= deadline:
                     open_requests -= 1  # no new request: the next round finds the server idle

@@ -24,6 +24,10 @@ _WARM_UP_REQUESTS = 24
 _WARM_UP_SECONDS = 0.5
 
 
+REVALIDATED = "revalidated"
+"""The contestant that must answer 304."""
+
+
 class ResponsesDiffer(Exception):
     """Two contestants returned different responses, so they would not do the same work."""
 
@@ -40,20 +44,26 @@ class Schedule:
 class Result:
     """The result of one contestant for one workload.
 
-    `cpu_us` is the server's CPU time per request, by round: more reliable than the rate on a shared machine. `statements` is the number per
-    request, including BEGIN and COMMIT. `style` is that of the hand-written handler.
+    `cpu_us` is the server's CPU time per request, by round: more reliable than the rate on a shared machine; `database_us` is PostgreSQL's.
+    `statements` is the number per request, including BEGIN and COMMIT. `style` is that of the hand-written handler.
     """
 
     item: str
     contestant: str
     samples: list[Sample] = field(default_factory=list)
     cpu_us: list[float] = field(default_factory=list)
+    database_us: list[float] = field(default_factory=list)
     statements: float | None = None
     memory_mb: float = 0.0
     style: str = ""
 
     def median(self, name: str) -> float:
         return float(statistics.median(getattr(sample, name) for sample in self.samples))
+
+    @property
+    def total_cpu_us(self) -> float:
+        """The CPU time per request of server and database together."""
+        return statistics.median(map(sum, zip(self.cpu_us, self.database_us, strict=True)))
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -65,6 +75,7 @@ class Result:
             "p50_ms": round(self.median("p50"), 3),
             "p99_ms": round(self.median("p99"), 3),
             "cpu_us": round(statistics.median(self.cpu_us), 1),
+            "database_us": round(statistics.median(self.database_us), 1) if self.database_us else None,
             "bytes": self.samples[-1].size,
             "statements": self.statements,
             "memory_mb": round(self.memory_mb, 1),
@@ -151,6 +162,7 @@ class Measurement:
             responses = {
                 name: self._normalized_response(name, item, requests[index])
                 for name, requests in requests_by_name.items()
+                if name != REVALIDATED
             }
             first = next(iter(responses))
             for name, response in responses.items():
@@ -202,11 +214,13 @@ class Measurement:
         for number in range(self._schedule.rounds):
             rotated = names[number % len(names) :] + names[: number % len(names)]
             for name in rotated:
-                before = self._servers[name].cpu_seconds
+                before, database_before = self._servers[name].cpu_seconds, self._log.database.cpu_seconds
                 sample = self._run(name, item, requests_by_name[name], self._schedule.seconds, sent)
                 cpu = self._servers[name].cpu_seconds - before
+                database_cpu = self._log.database.cpu_seconds - database_before
                 results[name].samples.append(sample)
                 results[name].cpu_us.append(cpu / sample.sent * 1e6)
+                results[name].database_us.append(database_cpu / sample.sent * 1e6)
 
     def _run(
         self, name: str, item: Workload, requests: Sequence[bytes], seconds: float, sent: dict[str, int]
@@ -219,6 +233,7 @@ class Measurement:
                 connections=item.connections,
                 seconds=seconds,
                 first=sent[name],
+                statuses=(304,) if name == REVALIDATED else load.SUCCESS,
             )
         except UnexpectedResponse as error:
             raise UnexpectedResponse(f"{name}: {error}") from error

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import bars as bars_
+from bench import storefront
 from bench.bars import Bar
 from bench.measurement import Result
 from bench.workloads import WORKLOADS
@@ -16,7 +17,7 @@ from bench.workloads import WORKLOADS
 MAX_P99_RATIO = 5.0
 """The maximum ratio of p99 to p50."""
 
-_TITLES = {item.name: item.title for item in WORKLOADS}
+_TITLES = {item.name: item.title for item in (*WORKLOADS, *storefront.workloads())}
 
 
 def write(
@@ -93,15 +94,15 @@ def _details(results: Sequence[Result]) -> list[str]:
         f"p99 should stay under {MAX_P99_RATIO:g} times p50. CPU is the server's per request.",
         "Statements include BEGIN, COMMIT and the binding of connections to a store.",
         "",
-        "| | | p50 ms | p99 ms | p99 / p50 | CPU µs | statements per request | bytes | memory MB | spread of rounds |",
-        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| | | p50 ms | p99 ms | p99 / p50 | CPU µs | database's CPU µs | statements per request | bytes | memory MB | spread of rounds |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for result in results:
         values = result.as_json
         rates = [sample.rate for sample in result.samples]
         lines.append(
             f"| {result.item} | {result.contestant} | {values['p50_ms']:.2f} | {values['p99_ms']:.2f} "
-            f"| {result.median('p99') / result.median('p50'):.1f} | {values['cpu_us']:,.0f} | {_statements(result)} | {values['bytes']:,} "
+            f"| {result.median('p99') / result.median('p50'):.1f} | {values['cpu_us']:,.0f} | {values['database_us'] or 0:,.0f} | {_statements(result)} | {values['bytes']:,} "
             f"| {values['memory_mb']:.0f} | {(max(rates) - min(rates)) / result.median('rate'):.0%} |"
         )
     return lines

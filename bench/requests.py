@@ -18,13 +18,20 @@ _RECORDS = 5_000
 
 @dataclass
 class RequestData:
-    """Ids and access tokens for the requests; `limit_token` and `limit_style` are for the hand-written handlers."""
+    """Ids and access tokens for the requests; `limit_…` are for the hand-written handlers.
+
+    `customers` are the headers of signed-in customers; `tag_of` returns the entity tag of Vitrine's answer to a GET of a path.
+    """
 
     size: Size
     store: int = 1
     token: str = ""
     limit_token: str = ""
     limit_style: str = ""
+    storefront_key: str = ""
+    customers: list[dict[str, str]] = field(default_factory=list)
+    limit_customers: list[dict[str, str]] = field(default_factory=list)
+    tag_of: Callable[[str], str] = field(default=lambda path: "")
 
     @property
     def store_id(self) -> str:
@@ -47,6 +54,14 @@ class RequestData:
     @property
     def limit_bearer(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.limit_token}"}
+
+    @property
+    def storefront(self) -> dict[str, str]:
+        return {"X-Tenant-ID": self.store_id, **self.limit_storefront}
+
+    @property
+    def limit_storefront(self) -> dict[str, str]:
+        return {"X-API-Key": self.storefront_key}
 
     @property
     def basic(self) -> dict[str, str]:
@@ -84,6 +99,7 @@ def http(method: str, path: str, headers: Mapping[str, str], body: Any = None) -
     """Return the bytes of an HTTP request."""
     content = b"" if body is None else json.dumps(body, separators=(",", ":")).encode()
     lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Accept: application/json", "User-Agent: bench"]
+    lines.append("Accept-Encoding: identity")  # the hand-written handlers don't compress
     lines += [f"{name}: {value}" for name, value in headers.items()]
     if body is not None:
         lines += ["Content-Type: application/json", f"Content-Length: {len(content)}"]

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.database import cpu_seconds
 from bench.load import UnexpectedResponse, send_request
 from bench.machine import SERVER_CORE
 
@@ -37,10 +38,8 @@ class Server:
 
     @property
     def cpu_seconds(self) -> float:
-        """Return the user and system time of the process with all threads (proc(5), /proc/pid/stat)."""
-        text = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii")
-        fields = text.rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Return the user and system time of the process with all threads."""
+        return cpu_seconds(self.process.pid)
 
     @property
     def memory_mb(self) -> float:

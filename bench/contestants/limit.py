@@ -1,7 +1,7 @@
 """The hand-written limit: aiohttp and asyncpg, prepared statements, bytes passed through.
 
-Like Vitrine it verifies the access token of every request (once, then cached by its hash) and applies a rate limit per address. Nothing is
-logged. Every statement is prepared on every connection, connections are not reset and plans are generic.
+Like Vitrine it verifies the access token or storefront key of every request (once, then cached by its hash) and applies a rate limit per
+address. Nothing is logged. Every statement is prepared on every connection, connections are not reset and plans are generic.
 
 Each read exists in up to three styles at a path of its own (`GET /` lists them): JSON built by PostgreSQL's functions or by
 concatenation (`limit_sql`), whose bytes are not decoded, and narrow rows that become JSON in Python (`row_reads`). The benchmark takes
@@ -11,6 +11,7 @@ the fastest. Writes are one statement, which builds the response (`limit_writes`
 from __future__ import annotations
 
 import asyncio
+import hmac
 import os
 import secrets
 import time
@@ -29,7 +30,7 @@ from aiohttp import web
 from argon2 import PasswordHasher, Type
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from bench.contestants import limit_sql, row_reads
+from bench.contestants import limit_sql, row_reads, storefront_rows, storefront_sql
 from bench.contestants.json_sql import Style
 from bench.contestants.limit_sql import SIGN_IN, SIGN_IN_USER
 from bench.contestants.limit_writes import WRITES, Write
@@ -48,7 +49,8 @@ class Authenticator:
 
     def __init__(self) -> None:
         self.key = Ed25519PrivateKey.generate()
-        self._expiry_by_hash: dict[bytes, float] = {}
+        self.storefront_keys: set[bytes] = set()
+        self._claims_by_hash: dict[bytes, dict[str, Any]] = {}
         self._request_counts: dict[str | None, tuple[int, int]] = {}
 
     def check(self, request: web.Request) -> web.Response | None:
@@ -59,17 +61,24 @@ class Authenticator:
         self._request_counts[request.remote] = (minute, count + 1)
         if count >= _RATE:
             return web.json_response({"error": "rate limit exceeded"}, status=429)
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        key = request.headers.get("X-API-Key")
+        if key is not None and sha256(key.encode()).digest() not in self.storefront_keys:
+            return web.json_response({"error": "invalid key"}, status=401)
+        authorization = request.headers.get("Authorization")
+        if key is not None and authorization is None:
+            return None
+        scheme, _, token = (authorization or "").partition(" ")
         fingerprint = sha256(token.encode()).digest()
-        expires_at = self._expiry_by_hash.get(fingerprint)
-        if expires_at is None:
+        claims = self._claims_by_hash.get(fingerprint)
+        if claims is None:
             try:
-                expires_at = jwt.decode(token, self.key.public_key(), algorithms=["EdDSA"])["exp"]
+                claims = jwt.decode(token, self.key.public_key(), algorithms=["EdDSA"])
             except jwt.InvalidTokenError:
                 return web.json_response({"error": "invalid or expired token"}, status=401)
-            self._expiry_by_hash[fingerprint] = expires_at
-        if scheme != "Bearer" or expires_at <= time.time():
+            self._claims_by_hash[fingerprint] = claims
+        if scheme != "Bearer" or claims["exp"] <= time.time():
             return web.json_response({"error": "invalid or expired token"}, status=401)
+        request["user"], request["session"] = claims["sub"], claims["sid"]
         return None
 
     def required(self, handler: Handler) -> Handler:
@@ -91,6 +100,14 @@ class PreparedConnections:
         }
         texts |= {(ROWS, item): text for item, text in row_reads.STATEMENTS.items()}
         texts |= {("write", item): write.sql for item, write in WRITES.items()}
+        texts |= {
+            (style, item): storefront_sql.statement(item, style) for style in Style for item in storefront_sql.READS
+        }
+        texts |= {(ROWS, item): text for item, text in storefront_rows.STATEMENTS.items()}
+        texts |= {
+            ("write", "S8"): storefront_sql.CHECK_OUT,
+            ("write", "keys"): "SELECT array_agg(key_hash) FROM storefront_keys",
+        }
         texts |= {("write", "user"): SIGN_IN_USER, ("write", "A1"): SIGN_IN}
         for _ in range(CONNECTIONS):
             connection = await _connect()
@@ -168,6 +185,41 @@ def _write(pool: PreparedConnections, item: str, write: Write) -> Handler:
     return handle
 
 
+def _page(pool: PreparedConnections, style: Style, item: str) -> Handler:
+    """Serve a page of a storefront, whose variables are the body."""
+
+    async def handle(request: web.Request) -> web.Response:
+        variables = orjson.loads(await request.read())
+        arguments = (request["user"], request["session"]) if item == "S6" else (variables["slug"],)
+        body = await pool.fetchval(style, item, STORE, *arguments)
+        return web.Response(body=body, content_type="application/json")
+
+    return handle
+
+
+def _page_of_rows(pool: PreparedConnections, read: row_reads.Read) -> Handler:
+    async def handle(request: web.Request) -> web.Response:
+        body = await pool.read_rows(read, STORE, orjson.loads(await request.read()), None)
+        return web.Response(body=body, content_type="application/json")
+
+    return handle
+
+
+def _check_out(pool: PreparedConnections) -> Handler:
+    secret = secrets.token_bytes(32)
+
+    async def handle(request: web.Request) -> web.Response:
+        variables = orjson.loads(await request.read())
+        order = orjson.loads(
+            await pool.fetchval("write", "S8", variables["cart"], request["user"], variables["payment"])
+        )
+        token = hmac.digest(secret, order["id"].encode(), "sha256").hex()
+        body = orjson.dumps({"data": {"cart_checkout": {"token": token, "order": order}}})
+        return web.Response(body=body, content_type="application/json")
+
+    return handle
+
+
 def _sign_in(pool: PreparedConnections, authenticator: Authenticator) -> Handler:
     hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1, type=Type.ID)
     threads = ThreadPoolExecutor(2)
@@ -197,14 +249,23 @@ async def application() -> web.Application:
     reads = {(style.value, item): _read(pool, style, item) for style in Style for item in limit_sql.READS}
     reads |= {(ROWS, item): _read_rows(pool, item, read) for item, read in row_reads.READS.items()}
 
+    authenticator.storefront_keys = set(await pool.fetchval("write", "keys") or ())
+    pages = {(style.value, item): _page(pool, style, item) for style in Style for item in storefront_sql.READS}
+    pages |= {(ROWS, item): _page_of_rows(pool, read) for item, read in storefront_rows.READS.items()}
+
     async def list_styles(_request: web.Request) -> web.Response:
-        items = dict.fromkeys(item for _, item in reads)
-        return web.json_response({item: [style for style, other in reads if other == item] for item in items})
+        items = dict.fromkeys(item for _, item in (*reads, *pages))
+        return web.json_response(
+            {item: [style for style, other in (*reads, *pages) if other == item] for item in items}
+        )
 
     app.router.add_get("/", list_styles)
     for (style, item), handler in reads.items():
         path = f"/{style}/{item.lower()}" + ("/{id}" if item in _SINGLE else "")
         app.router.add_get(path, authenticator.required(handler))
+    for (style, item), handler in pages.items():
+        app.router.add_post(f"/{style}/{item.lower()}", authenticator.required(handler))
+    app.router.add_post("/s8", authenticator.required(_check_out(pool)))
     for item, write in WRITES.items():
         app.router.add_post(f"/{item.lower()}", authenticator.required(_write(pool, item, write)))
     app.router.add_post("/a1", _sign_in(pool, authenticator))

@@ -2,16 +2,16 @@
 -- Without triggers, so that the entries of the search are made once, at the end.
 SET session_replication_role = replica;
 
-INSERT INTO vendors (tenant_id, id, public_id, name, email)
-SELECT 1, 1000000 + n, md5('search vendor ' || n)::uuid, 'Loja ' || n, 'loja' || n || '@example.com' FROM generate_series(1, 300) n;
+INSERT INTO vendors (tenant_id, id, public_id, name, slug, email)
+SELECT 1, 1000000 + n, md5('search vendor ' || n)::uuid, 'Loja ' || n, 'loja-' || n, 'loja' || n || '@example.com' FROM generate_series(1, 300) n;
 
 -- Below the 20 categories that there are: five each, and three below each of these.
-INSERT INTO categories (tenant_id, id, public_id, name, parent_id, id_path, position)
-SELECT 1, 1000 + c.id * 10 + n, md5('child ' || c.id || ' ' || n)::uuid, 'Seção ' || c.id || '.' || n, c.id, c.id_path, n
+INSERT INTO categories (tenant_id, id, public_id, name, slug, parent_id, id_path, position)
+SELECT 1, 1000 + c.id * 10 + n, md5('child ' || c.id || ' ' || n)::uuid, 'Seção ' || c.id || '.' || n, 'secao-' || c.id || '-' || n, c.id, c.id_path, n
 FROM categories c, generate_series(1, 5) n WHERE c.tenant_id = 1;
 UPDATE categories SET id_path = id_path || '/' || id WHERE tenant_id = 1 AND parent_id IS NOT NULL;
-INSERT INTO categories (tenant_id, id, public_id, name, parent_id, id_path, position)
-SELECT 1, 100000 + c.id * 10 + n, md5('grandchild ' || c.id || ' ' || n)::uuid, 'Grupo ' || c.id || '.' || n, c.id, c.id_path, n
+INSERT INTO categories (tenant_id, id, public_id, name, slug, parent_id, id_path, position)
+SELECT 1, 100000 + c.id * 10 + n, md5('grandchild ' || c.id || ' ' || n)::uuid, 'Grupo ' || c.id || '.' || n, 'grupo-' || c.id || '-' || n, c.id, c.id_path, n
 FROM categories c, generate_series(1, 3) n WHERE c.tenant_id = 1 AND c.parent_id IS NOT NULL;
 UPDATE categories SET id_path = id_path || '/' || id WHERE tenant_id = 1 AND name LIKE 'Grupo %';
 
