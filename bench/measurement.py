@@ -106,9 +106,15 @@ def sign_in_at_limit(server: Server) -> str:
     return str(json.loads(response.body)["access_token"])
 
 
+def styles_of(server: Server, item: Workload) -> list[str]:
+    """Return the styles of the hand-written handler; [""] for a write."""
+    styles: dict[str, list[str]] = json.loads(send_request(server.address, http("GET", "/", {})).body)
+    return styles.get(item.read or item.name, [""])
+
+
 def fastest_style(server: Server, item: Workload, data: RequestData) -> str:
     """Return the style in which the hand-written handler serves most requests; "" for a write."""
-    styles: list[str] = json.loads(send_request(server.address, http("GET", "/", {})).body).get(item.read or item.name, [""])
+    styles = styles_of(server, item)
     if len(styles) == 1:
         return styles[0]
     best_rates = dict.fromkeys(styles, 0.0)
@@ -132,16 +138,10 @@ class Measurement:
 
     def measure(self, item: Workload) -> list[Result]:
         """Measure a workload; raise ResponsesDiffer or UnexpectedResponse."""
-        if "vitrine" in self._servers:
-            self._data.token = sign_in(self._servers["vitrine"], self._data)
+        self.sign_in()
         if "limit" in self._servers:
-            self._data.limit_token = sign_in_at_limit(self._servers["limit"])
             self._data.limit_style = fastest_style(self._servers["limit"], item, self._data)
-        requests_by_name = {
-            name: item.requests_by_contestant[name](self._data)
-            for name in self._servers
-            if name in item.requests_by_contestant
-        }
+        requests_by_name = self._requests(item)
         self._compare(item, requests_by_name)
         results = {
             name: Result(item.name, name, style=self._data.limit_style if name == "limit" else "")
@@ -155,6 +155,25 @@ class Measurement:
         for name, result in results.items():
             result.memory_mb = self._servers[name].memory_mb
         return list(results.values())
+
+    def sign_in(self) -> None:
+        """Get the access tokens of the next requests."""
+        if "vitrine" in self._servers:
+            self._data.token = sign_in(self._servers["vitrine"], self._data)
+        if "limit" in self._servers:
+            self._data.limit_token = sign_in_at_limit(self._servers["limit"])
+
+    def compare(self, item: Workload) -> None:
+        """Compare the responses, those of the hand-written handlers in all their styles; raise ResponsesDiffer or UnexpectedResponse."""
+        for self._data.limit_style in styles_of(self._servers["limit"], item):
+            self._compare(item, self._requests(item))
+
+    def _requests(self, item: Workload) -> dict[str, Sequence[bytes]]:
+        return {
+            name: item.requests_by_contestant[name](self._data)
+            for name in self._servers
+            if name in item.requests_by_contestant
+        }
 
     def _compare(self, item: Workload, requests_by_name: Mapping[str, Sequence[bytes]]) -> None:
         count = min(len(requests) for requests in requests_by_name.values())
@@ -249,4 +268,6 @@ def _difference(one: Any, other: Any, path: str = "the response") -> str:
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         index = next(index for index in range(len(one)) if one[index] != other[index])
         return _difference(one[index], other[index], f"{path}[{index}]")
+    if isinstance(one, dict) and isinstance(other, dict):
+        return f"{path}: only one has {', '.join(sorted(one.keys() ^ other.keys()))}"
     return f"{path}: {str(one)[:300]} and {str(other)[:300]}"

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 # A function takes at most 100 arguments, and a member is up to four of them.
 _MEMBERS = 20
+_PAIRS = 50
 
 
 class Style(StrEnum):
@@ -78,18 +79,26 @@ def yes_or_no(sql: str) -> Value:
 
 def record(members: Mapping[str, Value]) -> Value:
     """Return an object."""
-    functions = ", ".join(f"'{key}', {value.functions}" for key, value in members.items())
+    pairs = [f"'{key}', {value.functions}" for key, value in members.items()]
+    objects = [f"json_build_object({', '.join(pairs[at : at + _PAIRS])})" for at in range(0, len(pairs), _PAIRS)]
+    functions = objects[0]
+    for other in objects[1:]:
+        functions = f"(left({functions}::text, -1) || ',' || substr({other}::text, 2))::json"
     texts = [
         f"'{'{' if not index else ','}\"{key}\":', {value.texts}" for index, (key, value) in enumerate(members.items())
     ]
     parts = [", ".join(texts[at : at + _MEMBERS]) for at in range(0, len(texts), _MEMBERS)]
     members_sql = parts[0] if len(parts) == 1 else ", ".join(f"concat({part})" for part in parts)
-    return Value(f"json_build_object({functions})", f"concat({members_sql}, '}}')")
+    return Value(functions, f"concat({members_sql}, '}}')")
 
 
-def optional(value: Value, source: str) -> Value:
-    """Return the object of a query's row, or null."""
-    return Value(f"(SELECT {value.functions} {source})", f"coalesce((SELECT {value.texts} {source}), 'null')")
+def optional(value: Value, source: str, otherwise: str = "null") -> Value:
+    """Return the object of a query's row, or null or other JSON."""
+    functions = f"(SELECT {value.functions} {source})"
+    return Value(
+        functions if otherwise == "null" else f"coalesce({functions}, '{otherwise}')",
+        f"coalesce((SELECT {value.texts} {source}), '{otherwise}')",
+    )
 
 
 def array(value: Value, source: str, order: str = "") -> Value:

@@ -147,20 +147,46 @@ def _bare(value: Value, table: str, key: str = "t.public_id = $2::uuid") -> Valu
 
 # --- Legacy API records ----------------------------------------------------------------------------------------------
 
-_LEGACY_LINE = record(
+_LEGACY_LINE = {
+    "item_id": plain("l.id"),
+    "product_id": plain("coalesce(l.product_id, 0)"),
+    "product": text("l.product_name"),
+    "product_code": text("l.product_code"),
+    "amount": plain("l.quantity"),
+    "price": money("l.price_cents"),
+    "base_price": money("l.base_price_cents"),
+    "subtotal": money("(l.quantity * l.price_cents)"),
+    "company_id": plain("coalesce(l.vendor_id, 0)"),
+    "extra": Value("l.extra", "l.extra"),
+}
+_HTTP = "split_part(i.url, '://', 2)"
+_PAIR = record(
     {
-        "item_id": plain("l.id"),
-        "product_id": plain("coalesce(l.product_id, 0)"),
-        "product": text("l.product_name"),
-        "product_code": text("l.product_code"),
-        "amount": plain("l.quantity"),
-        "price": money("l.price_cents"),
-        "base_price": money("l.base_price_cents"),
-        "subtotal": money("(l.quantity * l.price_cents)"),
-        "company_id": plain("coalesce(l.vendor_id, 0)"),
-        "extra": Value("l.extra", "l.extra"),
+        "pair_id": plain("i.id"),
+        "image_id": constant('"0"'),
+        "detailed_id": plain("i.id"),
+        "position": plain("i.position"),
+        "detailed": record(
+            {
+                "object_id": plain("i.product_id"),
+                "object_type": constant('"product"'),
+                "image_path": text("i.url"),
+                "http_image_path": text(f"'http://' || {_HTTP}"),
+                "https_image_path": text(f"'https://' || {_HTTP}"),
+                "alt": text("i.alt"),
+                "image_x": plain("i.width"),
+                "image_y": plain("i.height"),
+            }
+        ),
     }
 )
+_PAIRS = (
+    "FROM product_images i WHERE i.tenant_id = $1 AND i.product_id = l.product_id ORDER BY i.position, i.id LIMIT 1"
+)
+_GROUP_LINE = {
+    **_LEGACY_LINE,
+    "main_pair": optional(_PAIR, _PAIRS, otherwise="{}"),
+}
 _SHIPPING = array(
     record(
         {
@@ -189,6 +215,32 @@ _PAYMENT = optional(
     ),
     "FROM payment_methods m WHERE m.tenant_id = $1 AND m.id = t.payment_method_id",
 )
+_LEGACY_TAX = record(
+    {
+        "description": text("x.name"),
+        "rate_type": plain("x.rate_type"),
+        "rate_value": plain("x.rate_value / 1000 || '.' || lpad((x.rate_value % 1000)::text, 3, '0')"),
+        "price_includes_tax": yes_or_no("x.included"),
+        "tax_subtotal": money("x.amount_cents"),
+        "tax_id": plain("coalesce(x.tax_id, 0)"),
+    }
+)
+_TAXES = keyed(
+    "coalesce(x.tax_id, -x.position)",
+    _LEGACY_TAX,
+    "FROM order_taxes x WHERE x.tenant_id = $1 AND x.order_id = t.id",
+    "x.position",
+)
+_PAYMENT_INFO = record(
+    {"kind": text("r.kind"), "installments": plain("r.installments"), "amount": money("r.amount_cents")}
+)
+_POINTS = record(
+    {
+        "reward": plain("t.points_earned"),
+        "in_use": record({"points": plain("t.points_spent"), "cost": money("t.points_cents")}),
+    }
+)
+_RECEIVED = "FROM payments r WHERE r.tenant_id = $1 AND r.order_id = t.id ORDER BY r.sequence DESC LIMIT 1"
 _HISTORY = array(
     record(
         {
@@ -221,7 +273,7 @@ def _groups() -> Value:
     group = record(
         {
             "company_id": plain("coalesce(g.vendor_id, 0)"),
-            "products": keyed("l.position", _LEGACY_LINE, lines, "l.position"),
+            "products": keyed("l.position", record(_GROUP_LINE), lines, "l.position"),
             "chosen_shippings": _SHIPPING,
         }
     )
@@ -248,7 +300,7 @@ _LEGACY_ORDER = record(
         "phone": text("t.phone"),
         "products": keyed(
             "l.position",
-            _LEGACY_LINE,
+            record(_LEGACY_LINE),
             "FROM order_lines l WHERE l.tenant_id = $1 AND l.order_id = t.id",
             "l.position",
         ),
@@ -268,6 +320,15 @@ _LEGACY_ORDER = record(
             "s.id",
         ),
         "status_history": _HISTORY,
+        "subtotal_discount": money("t.discount_cents"),
+        "payment_surcharge": money("t.surcharge_cents"),
+        "taxes": _TAXES,
+        "payment_info": optional(_PAYMENT_INFO, _RECEIVED, otherwise="{}"),
+        "points_info": _POINTS,
+        "is_parent_order": constant('"N"'),
+        "lang_code": plain(
+            "coalesce((SELECT l.code FROM languages l WHERE l.tenant_id = $1 AND l.status = 'A' ORDER BY l.id LIMIT 1), 'pt')"
+        ),
         **_address("b"),
         **_address("s"),
         "product_groups": _groups(),

@@ -49,7 +49,9 @@ STATEMENTS: Mapping[str, str] = {
         WHERE t.tenant_id = $1 AND t.deleted_at IS NULL AND t.public_id = $2::uuid
     """,
     "Q5": f"SELECT {_ORDER} FROM orders t WHERE t.tenant_id = $1 {_NEWEST} 50",
-    "L1": limit_rows.STATEMENT,
+    "L1": limit_rows.PRODUCTS,
+    "L1 images": limit_rows.IMAGES,
+    "L1 features": limit_rows.FEATURES,
     "images": _IMAGES,
     "lines": _LINES,
 }
@@ -115,15 +117,11 @@ async def _one_order(fetch: Fetch, arguments: Sequence[Any]) -> bytes:
     return orjson.dumps({"data": {"order": order}})
 
 
-async def _legacy_products(fetch: Fetch, arguments: Sequence[Any]) -> bytes:
-    return limit_rows.legacy_products(await fetch("L1", *arguments))
-
-
 READS: Mapping[str, Read] = {
     "Q1": _list("Q1", "products", _product, _IMAGES_OF),
     "Q2": _list("Q2", "products", _product, _IMAGES_OF),
     "Q3": _one_product,
     "Q4": _one_order,
     "Q5": _list("Q5", "orders", _order, _LINES_OF),
-    "L1": _legacy_products,
+    "L1": limit_rows.legacy_products,
 }
