@@ -165,7 +165,8 @@ class Measurement:
 
     def compare(self, item: Workload) -> None:
         """Compare the responses, those of the hand-written handlers in all their styles; raise ResponsesDiffer or UnexpectedResponse."""
-        for self._data.limit_style in styles_of(self._servers["limit"], item):
+        for style in styles_of(self._servers["limit"], item):
+            self._data.limit_style = style
             self._compare(item, self._requests(item))
 
     def _requests(self, item: Workload) -> dict[str, Sequence[bytes]]:
