@@ -100,6 +100,16 @@ class Settings:
             unset="DATABASE_URL",
         ),
     )
+    pooler_url: str | None = field(
+        default=None,
+        repr=False,
+        metadata=_metadata(
+            "VITRINE_POOLER_URL",
+            POSTGRESQL,
+            "The same database through a pooler in transaction mode such as PgBouncer, with a log-in role of its own (docs/scaling.md).",
+            unset="no pooler",
+        ),
+    )
     secret_key: str | None = field(
         default=None,
         repr=False,
@@ -361,6 +371,8 @@ class Settings:
             )
         if settings.app_database_url is not None and settings.database_url is None:
             raise SettingError("VITRINE_APP_DATABASE_URL is set without DATABASE_URL; expected both or neither")
+        if settings.pooler_url is not None and settings.database_url is None:
+            raise SettingError("VITRINE_POOLER_URL is set without DATABASE_URL; expected both or neither")
         return settings
 
     @property

@@ -27,7 +27,7 @@ from models.base import WrongStore as WrongStore
 from models.conflicts import record_effect as record_effect
 from models.conflicts import record_statement
 from models.conflicts import retry_conflicts as retry_conflicts
-from models.connections import NO_STORE, StoreConnection, affected_rows
+from models.connections import StoreConnection, affected_rows
 from models.connections import StatementCount as StatementCount
 from models.connections import count_statements as count_statements
 from models.database_errors import CheckViolation as CheckViolation
@@ -41,7 +41,11 @@ from models.engine import StoreClient, StoreTransaction
 from models.listener import Listener, NotificationCallback
 from models.pool import DatabaseSettings as DatabaseSettings
 from models.pool import StorePool, close_pool, current_store_id, open_pool
+from models.pooler import OWN_PRIVILEGES, check_login
+from models.pooler import UnsafePooler as UnsafePooler
+from models.pooler import check_pooling as check_pooling
 from models.roles import SET_ROLE_PRIVILEGE
+from models.store_binding import NO_STORE
 from models.transactions import CommitCallback, open_transaction
 from models.transactions import TransactionEnded as TransactionEnded
 from models.write_notices import WriteNotices
@@ -188,7 +192,9 @@ async def close() -> None:
 
 async def _usable_roles(settings: DatabaseSettings) -> set[str]:
     wanted = [role for role in (settings.role, settings.worker_role) if role is not None]
-    connection = await asyncpg.connect(settings.url, timeout=settings.acquire_seconds)
+    connection = await asyncpg.connect(
+        settings.pooler_url or settings.url, timeout=settings.acquire_seconds, statement_cache_size=0
+    )
     try:
         records = await connection.fetch(
             f"select rolname from pg_roles where rolname = any($1::text[]) and pg_has_role(oid, {SET_ROLE_PRIVILEGE})",
@@ -200,8 +206,12 @@ async def _usable_roles(settings: DatabaseSettings) -> set[str]:
 
 
 async def check_role() -> None:
-    """Raise `UnsafeRole` when the current role bypasses row-level security, or is not the serving role although that is usable."""
-    serving_role = _connected().settings.role
+    """Raise `UnsafeRole` when the current role bypasses row-level security, or is not the serving role although that is usable.
+
+    Raise `UnsafePooler` when the log-in role of the pooler has privileges of its own.
+    """
+    settings = _connected().settings
+    serving_role = settings.role
     role = await fetchrow(
         f"""
         select rolname, rolsuper, rolbypassrls, rolname <> $1 and exists (
@@ -222,6 +232,8 @@ async def check_role() -> None:
             f"the database session acts as {role['rolname']}, expected {serving_role}: a connection pooler between must pass on "
             "the startup parameter role"
         )
+    if settings.pooler_url is not None:
+        check_login(await fetchrow(OWN_PRIVILEGES))
 
 
 async def adopt_roles() -> bool:
@@ -279,7 +291,7 @@ async def fetch_separately(scope: Scope, sql: str, *args: Any) -> list[asyncpg.R
     database = _connected()
     pool = database.pool if open_transaction() is None else await database.spare()
     with translate_errors():
-        connection = await pool.acquire_for_store(scope.store.id, one_statement=True)
+        connection = await pool.acquire_for_store(scope.store.id)
         try:
             records: list[asyncpg.Record] = await connection.run(sql, args)
             return records
@@ -359,7 +371,7 @@ async def _run(sql: str, args: tuple[Any, ...], limit: int = 0, *, return_status
                 current.release()
         pool = _connected().pool
         store = current_store_id()
-        connection = await pool.acquire_for_store(store, one_statement=True)
+        connection = await pool.acquire_for_store(store)
         try:
             result = await connection.run(sql, args, limit, return_status=return_status)
         finally:
