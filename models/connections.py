@@ -82,17 +82,18 @@ _UNBOUND = StoreBinding({})
 class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
     """A connection that binds each transaction to `store`, with the settings of `binding`."""
 
-    __slots__ = ("_bind_name", "_message", "_sent_name", "binding", "names_statements", "store")
+    __slots__ = ("_bind_name", "_message", "_sent_name", "binding", "names_statements", "position", "store")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.store = NO_STORE
+        self.position = 0  # that a replica must have replayed
         self.binding = _UNBOUND
         # Whether statements stay prepared under a name: not where a pooler in transaction mode does not keep track of them.
         self.names_statements = True
         self._bind_name = ""  # of the prepared binding, once the server has it
         self._sent_name = ""
-        self._message: tuple[int, bytes] | None = None  # the last one, with its store
+        self._message: tuple[tuple[int, int], bytes] | None = None  # the last one, with its store and position
 
     async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
         """Run a statement and return its command tag; in a transaction, without arguments, also several."""
@@ -207,17 +208,17 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
 
     def _send_binding(self) -> None:
         """Send the binding without waiting for its response; a statement must follow at once."""
-        binding, known = self.binding, self._message
-        if known is not None and known[0] == self.store:
+        binding, known, target = self.binding, self._message, (self.store, self.position)
+        if known is not None and known[0] == target:
             message = known[1]
         elif self._bind_name:
-            message = binding.message(self._bind_name, self.store)
-            self._message = self.store, message
+            message = binding.message(self._bind_name, *target)
+            self._message = target, message
         else:
             # Another name each time until the server is known to have it.
             name = self._statement_name(binding.sql) if self.names_statements else ""
-            message = binding.parse_message(name) + binding.message(name, self.store)
-            self._message = None if name else (self.store, message)
+            message = binding.parse_message(name) + binding.message(name, *target)
+            self._message = None if name else (target, message)
             self._sent_name = name
         self._transport.write(message)
 
@@ -278,7 +279,7 @@ class SeparatelyBoundConnection(StoreConnection):
     async def _begin(self) -> None:
         self._check_open()
         await self._protocol.query("begin", None)
-        await super()._execute(self.binding.sql, self.binding.values(self.store), 0, None)
+        await super()._execute(self.binding.sql, self.binding.values(self.store, self.position), 0, None)
 
     def _send_binding(self) -> None:
         """Send nothing: statements are prepared and executed in a transaction with its binding."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Any
@@ -22,13 +22,13 @@ import asyncpg
 from tortoise.context import TortoiseContext
 
 from kernel.scope import Scope, active_scope
-from models import MODEL_MODULES, write_notices
+from models import MODEL_MODULES, replicas, write_notices
 from models.base import WrongStore as WrongStore
 from models.conflicts import record_effect as record_effect
 from models.conflicts import record_statement
 from models.conflicts import retry_conflicts as retry_conflicts
-from models.connections import StoreConnection, affected_rows
 from models.connections import StatementCount as StatementCount
+from models.connections import StoreConnection, affected_rows
 from models.connections import count_statements as count_statements
 from models.database_errors import CheckViolation as CheckViolation
 from models.database_errors import ConstraintViolation as ConstraintViolation
@@ -44,6 +44,9 @@ from models.pool import StorePool, close_pool, current_store_id, open_pool
 from models.pooler import OWN_PRIVILEGES, check_login
 from models.pooler import UnsafePooler as UnsafePooler
 from models.pooler import check_pooling as check_pooling
+from models.replicas import NOT_READ, Replicas, current_read
+from models.replicas import ReplicaStatus as ReplicaStatus
+from models.replicas import replica_status as replica_status
 from models.roles import SET_ROLE_PRIVILEGE
 from models.store_binding import NO_STORE
 from models.transactions import CommitCallback, open_transaction
@@ -74,6 +77,7 @@ class _Database:
         self.context = TortoiseContext()
         self.listener = Listener(settings, role)
         self.notices = WriteNotices(_notify_of_writes)
+        self.replicas: Replicas | None = None
         self._worker: StorePool | None = None
         self._spare: StorePool | None = None
 
@@ -142,6 +146,10 @@ class _Database:
 
     async def close(self) -> None:
         write_notices.stop_observing(self._observe_write)
+        if self.replicas is not None:
+            write_notices.stop_observing(self.replicas.record_write)
+            replicas.use(None)
+            await self.replicas.close()
         await self.listener.close()
         for pool in (self._worker, self._spare):
             if pool is not None:
@@ -150,6 +158,23 @@ class _Database:
 
 
 _database: _Database | None = None
+
+
+async def use_replicas(urls: Sequence[str]) -> None:
+    """Let the compiled reads of this process use streaming replicas (`models.replicas`) until `close`."""
+    database = _connected()
+    watched = [replicas.Replica(url, database.settings, lambda: database.role) for url in urls]
+    opened = Replicas(watched, _primary_position, lambda: database.listener.is_listening)
+    database.replicas = opened
+    write_notices.observe(opened.record_write)
+    await listen(WRITES_CHANNEL, lambda store: opened.record_write(int(store)), after_reconnect=opened.forget)
+    opened.start()
+    replicas.use(opened)
+
+
+async def _primary_position() -> int:
+    position: int = await fetchval(f"select {replicas.POSITION}")
+    return position
 
 
 def _connected() -> _Database:
@@ -369,8 +394,12 @@ async def _run(sql: str, args: tuple[Any, ...], limit: int = 0, *, return_status
                 return await connection.run(sql, args, limit, return_status=return_status)
             finally:
                 current.release()
-        pool = _connected().pool
         store = current_store_id()
+        if (read := current_read()) is not None:
+            result = await read.run(store, sql, args, limit=limit, return_status=return_status)
+            if result is not NOT_READ:
+                return result
+        pool = _connected().pool
         connection = await pool.acquire_for_store(store)
         try:
             result = await connection.run(sql, args, limit, return_status=return_status)

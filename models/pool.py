@@ -151,6 +151,10 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         connection.store = store
         return connection
 
+    async def acquire_idle(self, store: int) -> StoreConnection | None:
+        """Acquire a connection for the store, or return None when all are in use."""
+        return await self.acquire_for_store(store) if self._queue.qsize() else None
+
     async def release_connection(self, connection: StoreConnection) -> None:
         """Release a connection: at once when it is idle, else after reading its last response and rolling back its transaction."""
         holder = connection._pool_holder and connection._pool_holder()
@@ -248,9 +252,15 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
 
 
 async def open_pool(
-    settings: DatabaseSettings, role: str | None, *, min_size: int, max_size: int, all_stores: bool = False
+    settings: DatabaseSettings,
+    role: str | None,
+    *,
+    min_size: int,
+    max_size: int,
+    all_stores: bool = False,
+    binding: StoreBinding | None = None,
 ) -> StorePool:
-    """Open a pool whose connections act as the role; `all_stores` for the pool of cross-store work."""
+    """Open a pool whose connections act as the role; `all_stores` for the pool of cross-store work, `binding` for a replica's."""
     pooler = settings.pooler_url
     server_settings = settings.server_settings(role) if pooler is None else settings.pooled_server_settings()
     if all_stores and role is None:
@@ -259,7 +269,7 @@ async def open_pool(
     pool = StorePool(
         pooler or settings.url,
         acquire_seconds=settings.acquire_seconds,
-        binding=StoreBinding({} if pooler is None else settings.transaction_settings(role)),
+        binding=binding or StoreBinding({} if pooler is None else settings.transaction_settings(role)),
         init=None if pooler is None else choose_statement_names,
         min_size=min_size,
         max_size=max_size,

@@ -34,16 +34,16 @@ class StoreBinding:
         self.sql = f"select 1 where {' or '.join(calls)}"
         self._values = tuple(settings.values())
 
-    def values(self, store: int) -> tuple[str, ...]:
-        """Return the parameters of `sql` for a store; `NO_STORE` shows no rows."""
+    def values(self, store: int, position: int = 0) -> tuple[str, ...]:
+        """Return the parameters of `sql` for a store; `NO_STORE` shows no rows. `position` is for replicas (`models.replicas`)."""
         return (str(store) if store else "", *self._values)
 
-    def message(self, prepared_name: str, store: int) -> bytes:
+    def message(self, prepared_name: str, store: int, position: int = 0) -> bytes:
         """Return Bind and Execute of the prepared statement, without Sync (PostgreSQL documentation, section 54.7).
 
         The unnamed portal, parameters in text format, no result formats, no limit of rows.
         """
-        values = [value.encode() for value in self.values(store)]
+        values = [value.encode() for value in self.values(store, position)]
         parameters = b"".join([struct.pack("!i", len(value)) + value for value in values])
         head = b"\0%s\0%s" % (prepared_name.encode(), struct.pack("!hh", 0, len(values)))
         return _message(b"B", head + parameters + b"\0\0") + _message(b"E", b"\0\0\0\0\0")
