@@ -102,6 +102,12 @@ def url_of(*schemes: str) -> SettingType[str]:
     return SettingType("URL", parse)
 
 
+def urls_of(*schemes: str) -> SettingType[tuple[str, ...]]:
+    """Accept URLs with one of the schemes, separated by commas."""
+    parse = url_of(*schemes).parse
+    return SettingType("URLs", lambda text: tuple(parse(item) for item in _items(text)))
+
+
 def _http_url(text: str) -> str:
     url = url_of("http", "https").parse(text)
     parts = urlsplit(url)

@@ -34,6 +34,7 @@ from kernel.setting_types import (
     one_of,
     seconds,
     url_of,
+    urls_of,
 )
 
 DEVELOPMENT, PRODUCTION = "development", "production"
@@ -60,6 +61,7 @@ class Setting:
 
 
 POSTGRESQL = url_of("postgresql", "postgres")
+POSTGRESQL_URLS = urls_of("postgresql", "postgres")
 RATE = integer_between(0)
 
 
@@ -98,6 +100,26 @@ class Settings:
             POSTGRESQL,
             "The database role that serves requests, if not the owner.",
             unset="DATABASE_URL",
+        ),
+    )
+    pooler_url: str | None = field(
+        default=None,
+        repr=False,
+        metadata=_metadata(
+            "VITRINE_POOLER_URL",
+            POSTGRESQL,
+            "The same database through a pooler in transaction mode such as PgBouncer, with a log-in role of its own (docs/scaling.md).",
+            unset="no pooler",
+        ),
+    )
+    replica_urls: tuple[str, ...] = field(
+        default=(),
+        repr=False,
+        metadata=_metadata(
+            "VITRINE_REPLICA_URL",
+            POSTGRESQL_URLS,
+            "The streaming replicas that answer queries, separated by commas (docs/scaling.md).",
+            unset="none",
         ),
     )
     secret_key: str | None = field(
@@ -285,7 +307,7 @@ class Settings:
         metadata=_metadata(
             "VITRINE_PIPELINED_BINDING",
             BOOLEAN,
-            "Whether a connection's store is set together with the statement; 0 for a statement of its own.",
+            "Whether a transaction's store is set together with its statement; 0 for a statement of its own.",
             unset="1",
         ),
     )
@@ -359,8 +381,13 @@ class Settings:
                 "VITRINE_SECRET_KEY is not set; production expects "
                 f"at least {MIN_SECRET_LENGTH} characters, the same at every start"
             )
-        if settings.app_database_url is not None and settings.database_url is None:
-            raise SettingError("VITRINE_APP_DATABASE_URL is set without DATABASE_URL; expected both or neither")
+        for name, value in (
+            ("VITRINE_APP_DATABASE_URL", settings.app_database_url),
+            ("VITRINE_POOLER_URL", settings.pooler_url),
+            ("VITRINE_REPLICA_URL", settings.replica_urls),
+        ):
+            if value and settings.database_url is None:
+                raise SettingError(f"{name} is set without DATABASE_URL; expected both or neither")
         return settings
 
     @property

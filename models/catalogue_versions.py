@@ -14,6 +14,7 @@ from time import monotonic
 
 from kernel.scope import Scope
 from models import database, write_notices
+from models.replicas import POSITION, require_position
 
 MAX_AGE_SECONDS = 5.0
 MAX_STORES = 10_000
@@ -28,9 +29,9 @@ TABLES = (
 """The tables of which reads of the catalogue show rows."""
 
 # Promotions begin and end without a change of a row.
-_READ = """
+_READ = f"""
 SELECT (SELECT coalesce(sum(version), 0)::bigint FROM catalogue_versions WHERE tenant_id = $1) AS changes,
-    count(*) FILTER (WHERE moment.at <= now()) AS passed,
+    {POSITION} AS position, count(*) FILTER (WHERE moment.at <= now()) AS passed,
     extract(epoch FROM min(moment.at) FILTER (WHERE moment.at > now()) - now())::float8 AS seconds
 FROM promotions p CROSS JOIN LATERAL (VALUES (p.from_at), (p.to_at + interval '1 microsecond')) AS moment (at)
 WHERE p.tenant_id = $1 AND p.deleted_at IS NULL
@@ -60,6 +61,8 @@ class CatalogueVersions:
         generation, asked_at = self._generation, monotonic()
         row = await database.fetchrow(_READ, store)
         assert row is not None
+        # No replica answers under this version with what came before it.
+        require_position(store, row["position"])
         version = f"{row['changes']}.{row['passed']}"
         if generation == self._generation:
             seconds = MAX_AGE_SECONDS if row["seconds"] is None else min(MAX_AGE_SECONDS, row["seconds"])

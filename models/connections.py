@@ -1,25 +1,24 @@
-"""Connections bound to a store (`models.store_binding`), and the statement counter.
+"""Connections whose statements are bound to a store (`models.store_binding`), and the statement counter.
 
 It uses private parts of asyncpg (its statement cache, its protocol, its transport), so the version is pinned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import asyncpg
 from asyncpg.connection import Connection
-from asyncpg.prepared_stmt import PreparedStatement
 
-from models.store_binding import BIND, BIND_PIPELINED, StoreBinding, binding_message, setting_value
-from models.store_binding import NO_STORE as NO_STORE
+from models.store_binding import NO_STORE, StoreBinding
 
 ASYNCPG_VERSION = "0.32.0"
-_OVERHEAD = ("begin", "commit", "rollback", "savepoint", "release", "select set_config('vitrine.tenant'")
+_OVERHEAD = ("begin", "commit", "rollback", "savepoint", "release", "select 1 where set_config('vitrine.tenant'")
 
 if asyncpg.__version__ != ASYNCPG_VERSION:
     raise ImportError(
@@ -29,7 +28,7 @@ if asyncpg.__version__ != ASYNCPG_VERSION:
 
 @dataclass(slots=True)
 class StatementCount:
-    """Counter of statements; `overhead` counts BEGIN, COMMIT and store bindings. `arguments` are the parameters of each statement."""
+    """Counter of statements; `overhead` counts BEGIN, COMMIT and savepoints. `arguments` are the parameters of each statement."""
 
     count: int = 0
     overhead: int = 0
@@ -69,42 +68,48 @@ def _count(sql: str, args: Sequence[Any] = ()) -> None:
         counter.arguments.append(args)
 
 
+RECOVERY_SECONDS = 5.0
+# The server does not know what this connection believes: a pooler stopped keeping track of prepared statements, or the protocol state is
+# lost, for example when the server closed the session between two responses.
+_LOST_STATE = (
+    asyncpg.InternalClientError,
+    asyncpg.InvalidSQLStatementNameError,
+    asyncpg.DuplicatePreparedStatementError,
+)
+_UNBOUND = StoreBinding({})
+
+
 class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
-    """A connection and the binding of its store, sent with a statement where that is prepared."""
+    """A connection that binds each transaction to `store`, with the settings of `binding`."""
 
-    __slots__ = ("_pipelined_bind", "binding")
-
-    pipelines_binding = True
+    __slots__ = ("_bind_name", "_message", "_sent_name", "binding", "names_statements", "position", "store")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.binding = StoreBinding()
-        # With its name, which asyncpg does not return after the connection was released.
-        self._pipelined_bind: tuple[PreparedStatement[asyncpg.Record], bytes] | None = None
-
-    async def bind(self, store: int) -> None:
-        """Bind the connection: row-level security then shows the rows of this store only (`NO_STORE`: none)."""
-        # Unknown until the server has responded: a cancelled statement may have taken effect or not.
-        self.binding.begin()
-        await self.fetchval(BIND, setting_value(store))
-        self.binding.confirm(store)
+        self.store = NO_STORE
+        self.position = 0  # that a replica must have replayed
+        self.binding = _UNBOUND
+        # Whether statements stay prepared under a name: not where a pooler in transaction mode does not keep track of them.
+        self.names_statements = True
+        self._bind_name = ""  # of the prepared binding, once the server has it
+        self._sent_name = ""
+        self._message: tuple[tuple[int, int], bytes] | None = None  # the last one, with its store and position
 
     async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
-        """Run a statement and return its command tag."""
-        if not args:  # with arguments `_execute` below is called
-            if self.binding.pending is not None:
-                await self.bind(self.binding.pending)
-            _count(query)
+        """Run a statement and return its command tag; in a transaction, without arguments, also several."""
+        if args or not self._protocol.is_in_transaction():
+            tag: bytes | None = (await self._execute(query, args, 0, timeout, return_status=True))[1]
+            return (tag or b"").decode()
+        _count(query)
         try:
-            tag: str = await super().execute(query, *args, timeout=timeout)
+            status: str = await super().execute(query, timeout=timeout)
         except asyncpg.InternalClientError:
             self.terminate()
             raise
-        return tag
+        return status
 
     async def run(self, query: str, args: Sequence[Any], limit: int = 0, *, return_status: bool = False) -> Any:
         """Run a statement and return its rows, at most `limit` (0: all); with `return_status` also its command tag."""
-        self._check_open()
         return await self._execute(query, args, limit, None, return_status=return_status)
 
     async def _execute(
@@ -118,92 +123,125 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         ignore_custom_codec: bool = False,
         record_class: Any = None,
     ) -> Any:
-        try:
-            cached = None
-            if timeout is None and not ignore_custom_codec and not self._query_loggers:
-                cached = self._stmt_cache.get((query, record_class or asyncpg.Record, False))
-            store = self.binding.pending
-            if store is not None:
-                await self._bind_pending(store, is_cached=cached is not None)
-            _count(query, args)
-            if cached is not None:
-                return await self._execute_prepared(query, cached, args, limit, return_status)
-            return await super()._execute(
-                query,
-                args,
-                limit,
-                timeout,
-                return_status=return_status,
-                ignore_custom_codec=ignore_custom_codec,
-                record_class=record_class,
-            )
-        except asyncpg.InternalClientError:
-            # The protocol state is lost, for example when the server closed the session between two responses. The connection must not
-            # be reused, although it looks idle for a moment.
-            self.terminate()
-            raise
-
-    async def _bind_pending(self, store: int, *, is_cached: bool) -> None:
-        """Bind the store now, unless the binding can be pipelined with the statement."""
-        if is_cached and self._pipelined_bind is not None:
-            return
-        await self.bind(store)
-        if is_cached and self.pipelines_binding:
-            # asyncpg generates the name: if this is interrupted, the next attempt has another.
-            prepared = await self.prepare(BIND_PIPELINED)
-            self._pipelined_bind = (prepared, prepared.get_name().encode())
+        self._check_open()
+        _count(query, args)
+        options = {"record_class": record_class or asyncpg.Record, "ignore_custom_codec": ignore_custom_codec}
+        with self._stmt_exclusive_section:
+            binds = not self._protocol.is_in_transaction()
+            try:
+                try:
+                    return await self._execute_prepared(query, args, limit, timeout, return_status, options)
+                except asyncpg.InvalidCachedStatementError:
+                    # A table has changed; nothing was executed, so outside a transaction it can be retried.
+                    self._drop_global_statement_cache()
+                    if not binds:
+                        raise
+                    return await self._execute_prepared(query, args, limit, timeout, return_status, options)
+            except asyncpg.OutdatedSchemaCacheError:
+                # A type has changed: the statement was executed, but its response can't be decoded.
+                await self.reload_schema_state()
+                raise
+            except Exception as error:
+                await self._recover(error, binds=binds)
+                raise
 
     async def _execute_prepared(
-        self, query: str, statement: Any, args: Sequence[Any], limit: int, return_status: bool
+        self,
+        query: str,
+        args: Sequence[Any],
+        limit: int,
+        timeout: float | None,
+        return_status: bool,
+        options: Mapping[str, Any],
     ) -> Any:
-        """Execute a prepared statement: asyncpg's own code path costs as much as the statement itself."""
-        protocol, store = self._protocol, self.binding.pending
-        try:
-            with self._stmt_exclusive_section:
-                if store is not None:
-                    self._send_bind(store)
-                result = await protocol.bind_execute(
-                    state=statement,
-                    args=args,
-                    portal_name="",
-                    limit=limit,
-                    return_extra=return_status,
-                    timeout=protocol._get_timeout(None),
-                )
-            if store is not None:
-                self.binding.confirm(store)
-            return result
-        except asyncpg.OutdatedSchemaCacheError:
-            # A type has changed: the statement was executed, but its response can't be decoded.
-            await self.reload_schema_state()
-            raise
-        except asyncpg.InvalidCachedStatementError:
-            # A table has changed; nothing was executed, so outside a transaction it can be retried.
-            self._drop_global_statement_cache()
-            if protocol.is_in_transaction():
-                raise
-        except BaseException as error:
-            if store is not None and getattr(error, "severity", None) is None:
-                # Not a server error, so it is unknown whether the statement was sent (an argument may have been invalid). If it was not,
-                # the pipelined binding still waits for its Sync message.
+        """Prepare the statement if necessary and execute it: asyncpg's own code path costs as much as the statement itself."""
+        protocol = self._protocol
+        seconds = protocol._get_timeout(timeout)
+        statement = self._stmt_cache.get((query, options["record_class"], options["ignore_custom_codec"]))
+        if statement is None:
+            statement = await self._get_statement(query, seconds, **options)
+        elif protocol._is_cancelling():
+            await protocol._wait_for_cancellation(seconds)
+        binds = not protocol.is_in_transaction()
+        if binds:
+            self._send_binding()
+        # It writes before it suspends, so that nothing comes between the binding and the statement.
+        result = await protocol.bind_execute(
+            state=statement, args=args, portal_name="", limit=limit, return_extra=return_status, timeout=seconds
+        )
+        if binds and not self._bind_name:
+            self._bind_name = self._sent_name
+        return result
+
+    async def _recover(self, error: Exception, *, binds: bool) -> None:
+        """Make the connection usable after an error, or close it."""
+        if isinstance(error, _LOST_STATE):
+            self.terminate()  # it looks idle for a moment
+        elif binds and getattr(error, "severity", None) is None and not isinstance(error, TimeoutError):
+            # Not from the server: an argument was invalid, so that only the binding was sent. A simple query ends its transaction.
+            try:
+                await self._protocol.query("rollback", RECOVERY_SECONDS)
+            except Exception:
                 self.terminate()
-            raise
-        if store is not None:
-            await self.bind(store)
-        return await super()._execute(query, args, limit, None, return_status=return_status)
 
-    def _send_bind(self, store: int) -> None:
-        """Send the binding without waiting for its response; the statement must follow at once."""
-        assert self._pipelined_bind is not None
-        _count(BIND)
-        self.binding.begin()
-        self._transport.write(binding_message(self._pipelined_bind[1], store))
+    async def _get_statement(self, query: str, timeout: float | None, **options: Any) -> Any:
+        """Prepare a statement in a transaction that has the binding: names are looked up in the schemas that the role may use."""
+        key = (query, options.get("record_class") or asyncpg.Record, options.get("ignore_custom_codec", False))
+        if options.get("use_cache", True) and (cached := self._stmt_cache.get(key)) is not None:
+            return cached
+        protocol = self._protocol
+        if protocol._is_cancelling():
+            await protocol._wait_for_cancellation(timeout)
+        if not protocol.is_in_transaction():
+            self._send_binding()
+        is_named = self.names_statements and len(query) <= self._config.max_cacheable_statement_size
+        statement = await super()._get_statement(
+            query, timeout, **options | {"named": self._statement_name(query) if is_named else ""}
+        )
+        if not is_named:
+            statement.mark_unprepared()  # parsed again with each execution, because a binding or another server process comes between
+        return statement
 
-    async def _executemany(self, query: str, *args: Any, **kwargs: Any) -> Any:
-        if self.binding.pending is not None:
-            await self.bind(self.binding.pending)
+    def _statement_name(self, query: str) -> str:
+        """Return a new name that contains a digest of the text: whatever a pooler confuses, no name stands for another statement."""
+        return f"{blake2b(query.encode(), digest_size=12).hexdigest()}{self._get_unique_id('')}"
+
+    def _send_binding(self) -> None:
+        """Send the binding without waiting for its response; a statement must follow at once."""
+        binding, known, target = self.binding, self._message, (self.store, self.position)
+        if known is not None and known[0] == target:
+            message = known[1]
+        elif self._bind_name:
+            message = binding.message(self._bind_name, *target)
+            self._message = target, message
+        else:
+            # Another name each time until the server is known to have it.
+            name = self._statement_name(binding.sql) if self.names_statements else ""
+            message = binding.parse_message(name) + binding.message(name, *target)
+            self._message = None if name else (target, message)
+            self._sent_name = name
+        self._transport.write(message)
+
+    def bind_with(self, binding: StoreBinding) -> None:
+        """Use the binding from the next transaction on."""
+        if binding is not self.binding:
+            self.binding = binding
+            self._bind_name, self._message = "", None
+
+    async def _executemany(self, query: str, args: Any, timeout: float | None, **kwargs: Any) -> Any:
+        rows = list(args)
+        if not rows:
+            return None
         _count(query)
-        return await super()._executemany(query, *args, **kwargs)
+        binds = not self._protocol.is_in_transaction()
+        try:
+            await self._get_statement(query, timeout)
+            if binds:
+                self._send_binding()
+            return await super()._executemany(query, rows, timeout, **kwargs)
+        except Exception as error:
+            await self._recover(error, binds=binds)
+            raise
 
 
 class SeparatelyBoundConnection(StoreConnection):
@@ -211,7 +249,40 @@ class SeparatelyBoundConnection(StoreConnection):
 
     __slots__ = ()
 
-    pipelines_binding = False
+    async def _execute(self, query: str, args: Sequence[Any], limit: int, timeout: float | None, **options: Any) -> Any:
+        if self._protocol.is_in_transaction():
+            return await super()._execute(query, args, limit, timeout, **options)
+        if query == "begin":
+            await self._begin()
+            return [], b"BEGIN", True
+        try:
+            return await self._in_transaction(super()._execute, query, args, limit, timeout, **options)
+        except asyncpg.InvalidCachedStatementError:
+            return await self._in_transaction(super()._execute, query, args, limit, timeout, **options)
+
+    async def _executemany(self, *args: Any, **kwargs: Any) -> Any:
+        if self._protocol.is_in_transaction():
+            return await super()._executemany(*args, **kwargs)
+        return await self._in_transaction(super()._executemany, *args, **kwargs)
+
+    async def _in_transaction(self, run: Callable[..., Awaitable[Any]], *args: Any, **kwargs: Any) -> Any:
+        await self._begin()
+        try:
+            result = await run(*args, **kwargs)
+        except Exception:
+            if not self.is_closed():
+                await self._protocol.query("rollback", RECOVERY_SECONDS)
+            raise
+        await self._protocol.query("commit", None)
+        return result
+
+    async def _begin(self) -> None:
+        self._check_open()
+        await self._protocol.query("begin", None)
+        await super()._execute(self.binding.sql, self.binding.values(self.store, self.position), 0, None)
+
+    def _send_binding(self) -> None:
+        """Send nothing: statements are prepared and executed in a transaction with its binding."""
 
 
 def affected_rows(result: tuple[Any, bytes, Any]) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Any
@@ -22,13 +22,13 @@ import asyncpg
 from tortoise.context import TortoiseContext
 
 from kernel.scope import Scope, active_scope
-from models import MODEL_MODULES, write_notices
+from models import MODEL_MODULES, replicas, write_notices
 from models.base import WrongStore as WrongStore
 from models.conflicts import record_effect as record_effect
 from models.conflicts import record_statement
 from models.conflicts import retry_conflicts as retry_conflicts
-from models.connections import NO_STORE, StoreConnection, affected_rows
 from models.connections import StatementCount as StatementCount
+from models.connections import StoreConnection, affected_rows
 from models.connections import count_statements as count_statements
 from models.database_errors import CheckViolation as CheckViolation
 from models.database_errors import ConstraintViolation as ConstraintViolation
@@ -41,7 +41,14 @@ from models.engine import StoreClient, StoreTransaction
 from models.listener import Listener, NotificationCallback
 from models.pool import DatabaseSettings as DatabaseSettings
 from models.pool import StorePool, close_pool, current_store_id, open_pool
+from models.pooler import OWN_PRIVILEGES, check_login
+from models.pooler import UnsafePooler as UnsafePooler
+from models.pooler import check_pooling as check_pooling
+from models.replicas import NOT_READ, Replicas, current_read
+from models.replicas import ReplicaStatus as ReplicaStatus
+from models.replicas import replica_status as replica_status
 from models.roles import SET_ROLE_PRIVILEGE
+from models.store_binding import NO_STORE
 from models.transactions import CommitCallback, open_transaction
 from models.transactions import TransactionEnded as TransactionEnded
 from models.write_notices import WriteNotices
@@ -70,6 +77,7 @@ class _Database:
         self.context = TortoiseContext()
         self.listener = Listener(settings, role)
         self.notices = WriteNotices(_notify_of_writes)
+        self.replicas: Replicas | None = None
         self._worker: StorePool | None = None
         self._spare: StorePool | None = None
 
@@ -138,6 +146,10 @@ class _Database:
 
     async def close(self) -> None:
         write_notices.stop_observing(self._observe_write)
+        if self.replicas is not None:
+            write_notices.stop_observing(self.replicas.record_write)
+            replicas.use(None)
+            await self.replicas.close()
         await self.listener.close()
         for pool in (self._worker, self._spare):
             if pool is not None:
@@ -146,6 +158,23 @@ class _Database:
 
 
 _database: _Database | None = None
+
+
+async def use_replicas(urls: Sequence[str]) -> None:
+    """Let the compiled reads of this process use streaming replicas (`models.replicas`) until `close`."""
+    database = _connected()
+    watched = [replicas.Replica(url, database.settings, lambda: database.role) for url in urls]
+    opened = Replicas(watched, _primary_position, lambda: database.listener.is_listening)
+    database.replicas = opened
+    write_notices.observe(opened.record_write)
+    await listen(WRITES_CHANNEL, lambda store: opened.record_write(int(store)), after_reconnect=opened.forget)
+    opened.start()
+    replicas.use(opened)
+
+
+async def _primary_position() -> int:
+    position: int = await fetchval(f"select {replicas.POSITION}")
+    return position
 
 
 def _connected() -> _Database:
@@ -188,7 +217,9 @@ async def close() -> None:
 
 async def _usable_roles(settings: DatabaseSettings) -> set[str]:
     wanted = [role for role in (settings.role, settings.worker_role) if role is not None]
-    connection = await asyncpg.connect(settings.url, timeout=settings.acquire_seconds)
+    connection = await asyncpg.connect(
+        settings.pooler_url or settings.url, timeout=settings.acquire_seconds, statement_cache_size=0
+    )
     try:
         records = await connection.fetch(
             f"select rolname from pg_roles where rolname = any($1::text[]) and pg_has_role(oid, {SET_ROLE_PRIVILEGE})",
@@ -200,8 +231,12 @@ async def _usable_roles(settings: DatabaseSettings) -> set[str]:
 
 
 async def check_role() -> None:
-    """Raise `UnsafeRole` when the current role bypasses row-level security, or is not the serving role although that is usable."""
-    serving_role = _connected().settings.role
+    """Raise `UnsafeRole` when the current role bypasses row-level security, or is not the serving role although that is usable.
+
+    Raise `UnsafePooler` when the log-in role of the pooler has privileges of its own.
+    """
+    settings = _connected().settings
+    serving_role = settings.role
     role = await fetchrow(
         f"""
         select rolname, rolsuper, rolbypassrls, rolname <> $1 and exists (
@@ -222,6 +257,8 @@ async def check_role() -> None:
             f"the database session acts as {role['rolname']}, expected {serving_role}: a connection pooler between must pass on "
             "the startup parameter role"
         )
+    if settings.pooler_url is not None:
+        check_login(await fetchrow(OWN_PRIVILEGES))
 
 
 async def adopt_roles() -> bool:
@@ -279,7 +316,7 @@ async def fetch_separately(scope: Scope, sql: str, *args: Any) -> list[asyncpg.R
     database = _connected()
     pool = database.pool if open_transaction() is None else await database.spare()
     with translate_errors():
-        connection = await pool.acquire_for_store(scope.store.id, one_statement=True)
+        connection = await pool.acquire_for_store(scope.store.id)
         try:
             records: list[asyncpg.Record] = await connection.run(sql, args)
             return records
@@ -357,9 +394,13 @@ async def _run(sql: str, args: tuple[Any, ...], limit: int = 0, *, return_status
                 return await connection.run(sql, args, limit, return_status=return_status)
             finally:
                 current.release()
-        pool = _connected().pool
         store = current_store_id()
-        connection = await pool.acquire_for_store(store, one_statement=True)
+        if (read := current_read()) is not None:
+            result = await read.run(store, sql, args, limit=limit, return_status=return_status)
+            if result is not NOT_READ:
+                return result
+        pool = _connected().pool
+        connection = await pool.acquire_for_store(store)
         try:
             result = await connection.run(sql, args, limit, return_status=return_status)
         finally:

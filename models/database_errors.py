@@ -66,6 +66,9 @@ _RETRYABLE: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
             # A migration changed the table after the statement was prepared; asyncpg retries except in a transaction.
             asyncpg.InvalidCachedStatementError,
             asyncpg.OutdatedSchemaCacheError,
+            # A pooler stopped keeping track of prepared statements: the connection is replaced.
+            asyncpg.InvalidSQLStatementNameError,
+            asyncpg.DuplicatePreparedStatementError,
             asyncpg.InternalClientError,  # the protocol state is lost: seen when a backend is terminated during a response
             OSError,
         ),

@@ -36,6 +36,7 @@ class Listener:
         self._pending_callbacks: set[asyncio.Future[Any]] = set()
         self._changed = asyncio.Event()
         self._listening: dict[str, asyncio.Event] = {}
+        self._is_listening = False
 
     async def listen(
         self, channel: str, callback: NotificationCallback, after_reconnect: ReconnectCallback | None
@@ -53,6 +54,11 @@ class Listener:
     def set_role(self, role: str) -> None:
         """Act as the role from the next connection on; a session that only listens needs no other."""
         self._role = role
+
+    @property
+    def is_listening(self) -> bool:
+        """Return whether notifications arrive."""
+        return self._is_listening
 
     async def close(self) -> None:
         """Stop listening."""
@@ -77,8 +83,10 @@ class Listener:
                         for callback in self._after_reconnect:
                             self._call(callback)
                     is_first, backoff = False, MIN_BACKOFF_SECONDS
+                    self._is_listening = True
                     await self._monitor(connection, subscribed)
                 finally:
+                    self._is_listening = False
                     connection.terminate()
             except asyncio.CancelledError:
                 raise

@@ -1,8 +1,8 @@
-"""Connection pool: each connection is bound to one store through the setting that row-level security reads.
+"""Connection pool: a connection is acquired for one store, to which it binds each of its transactions (`models.store_binding`).
 
 asyncpg's own pool runs four reset statements in a new task at each release (0.2 ms a query). This one releases without a reset. That is
-safe because the store is the only session state of a pooled connection, every acquisition goes through `StorePool.acquire_for_store`, and
-a connection that may be in a transaction or have an unread response is reset before it returns to the pool.
+safe because a pooled connection has no session state, every acquisition goes through `StorePool.acquire_for_store`, and a connection that
+may be in a transaction or have an unread response is reset before it returns to the pool.
 
 It uses private parts of asyncpg (`_holders`, `_queue`, `PoolConnectionHolder`), so the version is pinned and
 `tests/models/test_pool_stress.py` cancels tasks and terminates backends at random. `max_queries` and the inactivity timer are off: both
@@ -22,7 +22,9 @@ import asyncpg
 from asyncpg.pool import Pool, PoolConnectionHolder, PoolConnectionProxy, _PoolConnectionHolderQueue
 
 from kernel.scope import current_scope
-from models.connections import NO_STORE, SeparatelyBoundConnection, StoreConnection
+from models.connections import SeparatelyBoundConnection, StoreConnection
+from models.pooler import choose_statement_names
+from models.store_binding import NO_STORE, StoreBinding
 
 RESET_SECONDS = 5.0
 CLOSE_SECONDS = 10.0
@@ -32,7 +34,10 @@ logger = logging.getLogger("vitrine.database")
 
 @dataclass(frozen=True)
 class DatabaseSettings:
-    """Database settings. Connections switch to `role` at sign-in (None: keep the login role); units are in the field names."""
+    """Database settings; units are in the field names.
+
+    Connections act as `role` (None: as the login role). With `pooler_url`, a pooler in transaction mode, transactions go through it.
+    """
 
     url: str
     role: str | None = "vitrine_app"
@@ -47,11 +52,20 @@ class DatabaseSettings:
     acquire_seconds: float = 10.0
     application_name: str = "vitrine"
     pipelined_binding: bool = True
+    pooler_url: str | None = None
 
     def server_settings(self, role: str | None) -> dict[str, str]:
-        """Return the session settings of a new connection."""
+        """Return the startup parameters of a direct connection."""
+        # The role is a startup parameter rather than SET ROLE, so that RESET ROLE returns to this role and not to the owner.
+        return self._session_settings() | self.transaction_settings(role)
+
+    def pooled_server_settings(self) -> dict[str, str]:
+        """Return the startup parameters of a connection through a pooler: those that PgBouncer keeps track of."""
+        return self._session_settings()
+
+    def transaction_settings(self, role: str | None) -> dict[str, str]:
+        """Return what a connection through a pooler sets in each transaction."""
         settings = {
-            "application_name": self.application_name,
             "statement_timeout": str(self.statement_timeout_ms),
             "lock_timeout": str(self.lock_timeout_ms),
             "idle_in_transaction_session_timeout": str(self.idle_in_transaction_ms),
@@ -59,12 +73,11 @@ class DatabaseSettings:
             "jit": "off",
             # Data is in memory or on SSDs: with the default of 4 the planner prefers sequential scans.
             "random_page_cost": "1.1",
-            "timezone": "UTC",
         }
-        if role is not None:
-            # A startup parameter rather than SET ROLE, so that RESET ROLE returns to this role and not to the owner.
-            settings["role"] = role
-        return settings
+        return settings if role is None else settings | {"role": role}
+
+    def _session_settings(self) -> dict[str, str]:
+        return {"application_name": self.application_name, "timezone": "UTC"}
 
 
 def current_store_id() -> int:
@@ -105,23 +118,21 @@ class _FairHolderQueue(_PoolConnectionHolderQueue):  # type: ignore[misc]  # asy
 
 
 class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
-    """A pool that binds connections to a store when they are acquired."""
+    """A pool of connections that are acquired for one store."""
 
-    __slots__ = ("_acquire_seconds", "_resetting")
+    __slots__ = ("_acquire_seconds", "_resetting", "binding")
 
-    def __init__(self, *args: Any, acquire_seconds: float, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, acquire_seconds: float, binding: StoreBinding, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._acquire_seconds = acquire_seconds
+        self.binding = binding
         self._resetting: set[asyncio.Task[None]] = set()
 
-    async def acquire_for_store(self, store: int, *, one_statement: bool = False) -> StoreConnection:
-        """Acquire a connection bound to the store, without a round trip when an idle one is already bound to it.
-
-        With `one_statement` the binding is sent together with the caller's statement. The caller calls `release_connection` in a `finally`.
-        """
+    async def acquire_for_store(self, store: int) -> StoreConnection:
+        """Acquire a connection for the store, an idle one without suspending; the caller calls `release_connection` in a `finally`."""
         if self._closing or self._closed:
             raise asyncpg.InterfaceError("pool is closing")
-        holder = self._take_idle_holder(store) or await self._wait_for_holder()
+        holder = self._take_idle_holder() or await self._wait_for_holder()
         try:
             connection: StoreConnection | None = holder._con
             if connection is None or connection.is_closed() or holder._generation != self._generation:
@@ -136,29 +147,24 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
             self._schedule_min_size_maintenance()
             raise
         assert connection is not None
-        if connection.binding.store == store:
-            return connection
-        if one_statement:
-            connection.binding.request(store)
-            return connection
-        try:
-            await connection.bind(store)
-        except BaseException:
-            await self.release_connection(connection)
-            raise
+        connection.bind_with(self.binding)
+        connection.store = store
         return connection
+
+    async def acquire_idle(self, store: int) -> StoreConnection | None:
+        """Acquire a connection for the store, or return None when all are in use."""
+        return await self.acquire_for_store(store) if self._queue.qsize() else None
 
     async def release_connection(self, connection: StoreConnection) -> None:
         """Release a connection: at once when it is idle, else after reading its last response and rolling back its transaction."""
         holder = connection._pool_holder and connection._pool_holder()
         if holder is None or holder._con is not connection or holder._in_use is None:
             return  # the connection was lost, which has freed its holder
-        connection.binding.withdraw()
+        connection.store = NO_STORE
         if self._is_idle(connection) and holder._generation == self._generation:
             connection._pool_release_ctr += 1  # invalidates statements and cursors of the caller
             holder._release()
             return
-        connection.binding.forget()
         task = self._loop.create_task(self._reset_connection(connection, holder))
         self._resetting.add(task)
         task.add_done_callback(self._resetting.discard)
@@ -167,7 +173,10 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
 
     def set_role(self, settings: DatabaseSettings, role: str) -> None:
         """Let connections act as the role; those open are closed instead of used again."""
-        self._connect_kwargs["server_settings"] = settings.server_settings(role)
+        if settings.pooler_url is None:
+            self._connect_kwargs["server_settings"] = settings.server_settings(role)
+        else:
+            self.binding = StoreBinding(settings.transaction_settings(role))
         self._generation += 1  # closes a used connection when it is released
         for holder in self._holders:
             if holder.is_idle() and holder._con is not None:
@@ -179,23 +188,14 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         queue._queue = self._queue._queue  # type: ignore[has-type]  # asyncpg's slots
         self._queue = queue  # type: ignore[misc]
 
-    def _take_idle_holder(self, store: int) -> PoolConnectionHolder | None:
-        """Take the holder of an idle connection: one bound to the store, else the least recently used, else one not connected yet.
-
-        The most recently used connection is likely to be needed again by its own store, for example for the next level of a list.
-        """
+    def _take_idle_holder(self) -> PoolConnectionHolder | None:
+        """Take the holder of the connection used last, which has the most statements prepared, else one not connected yet."""
         idle: list[PoolConnectionHolder] = self._queue._queue
-        if not idle:
-            return None
-        chosen = -1
         for index in range(len(idle) - 1, -1, -1):
             connection = idle[index]._con
-            if connection is None or connection.is_closed():
-                continue
-            if connection.binding.store == store:
+            if connection is not None and not connection.is_closed():
                 return idle.pop(index)
-            chosen = index
-        return idle.pop(chosen)
+        return idle.pop() if idle else None
 
     async def _wait_for_holder(self) -> PoolConnectionHolder:
         async with asyncio.timeout(self._acquire_seconds):
@@ -252,16 +252,25 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
 
 
 async def open_pool(
-    settings: DatabaseSettings, role: str | None, *, min_size: int, max_size: int, all_stores: bool = False
+    settings: DatabaseSettings,
+    role: str | None,
+    *,
+    min_size: int,
+    max_size: int,
+    all_stores: bool = False,
+    binding: StoreBinding | None = None,
 ) -> StorePool:
-    """Open a pool whose connections act as the role; `all_stores` for the pool of cross-store work."""
-    server_settings = settings.server_settings(role)
+    """Open a pool whose connections act as the role; `all_stores` for the pool of cross-store work, `binding` for a replica's."""
+    pooler = settings.pooler_url
+    server_settings = settings.server_settings(role) if pooler is None else settings.pooled_server_settings()
     if all_stores and role is None:
         # Without roles the worker's policies check this setting instead (models/roles.py).
         server_settings["vitrine.across"] = "on"
     pool = StorePool(
-        settings.url,
+        pooler or settings.url,
         acquire_seconds=settings.acquire_seconds,
+        binding=binding or StoreBinding({} if pooler is None else settings.transaction_settings(role)),
+        init=None if pooler is None else choose_statement_names,
         min_size=min_size,
         max_size=max_size,
         max_queries=math.inf,

@@ -1,87 +1,56 @@
-"""The store that a connection is bound to, and the message that binds it together with a statement.
+"""What binds a transaction to a store, and the messages that send it together with a statement.
 
-Row-level security shows the rows of the store in the session's setting `vitrine.tenant`. `StoreBinding` is what this process knows of it:
+Row-level security shows the rows of the store in the setting `vitrine.tenant`. It is set for one transaction at a time, as is everything
+else that a connection through a pooler can't set when it starts (its role, time-outs): nothing is remembered of a session, because in
+transaction mode a pooler gives each transaction another one, and a transaction without a binding sees no rows.
 
-    state      store   pending   meaning
-    BOUND      s       None      the server has confirmed that the setting is s (`NO_STORE` at the start)
-    REQUESTED  s|None  t         t is set with the next statement; the setting is still s
-    UNKNOWN    None    None      a binding was sent and not confirmed: cancelled, timed out, rolled back
+    outside of a transaction   Bind and Execute of `StoreBinding.sql`, then those of the statement, whose Sync ends both: one implicit
+                               transaction, one round trip
+    begin                      the same: the implicit transaction becomes the explicit one, with its settings
+    in a transaction           nothing: it has its binding
 
-    event                                      from                     to
-    request(t)  acquired for one statement     BOUND(s≠t), UNKNOWN      REQUESTED(t)
-    begin()     binding sent                   any                      UNKNOWN
-    confirm(t)  its response read              UNKNOWN                  BOUND(t)
-    withdraw()  released without a statement   REQUESTED                BOUND(s) or UNKNOWN, as before the request
-    forget()    reset, with unread responses   any                      UNKNOWN
-
-Two rules make it safe. `begin` comes before the first byte, so that whatever happens then, the store is unknown rather than wrong. And a
-binding takes effect with its statement or not at all: both precede one Sync, which makes them one implicit transaction. UNKNOWN is never
-BOUND to anything, so the next acquisition binds again, whichever store it is for.
-
-How a binding reaches the server (`models.connections`):
-
-    separate    as a statement of its own, with a round trip: the first statement of a text, transactions, `pipelines_binding=False`
-    pipelined   Bind and Execute written ahead of the prepared statement's, whose Sync ends both: no round trip
-
-If a pipelined binding was written and its statement was not (an argument that can't be encoded), its Sync is missing: the connection is
-terminated, because the next message on it would complete the binding. `tests/models/test_store_binding.py` runs generated interleavings of
-tasks, cancellations, time-outs and errors against both, and compares what each connection believes with what its session holds.
+If the binding was written and its statement was not (an argument that can't be encoded), its Sync is missing: the implicit transaction is
+rolled back before anything else is sent. `tests/models/test_store_binding.py` runs generated interleavings of tasks, cancellations,
+time-outs and errors and checks the store of every result, directly and through PgBouncer.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 
 NO_STORE = 0
 
-BIND = "select set_config('vitrine.tenant', $1, false)"
-# The same without a result row: asyncpg reads the rows of the statement that follows as if this one weren't there.
-BIND_PIPELINED = "select 1 where set_config('vitrine.tenant', $1, false) is null"
-
 
 class StoreBinding:
-    """What is known of a session's store; the states and transitions are those of the module."""
+    """The settings of each transaction on the connections of a pool: the store, and `settings` for all of them."""
 
-    __slots__ = ("pending", "store")
+    __slots__ = ("_values", "sql")
 
-    def __init__(self) -> None:
-        self.store: int | None = NO_STORE
-        self.pending: int | None = None
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        names = ("vitrine.tenant", *settings)
+        calls = [f"set_config('{name}', ${number}, true) is null" for number, name in enumerate(names, 1)]
+        # No result row: asyncpg reads the rows of the statement that follows as if this one weren't there.
+        self.sql = f"select 1 where {' or '.join(calls)}"
+        self._values = tuple(settings.values())
 
-    def request(self, store: int) -> None:
-        """Bind the store with the next statement."""
-        self.pending = store
+    def values(self, store: int, position: int = 0) -> tuple[str, ...]:
+        """Return the parameters of `sql` for a store; `NO_STORE` shows no rows. `position` is for replicas (`models.replicas`)."""
+        return (str(store) if store else "", *self._values)
 
-    def begin(self) -> None:
-        """Note that a binding is about to be sent."""
-        self.store = self.pending = None
+    def message(self, prepared_name: str, store: int, position: int = 0) -> bytes:
+        """Return Bind and Execute of the prepared statement, without Sync (PostgreSQL documentation, section 54.7).
 
-    def confirm(self, store: int) -> None:
-        """Note that the server has responded to the binding."""
-        self.store = store
+        The unnamed portal, parameters in text format, no result formats, no limit of rows.
+        """
+        values = [value.encode() for value in self.values(store, position)]
+        parameters = b"".join([struct.pack("!i", len(value)) + value for value in values])
+        head = b"\0%s\0%s" % (prepared_name.encode(), struct.pack("!hh", 0, len(values)))
+        return _message(b"B", head + parameters + b"\0\0") + _message(b"E", b"\0\0\0\0\0")
 
-    def withdraw(self) -> None:
-        """Cancel a request that no statement followed."""
-        self.pending = None
-
-    def forget(self) -> None:
-        """Note that the session's store is unknown."""
-        self.begin()
-
-
-def setting_value(store: int) -> str:
-    """Return the value of the setting for a store; empty shows no rows."""
-    return str(store) if store else ""
-
-
-def binding_message(prepared_name: bytes, store: int) -> bytes:
-    """Return Bind and Execute of the prepared `BIND_PIPELINED`, without Sync (PostgreSQL documentation, section 54.7).
-
-    The unnamed portal, one parameter in text format, no result formats, no limit of rows.
-    """
-    value = setting_value(store).encode()
-    parameters = struct.pack(f"!hhi{len(value)}sh", 0, 1, len(value), value, 0)
-    return _message(b"B", b"\0%s\0%s" % (prepared_name, parameters)) + _message(b"E", b"\0" + struct.pack("!i", 0))
+    def parse_message(self, prepared_name: str) -> bytes:
+        """Return Parse of `sql`, for the unnamed statement with an empty name."""
+        return _message(b"P", b"%s\0%s\0\0\0" % (prepared_name.encode(), self.sql.encode()))
 
 
 def _message(kind: bytes, content: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Say which stores were written to: to this process at once, to the others by one notification for the writes of NOTICE_SECONDS.
+"""Say which stores were written to: to this process at once, to the others by at most one notification in NOTICE_SECONDS.
 
 The notification is not part of the writing transactions: NOTIFY makes their commits wait for each other, in the whole database.
 """
@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextvars import Context
+from time import monotonic
 
 NOTICE_SECONDS = 0.03
 
@@ -22,9 +23,10 @@ class WriteNotices:
         self._send = send
         self._pending: set[int] = set()
         self._task: asyncio.Task[None] | None = None
+        self._sent_at = 0.0
 
     def add(self, store: int) -> None:
-        """Notify the others of a write within NOTICE_SECONDS."""
+        """Notify the others of a write: at once after a pause, and within NOTICE_SECONDS of the last notification."""
         self._pending.add(store)
         if self._task is None:
             # Without the context of the writer: its transaction has ended.
@@ -39,8 +41,8 @@ class WriteNotices:
         await self._send_pending()
 
     async def _send_later(self) -> None:
-        await asyncio.sleep(NOTICE_SECONDS)
-        self._task = None
+        await asyncio.sleep(max(0.0, self._sent_at + NOTICE_SECONDS - monotonic()))
+        self._task, self._sent_at = None, monotonic()
         await self._send_pending()
 
     async def _send_pending(self) -> None:

@@ -28,6 +28,7 @@ from graphql.execution.values import VariableValues, get_variable_values
 
 from kernel.errors import DomainError
 from kernel.scope import Scope
+from models.replicas import replica_read
 from models.response_shapes import NotCompiled
 from resolvers.compiled_fields import CompilationValues, CompiledRootField, CompiledTypename
 from resolvers.compiled_search import CompiledSearch
@@ -62,7 +63,8 @@ class QueryPlan:
 
     async def run(self, scope: Scope, variables: VariableValues) -> dict[str, Any]:
         """Return the data. Raises `NotCompiled` if the executor must take over."""
-        return {field.key: await field.run(scope, variables) for field in self._fields}
+        with replica_read(scope.store.id):
+            return {field.key: await field.run(scope, variables) for field in self._fields}
 
 
 @dataclass(frozen=True, slots=True)

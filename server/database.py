@@ -50,9 +50,15 @@ class DatabaseLocation:
 
 @asynccontextmanager
 async def database_location(settings: Settings) -> AsyncIterator[DatabaseLocation]:
-    """Yield the URLs of the database, starting the embedded one when none is configured; raises EmbeddedPostgresError."""
+    """Yield the URLs of the database, starting the embedded one when none is configured.
+
+    Raises EmbeddedPostgresError, Unavailable, or UnsafePooler for connection poolers with which rows could be lost or mixed.
+    """
     if settings.database_url is not None:
         serving = settings.app_database_url or settings.database_url
+        with database.translate_errors():
+            await database.check_pooling(settings.database_url, None)
+            await database.check_pooling(serving, settings.pooler_url)
         yield DatabaseLocation(settings.database_url, serving, is_embedded=False)
         return
     folder = (settings.data_dir / FOLDER).resolve()
@@ -152,14 +158,19 @@ def database_settings(settings: Settings, url: str) -> database.DatabaseSettings
         idle_in_transaction_ms=int(settings.request_timeout * 1_000),
         acquire_seconds=min(_ACQUIRE_SECONDS, settings.request_timeout),
         pipelined_binding=settings.pipelined_binding,
+        pooler_url=settings.pooler_url,
     )
 
 
 async def divide_pool(settings: Settings, location: DatabaseLocation, processes: int) -> Settings:
     """Limit the pool size so that all processes fit into the database's connection limit; log a reduction.
 
+    A pooler has its own limit, and lets connections wait.
+
     Raises SettingError when not even the smallest pools fit, Unavailable when the database can't be reached.
     """
+    if settings.pooler_url is not None:
+        return settings
     max_connections = await connections_allowed(location.serving_url)
     size = fit_pool_size(settings.pool_size, processes, max_connections)
     if size is None:
@@ -205,7 +216,7 @@ def readiness_checks(location: DatabaseLocation) -> Checks:
             await database.check_role()
             # Once all are applied none can become pending for this version.
             is_migrated = is_migrated or not await migrate.pending_migrations(location.serving_url)
-        except (DomainError, OSError, database.UnsafeRole):
+        except (DomainError, OSError, database.UnsafeRole, database.UnsafePooler):
             restarts = location.folder is not None and not is_ready(location.folder)
             return {"database": "restarting" if restarts else False, "migrations": is_migrated}
         return {"database": True, "migrations": is_migrated}

@@ -19,6 +19,7 @@ from domain.b2b import bureau
 from kernel import garbage_collection, logging
 from kernel.settings import Settings
 from models import catalogue_versions
+from models.database import use_replicas
 from server import mail_page
 from server.app import HEALTH, SETTINGS, create_app
 from server.connections import Runner
@@ -60,6 +61,8 @@ async def build_application(settings: Settings, location: DatabaseLocation) -> w
     await store_resolver.listen()
     await credential_cache.listen()
     await catalogue_versions.listen()
+    if settings.replica_urls:
+        await use_replicas(settings.replica_urls)
     counters = _shared_counters(settings)
     app = create_app(
         settings,

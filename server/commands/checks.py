@@ -168,7 +168,14 @@ async def _check_database(settings: Settings) -> AsyncIterator[CheckResult]:
                 async with connection_pools(settings, location):
                     async for result in _check_contents():
                         yield result
-    except (EmbeddedPostgresError, DomainError, database.UnsafeRole, asyncpg.PostgresError, OSError) as error:
+    except (
+        EmbeddedPostgresError,
+        DomainError,
+        database.UnsafeRole,
+        database.UnsafePooler,
+        asyncpg.PostgresError,
+        OSError,
+    ) as error:
         yield fail("database", _describe(error))
 
 

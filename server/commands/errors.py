@@ -19,12 +19,12 @@ def describe_error(error: BaseException) -> str | None:
     if isinstance(error, DomainError):
         return _with_cause(error)
     # Imported here to keep the command's start fast.
-    from models.database import UnsafeRole
+    from models.database import UnsafePooler, UnsafeRole
     from models.migrate import MigrationError
     from server.address_file import StartupError
     from server.embedded_postgres import EmbeddedPostgresError
 
-    if isinstance(error, UnsafeRole | MigrationError | EmbeddedPostgresError | StartupError):
+    if isinstance(error, UnsafePooler | UnsafeRole | MigrationError | EmbeddedPostgresError | StartupError):
         return str(error)
     return _describe_database_error(error)
 

@@ -9,6 +9,7 @@ This is one function because a middleware per step would cost a coroutine each a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from time import perf_counter
 
 from aiohttp import hdrs, web
@@ -28,6 +29,7 @@ from kernel.ip_addresses import client_address
 from kernel.scope import active_scope
 from kernel.settings import Settings
 from kernel.text import has_forbidden_characters
+from models.replicas import primary_only
 from rest_facade.compression import compress, is_compressible
 from rest_facade.responses import allow_header
 from rest_facade.routing import CLIENT_IP, SCOPE, Credential
@@ -38,6 +40,8 @@ from server.middleware.authentication import Authenticate, Authenticator, StoreR
 from server.middleware.errors import error_response
 from server.middleware.timeout import RequestTimeouts
 from server.routes import RoutePolicy
+
+_SAFE_METHODS = (hdrs.METH_GET, hdrs.METH_HEAD)
 
 
 def pipeline(
@@ -117,7 +121,8 @@ def pipeline(
                     raise
                 request[SCOPE] = scope
                 await limiter.count_caller(request, family, scope)
-                with active_scope(scope):
+                decides_write = request.method not in _SAFE_METHODS and family.name != "graphql"
+                with active_scope(scope), primary_only() if decides_write else nullcontext():
                     if policy.creates and idempotency.HEADER in request.headers:
                         return await idempotency.handle_once(
                             request,

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 from uuid import uuid4
@@ -18,6 +20,8 @@ import pytest
 
 from auth.configuration import configure
 from bench.installed_postgres import use_installed_postgres
+from bench.pgbouncer import PROGRAM as PGBOUNCER
+from bench.pgbouncer import ROLE_STATEMENTS, PgBouncer
 from kernel.ids import uuid7
 from kernel.scope import Scope, Store
 from models import database as models_database
@@ -44,6 +48,8 @@ OPTIONS = {
     "max_connections": "300",
     "shared_buffers": "64MB",
 }
+
+needs_pgbouncer = pytest.mark.skipif(PGBOUNCER is None, reason="pgbouncer is not installed: apt-get install pgbouncer")
 
 NewStore: TypeAlias = Callable[..., Awaitable[Store]]
 
@@ -122,12 +128,46 @@ async def empty_database_url(postgres: EmbeddedServer) -> AsyncIterator[str]:
         await connection.close()
 
 
+@contextmanager
+def running_pgbouncer(postgres: EmbeddedServer, **options: str | int) -> Iterator[PgBouncer]:
+    """Run a PgBouncer in transaction mode in front of the server."""
+    with tempfile.TemporaryDirectory(prefix="vt-pgbouncer-") as folder:
+        pooler = PgBouncer(Path(folder), postgres.socket_dir, postgres.port, options=options)
+        pooler.start()
+        try:
+            yield pooler
+        finally:
+            pooler.kill()
+
+
 @pytest.fixture(scope="session")
-async def database(database_url: str) -> AsyncIterator[models_database.DatabaseSettings]:
+async def pooled_role(postgres: EmbeddedServer, database_url: str) -> None:
+    """Create the log-in role of poolers; the roles that it may act as exist after the first migration."""
+    connection = await asyncpg.connect(postgres.superuser_url())
+    try:
+        for statement in ROLE_STATEMENTS:
+            await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+@pytest.fixture(scope="session")
+def pooler_url(request: pytest.FixtureRequest, postgres: EmbeddedServer, database_name: str) -> Iterator[str | None]:
+    """Return the URL of this process's database through PgBouncer, or None: `VITRINE_TEST_POOLER=1` runs all tests through it."""
+    if os.environ.get("VITRINE_TEST_POOLER", "0") == "0":
+        yield None
+        return
+    request.getfixturevalue("pooled_role")
+    with running_pgbouncer(postgres) as pooler:
+        yield pooler.url(database_name)
+
+
+@pytest.fixture(scope="session")
+async def database(database_url: str, pooler_url: str | None) -> AsyncIterator[models_database.DatabaseSettings]:
     """Connect `models.database` as the serving role, for the whole run of this process."""
-    # VITRINE_PIPELINED_BINDING=0 runs all tests with the plain binding.
+    # VITRINE_PIPELINED_BINDING=0 runs all tests with the plain binding, VITRINE_TEST_POOLER=1 through PgBouncer.
     is_pipelined = os.environ.get("VITRINE_PIPELINED_BINDING", "1") != "0"
-    settings = models_database.DatabaseSettings(database_url, pipelined_binding=is_pipelined)
+    settings = models_database.DatabaseSettings(database_url, pipelined_binding=is_pipelined, pooler_url=pooler_url)
     await models_database.connect(settings)
     await models_database.check_role()
     try:

@@ -13,9 +13,9 @@ from kernel.errors import Unavailable
 from kernel.scope import Scope, active_scope
 from models import database as db
 from models.catalog import Product
-from models.connections import NO_STORE, StoreConnection
 from models.marketplace import Vendor
 from models.pool import DatabaseSettings, close_pool, open_pool
+from models.store_binding import NO_STORE
 from tests.harness.scopes import system_scope
 
 TASKS = 50
@@ -196,42 +196,34 @@ class TestOnePool:
         yield pool
         await close_pool(pool)
 
-    async def test_a_connection_is_bound_once_for_the_same_store(self, pool):
+    async def test_each_acquisition_has_its_own_store(self, pool):
         with db.count_statements() as counted:
-            for _ in range(3):
-                connection = await pool.acquire_for_store(5)
-                assert await connection.fetchval("select current_setting('vitrine.tenant')") == "5"
+            for store in (5, 6, 5):
+                connection = await pool.acquire_for_store(store)
+                assert await connection.fetchval("select current_setting('vitrine.tenant')") == str(store)
                 await pool.release_connection(connection)
-        assert (counted.count, counted.overhead) == (3, 1)
+        assert (counted.count, counted.overhead) == (3, 0)
 
-    async def test_a_connection_bound_to_the_store_is_preferred(self, pool):
-        five, six = await pool.acquire_for_store(5), await pool.acquire_for_store(6)
-        await pool.release_connection(five)
-        await pool.release_connection(six)
-        again = await pool.acquire_for_store(5)
-        assert again is five
-        await pool.release_connection(again)
-
-    async def test_a_failed_bind_leaves_the_store_unknown(self, pool, monkeypatch):
-        connection = await pool.acquire_for_store(5)
-        await pool.release_connection(connection)
-
-        async def fails(self, *args, **kwargs):
-            raise asyncpg.ConnectionDoesNotExistError("lost")
-
-        monkeypatch.setattr(StoreConnection, "fetchval", fails)
-        with pytest.raises(asyncpg.ConnectionDoesNotExistError):
-            await pool.acquire_for_store(6)
-        monkeypatch.undo()
-        assert connection.binding.store is None
+    async def test_the_connection_used_last_is_preferred(self, pool):
+        one, two = await pool.acquire_for_store(5), await pool.acquire_for_store(6)
+        await pool.release_connection(two)
+        await pool.release_connection(one)
         again = await pool.acquire_for_store(6)
-        assert await again.fetchval("select current_setting('vitrine.tenant')") == "6"
+        assert again is one
         await pool.release_connection(again)
+
+    async def test_a_released_connection_shows_no_rows(self, pool, scope):
+        with active_scope(scope):
+            await Vendor.create(name="x")
+        connection = await pool.acquire_for_store(scope.store.id)
+        assert await connection.fetchval("select count(*) from vendors") == 1
+        await pool.release_connection(connection)
+        assert await connection.fetchval("select count(*) from vendors") == 0
 
     async def test_an_open_transaction_is_rolled_back_on_release(self, pool):
         connection = await pool.acquire_for_store(NO_STORE)
         await connection.execute("begin")
-        await connection.fetchval("select set_config('vitrine.tenant', '9', false)")
+        await connection.fetchval("select set_config('vitrine.tenant', '9', true)")
         await pool.release_connection(connection)
         again = await pool.acquire_for_store(NO_STORE)
         assert again is connection

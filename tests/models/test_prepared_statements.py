@@ -1,15 +1,15 @@
-"""Prepared statements use a faster code path, pipelined with the store binding, and return the same results."""
+"""Prepared statements are pipelined with the store binding and return the same results as asyncpg's own code path."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
 
 import asyncpg
 import pytest
 
 from models import database as db
-from models.connections import StoreConnection
 from models.pool import DatabaseSettings, StorePool, close_pool, open_pool
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -71,16 +71,12 @@ class TestPipelinedBinding:
     @pytest.fixture
     async def pool(self, database_url: str) -> AsyncIterator[StorePool]:
         pool = await open_pool(DatabaseSettings(database_url), "vitrine_app", min_size=1, max_size=1)
-        for store in (1, 2, 1):  # prepares the statements
-            connection = await pool.acquire_for_store(store, one_statement=True)
-            await connection.fetchrow(STORE, 7)
-            await pool.release_connection(connection)
         yield pool
         await close_pool(pool)
 
     @staticmethod
     async def query(pool: StorePool, store: int, sql: str = STORE, argument: object = 7) -> tuple[object, ...]:
-        connection = await pool.acquire_for_store(store, one_statement=True)
+        connection = await pool.acquire_for_store(store)
         try:
             record = await connection.fetchrow(sql, argument)
         finally:
@@ -92,16 +88,25 @@ class TestPipelinedBinding:
         with db.count_statements() as counted:
             for store in (2, 1, 1, 2, 2, 33):
                 assert await self.query(pool, store) == (str(store), 7)
-        assert (counted.count, counted.overhead) == (6, 4)
+        assert (counted.count, counted.overhead) == (6, 0)
 
-    async def test_the_binding_takes_no_separate_round_trip(
-        self, pool: StorePool, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        async def bind(self: StoreConnection, store: int) -> None:
-            raise AssertionError("bound separately")
+    async def test_the_binding_takes_no_separate_round_trip(self, pool: StorePool) -> None:
+        assert await self.query(pool, 1) == ("1", 7)
+        connection = await pool.acquire_for_store(2)
+        query = asyncio.create_task(connection.fetchrow(STORE, 7))
+        written = connection._transport.write
+        sent: list[bytes] = []
+        connection._transport = SimpleNamespace(write=lambda data: (sent.append(bytes(data)), written(data)))
+        assert tuple(await query) == ("2", 7)
+        assert [message[:1] for message in sent] == [b"B"]  # the statement's own messages take asyncpg's way
+        await pool.release_connection(connection)
 
-        monkeypatch.setattr(StoreConnection, "bind", bind)
-        assert await self.query(pool, 2) == ("2", 7)
+    async def test_nothing_of_the_binding_stays_in_the_session(self, pool: StorePool) -> None:
+        connection = await pool.acquire_for_store(2)
+        assert await connection.fetchrow(STORE, 7) is not None
+        seen = await connection._protocol.query("do $$ begin assert current_setting('vitrine.tenant') = ''; end $$", 5)
+        assert seen == "DO"
+        await pool.release_connection(connection)
 
     async def test_a_failed_statement_rolls_back_the_binding(self, pool: StorePool) -> None:
         sql = "select current_setting('vitrine.tenant'), 1 / $1::int"
@@ -111,15 +116,15 @@ class TestPipelinedBinding:
                 await self.query(pool, store, sql, 0)
             assert await self.query(pool, other) == (str(other), 7)
 
-    async def test_an_invalid_argument_closes_the_connection(self, pool: StorePool) -> None:
+    async def test_an_invalid_argument_leaves_no_binding_behind(self, pool: StorePool) -> None:
         sql = "select pg_backend_pid(), $1::int"
         pid, _ = await self.query(pool, 1, sql)
         with pytest.raises(asyncpg.DataError):
             await self.query(pool, 2, sql, argument="seven")
-        # The binding was sent without its statement, so the connection can't be reused.
+        # The binding was sent without its statement.
         for store in (1, 2):
             assert await self.query(pool, store) == (str(store), 7)
-        assert (await self.query(pool, 1, sql))[0] != pid
+        assert (await self.query(pool, 1, sql))[0] == pid
 
     async def test_a_server_error_does_not_close_the_connection(self, pool: StorePool) -> None:
         sql = "select pg_backend_pid(), 1 / $1::int"
@@ -152,35 +157,19 @@ class TestPipelinedBinding:
         for store in (1, 2):
             assert await self.query(pool, store) == (str(store), 7)
 
-    async def test_preparing_the_binding_may_be_cancelled(
-        self, database_url: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        pool = await open_pool(DatabaseSettings(database_url), "vitrine_app", min_size=1, max_size=1)
-        prepare = StoreConnection.prepare
-
-        async def cancelled(self: StoreConnection, *args: object, **kwargs: object) -> object:
-            await prepare(self, *args, **kwargs)
-            raise asyncio.CancelledError
-
+    async def test_a_connection_is_replaced_when_the_server_lost_its_statements(self, pool: StorePool) -> None:
         assert await self.query(pool, 1) == ("1", 7)
-        with monkeypatch.context() as patch:
-            patch.setattr(StoreConnection, "prepare", cancelled)
-            with pytest.raises(asyncio.CancelledError):
-                await self.query(pool, 2)
-        for store in (1, 2, 1):
-            assert await self.query(pool, store) == (str(store), 7)
-        await close_pool(pool)
-
-    async def test_acquiring_for_one_statement_without_running_it_has_no_effect(self, pool: StorePool) -> None:
-        await pool.release_connection(await pool.acquire_for_store(2, one_statement=True))
         connection = await pool.acquire_for_store(1)
-        assert await connection.fetchval("select current_setting('vitrine.tenant')") == "1"
+        await connection._protocol.query("deallocate all", 5)
         await pool.release_connection(connection)
+        with pytest.raises(asyncpg.InvalidSQLStatementNameError):
+            await self.query(pool, 1)
+        assert await self.query(pool, 2) == ("2", 7)
 
     async def test_a_statement_without_arguments_is_bound_too(self, pool: StorePool) -> None:
-        connection = await pool.acquire_for_store(2, one_statement=True)
+        connection = await pool.acquire_for_store(2)
         await connection.execute("create temporary table seen as select current_setting('vitrine.tenant') as a")
         await pool.release_connection(connection)
-        connection = await pool.acquire_for_store(1, one_statement=True)
+        connection = await pool.acquire_for_store(1)
         assert await connection.fetchval("select a from seen") == "2"
         await pool.release_connection(connection)

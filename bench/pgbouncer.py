@@ -1,0 +1,107 @@
+"""Start, kill and restart a PgBouncer in transaction mode in front of a local PostgreSQL."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from urllib.parse import quote
+
+from server.embedded_postgres.account import account_for
+
+PROGRAM = os.environ.get("VITRINE_TEST_PGBOUNCER") or shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+ROLE = "pooled_login"
+ROLE_STATEMENTS = (
+    f"do $$ begin create role {ROLE} login noinherit; exception when duplicate_object or unique_violation then null; end $$",
+    f"grant vitrine_app, vitrine_worker to {ROLE}",
+)
+_START_SECONDS = 20.0
+
+
+class PgBouncer:
+    """A PgBouncer for the server whose socket is in a folder; its address stays the same across restarts."""
+
+    def __init__(
+        self,
+        folder: Path,
+        server: Path,
+        server_port: int,
+        *,
+        options: Mapping[str, str | int] = MappingProxyType({}),
+    ) -> None:
+        self._folder = folder
+        self._server = server
+        self._process: subprocess.Popen[bytes] | None = None
+        with socket.socket() as free_socket:
+            free_socket.bind(("127.0.0.1", 0))
+            self.port = int(free_socket.getsockname()[1])
+        users = folder / "users.txt"
+        users.write_text("".join(f'"{name}" ""\n' for name in (ROLE, "vitrine_owner", "postgres")))
+        settings: dict[str, str | int] = {
+            "listen_addr": "127.0.0.1",
+            "listen_port": self.port,
+            "unix_socket_dir": "",
+            "auth_type": "trust",
+            "auth_file": str(users),
+            "pool_mode": "transaction",
+            "max_client_conn": 1_000,
+            "default_pool_size": 20,
+            "log_connections": 0,
+            "log_disconnections": 0,
+            "log_stats": 0,
+            "server_login_retry": 1,
+            "logfile": str(folder / "pgbouncer.log"),
+        }
+        if self.version >= (1, 21):
+            settings["max_prepared_statements"] = 500
+        # As root it refuses to run; PostgreSQL's account can reach the socket.
+        self._account = account_for(server, server)
+        self._account.own_tree(folder)
+        lines = [f"{name} = {value}" for name, value in {**settings, **options}.items()]
+        self._configuration = folder / "pgbouncer.ini"
+        self._configuration.write_text(
+            f"[databases]\n* = host={server} port={server_port}\n[pgbouncer]\n" + "\n".join(lines) + "\n"
+        )
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """The version of the program."""
+        assert PROGRAM is not None
+        output = subprocess.run([PROGRAM, "--version"], check=True, capture_output=True, text=True).stdout
+        major, minor = output.split()[1].split(".")[:2]
+        return int(major), int(minor)
+
+    def url(self, database: str, role: str = ROLE) -> str:
+        """Return the URL of a database through the pooler."""
+        return f"postgresql://{role}@127.0.0.1:{self.port}/{quote(database)}?sslmode=disable"
+
+    def start(self) -> None:
+        """Start it and wait until it accepts connections."""
+        assert PROGRAM is not None
+        self._process = subprocess.Popen(
+            self._account.command([PROGRAM, "--quiet", str(self._configuration)], [self._folder, self._server]),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + _START_SECONDS
+        while True:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+                return
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                log = self._folder / "pgbouncer.log"
+                raise RuntimeError(f"pgbouncer did not start: {log.read_text() if log.exists() else ''}")
+            time.sleep(0.02)
+
+    def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """End it, by default as a crash would."""
+        if self._process is not None:
+            self._process.send_signal(number)
+            self._process.wait(20)
+            self._process = None

@@ -1,0 +1,320 @@
+"""Compiled reads from a streaming replica: a caller reads its own writes, and no replica causes an error (docs/scaling.md#replicas)."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from bench.standby import Standby
+from kernel.scope import Scope, active_scope
+from models import catalogue_versions, replicas
+from models import database as db
+from models.marketplace import Vendor
+from models.pool import DatabaseSettings
+from models.replicas import Replica, ReplicaStatus, WritePositions
+from server.embedded_postgres import EmbeddedServer
+
+NAMES = "select name from vendors where tenant_id = $1 order by id"
+
+
+class TestWritePositions:
+    def test_nothing_is_known_at_the_start(self):
+        assert WritePositions().required(1) is None
+
+    def test_a_write_needs_the_position_that_was_asked_for_after_it(self):
+        positions = WritePositions()
+        positions.begin()
+        positions.end(100)
+        assert positions.required(1) == 100
+
+        positions.record_write(1)
+        assert (positions.required(1), positions.required(2)) == (None, 100)
+        positions.begin()
+        assert positions.required(1) is None
+        positions.record_write(1)  # while the primary is asked
+        positions.end(200)
+        assert positions.required(1) is None
+        positions.begin()
+        positions.end(300)
+        assert (positions.required(1), positions.required(2)) == (300, 100)
+
+    def test_an_unanswered_question_leaves_positions_unknown(self):
+        positions = WritePositions()
+        positions.begin()
+        positions.fail()
+        assert positions.required(1) is None
+        assert not positions.is_complete
+        positions.begin()
+        positions.end(100)
+        assert positions.required(1) == 100
+        assert positions.is_complete
+
+    def test_lost_notices_raise_the_position_of_every_store(self):
+        positions = WritePositions()
+        positions.begin()
+        positions.end(100)
+        positions.forget()
+        assert positions.required(1) is None
+        positions.begin()
+        positions.end(500)
+        assert positions.required(1) == 500
+
+    def test_a_required_position_never_falls(self):
+        positions = WritePositions()
+        positions.begin()
+        positions.end(100)
+        positions.require(1, 300)
+        positions.require(1, 200)
+        assert positions.required(1) == 300
+        positions.prune(299)
+        assert positions.required(1) == 300
+        positions.prune(300)
+        assert positions.required(1) == 100
+
+    def test_positions_of_another_primary_are_not_compared(self):
+        positions = WritePositions()
+        positions.begin()
+        positions.end(1_000)
+        positions.record_write(1)
+        positions.begin()
+        positions.end(400)
+        assert positions.required(1) is None
+        positions.begin()
+        positions.end(410)
+        assert (positions.required(1), positions.required(2)) == (410, 410)
+
+
+@pytest.fixture(scope="module")
+async def standby(postgres: EmbeddedServer, database_url: str) -> AsyncIterator[Standby]:
+    with tempfile.TemporaryDirectory(prefix="vt-standby-") as folder:
+        standby = Standby(Path(folder), postgres.socket_dir, postgres.port)
+        await asyncio.to_thread(standby.create)
+        await standby.start()
+        try:
+            yield standby
+        finally:
+            standby.kill()
+
+
+@pytest.fixture
+async def replica(
+    scope: Scope, standby: Standby, database_url: str, database_name: str, pooler_url: str | None, monkeypatch
+) -> AsyncIterator[Replica]:
+    """Connect this process with the standby as its replica, and wait until it is used."""
+    monkeypatch.setattr(db, "_database", None)
+    monkeypatch.setattr("tortoise.context._global_context", None)
+    monkeypatch.setattr(replicas, "FIRST_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(replicas, "POLL_SECONDS", 0.1)
+    monkeypatch.setattr(replicas, "CHECK_SECONDS", 1.0)
+    await db.connect(DatabaseSettings(database_url, pooler_url=pooler_url))
+    try:
+        await db.use_replicas([standby.url(database_name)])
+        (replica,) = connected_replicas().replicas
+        await is_used(replica)
+        yield replica
+    finally:
+        standby.signal_all(signal.SIGCONT)
+        await standby.execute("select pg_wal_replay_resume()")
+        await db.close()
+
+
+def connected_replicas() -> replicas.Replicas:
+    connected = db._connected().replicas
+    assert connected is not None
+    return connected
+
+
+async def is_used(replica: Replica) -> None:
+    async with asyncio.timeout(30):
+        while not replica.is_used or connected_replicas().choose(1) is None:
+            await asyncio.sleep(0.01)
+
+
+async def has_replayed(replica: Replica, store: int) -> None:
+    """Wait until the store would be read from the replica and it has what was written."""
+    positions = connected_replicas().positions
+    async with asyncio.timeout(30):
+        while (required := positions.required(store)) is None or replica.replayed < required:
+            await asyncio.sleep(0.01)
+
+
+async def names(scope: Scope) -> list[str]:
+    """Read as a compiled read does."""
+    with active_scope(scope), replicas.replica_read(scope.store.id):
+        return [record["name"] for record in await db.fetch(NAMES, scope.store.id)]
+
+
+async def create(scope: Scope, name: str) -> None:
+    with active_scope(scope):
+        await Vendor.create(name=name)
+
+
+async def test_reads_run_on_the_replica_in_the_serving_role(replica, scope):
+    await create(scope, "a")
+    await has_replayed(replica, scope.store.id)
+    with active_scope(scope), replicas.replica_read(scope.store.id):
+        row = await db.fetchrow("select pg_is_in_recovery(), current_user, count(*) from vendors")
+    assert tuple(row) == (True, "vitrine_app", 1)
+    assert replica.reads > 0
+
+
+async def test_only_compiled_reads_outside_of_transactions_use_it(replica, scope):
+    in_recovery = "select pg_is_in_recovery()"
+    with active_scope(scope):
+        assert await db.fetchval(in_recovery) is False
+    with replicas.replica_read(scope.store.id):
+        async with db.transaction(scope):
+            assert await db.fetchval(in_recovery) is False
+    with replicas.primary_only(), active_scope(scope), replicas.replica_read(scope.store.id):
+        assert await db.fetchval(in_recovery) is False
+
+
+async def test_a_caller_reads_its_own_writes(replica, scope):
+    for number in range(40):
+        await create(scope, f"{number:02}")
+        assert len(await names(scope)) == number + 1
+        if number % 4 == 0:
+            await has_replayed(replica, scope.store.id)
+
+
+async def test_a_replica_that_is_behind_does_not_answer_for_a_store_that_was_written_to(
+    replica, scope, other_scope, standby
+):
+    await create(other_scope, "before")
+    await has_replayed(replica, other_scope.store.id)
+    await standby.execute("select pg_wal_replay_pause()")
+    await create(scope, "a")
+    for _ in range(20):
+        assert await names(scope) == ["a"]
+        await asyncio.sleep(0.01)
+    reads = replica.reads
+    assert await names(other_scope) == ["before"]  # it has all that this store needs
+    assert replica.reads == reads + 1
+
+
+async def test_a_write_of_another_process_is_read_after_its_notice(replica, scope, standby, database_url):
+    await has_replayed(replica, scope.store.id)
+    await standby.execute("select pg_wal_replay_pause()")
+    other_process = await asyncpg.connect(database_url)
+    try:
+        await other_process.execute("set role vitrine_app")
+        await other_process.execute(f"set vitrine.tenant = '{scope.store.id}'")
+        await other_process.execute("insert into vendors (public_id, name) values (gen_random_uuid(), 'theirs')")
+        await other_process.execute("select pg_notify($1, $2)", db.WRITES_CHANNEL, str(scope.store.id))
+    finally:
+        await other_process.close()
+    async with asyncio.timeout(5):
+        while await names(scope) != ["theirs"]:
+            await asyncio.sleep(0.005)
+
+
+async def test_without_notices_no_replica_is_used(replica, scope):
+    await has_replayed(replica, scope.store.id)
+    assert connected_replicas().choose(scope.store.id) is not None
+    db._connected().listener._is_listening = False
+    assert connected_replicas().choose(scope.store.id) is None
+
+
+async def test_nothing_read_from_a_replica_is_older_than_the_version_of_the_catalogue(
+    replica, scope, standby, database_url
+):
+    """The write of a program that sends no notices."""
+    versions = catalogue_versions.CatalogueVersions()
+    with active_scope(scope):
+        before = await versions.current(scope)
+    await has_replayed(replica, scope.store.id)
+    await standby.execute("select pg_wal_replay_pause()")
+    other_program = await asyncpg.connect(database_url)
+    try:
+        await other_program.execute(f"set vitrine.tenant = '{scope.store.id}'")
+        await other_program.execute("insert into vendors (public_id, name) values (gen_random_uuid(), 'new')")
+    finally:
+        await other_program.close()
+    assert await names(scope) == []  # no one has said so yet
+    versions.clear()
+    with active_scope(scope):
+        assert await versions.current(scope) != before
+    assert await names(scope) == ["new"]
+
+
+async def test_a_killed_replica_causes_no_error_and_is_used_again(replica, scope, standby):
+    await create(scope, "a")
+    await has_replayed(replica, scope.store.id)
+    answers: list[list[str]] = []
+    is_finished = asyncio.Event()
+
+    async def read() -> None:
+        while not is_finished.is_set():
+            answers.append(await names(scope))
+
+    readers = [asyncio.create_task(read()) for _ in range(4)]
+    await asyncio.sleep(0.2)
+    standby.kill()
+    await asyncio.sleep(0.5)
+    assert db.replica_status() == [
+        ReplicaStatus(replica.name, False, None, replica.reads, replica.fallbacks, replica.problem)
+    ]
+    await standby.start()
+    await is_used(replica)
+    reads = replica.reads
+    await asyncio.sleep(0.5)
+    is_finished.set()
+    await asyncio.gather(*readers)
+    assert all(answer == ["a"] for answer in answers)
+    assert replica.reads > reads
+
+
+async def test_a_hanging_replica_delays_reads_until_its_check_fails(replica, scope, standby):
+    await create(scope, "a")
+    await has_replayed(replica, scope.store.id)
+    assert await names(scope) == ["a"]
+    standby.signal_all(signal.SIGSTOP)
+    async with asyncio.timeout(10):
+        assert await asyncio.gather(*(names(scope) for _ in range(30))) == [["a"]] * 30
+        while replica.is_used:
+            await asyncio.sleep(0.01)
+    standby.signal_all(signal.SIGCONT)
+    await is_used(replica)
+
+
+async def test_a_statement_that_fails_on_the_replica_is_repeated_on_the_primary(replica, scope):
+    await has_replayed(replica, scope.store.id)
+    with active_scope(scope), replicas.replica_read(scope.store.id):
+        assert await db.execute("update vendors set name = 'x'") == 0  # read-only there
+        assert await db.fetchval("select pg_is_in_recovery()") is False  # and so is the rest of this read
+    assert replica.is_used
+
+
+async def test_a_lagging_replica_is_not_used(replica, scope, standby, monkeypatch):
+    monkeypatch.setattr(replicas, "MAX_LAG_SECONDS", 0.3)
+    await standby.execute("select pg_wal_replay_pause()")
+    await create(scope, "a")
+    async with asyncio.timeout(20):
+        while replica.is_used:
+            await asyncio.sleep(0.02)
+    (status,) = db.replica_status()
+    assert status.lag_seconds is not None
+    assert status.lag_seconds > 0.3
+    assert status.problem is not None
+    assert status.problem.endswith("behind")
+    await standby.execute("select pg_wal_replay_resume()")
+    await is_used(replica)
+
+
+async def test_a_server_that_is_not_a_replica_is_not_used(replica, database_url):
+    primary = Replica(database_url, db._connected().settings, lambda: "vitrine_app")
+    watching = asyncio.create_task(primary.watch(lambda: None, lambda _: 0.0))
+    async with asyncio.timeout(10):
+        while primary.problem == "not checked yet":
+            await asyncio.sleep(0.01)
+    assert not primary.is_used
+    assert primary.problem is not None
+    assert primary.problem.startswith("it is not a replica")
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
