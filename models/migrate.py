@@ -15,6 +15,7 @@ import asyncpg
 
 from models.database_errors import translate_errors
 from models.roles import (
+    BACKUP_ROLE,
     MIN_POSTGRESQL_VERSION,
     ensure_roles,
     grant_privileges,
@@ -145,13 +146,17 @@ async def _migrate(connection: asyncpg.Connection) -> list[str]:
 
 async def _update_privileges(connection: asyncpg.Connection, *, changed: bool) -> None:
     with_roles = await ensure_roles(connection)
+    # Its absence only means that `vitrine backup` needs another login.
+    with_backup = with_roles and await ensure_roles(connection, (BACKUP_ROLE,))
     owner_inherits = with_roles and await owner_inherits_roles(connection)
-    version = privileges_version(with_roles, owner_inherits=owner_inherits)
+    version = privileges_version(with_roles, owner_inherits=owner_inherits, with_backup=with_backup)
     current = await connection.fetchval("select obj_description('tortoise_migrations'::regclass)")
     if not changed and current == f"rights {version}":
         return  # granting again would lock every table needlessly
     async with connection.transaction():
-        await grant_privileges(connection, with_roles=with_roles, owner_inherits=owner_inherits)
+        await grant_privileges(
+            connection, with_roles=with_roles, owner_inherits=owner_inherits, with_backup=with_backup
+        )
         await connection.execute(f"comment on table tortoise_migrations is 'rights {version}'")
 
 

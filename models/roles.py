@@ -4,6 +4,7 @@
     vitrine_app       serves requests: only the rows of the store in the connection's setting
     vitrine_worker    finds due rows of all stores in the tables listed here; manages the platform's own tables
     vitrine_search    owns the search functions: `@@` is not leakproof, so under a row-level security policy the search index is not used
+    vitrine_backup    reads every row, for `vitrine backup`; never used by a server
 
 None can log in, none has BYPASSRLS. Roles belong to the cluster, not to the database: several databases, as in the tests, create them
 concurrently. Where the login role may not create roles, the owner serves, and policies check a setting instead.
@@ -20,7 +21,10 @@ import asyncpg
 APP_ROLE = "vitrine_app"
 WORKER_ROLE = "vitrine_worker"
 SEARCH_ROLE = "vitrine_search"
+BACKUP_ROLE = "vitrine_backup"
 ROLES = (APP_ROLE, WORKER_ROLE, SEARCH_ROLE)
+MANAGED_POLICIES = ("across_stores", "searched", "owner_own_store", "backup")
+"""The policies that `grant_privileges` creates; all others belong to the tables."""
 
 MIN_POSTGRESQL_VERSION = 15  # for ON DELETE SET NULL with a column list
 # From 16 on a membership may be granted WITH INHERIT FALSE, and SET is a separate option.
@@ -74,9 +78,9 @@ _CROSS_STORE_GRANTS: dict[str, str] = {
 _SEARCH_TABLES = {"search_products": "products", "search_users": "users"}
 
 
-async def ensure_roles(connection: asyncpg.Connection) -> bool:
+async def ensure_roles(connection: asyncpg.Connection, roles: tuple[str, ...] = ROLES) -> bool:
     """Create missing roles and grant them to the owner; return False when it may not."""
-    for role in ROLES:
+    for role in roles:
         for attempt in range(MAX_ATTEMPTS):
             try:
                 if not await _ensure_role(connection, role):
@@ -86,10 +90,10 @@ async def ensure_roles(connection: asyncpg.Connection) -> bool:
                 # The migration of another database creates the same role: duplicate, or "tuple concurrently updated".
                 await asyncio.sleep(0.02 * (attempt + 1))
             except asyncpg.InsufficientPrivilegeError as error:
-                logger.warning("no role %s (%s): the owner of the tables will serve", role, error)
+                logger.warning("no role %s (%s): the owner of the tables acts in its place", role, error)
                 return False
         else:
-            logger.warning("the role %s could not be created: the owner of the tables will serve", role)
+            logger.warning("the role %s could not be created: the owner of the tables acts in its place", role)
             return False
     return True
 
@@ -104,7 +108,7 @@ async def _ensure_role(connection: asyncpg.Connection, role: str) -> bool:
             "select rolsuper or rolcreaterole from pg_catalog.pg_roles where rolname = current_user"
         )
         if not may_create:
-            logger.warning("%s may not create roles: the owner of the tables will serve", role)
+            logger.warning("%s may not create roles: the owner of the tables acts in its place", role)
             return False
         await connection.execute(f"CREATE ROLE {role} NOLOGIN NOSUPERUSER NOBYPASSRLS")
     if existing is None or not existing["usable"]:
@@ -119,17 +123,19 @@ async def owner_inherits_roles(connection: asyncpg.Connection) -> bool:
     """Return whether the policies of the roles apply to the owner too: on PostgreSQL 15, and after an upgrade from it."""
     inherits: bool = await connection.fetchval(
         "select coalesce(bool_or(pg_has_role(oid, 'USAGE')), false) from pg_catalog.pg_roles where rolname = any($1::text[])",
-        [WORKER_ROLE, SEARCH_ROLE],
+        [WORKER_ROLE, SEARCH_ROLE, BACKUP_ROLE],
     )
     return inherits
 
 
-def privileges_version(with_roles: bool, *, owner_inherits: bool = False) -> str:
+def privileges_version(with_roles: bool, *, owner_inherits: bool = False, with_backup: bool = False) -> str:
     """Return a hash of the privilege rules; privileges are granted again when it differs from the one stored in the database."""
     rules = repr(
         (
             with_roles,
             owner_inherits,
+            with_backup,
+            MANAGED_POLICIES,
             _PLATFORM_GRANTS,
             _PLATFORM_RLS_TABLES,
             _CROSS_STORE_GRANTS,
@@ -141,7 +147,9 @@ def privileges_version(with_roles: bool, *, owner_inherits: bool = False) -> str
     return hashlib.sha256(rules.encode()).hexdigest()[:16]
 
 
-async def grant_privileges(connection: asyncpg.Connection, *, with_roles: bool, owner_inherits: bool = False) -> None:
+async def grant_privileges(
+    connection: asyncpg.Connection, *, with_roles: bool, owner_inherits: bool = False, with_backup: bool = False
+) -> None:
     """Grant each role exactly the privileges above; call inside a transaction.
 
     With `owner_inherits` the policies across stores apply to their own role only, not to an owner that inherits it.
@@ -156,12 +164,19 @@ async def grant_privileges(connection: asyncpg.Connection, *, with_roles: bool, 
     ]
     for statement in _statements(schema, stores, with_roles, owner_inherits):
         await connection.execute(statement)
+    if with_backup:
+        for statement in _backup_statements(schema, stores, owner_inherits):
+            await connection.execute(statement)
     await _create_search_functions(connection, schema, with_roles)
 
 
 def _statements(schema: str, stores: list[str], with_roles: bool, owner_inherits: bool) -> list[str]:
     cross_store = {table: rights for table, rights in _CROSS_STORE_GRANTS.items() if table in stores}
-    drops = [f"DROP POLICY IF EXISTS across_stores ON {table}" for table in (*stores, *_PLATFORM_RLS_TABLES)]
+    drops = [
+        f"DROP POLICY IF EXISTS {policy} ON {table}"
+        for policy in ("across_stores", "backup")
+        for table in (*stores, *_PLATFORM_RLS_TABLES)
+    ]
     drops += [
         f"DROP POLICY IF EXISTS {policy} ON {table}"
         for policy in ("searched", "owner_own_store")
@@ -205,6 +220,17 @@ def _statements(schema: str, stores: list[str], with_roles: bool, owner_inherits
             f"GRANT SELECT (tenant_id, id, deleted_at, search) ON {table} TO {SEARCH_ROLE}"
             for table in _SEARCH_TABLES.values()
         ),
+    ]
+
+
+def _backup_statements(schema: str, stores: list[str], owner_inherits: bool) -> list[str]:
+    is_backup = f"current_user = '{BACKUP_ROLE}'" if owner_inherits else "true"
+    return [
+        f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {BACKUP_ROLE}",
+        f"GRANT USAGE ON SCHEMA {schema} TO {BACKUP_ROLE}",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {BACKUP_ROLE}",
+        f"GRANT SELECT ON ALL SEQUENCES IN SCHEMA {schema} TO {BACKUP_ROLE}",
+        *(f"CREATE POLICY backup ON {table} FOR SELECT TO {BACKUP_ROLE} USING ({is_backup})" for table in stores),
     ]
 
 

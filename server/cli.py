@@ -11,6 +11,7 @@ from typing import Any
 from kernel.garbage_collection import collect_rarely
 from server.commands import (
     apps,
+    backup,
     database,
     demo,
     doctor,
@@ -60,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("--version", action=_Version, help="print the version and exit")
     commands = result.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (serve, database, demo, import_data, tenants, users, apps, keys, schema, openapi, doctor):
+    for module in (serve, database, backup, demo, import_data, tenants, users, apps, keys, schema, openapi, doctor):
         module.add(commands)
     return result
 

@@ -14,15 +14,18 @@ FILE = "secret_key"
 _BYTES = 48
 
 
-def with_secret_key(settings: Settings) -> Settings:
-    """Return the settings with a secret; raises SettingError in production and when it can't be stored."""
+def with_secret_key(settings: Settings, *, initial: str | None = None) -> Settings:
+    """Return the settings with a secret, stored as `initial` or a random one where there is none yet.
+
+    Raises SettingError in production and when it can't be stored.
+    """
     if settings.secret_key is not None:
         return settings
     if settings.is_production:
         raise SettingError("VITRINE_SECRET_KEY is not set; production expects it in the environment")
     path = settings.data_dir / FILE
     try:
-        return replace(settings, secret_key=_read(path) or _create(path))
+        return replace(settings, secret_key=_read(path) or _create(path, initial))
     except OSError as error:
         raise SettingError(
             f"VITRINE_SECRET_KEY is not set and none can be stored in {path} ({error.strerror}); "
@@ -43,14 +46,14 @@ def _read(path: Path) -> str | None:
     return secret
 
 
-def _create(path: Path) -> str:
+def _create(path: Path, initial: str | None) -> str:
     """Write the file atomically; when two processes start at once, the first one's secret wins."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{FILE}.{os.getpid()}.{secrets.token_hex(4)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(secrets.token_urlsafe(_BYTES) + "\n")
+            file.write((initial or secrets.token_urlsafe(_BYTES)) + "\n")
             file.flush()
             os.fsync(file.fileno())
         try:

@@ -22,9 +22,20 @@ def describe_error(error: BaseException) -> str | None:
     from models.database import UnsafePooler, UnsafeRole
     from models.migrate import MigrationError
     from server.address_file import StartupError
+    from server.archives import ArchiveError
     from server.embedded_postgres import EmbeddedPostgresError
+    from server.postgres_programs import ProgramError
 
-    if isinstance(error, UnsafePooler | UnsafeRole | MigrationError | EmbeddedPostgresError | StartupError):
+    operational = (
+        UnsafePooler
+        | UnsafeRole
+        | MigrationError
+        | EmbeddedPostgresError
+        | StartupError
+        | ArchiveError
+        | ProgramError
+    )
+    if isinstance(error, operational):
         return str(error)
     return _describe_database_error(error)
 

@@ -100,7 +100,7 @@ async def test_policies_across_stores_do_not_apply_to_an_owner_that_inherits_the
 async def test_the_only_other_policies_are_for_platform_tables_the_worker_and_search():
     records = await db.fetch("""
         select tablename, policyname, roles, cmd from pg_policies
-        where schemaname = 'public' and policyname not in ('own_store', 'owner_own_store')""")
+        where schemaname = 'public' and policyname not in ('own_store', 'owner_own_store', 'backup')""")
     assert {(r["tablename"], r["policyname"], *r["roles"], r["cmd"]) for r in records} == {
         ("tenants", "tenants_readable", "public", "SELECT"),
         ("tenants", "tenants_own_row", "public", "UPDATE"),
@@ -119,17 +119,28 @@ async def test_the_only_other_policies_are_for_platform_tables_the_worker_and_se
     }  # fmt: skip
 
 
+async def test_the_backup_role_reads_the_rows_of_every_store_table_and_writes_none():
+    policies = await db.fetch("select tablename, roles, cmd from pg_policies where policyname = 'backup'")
+    assert {(r["tablename"], *r["roles"], r["cmd"]) for r in policies} == {
+        (table, "vitrine_backup", "SELECT") for table in await store_tables()
+    }
+    rights = await db.fetch("""
+        select relkind, array_agg(distinct a.privilege_type) as privileges
+        from pg_class, aclexplode(relacl) a where a.grantee = 'vitrine_backup'::regrole group by relkind""")
+    assert {r["relkind"]: r["privileges"] for r in rights} == {b"r": ["SELECT"], b"S": ["SELECT"]}
+
+
 async def test_no_application_role_bypasses_row_level_security_or_can_log_in():
     records = await db.fetch("""
         select rolname, rolsuper, rolbypassrls, rolcanlogin, rolcreaterole from pg_roles
         where rolname like 'vitrine\\_%' and rolname <> 'vitrine_owner'""")
-    assert {r["rolname"] for r in records} == {"vitrine_app", "vitrine_worker", "vitrine_search"}
+    assert {r["rolname"] for r in records} == {"vitrine_app", "vitrine_worker", "vitrine_search", "vitrine_backup"}
     assert [r["rolname"] for r in records if any(tuple(r)[1:])] == []
 
 
 async def test_the_owner_may_act_as_the_other_roles_and_does_not_inherit_them():
     inherits = await owner_inherits()
-    for role in ("vitrine_app", "vitrine_worker", "vitrine_search"):
+    for role in ("vitrine_app", "vitrine_worker", "vitrine_search", "vitrine_backup"):
         assert await db.fetchval("select pg_has_role('vitrine_owner', $1, 'USAGE')", role) is inherits, role
         may_act = "MEMBER" if inherits else "SET"
         assert await db.fetchval("select pg_has_role('vitrine_owner', $1, $2)", role, may_act), role

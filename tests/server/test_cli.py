@@ -12,8 +12,9 @@ from server.commands import schema as schema_command
 from tests.server.command_line import Vitrine
 
 COMMANDS = (
-    "serve", "worker", "migrate", "demo", "import", "import olist", "import cscart", "tenant", "tenant create", "tenant list",
-    "tenant suspend", "tenant resume", "tenant maintenance", "user", "user create", "user api-key", "user privileges",
+    "serve", "worker", "migrate", "backup", "restore", "demo", "import", "import olist", "import cscart",
+    "tenant", "tenant create", "tenant list", "tenant suspend",
+    "tenant resume", "tenant maintenance", "user", "user create", "user api-key", "user privileges",
     "app", "app create", "storefront-key", "storefront-key create", "keys", "keys rotate", "keys reencrypt", "schema", "doctor",
 )  # fmt: skip
 AWAY = "postgresql://u:hunter2@127.0.0.1:1/d"

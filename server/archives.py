@@ -1,0 +1,125 @@
+"""Files with the contents of a database or of a store: a zip archive with a manifest, complete or absent.
+
+    with new_archive(path) as archive: …            written beside the path, renamed at the end; nothing is left behind after a failure
+    with open_archive(path, kind) as (archive, manifest): …
+
+`manifest.json` is the last member: kind, format, version of the program, time (UTC), migrations, and what its kind adds.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from kernel.clock import format_rfc3339, now
+from models import migrate
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+CHUNK_BYTES = 1024 * 1024
+# What zipfile raises for a file that is cut off or changed.
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError)
+
+
+class ArchiveError(Exception):
+    """An archive can't be written, read or used here; the text is one line for the operator."""
+
+
+@contextmanager
+def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Yield an archive that only its owner can read and that appears at the path when the block ends without an error.
+
+    Raises ArchiveError if the file exists, or while another command writes it.
+    """
+    if path.exists():
+        raise ArchiveError(f"{path} exists; expected the name of a new file")
+    draft = path.with_name(f".{path.name}.part")
+    descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "r+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ArchiveError(f"{path} is being written by another command") from error
+        try:
+            file.truncate()  # what a killed command left
+            with zipfile.ZipFile(file, "w", allowZip64=True) as archive:
+                yield archive
+            file.flush()
+            os.fsync(file.fileno())
+            os.link(draft, path)  # unlike a rename it refuses to replace a file
+        except FileExistsError as error:
+            raise ArchiveError(f"{path} exists; expected the name of a new file") from error
+        finally:
+            draft.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_manifest(archive: zipfile.ZipFile, kind: str, **contents: Any) -> dict[str, Any]:
+    """Add the manifest, the last member; return it."""
+    manifest = {
+        "kind": kind,
+        "format": FORMAT,
+        "version": version("vitrine"),
+        "created_at": format_rfc3339(now()),
+        **contents,
+    }
+    archive.writestr(MANIFEST, json.dumps(manifest, indent=1), zipfile.ZIP_DEFLATED)
+    return manifest
+
+
+@contextmanager
+def open_archive(path: Path, kind: str) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
+    """Yield an archive and its manifest; raises ArchiveError if it is damaged, of another kind or of a newer version."""
+    with damage_reported(path):
+        archive = zipfile.ZipFile(path)
+    with archive:
+        with damage_reported(path):
+            manifest = json.loads(archive.read(MANIFEST))
+            if manifest["kind"] != kind:
+                raise ArchiveError(f"{path} is a {manifest['kind']}; expected a {kind}")
+            _reject_newer(path, manifest)
+        yield archive, manifest
+
+
+def _reject_newer(path: Path, manifest: dict[str, Any]) -> None:
+    known = {migration.name for migration in migrate.disk_migrations()}
+    newer = [name for name in manifest["migrations"] if name not in known]
+    if manifest["format"] > FORMAT or newer:
+        reason = f"with the migration {newer[0]}" if newer else f"in format {manifest['format']}"
+        raise ArchiveError(
+            f"{path} was made by Vitrine {manifest['version']} {reason}; use that version or a newer one"
+        )
+
+
+@contextmanager
+def damage_reported(path: object) -> Iterator[None]:
+    """Raise ArchiveError for what a damaged archive causes."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise ArchiveError(f"{path} doesn't exist") from error
+    except _DAMAGE as error:
+        raise ArchiveError(f"{path} is damaged or not an archive of Vitrine ({error})") from error
+
+
+def read_chunks(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+    """Read a member in pieces; its check sum is compared at the end. Raises ArchiveError for damage."""
+    with damage_reported(archive.filename), archive.open(name) as member:
+        while chunk := member.read(CHUNK_BYTES):
+            yield chunk

@@ -1,0 +1,108 @@
+"""`vitrine backup` and `vitrine restore`: the whole database in one file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernel.clock import now
+from server.commands.context import quiet_logging, read_settings, run_command
+from server.commands.output import print_fields, print_json, print_line
+
+if TYPE_CHECKING:
+    from server.backup import Backup
+
+
+def add(commands: Any) -> None:
+    """Declare the commands."""
+    backup = commands.add_parser(
+        "backup",
+        help="write the whole database to a file",
+        description="Write a consistent backup of the whole database to a new file while the server runs, with PostgreSQL's pg_dump.",
+    )
+    backup.add_argument("path", metavar="PATH", type=Path, help="the new file, or a folder for one named by the time")
+    backup.add_argument(
+        "--with-secret-key",
+        action="store_true",
+        help="include VITRINE_SECRET_KEY and its fallbacks: who has the file can then read every secret",
+    )
+    _configure(backup, _backup)
+    restore = commands.add_parser(
+        "restore",
+        help="restore a backup",
+        description="Restore a backup into the empty database of DATABASE_URL (else the embedded one), in one transaction, and compare the"
+        " rows of every table with those that were backed up. Stop serve and worker first.",
+    )
+    restore.add_argument("path", metavar="FILE", type=Path, help="the file of vitrine backup")
+    restore.add_argument("--replace", action="store_true", help="delete everything that the database contains")
+    _configure(restore, _restore)
+
+
+def _configure(parser: argparse.ArgumentParser, command: Any) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=command)
+
+
+def _backup(args: argparse.Namespace) -> None:
+    settings = read_settings()
+    quiet_logging(settings)
+
+    async def execute() -> tuple[Backup, Path]:
+        from server.backup import back_up, default_name
+        from server.database import database_location
+        from server.secret_key import with_secret_key
+
+        path = args.path / default_name(now()) if args.path.is_dir() else args.path
+        async with database_location(settings) as location:
+            keyed_settings = with_secret_key(settings)
+            made = await back_up(keyed_settings, location.owner_url, path, with_secret_keys=args.with_secret_key)
+        return made, path
+
+    made, path = run_command(execute())
+    if args.json:
+        print_json({"file": path, "bytes": path.stat().st_size, **_as_json(made)})
+        return
+    _print("backed up", made, path)
+    if not made.has_secret_keys:
+        print_line(f"not included: the secret key {made.key_ids[0]}; without it no encrypted value can be read")
+
+
+def _restore(args: argparse.Namespace) -> None:
+    settings = read_settings()
+    quiet_logging(settings)
+
+    async def execute() -> tuple[Backup, list[str]]:
+        from server.backup import missing_keys, read_secret_keys, restore
+        from server.database import database_location
+        from server.secret_key import with_secret_key
+
+        keys = read_secret_keys(args.path)
+        async with database_location(settings) as location:
+            restored = await restore(location.owner_url, args.path, replace=args.replace)
+        keyed_settings = with_secret_key(settings, initial=keys[0] if keys else None)
+        return restored, missing_keys(restored, keyed_settings)
+
+    restored, missing = run_command(execute())
+    if args.json:
+        print_json({"file": args.path, **_as_json(restored), "missing_keys": missing})
+        return
+    _print("restored", restored, args.path)
+    if missing:
+        where = f"; unzip -p {args.path} secret_keys.json prints it" if restored.has_secret_keys else ""
+        print_line(f"encrypted values need the secret key {', '.join(missing)}, which isn't configured{where}")
+
+
+def _as_json(backup: Backup) -> dict[str, Any]:
+    return {
+        "created_at": backup.created_at,
+        "stores": backup.stores,
+        "rows": backup.rows,
+        "secret_keys": list(backup.key_ids),
+        "has_secret_keys": backup.has_secret_keys,
+    }
+
+
+def _print(verb: str, backup: Backup, path: Path) -> None:
+    print_line(f"{verb} {backup.stores} stores, {backup.rows} rows, of {backup.created_at}")
+    print_fields({"file": path, "bytes": path.stat().st_size})

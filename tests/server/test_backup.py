@@ -1,0 +1,255 @@
+"""`vitrine backup` and `vitrine restore`: complete, verified, all or nothing (docs/tutorials/operator.md#back-up)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import stat
+import zipfile
+from pathlib import Path
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from models.table_contents import DIGEST_SETTINGS, digest, read_tables
+from server.backup import last_backup_at
+from server.postgres_programs import split_password
+from tests.server.command_line import PROGRAM, ROOT, Vitrine
+
+pytestmark = pytest.mark.usefixtures("database")
+
+
+@pytest.fixture
+def vitrine(tmp_path: Path, database_url: str) -> Vitrine:
+    return Vitrine(tmp_path, DATABASE_URL=database_url)
+
+
+@pytest.fixture
+def superuser_url(postgres):
+    def url(owner_url: str) -> str:
+        return owner_url.replace("vitrine_owner@", "postgres@")
+
+    return url
+
+
+async def contents_of(url: str, *, without: tuple[str, ...] = ("job_runs", "tortoise_migrations")):
+    """Return the digest of every table, as the superuser, who sees all stores."""
+    connection = await asyncpg.connect(url, server_settings=DIGEST_SETTINGS)
+    try:
+        return {
+            table.name: await digest(connection, table.qualified_name, table.columns)
+            for table in await read_tables(connection)
+            if table.name not in without
+        }
+    finally:
+        await connection.close()
+
+
+async def test_a_restored_database_has_every_row_of_every_store(
+    sample, other_sample, vitrine, tmp_path, database_url, empty_database_url, superuser_url
+):
+    file = tmp_path / "shop.backup"
+    before = await contents_of(superuser_url(database_url))
+    made = vitrine("backup", str(file), "--json").json
+    restored = vitrine("restore", str(file), "--json", DATABASE_URL=empty_database_url).json
+    assert await contents_of(superuser_url(empty_database_url)) == before
+    assert before["orders"].rows > 0
+    assert made["stores"] == restored["stores"] == before["tenants"].rows
+    assert restored["missing_keys"] == []
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    doctor = vitrine("doctor", DATABASE_URL=empty_database_url)
+    for check in ("migrations", "isolation", "role", "signing keys", "secrets"):
+        assert f"ok    {check} " in doctor.out, doctor.out
+
+
+async def test_the_restored_database_serves_and_keeps_stores_apart(
+    sample, other_sample, vitrine, tmp_path, empty_database_url
+):
+    file = tmp_path / "shop.backup"
+    vitrine("backup", str(file))
+    vitrine("restore", str(file), DATABASE_URL=empty_database_url)
+    connection = await asyncpg.connect(empty_database_url, server_settings={"role": "vitrine_app"})
+    try:
+        assert await connection.fetchval("select count(*) from products") == 0
+        await connection.execute("select set_config('vitrine.tenant', $1, false)", str(sample.store.id))
+        stores = await connection.fetch("select distinct tenant_id from products")
+        assert [row["tenant_id"] for row in stores] == [sample.store.id]
+        word = await connection.fetchval(
+            "select w from products, unnest(tsvector_to_array(search)) w where w ~ '^[a-z]+$' and deleted_at is null limit 1"
+        )
+        assert await connection.fetch("select * from search_products($1::text::tsquery)", word)
+        await connection.execute("insert into notifications (public_id, type, title, message, user_id) select "
+                                 "gen_random_uuid(), 'x', 'x', 'x', min(id) from users")  # fmt: skip
+    finally:
+        await connection.close()
+
+
+async def test_the_time_of_the_last_backup_is_recorded(vitrine, tmp_path):
+    made = vitrine("backup", str(tmp_path / "a.backup"), "--json").json
+    at = await last_backup_at()
+    assert at is not None
+    assert abs(at.timestamp() - (tmp_path / "a.backup").stat().st_mtime) < 60
+    assert made["created_at"] >= f"{at:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def test_a_backup_in_a_folder_is_named_by_its_time(vitrine, tmp_path):
+    made = vitrine("backup", str(tmp_path), "--json").json
+    assert Path(made["file"]).parent == tmp_path
+    assert Path(made["file"]).name.startswith("vitrine-20")
+
+
+def test_an_existing_file_is_not_overwritten(vitrine, tmp_path):
+    file = tmp_path / "a.backup"
+    file.write_text("precious")
+    assert vitrine("backup", str(file)).error_line == f"{file} exists; expected the name of a new file"
+    assert file.read_text() == "precious"
+    assert [path.name for path in tmp_path.iterdir() if "backup" in path.name] == ["a.backup"]
+
+
+async def test_an_interrupted_backup_leaves_no_file(vitrine, tmp_path, database_url):
+    blocker = await asyncpg.connect(database_url)
+    try:
+        await blocker.execute("begin; lock table products in access exclusive mode")
+        process = await asyncio.create_subprocess_exec(
+            *PROGRAM, "backup", str(tmp_path / "a.backup"), cwd=ROOT, env=vitrine.environment(),
+            stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        async with asyncio.timeout(60):
+            while not (tmp_path / ".a.backup.part").exists():
+                await asyncio.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        _, errors = await process.communicate()
+        assert (process.returncode, errors.decode()) == (1, "vitrine: interrupted\n")
+    finally:
+        await blocker.close()
+    assert [path.name for path in tmp_path.iterdir() if "backup" in path.name] == []
+
+
+# --- Secret keys -------------------------------------------------------------------------------------------------------
+
+
+def test_the_secret_key_is_included_only_on_request(vitrine, tmp_path):
+    without, included = tmp_path / "without", tmp_path / "with"
+    said = vitrine("backup", str(without)).out
+    assert "not included: the secret key" in said
+    vitrine("backup", str(included), "--with-secret-key")
+    secret = vitrine.settings["VITRINE_SECRET_KEY"]
+    assert secret.encode() not in b"".join(_members(without).values())
+    assert json.loads(_members(included)["secret_keys.json"]) == [secret]
+
+
+def test_a_restore_without_the_secret_key_says_which_one_is_missing(vitrine, tmp_path, empty_database_url):
+    file = tmp_path / "a.backup"
+    made = vitrine("backup", str(file), "--json").json
+    other = {"DATABASE_URL": empty_database_url, "VITRINE_SECRET_KEY": "another secret of at least 32 bytes"}
+    said = vitrine("restore", str(file), **other)
+    assert f"encrypted values need the secret key {made['secret_keys'][0]}, which isn't configured" in said.out
+
+
+def test_a_development_server_takes_over_the_secret_key_of_the_backup(vitrine, tmp_path, empty_database_url):
+    file = tmp_path / "a.backup"
+    vitrine("backup", str(file), "--with-secret-key")
+    settings = {"DATABASE_URL": empty_database_url, "VITRINE_SECRET_KEY": ""}
+    assert vitrine("restore", str(file), "--json", **settings).json["missing_keys"] == []
+    assert (tmp_path / "data" / "secret_key").read_text().strip() == vitrine.settings["VITRINE_SECRET_KEY"]
+
+
+def _members(file: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(file) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+# --- Refusals ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_restore_replaces_a_database_only_on_request(
+    sample, vitrine, tmp_path, empty_database_url, superuser_url
+):
+    file = tmp_path / "a.backup"
+    vitrine("backup", str(file))
+    target = {"DATABASE_URL": empty_database_url}
+    vitrine("migrate", **target)
+    vitrine("tenant", "create", "Antiga", **target)
+    before = await contents_of(superuser_url(empty_database_url))
+    assert vitrine("restore", str(file), **target).error_line.startswith("the database isn't empty (")
+    assert await contents_of(superuser_url(empty_database_url)) == before
+    session = await asyncpg.connect(empty_database_url)
+    try:
+        refused = vitrine("restore", str(file), "--replace", **target).error_line
+        assert refused == "other sessions use the database (1): stop serve and worker first"
+    finally:
+        await session.close()
+    restored = vitrine("restore", str(file), "--replace", "--json", **target).json
+    after = await contents_of(superuser_url(empty_database_url))
+    assert after["tenants"].rows == restored["stores"]
+    assert (await contents_of(superuser_url(vitrine.settings["DATABASE_URL"])))["orders"] == after["orders"]
+
+
+@pytest.mark.parametrize("damage", ["cut off", "changed rows", "changed count", "not an archive"])
+async def test_a_damaged_backup_changes_nothing(sample, vitrine, tmp_path, empty_database_url, superuser_url, damage):
+    file = tmp_path / "a.backup"
+    vitrine("backup", str(file))
+    target = {"DATABASE_URL": empty_database_url}
+    vitrine("migrate", **target)
+    vitrine("tenant", "create", "Antiga", **target)
+    before = await contents_of(superuser_url(empty_database_url))
+    content = file.read_bytes()
+    if damage == "cut off":
+        file.write_bytes(content[: len(content) // 2])
+    elif damage == "changed rows":
+        middle = len(content) // 3
+        file.write_bytes(content[:middle] + bytes(100) + content[middle + 100 :])
+    elif damage == "changed count":
+        members = _members(file)
+        manifest = json.loads(members["manifest.json"])
+        manifest["tables"]["orders"]["rows"] += 1
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr("database.dump", members["database.dump"])
+            archive.writestr("manifest.json", json.dumps(manifest))
+    else:
+        file.write_text("not an archive")
+    error = vitrine("restore", str(file), "--replace", **target).error_line
+    expected = "the rows of orders differ from the backup's" if damage == "changed count" else "damaged"
+    assert expected in error or (damage == "changed rows" and "pg_restore" in error), error
+    assert await contents_of(superuser_url(empty_database_url)) == before
+
+
+def test_a_backup_of_a_newer_version_is_refused(vitrine, tmp_path, empty_database_url):
+    file = tmp_path / "a.backup"
+    vitrine("backup", str(file))
+    manifest = json.loads(_members(file)["manifest.json"])
+    manifest["migrations"].append("9999_future")
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("manifest.json", json.dumps(manifest))
+    error = vitrine("restore", str(file), DATABASE_URL=empty_database_url).error_line
+    assert "with the migration 9999_future; use that version or a newer one" in error
+
+
+async def test_a_login_that_would_miss_rows_is_refused(vitrine, tmp_path, database_url, superuser_url):
+    role = f"visitor_{uuid4().hex}"
+    connection = await asyncpg.connect(superuser_url(database_url))
+    try:
+        await connection.execute(f"create role {role} login; grant pg_read_all_data to {role}")
+        login = database_url.replace("vitrine_owner@", f"{role}@")
+        error = vitrine("backup", str(tmp_path / "a"), DATABASE_URL=login).error_line
+        assert error.startswith("the login of DATABASE_URL may not act as vitrine_backup")
+        await connection.execute(f"alter role {role} bypassrls; grant all on job_runs to {role}")
+        assert vitrine("backup", str(tmp_path / "a"), "--json", DATABASE_URL=login).json["stores"] > 0
+    finally:
+        await connection.execute(f"drop owned by {role}; drop role {role}")
+        await connection.close()
+
+
+def test_no_password_is_shown_in_the_list_of_processes():
+    assert split_password("postgresql://u:p%40ss@h:5/d?host=/tmp&password=x") == (
+        "postgresql://u@h:5/d?host=/tmp",
+        "x",
+    )
+    assert split_password("postgresql://u:p%40ss@h/d") == ("postgresql://u@h/d", "p@ss")
+    assert split_password("postgresql:///d") == ("postgresql:///d", "")
+
+
+def test_a_missing_file_is_reported_in_one_line(vitrine, tmp_path):
+    assert vitrine("restore", str(tmp_path / "none")).error_line == f"{tmp_path / 'none'} doesn't exist"
