@@ -119,7 +119,8 @@ $(INSTALLED_DEV): $(CREATED) requirements-dev.lock pyproject.toml
 	@$(PIP) install --no-deps --no-build-isolation --no-index --editable .
 	@touch $(INSTALLED) $@
 
-$(ASSETS): $(shell find server/assets -path server/assets/built -prune -o -type f ! -name '*.pyc' -print) \
+$(ASSETS): $(shell find server/assets examples/storefront -path server/assets/built -prune -o -path '*/node_modules' -prune \
+		-o -type f ! -name '*.pyc' -print) \
 		requirements-node.lock | $(CREATED)
 	@$(BIN)/python server/assets/build.py
 	@touch $@

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from auth.app_scopes import STOREFRONT_SCOPES, parse_storefront_scopes
 from auth.credential_cache import VerifiedCredential, invalidate_credentials
+from auth.secrets import keyed_hash
 from kernel.errors import NotFound
 from kernel.fields import InputField, integer, read_fields, text
 from kernel.ids import checksummed_token, has_valid_checksum, parse_uuid, uuid7
@@ -26,6 +27,7 @@ MAX_RATE_LIMIT = 100_000
 HINT_LENGTH = 4
 MAX_NAME = 100
 USE_RECORDED_EVERY = timedelta(minutes=1)
+_FIND = "select revoked_at from storefront_keys where tenant_id = $1 and key_hash = $2"
 # A key is valid until it is revoked; a cached one is verified again each minute (`auth.credentials.REVERIFY_AFTER`).
 _CACHE_LIFETIME = timedelta(minutes=5)
 
@@ -66,7 +68,33 @@ async def create_storefront_key(scope: Scope, values: Mapping[str, Any]) -> Crea
     columns = read_fields(FIELDS, {name: value for name, value in values.items() if value is not None})
     if columns.get("server_side"):
         scope.require("manage_orders")
-    key, public_id = checksummed_token(PREFIX), uuid7()
+    created = await _insert(scope, checksummed_token(PREFIX), columns)
+    assert created is not None
+    return created
+
+
+async def derived_storefront_key(scope: Scope, name: str) -> str:
+    """Return the store's key of this name that the server itself hands out, created at its first use.
+
+    It is derived from VITRINE_SECRET_KEY: all processes agree on it, and none is stored. A revoked one is followed by another.
+    """
+    revoked = 0
+    while True:
+        secret = keyed_hash("storefront-key", f"{scope.store.public_id} {name} {revoked}")
+        key = checksummed_token(PREFIX, secret=int(secret, 16))
+        row = await database.fetchrow(_FIND, scope.store.id, token_hash(key))
+        if row is None:
+            # None is returned where another process has just created it.
+            await _insert(scope, key, {"name": name})
+            return key
+        if row["revoked_at"] is None:
+            return key
+        revoked += 1
+
+
+async def _insert(scope: Scope, key: str, columns: Mapping[str, Any]) -> CreatedStorefrontKey | None:
+    """Insert a key unless it exists."""
+    public_id = uuid7()
     scopes = columns.get("scopes", list(STOREFRONT_SCOPES))
     rate_limit = columns.get("rate_limit", DEFAULT_RATE)
     per_address = columns.get("per_address", min(DEFAULT_ADDRESS_RATE, rate_limit))
@@ -75,7 +103,8 @@ async def create_storefront_key(scope: Scope, values: Mapping[str, Any]) -> Crea
             """
             insert into storefront_keys
                 (tenant_id, public_id, key_hash, hint, name, scopes, rate_limit, per_address, server_side, created_at)
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning id
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            on conflict on constraint storefront_keys_hash_key do nothing returning id
             """,
             scope.store.id,
             public_id,
@@ -88,6 +117,8 @@ async def create_storefront_key(scope: Scope, values: Mapping[str, Any]) -> Crea
             columns.get("server_side", False),
             scope.now,
         )
+        if number is None:
+            return None
         await audit.record(scope, "storefront_key.created", "storefront_key", public_id, {"scopes": scopes})
     return CreatedStorefrontKey(number, public_id, key, rate_limit, per_address)
 

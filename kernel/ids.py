@@ -152,13 +152,14 @@ def random_token(bits: int = 256) -> str:
     return secrets.token_urlsafe(math.ceil(bits / 8))
 
 
-def checksummed_token(prefix: str, bits: int = 256) -> str:
+def checksummed_token(prefix: str, bits: int = 256, secret: int | None = None) -> str:
     """Generate an unguessable token that a secret scanner can recognise (docs/reference/shared.md#secrets).
 
-    `prefix` (such as `vat_live_` or `sfk_`), the secret in base62, and six base62 characters of the CRC32 of both.
+    `prefix` (such as `vat_live_` or `sfk_`), the secret of so many bits (by default random) in base62, and six base62 characters of the
+    CRC32 of both.
     """
     length = math.ceil(bits / math.log2(62))
-    body = prefix + _base62(secrets.randbits(bits), length)
+    body = prefix + _base62(secrets.randbits(bits) if secret is None else secret, length)
     return body + _checksum(body)
 
 

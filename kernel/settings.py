@@ -343,6 +343,15 @@ class Settings:
             "The origins whose pages may call /graphql, /api/v1/storefront, /api/v1/auth and the OAuth token routes.",
         ),
     )
+    example_storefront: bool | None = field(
+        default=None,
+        metadata=_metadata(
+            "VITRINE_EXAMPLE_STOREFRONT",
+            BOOLEAN,
+            "Whether stores show the example storefront at their own addresses.",
+            unset="development: the demo store only; production: none",
+        ),
+    )
     private_endpoints: bool | None = field(
         default=None,
         metadata=_metadata(

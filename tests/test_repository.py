@@ -23,7 +23,7 @@ LOCKS = (
 )
 
 LAYERS = {"kernel", "models", "auth", "domain", "schema", "resolvers", "rest_facade", "server"}
-TOP_LEVEL_FOLDERS = LAYERS | {"tests", "bench", "docs", ".ci"}
+TOP_LEVEL_FOLDERS = LAYERS | {"tests", "bench", "docs", "examples", ".ci"}
 VAGUE_NAMES = {"utils", "util", "helpers", "common", "misc"}
 
 LARGEST_FILE_BYTES = 1_000_000

@@ -1,8 +1,8 @@
-"""Build the browser assets of the playground and the API viewer: `python server/assets/build.py`.
+"""Build the browser assets of the playground, the API viewer and the example storefront: `python server/assets/build.py`.
 
 Needs only the standard library. The output is in `built/<version>/`, where the version is a digest of the lock file and the sources;
 `built/version` names the finished one and is written last, so an interrupted build is ignored. npm runs in `.vitrine/build/assets` on
-a copy, so that the sources never contain `node_modules`. After a change of `package.json`, update the lock here with
+a copy, so that the sources never contain `node_modules`. After a change of a `package.json`, update the lock next to it with
 `npm install --package-lock-only`.
 """
 
@@ -25,6 +25,8 @@ SOURCES = Path(__file__).resolve().parent
 BUILT = SOURCES / "built"
 ROOT = SOURCES.parents[1]
 WORK = ROOT / ".vitrine" / "build" / "assets"
+STOREFRONT = ROOT / "examples" / "storefront"
+STOREFRONT_WORK = WORK / "storefront"
 NODE_LOCK = ROOT / "requirements-node.lock"
 OLDEST_NODE = (18, 0)
 STEP_TIMEOUT_SECONDS = 900
@@ -36,19 +38,29 @@ BUNDLE = (
     "editor.worker=monaco-editor/esm/vs/editor/editor.worker.js",
     "json.worker=monaco-editor/esm/vs/language/json/json.worker.js",
     "graphql.worker=monaco-graphql/esm/graphql.worker.js",
-    "--bundle",
-    "--minify",
     "--format=iife",
-    "--target=es2022",
-    "--jsx=automatic",
     "--loader:.graphql=text",
     "--loader:.ttf=file",
-    "--entry-names=[name]",
     "--asset-names=[name]",
+    "--outdir=out",
+)
+STOREFRONT_BUNDLE = (
+    "shop=src/main.tsx",
+    "--format=esm",
+    "--splitting",
+    "--jsx-import-source=preact",
+    "--chunk-names=shop-[name]-[hash]",
+    "--outdir=../out",
+)
+COMMON = (
+    "--bundle",
+    "--minify",
+    "--target=es2022",
+    "--jsx=automatic",
+    "--entry-names=[name]",
     "--legal-comments=linked",
     '--define:process.env.NODE_ENV="production"',
     "--log-level=error",
-    "--outdir=out",
 )
 
 
@@ -59,10 +71,13 @@ class BuildFailed(Exception):
 def fingerprint() -> str:
     """Hash everything the built files depend on."""
     digest = hashlib.sha256()
-    sources = sorted(path for path in (SOURCES / "src").rglob("*") if path.is_file())
-    for path in [*(SOURCES / name for name in INSTALL_FILES), SOURCES / "build.py", *sources]:
+    paths = [SOURCES / "build.py"]
+    for folder in (SOURCES, STOREFRONT):
+        paths += [folder / name for name in INSTALL_FILES]
+        paths += sorted(path for path in (folder / "src").rglob("*") if path.is_file())
+    for path in paths:
         content = path.read_bytes()
-        digest.update(f"{path.relative_to(SOURCES).as_posix()} {len(content)}\n".encode())
+        digest.update(f"{path.relative_to(ROOT).as_posix()} {len(content)}\n".encode())
         digest.update(content)
     return digest.hexdigest()[:16]
 
@@ -126,7 +141,7 @@ def packaged_tools() -> Tools:
     return Tools([node], [node, home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"])
 
 
-def install(tools: Tools, sources: Path = SOURCES, folder: Path = WORK) -> None:
+def install(tools: Tools, sources: Path = SOURCES, folder: Path = WORK, *options: str) -> None:
     """Install the locked packages of `sources` in a folder, unless they are."""
     if is_installed(sources, folder):
         return
@@ -134,7 +149,7 @@ def install(tools: Tools, sources: Path = SOURCES, folder: Path = WORK) -> None:
     marker.unlink(missing_ok=True)
     for name in INSTALL_FILES:
         shutil.copyfile(sources / name, folder / name)
-    run("npm ci", [*tools.npm, "ci"], folder)
+    run("npm ci", [*tools.npm, "ci", *options], folder)
     marker.write_text(_lock_digest(sources), encoding="ascii")
 
 
@@ -149,11 +164,13 @@ def _lock_digest(sources: Path) -> str:
 
 
 def bundle(tools: Tools) -> None:
-    """Bundle a fresh copy of the sources into `out/`."""
-    for name in ("src", "out"):
-        shutil.rmtree(WORK / name, ignore_errors=True)
-    shutil.copytree(SOURCES / "src", WORK / "src")
-    run("esbuild", [*tools.node, "node_modules/esbuild/bin/esbuild", *BUNDLE])
+    """Bundle fresh copies of the sources into `out/`."""
+    shutil.rmtree(WORK / "out", ignore_errors=True)
+    for sources, folder, arguments in ((SOURCES, WORK, BUNDLE), (STOREFRONT, STOREFRONT_WORK, STOREFRONT_BUNDLE)):
+        shutil.rmtree(folder / "src", ignore_errors=True)
+        shutil.copytree(sources / "src", folder / "src")
+        program = WORK / "node_modules" / "esbuild" / "bin" / "esbuild"
+        run("esbuild", [*tools.node, program, *arguments, *COMMON], folder)
 
 
 def publish(version: str) -> None:
@@ -179,9 +196,11 @@ def main() -> int:
         if built_version() == version:
             print("assets: up to date")
             return 0
-        WORK.mkdir(parents=True, exist_ok=True)
+        STOREFRONT_WORK.mkdir(parents=True, exist_ok=True)
         tools = machine_tools() or packaged_tools()
         install(tools)
+        # What generates its types and checks them is for its developers, and for tests.
+        install(tools, STOREFRONT, STOREFRONT_WORK, "--omit=dev")
         bundle(tools)
         publish(version)
     except (BuildFailed, OSError) as error:

@@ -98,7 +98,7 @@ async def _create_catalog(owner: DemoOwner, catalog: DemoCatalog, ids: CreatedId
             "position": position,
         }
         if feature.variants:
-            feature_values["variants"] = [{"name": name} for name in feature.variants]
+            feature_values |= {"variants": [{"name": name} for name in feature.variants], "filterable": True}
         ids.features[feature.key] = (await owner.execute("DemoFeature", at, input=feature_values))["id"]
     await _create_payment_and_shipping_methods(owner, catalog, ids, at)
     await pricing.create_promotions(owner, catalog, ids.categories, at)

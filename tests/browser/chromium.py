@@ -15,6 +15,7 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -41,6 +42,10 @@ FLAGS: Final = (
 )
 MODIFIERS: Final[Mapping[str, int]] = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
 KEYS: Final[Mapping[str, int]] = {"Enter": 13, "Escape": 27, "Tab": 9, "Backspace": 8, "Delete": 46}
+_PICTURE: Final = base64.b64encode(
+    b"<svg xmlns='http://www.w3.org/2000/svg' width='800' height='800'><rect width='800' height='800' fill='#d8c3a5'/>"
+    b"<circle cx='400' cy='420' r='210' fill='#b5523b'/><rect x='330' y='150' width='140' height='120' fill='#8d3f2d'/></svg>"
+).decode()
 START_SECONDS: Final = 30.0
 ANSWER_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 0.05
@@ -67,6 +72,9 @@ class Page:
         """The URLs requested by the page."""
         self.complaints: list[str] = []
         """Uncaught exceptions, console errors and browser reports such as blocked styles."""
+        self.operations: list[str] = []
+        """The names of the GraphQL operations sent by POST."""
+        self._answers: set[asyncio.Task[Any]] = set()
 
     async def call(self, method: str, **params: Any) -> dict[str, Any]:
         """Send a protocol command to this tab and return its result."""
@@ -121,9 +129,15 @@ class Page:
         pressed.pop("text", None)
         await self.call("Input.dispatchKeyEvent", type="keyUp", **pressed)
 
-    async def screenshot(self, path: Path) -> None:
-        """Save a screenshot of the tab as a PNG file."""
-        shot = await self.call("Page.captureScreenshot", format="png")
+    async def fill(self, selector: str, text: str) -> None:
+        """Replace the text of the first matching input."""
+        await self.wait_for(f"document.querySelector({json.dumps(selector)})")
+        await self.evaluate(f"document.querySelector({json.dumps(selector)}).select()")
+        await self.type(text)
+
+    async def screenshot(self, path: Path, *, whole: bool = False) -> None:
+        """Save a screenshot of the tab, or of the `whole` page, as a PNG file."""
+        shot = await self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(shot["data"]))
 
     async def close(self) -> None:
@@ -134,6 +148,12 @@ class Page:
         """Record a protocol event of this tab."""
         if method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
+            self.operations += re.findall(r'"operationName":"(\w+)"', params["request"].get("postData", ""))
+        elif method == "Fetch.requestPaused":
+            picture = {"responseHeaders": [{"name": "Content-Type", "value": "image/svg+xml"}], "body": _PICTURE}
+            answer = self.call("Fetch.fulfillRequest", requestId=params["requestId"], responseCode=200, **picture)
+            self._answers.add(task := asyncio.create_task(answer))
+            task.add_done_callback(self._answers.discard)
         elif method == "Runtime.exceptionThrown":
             self.complaints.append(_exception_text(params["exceptionDetails"]))
         elif method == "Runtime.consoleAPICalled" and params["type"] == "error":
@@ -173,8 +193,8 @@ class Browser:
         finally:
             del self._waiting[number]
 
-    async def open(self, url: str, *, width: int = 1440, height: int = 900) -> Page:
-        """Open an address in a tab of the given size, with empty storage."""
+    async def open(self, url: str, *, width: int = 1440, height: int = 900, is_phone: bool = False) -> Page:
+        """Open an address in a tab of this size, with empty storage; images of other hosts are a picture of ours."""
         context = await self.call("Target.createBrowserContext", {"disposeOnDetach": True})
         target = await self.call(
             "Target.createTarget",
@@ -194,8 +214,11 @@ class Browser:
             width=width,
             height=height,
             deviceScaleFactor=1,
-            mobile=False,
+            mobile=is_phone,
         )
+        if is_phone:
+            await page.call("Emulation.setTouchEmulationEnabled", enabled=True)
+        await page.call("Fetch.enable", patterns=[{"urlPattern": "https://*", "resourceType": "Image"}])
         went = await page.call("Page.navigate", url=url)
         if "errorText" in went:
             raise BrowserError(f"{url}: {went['errorText']}")

@@ -27,7 +27,7 @@ from server.playground import (
     render_page,
 )
 from tests.browser.chromium import Browser, Page, chromium, find_chromium
-from tests.harness.packages import CLIENTS, GENERATORS
+from tests.harness.packages import CLIENTS, EXAMPLE, GENERATORS
 
 SOURCES = BUILT.parent
 Client = TestClient[web.Request, web.Application]
@@ -221,7 +221,9 @@ async def test_built_files_load_nothing_from_another_host() -> None:
 
 
 @pytest.mark.parametrize(
-    "folder", [SOURCES, GENERATORS.sources, CLIENTS.sources], ids=["assets", "generators", "clients"]
+    "folder",
+    [SOURCES, GENERATORS.sources, CLIENTS.sources, EXAMPLE.sources],
+    ids=["assets", "generators", "clients", "example"],
 )
 async def test_lock_files_contain_no_registry_url(folder: Path) -> None:
     lock = json.loads((folder / "package-lock.json").read_text(encoding="utf-8"))

@@ -35,7 +35,7 @@ class Packages(ABC):
     @property
     def folder(self) -> Path:
         """Return where they are installed."""
-        return BUILD / "-".join(self.sources.relative_to(ROOT / "tests").parts)
+        return BUILD / "-".join(part for part in self.sources.relative_to(ROOT).parts if part != "tests")
 
     @abstractmethod
     def is_installed(self) -> bool:
@@ -49,7 +49,7 @@ class Packages(ABC):
         """Copy the files into a test's folder, where programs find the packages, or skip the test without them."""
         if not self.is_installed():
             pytest.skip(f"{self.title}: not installed ({COMMAND})")
-        shutil.copytree(self.sources, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(self.sources, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
         return folder
 
 
@@ -124,12 +124,13 @@ def run_node(script: str | Path, *arguments: str | Path, cwd: Path) -> str:
 
 GENERATORS = NodePackages("client generators", ROOT / "tests" / "openapi" / "generators")
 CLIENTS = NodePackages("clients", ROOT / "tests" / "clients" / "packages")
+EXAMPLE = NodePackages("example storefront", ROOT / "examples" / "storefront")
 ARIADNE = PythonPackages("ariadne-codegen", ROOT / "tests" / "clients" / "ariadne")
 
 
 def main() -> int:
     """Install what is missing; a failure is reported and leaves the tests that need it out."""
-    for packages in (GENERATORS, CLIENTS, ARIADNE):
+    for packages in (GENERATORS, CLIENTS, EXAMPLE, ARIADNE):
         if packages.is_installed():
             continue
         print(f"Installing {packages.title} into .vitrine/build/ for the tests ...", flush=True)

@@ -1,0 +1,135 @@
+// The shop: its frame and its routes. Pages that most visitors don't open are loaded when they are.
+
+import { render, type ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { findCart } from "./api/cart";
+import { isSignedIn } from "./api/session";
+import { config } from "./config";
+import { loadMenu, menu } from "./menu";
+import { Cart, CartCount } from "./pages/cart";
+import { Content } from "./pages/content";
+import { Home } from "./pages/home";
+import { Category, Search } from "./pages/listing";
+import { Product } from "./pages/product";
+import { navigate, place, startRouter } from "./router";
+import { Icon } from "./ui/icons";
+import { NotFound } from "./ui/page";
+import { isWide } from "./ui/screen";
+import "./styles.css";
+
+type Page = ComponentType<{ slug: string }>;
+
+/** A page in a file of its own. */
+function lazy<Name extends string>(load: () => Promise<Record<Name, Page>>, name: Name): Page {
+  return function Lazy(props) {
+    const [page, setPage] = useState<{ Page: Page }>();
+    useEffect(() => void load().then((module) => setPage({ Page: module[name] })), []);
+    return page ? <page.Page {...props} /> : <p class="loading" role="status">Carregando…</p>;
+  };
+}
+
+const session = () => import("./pages/session");
+const account = () => import("./pages/account");
+
+const ROUTES: [pattern: RegExp, page: Page][] = [
+  [/^\/$/, Home],
+  [/^\/categoria\/([^/]+)$/, Category],
+  [/^\/produto\/([^/]+)$/, Product],
+  [/^\/busca$/, Search],
+  [/^\/carrinho$/, Cart],
+  [/^\/pagina\/([^/]+)$/, Content],
+  [/^\/finalizar$/, lazy(() => import("./pages/checkout"), "Checkout")],
+  [/^\/pedido$/, lazy(() => import("./pages/order"), "Order")],
+  [/^\/entrar$/, lazy(session, "SignIn")],
+  [/^\/criar-conta$/, lazy(session, "SignUp")],
+  [/^\/senha$/, lazy(session, "ForgottenPassword")],
+  [/^\/conta\/codigo$/, lazy(session, "MailedCode")],
+  [/^\/conta$/, lazy(account, "Account")],
+  [/^\/conta\/enderecos$/, lazy(account, "Addresses")],
+  [/^\/conta\/seguranca$/, lazy(account, "Security")],
+];
+
+function Shop() {
+  const path = place.value.pathname;
+  const [match, Page] = ROUTES.map(([pattern, page]) => [pattern.exec(path), page] as const).find(([match]) => match) ?? [null, NotFound];
+  return (
+    <>
+      <a class="skip" href="#content">Pular para o conteúdo</a>
+      <Header />
+      <main id="content" tabIndex={-1}>
+        <Page key={path} slug={decodeURIComponent(match?.[1] ?? "")} />
+      </main>
+      <Footer />
+    </>
+  );
+}
+
+function Header() {
+  const roots = menu.value?.categories?.filter((category) => category.parent_id === null) ?? [];
+  return (
+    <header>
+      <div class="bar">
+        <a class="store" href="/">{config.name}</a>
+        <a class="tool" href={isSignedIn.value ? "/conta" : "/entrar"}>
+          <Icon name="person" />
+          <span>{isSignedIn.value ? "Conta" : "Entrar"}</span>
+        </a>
+        <a class="tool" href="/carrinho">
+          <Icon name="cart" />
+          <span>Carrinho</span>
+          <CartCount />
+        </a>
+      </div>
+      <form
+        class="search"
+        role="search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const text = String(new FormData(event.currentTarget).get("q")).trim();
+          if (text) navigate(`/busca?q=${encodeURIComponent(text)}`);
+        }}
+      >
+        <input key={place.value.search} type="search" name="q" aria-label="Buscar na loja" placeholder="Buscar na loja" defaultValue={place.value.searchParams.get("q") ?? ""} />
+        <button aria-label="Buscar">
+          <Icon name="search" />
+        </button>
+      </form>
+      {/* A new page closes the menu. */}
+      <details key={place.value.pathname} class="menu" open={isWide.value}>
+        <summary>
+          <Icon name="menu" /> Categorias
+        </summary>
+        <nav aria-label="Categorias">
+          <ul>
+            {roots.map(({ id, name, slug }) => (
+              <li key={id}>
+                <a href={`/categoria/${slug}`} aria-current={place.value.pathname === `/categoria/${slug}` ? "page" : undefined}>{name}</a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+      </details>
+    </header>
+  );
+}
+
+function Footer() {
+  const pages = menu.value?.pages?.filter(({ type, slug, parent_id }) => type !== "L" && slug && parent_id === null) ?? [];
+  return (
+    <footer>
+      <nav aria-label="Institucional">
+        <ul>
+          {pages.map(({ id, name, slug }) => (
+            <li key={id}><a href={`/pagina/${slug}`}>{name}</a></li>
+          ))}
+        </ul>
+      </nav>
+      <p>{config.name} · loja de exemplo feita com Vitrine</p>
+    </footer>
+  );
+}
+
+startRouter();
+render(<Shop />, document.getElementById("shop")!);
+void loadMenu().catch(() => undefined);
+void findCart().catch(() => undefined);

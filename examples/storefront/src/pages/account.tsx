@@ -1,0 +1,280 @@
+// The customer's account: orders, addresses, security.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { keepCart } from "../api/cart";
+import { request, useRead } from "../api/requests";
+import { forgetTokens, isSignedIn, refreshToken } from "../api/session";
+import { addressLines, count, date, money, orderStatus } from "../format";
+import {
+  AccountDocument,
+  AddAddressDocument,
+  AddressBookDocument,
+  BeginTwoFactorDocument,
+  ConfirmTwoFactorDocument,
+  DeleteAddressDocument,
+  DisableTwoFactorDocument,
+  SetDefaultAddressDocument,
+  SignOutDocument,
+  UpdateAddressDocument,
+  type AccountQuery,
+  type AddressBookQuery,
+  type BeginTwoFactorMutation,
+  type SavedAddressInput,
+} from "../generated";
+import { config } from "../config";
+import { navigate, place, Title } from "../router";
+import { AddressFields, Alert, Field, Form, useAction } from "../ui/form";
+import { Loaded } from "../ui/page";
+
+type Orders = NonNullable<NonNullable<AccountQuery["me"]>["orders"]>;
+type Address = NonNullable<NonNullable<AddressBookQuery["me"]>["addresses"]>[number];
+
+/** A page of the account: visitors sign in first. */
+function AccountPage({ name, children }: { name: string; children: ComponentChildren }) {
+  useEffect(() => {
+    if (!isSignedIn.value) navigate(`/entrar?voltar=${place.value.pathname}`, true);
+  }, [isSignedIn.value]);
+  const link = (href: string, label: string) => (
+    <li><a href={href} aria-current={place.value.pathname === href ? "page" : undefined}>{label}</a></li>
+  );
+  return (
+    <>
+      <Title name={name}>{name}</Title>
+      <nav aria-label="Minha conta">
+        <ul class="tabs">
+          {link("/conta", "Pedidos")}
+          {link("/conta/enderecos", "Endereços")}
+          {link("/conta/seguranca", "Segurança")}
+        </ul>
+      </nav>
+      {isSignedIn.value && children}
+    </>
+  );
+}
+
+export function Account() {
+  const read = useRead(AccountDocument, isSignedIn.value ? {} : null);
+  const signOut = useAction(async () => {
+    const token = refreshToken();
+    try {
+      if (token) await request(SignOutDocument, { refresh_token: token });
+    } finally {
+      forgetTokens();
+      keepCart(null);
+      navigate("/");
+    }
+  });
+  return (
+    <AccountPage name="Minha conta">
+      <Loaded read={read}>
+        {({ me }) =>
+          me && (
+            <>
+              <p>
+                Olá, {me.name}.{" "}
+                <button class="plain" disabled={signOut.isBusy} onClick={() => void signOut.run()}>Sair</button>
+              </p>
+              {me.orders && <OrderHistory first={me.orders} />}
+            </>
+          )
+        }
+      </Loaded>
+    </AccountPage>
+  );
+}
+
+function OrderHistory({ first }: { first: Orders }) {
+  const [later, setLater] = useState<Orders | null>(null);
+  useEffect(() => setLater(null), [first]);
+  const edges = [...first.edges, ...(later?.edges ?? [])];
+  const { has_next_page, end_cursor } = (later ?? first).page_info;
+  const { run, isBusy, refusal } = useAction(async () => {
+    const page = (await request(AccountDocument, { after: end_cursor })).me?.orders;
+    if (page) setLater({ ...page, edges: [...(later?.edges ?? []), ...page.edges] });
+  });
+  if (edges.length === 0) return <p>Você ainda não fez pedidos.</p>;
+  return (
+    <>
+      <ul class="orders">
+        {edges.map(({ node: order }) => (
+          <li key={order.id}>
+            <a href={`/pedido#id=${order.id}`}>Pedido {order.number}</a>
+            <span class="status" data-status={order.payment_status}>{orderStatus(order)}</span>
+            <small>{date(order.created_at)} · {count(order.items.length, "produto", "produtos")}</small>
+            <strong>{money(order.total_cents, config.currency)}</strong>
+          </li>
+        ))}
+      </ul>
+      {has_next_page && <button disabled={isBusy} onClick={() => void run()}>Mostrar mais pedidos</button>}
+      <Alert refusal={refusal} />
+    </>
+  );
+}
+
+export function Addresses() {
+  const read = useRead(AddressBookDocument, isSignedIn.value ? {} : null);
+  const [editing, setEditing] = useState<string>();
+  return (
+    <AccountPage name="Endereços">
+      <Loaded read={read}>
+        {({ me }) => {
+          const addresses = me?.addresses ?? [];
+          async function save(id: string | undefined, input: SavedAddressInput) {
+            if (id) await request(UpdateAddressDocument, { id, input });
+            else await request(AddAddressDocument, { input });
+            setEditing(undefined);
+            await read.reload();
+          }
+          return (
+            <>
+              {addresses.length === 0 && editing === undefined && <p>Nenhum endereço salvo.</p>}
+              <ul class="addresses">
+                {addresses.map((address) =>
+                  editing === address.id ? (
+                    <li key={address.id}>
+                      <AddressForm address={address} save={(input) => save(address.id, input)} cancel={() => setEditing(undefined)} />
+                    </li>
+                  ) : (
+                    <AddressEntry key={address.id} address={address} edit={() => setEditing(address.id)} reload={read.reload} />
+                  ),
+                )}
+              </ul>
+              {editing === "new" ? (
+                <AddressForm save={(input) => save(undefined, input)} cancel={() => setEditing(undefined)} />
+              ) : (
+                <button class="primary" onClick={() => setEditing("new")}>Novo endereço</button>
+              )}
+            </>
+          );
+        }}
+      </Loaded>
+    </AccountPage>
+  );
+}
+
+// Refs of one identity are called once, when the element appears.
+const focusInput = (element: HTMLElement | null) => element?.querySelector("input")?.focus();
+const focus = (element: HTMLElement | null) => element?.focus();
+
+function AddressForm({ address, save, cancel }: { address?: Address; save: (input: SavedAddressInput) => Promise<void>; cancel: () => void }) {
+  return (
+    <div ref={focusInput}>
+      <Form label="Salvar endereço" submit={save}>
+        {(fields) => <AddressFields address={address} fields={fields} />}
+      </Form>
+      <button class="plain" onClick={cancel}>Cancelar</button>
+    </div>
+  );
+}
+
+function AddressEntry({ address, edit, reload }: { address: Address; edit: () => void; reload: () => Promise<void> }) {
+  const { run, isBusy, refusal } = useAction(async (change: () => Promise<unknown>) => {
+    await change();
+    await reload();
+  });
+  const action = (label: string, act: () => void) => (
+    <button class="plain" disabled={isBusy} onClick={act} aria-label={`${label}: ${address.street}, ${address.number}`}>{label}</button>
+  );
+  const setDefault = (type: "S" | "B") => () => void run(() => request(SetDefaultAddressDocument, { id: address.id, type }));
+  return (
+    <li>
+      <address>{addressLines(address).map((line) => <div key={line}>{line}</div>)}</address>
+      <p>
+        {address.is_default_shipping && <span class="tag">Entrega</span>}
+        {address.is_default_billing && <span class="tag">Cobrança</span>}
+      </p>
+      <p class="actions">
+        {action("Editar", edit)}
+        {!address.is_default_shipping && action("Usar para entrega", setDefault("S"))}
+        {!address.is_default_billing && action("Usar para cobrança", setDefault("B"))}
+        {action("Excluir", () => void run(() => request(DeleteAddressDocument, { id: address.id })))}
+      </p>
+      <Alert refusal={refusal} />
+    </li>
+  );
+}
+
+export function Security() {
+  const read = useRead(AccountDocument, isSignedIn.value ? {} : null);
+  const [enrolment, setEnrolment] = useState<BeginTwoFactorMutation["two_factor_begin"]>();
+  const [codes, setCodes] = useState<string[]>();
+  const begin = useAction(async () => setEnrolment((await request(BeginTwoFactorDocument, {})).two_factor_begin));
+  async function confirm({ code = "" }: Record<string, string>) {
+    setCodes((await request(ConfirmTwoFactorDocument, { code })).two_factor_confirm.recovery_codes);
+    setEnrolment(undefined);
+    await read.reload();
+  }
+  async function disable({ password = "", code = "" }: Record<string, string>) {
+    await request(DisableTwoFactorDocument, { password, code });
+    setCodes(undefined);
+    await read.reload();
+  }
+  return (
+    <AccountPage name="Segurança">
+      <h2>Verificação em duas etapas</h2>
+      <Loaded read={read}>
+        {({ two_factor }) =>
+          enrolment ? (
+            <Enrolment enrolment={enrolment} confirm={confirm} />
+          ) : two_factor?.enabled ? (
+            <>
+              <p role="status">Ativada. Restam {count(two_factor.recovery_codes_left, "código", "códigos")} de recuperação.</p>
+              {codes && <RecoveryCodes codes={codes} />}
+              <details>
+                <summary>Desativar</summary>
+                <Form label="Desativar" submit={disable}>
+                  {(fields) => (
+                    <>
+                      <Field name="password" label="Senha" type="password" autoComplete="current-password" error={fields.password} />
+                      <Field name="code" label="Código do aplicativo" inputMode="numeric" autoComplete="one-time-code" error={fields.code} />
+                    </>
+                  )}
+                </Form>
+              </details>
+            </>
+          ) : (
+            <>
+              <p>Além da senha, a loja pede um código do seu celular para entrar.</p>
+              <button class="primary" disabled={begin.isBusy} onClick={() => void begin.run()}>Ativar</button>
+              <Alert refusal={begin.refusal} />
+            </>
+          )
+        }
+      </Loaded>
+    </AccountPage>
+  );
+}
+
+interface EnrolmentProps {
+  enrolment: BeginTwoFactorMutation["two_factor_begin"];
+  confirm: (values: Record<string, string>) => Promise<void>;
+}
+
+function Enrolment({ enrolment, confirm }: EnrolmentProps) {
+  return (
+    <>
+      <p>Leia o código com o seu aplicativo autenticador, ou abra-o neste aparelho, e digite os seis números que ele mostra.</p>
+      <img src={`data:image/svg+xml,${encodeURIComponent(enrolment.qr_svg)}`} alt="QR code para o aplicativo autenticador" width="200" height="200" />
+      <p>
+        <a href={enrolment.otpauth_uri} target="_self">Abrir no aplicativo</a>
+      </p>
+      <p class="quiet">
+        Ou digite a chave: <code id="secret">{enrolment.secret}</code>
+      </p>
+      <Form label="Confirmar" submit={confirm}>
+        {(fields) => <Field name="code" label="Código do aplicativo" inputMode="numeric" autoComplete="one-time-code" error={fields.code} />}
+      </Form>
+    </>
+  );
+}
+
+function RecoveryCodes({ codes }: { codes: string[] }) {
+  return (
+    <section class="warning" tabIndex={-1} ref={focus}>
+      <h3>Guarde estes códigos</h3>
+      <p>Cada um vale uma vez, se você ficar sem o aplicativo. Eles não serão mostrados de novo.</p>
+      <ul class="codes">{codes.map((code) => <li key={code}><code>{code}</code></li>)}</ul>
+    </section>
+  );
+}

@@ -1,0 +1,220 @@
+// The checkout on one page: address, then delivery, then payment; each step changes the cart and shows what it answers.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { cartId, isGone, keepCart } from "../api/cart";
+import { Refusal } from "../api/errors";
+import { request, useRead } from "../api/requests";
+import { isSignedIn } from "../api/session";
+import { addressLines, money, plainText } from "../format";
+import {
+  AddAddressDocument,
+  AddressBookDocument,
+  CheckoutDocument,
+  CheckoutPageDocument,
+  SetAddressDocument,
+  SetShippingOptionDocument,
+  type AddressBookQuery,
+  type CartAddressInput,
+  type CheckoutPageQuery,
+} from "../generated";
+import { navigate, Title } from "../router";
+import { AddressFields, Alert, Field, Form, useAction } from "../ui/form";
+import { Loaded } from "../ui/page";
+import { Totals } from "./cart";
+
+type CartRecord = NonNullable<CheckoutPageQuery["cart"]>;
+type SavedAddress = NonNullable<NonNullable<AddressBookQuery["me"]>["addresses"]>[number];
+
+interface StepProps {
+  cart: CartRecord;
+  reload: () => Promise<void>;
+}
+
+export function Checkout() {
+  const read = useRead(CheckoutPageDocument, cartId.value ? { cart: cartId.value } : null);
+  useEffect(() => {
+    if (cartId.value === null) navigate("/carrinho", true);
+  }, []);
+  return (
+    <Loaded read={read}>
+      {({ cart }) =>
+        cart && (
+          <>
+            <Title name="Finalizar compra">Finalizar compra</Title>
+            {!isSignedIn.value && (
+              <p>Já tem conta? <a href="/entrar?voltar=/finalizar">Entre</a> para usar seus endereços, ou continue sem conta.</p>
+            )}
+            {cart.warnings.map((warning) => <p key={warning.message} class="warning">{warning.message}</p>)}
+            <div class="columns">
+              <div class="steps">
+                <AddressStep cart={cart} reload={read.reload} />
+                {cart.address && <DeliveryStep cart={cart} reload={read.reload} />}
+                {cart.address && cart.shipping_option && <PaymentStep key={cart.shipping_option.shipping_id} cart={cart} reload={read.reload} />}
+              </div>
+              <aside class="summary" aria-label="Resumo">
+                <ul>
+                  {cart.items.map((item) => (
+                    <li key={item.id}>
+                      {item.quantity} × {item.name} {item.choices.map((choice) => choice.value).join(", ")}
+                    </li>
+                  ))}
+                </ul>
+                <Totals totals={cart} currency={cart.currency} />
+              </aside>
+            </div>
+          </>
+        )
+      }
+    </Loaded>
+  );
+}
+
+/** The part of an address that a cart takes. */
+function addressInput({ name, street, number, complement, district, city, state, zipcode, phone }: CartAddressInput): CartAddressInput {
+  return { name, street, number, complement, district, city, state, zipcode, phone };
+}
+
+function AddressStep({ cart, reload }: StepProps) {
+  const [isChanging, setChanging] = useState(cart.address === null);
+  const book = useRead(AddressBookDocument, isSignedIn.value ? {} : null);
+  const saved = book.data?.me?.addresses ?? [];
+  async function use(address: CartAddressInput) {
+    await request(SetAddressDocument, { cart: cart.id, address: addressInput(address) });
+    await reload();
+    setChanging(false);
+  }
+  return (
+    <section>
+      <h2>Endereço de entrega</h2>
+      {!isChanging && cart.address ? (
+        <>
+          <address>{addressLines(cart.address).map((line) => <div key={line}>{line}</div>)}</address>
+          <button class="plain" onClick={() => setChanging(true)}>Trocar endereço</button>
+        </>
+      ) : book.isLoading && isSignedIn.value ? (
+        <p role="status">Carregando endereços…</p>
+      ) : (
+        <>
+          {saved.length > 0 && <SavedAddresses addresses={saved} use={use} />}
+          <Form
+            label="Entregar neste endereço"
+            submit={async ({ save, ...values }) => {
+              await use(values);
+              if (save) await request(AddAddressDocument, { input: addressInput(values) });
+            }}
+          >
+            {(fields) => (
+              <>
+                <AddressFields address={cart.address} fields={fields} />
+                {isSignedIn.value && (
+                  <label class="choice">
+                    <input type="checkbox" name="save" defaultChecked={saved.length === 0} /> <span>Salvar na minha conta</span>
+                  </label>
+                )}
+              </>
+            )}
+          </Form>
+        </>
+      )}
+    </section>
+  );
+}
+
+function SavedAddresses({ addresses, use }: { addresses: SavedAddress[]; use: (address: CartAddressInput) => Promise<void> }) {
+  const { run, isBusy, refusal } = useAction(use);
+  return (
+    <>
+      <ul class="addresses">
+        {addresses.map((address) => (
+          <li key={address.id}>
+            <address>{addressLines(address).map((line) => <div key={line}>{line}</div>)}</address>
+            <button disabled={isBusy} onClick={() => void run(address)} aria-label={`Entregar em ${address.street}, ${address.number}`}>Entregar aqui</button>
+          </li>
+        ))}
+      </ul>
+      <Alert refusal={refusal} />
+      <h3>Outro endereço</h3>
+    </>
+  );
+}
+
+function DeliveryStep({ cart, reload }: StepProps) {
+  const { run, isBusy, refusal } = useAction(async (option: string) => {
+    await request(SetShippingOptionDocument, { cart: cart.id, option });
+    await reload();
+  });
+  const options = cart.shipping_options ?? [];
+  return (
+    <section>
+      <h2>Entrega</h2>
+      {options.length === 0 && <p>Nenhuma forma de entrega atende este endereço.</p>}
+      <fieldset aria-busy={isBusy}>
+        <legend class="hidden">Forma de entrega</legend>
+        {options.map((option) => (
+          <label key={option.shipping_id} class="choice wide">
+            <input
+              type="radio"
+              name="shipping"
+              checked={cart.shipping_option?.shipping_id === option.shipping_id}
+              onChange={() => void run(option.shipping_id)}
+            />
+            <span>
+              {option.name} <small>{option.delivery_time}</small>
+            </span>
+            <strong>{option.price_cents ? money(option.price_cents, cart.currency) : "Grátis"}</strong>
+          </label>
+        ))}
+      </fieldset>
+      <Alert refusal={refusal} />
+    </section>
+  );
+}
+
+function PaymentStep({ cart, reload }: StepProps) {
+  // One key for all attempts of this checkout: an answer that was lost is not a second order.
+  const key = useRef(crypto.randomUUID?.() ?? `${cart.id}-${Date.now()}`);
+  const methods = cart.payment_methods ?? [];
+  async function submit({ payment, email, name, notes }: Record<string, string>) {
+    const input = { payment_id: payment, notes, ...(!isSignedIn.value && { customer_email: email, customer_name: name }) };
+    try {
+      const { cart_checkout } = await request(CheckoutDocument, { cart: cart.id, input }, key.current);
+      keepCart(null);
+      navigate(`/pedido#id=${cart_checkout.order.id}&token=${cart_checkout.token}`);
+    } catch (error) {
+      key.current = crypto.randomUUID?.() ?? `${cart.id}-${Date.now()}`;
+      if (error instanceof Refusal && isGone(error)) keepCart(null);
+      else if (error instanceof Refusal && error.code === "RULE_VIOLATION") await reload();
+      throw error;
+    }
+  }
+  return (
+    <section>
+      <h2>Pagamento</h2>
+      <Form label={`Fazer pedido · ${money(cart.total_cents, cart.currency)}`} submit={submit}>
+        {(fields) => (
+          <>
+            {!isSignedIn.value && (
+              <>
+                <Field name="email" label="E-mail" type="email" autoComplete="email" error={fields.customer_email ?? fields.email} />
+                <Field name="name" label="Nome completo" autoComplete="name" defaultValue={cart.address?.name} error={fields.customer_name} />
+              </>
+            )}
+            <fieldset>
+              <legend class="hidden">Forma de pagamento</legend>
+              {methods.map((method, index) => (
+                <label key={method.id} class="choice wide">
+                  <input type="radio" name="payment" value={method.id} defaultChecked={index === 0} />
+                  <span>
+                    {method.name} <small>{plainText(method.description)}</small>
+                  </span>
+                  {method.surcharge_cents > 0 && <strong>+ {money(method.surcharge_cents, cart.currency)}</strong>}
+                </label>
+              ))}
+            </fieldset>
+            <Field name="notes" label="Observações (opcional)" />
+          </>
+        )}
+      </Form>
+    </section>
+  );
+}

@@ -1,0 +1,55 @@
+import { useRead } from "../api/requests";
+import { config } from "../config";
+import { HomeDocument } from "../generated";
+import { Title } from "../router";
+import { Loaded } from "../ui/page";
+import { Cards } from "../ui/products";
+
+interface Banner {
+  title: string;
+  link?: string;
+}
+
+/** Return the content of a banner block; blocks are free-form. */
+function bannerOf(block: { type: string; content: unknown }): Banner | null {
+  const content = block.content as Partial<Banner> | null;
+  return block.type === "banner" && typeof content?.title === "string" ? (content as Banner) : null;
+}
+
+export function Home() {
+  return (
+    <Loaded read={useRead(HomeDocument, {})}>
+      {({ categories, blocks, product_connection }) => {
+        const banner = blocks?.map(bannerOf).find(Boolean);
+        return (
+          <>
+            <section class="hero">
+              <Title name={config.name}>{config.name}</Title>
+              {banner && <p>{banner.title}</p>}
+              {banner?.link?.startsWith("/") && (
+                <a class="button" href={`/pagina${banner.link}`}>
+                  Conheça a loja
+                </a>
+              )}
+            </section>
+            <nav aria-label="Categorias em destaque">
+              <ul class="tiles">
+                {categories
+                  ?.filter((category) => category.parent_id === null)
+                  .map((category) => (
+                    <li key={category.id}>
+                      <a href={`/categoria/${category.slug}`}>{category.name}</a>
+                    </li>
+                  ))}
+              </ul>
+            </nav>
+            <section>
+              <h2>Novidades</h2>
+              <Cards products={product_connection?.edges.map((edge) => edge.node) ?? []} isFirst />
+            </section>
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}

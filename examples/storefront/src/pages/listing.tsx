@@ -1,0 +1,240 @@
+// Category and search: the same products, facets, sort and pages. Choices are in the address, so that it can be shared.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { request, useRead } from "../api/requests";
+import { config } from "../config";
+import { count, money } from "../format";
+import { CategoryPageDocument, SearchPageDocument, type ProductSearchFilter, type ProductSearchSort, type SearchPageQuery } from "../generated";
+import { menu } from "../menu";
+import { navigate, place, Title } from "../router";
+import { Html, Loaded, NotFound } from "../ui/page";
+import { Cards } from "../ui/products";
+import { isWide } from "../ui/screen";
+
+type Results = NonNullable<SearchPageQuery["product_search"]>;
+
+const SORTS: Partial<Record<ProductSearchSort, string>> = {
+  RELEVANCE: "Mais relevantes",
+  CREATED_AT_DESC: "Lançamentos",
+  PRICE_ASC: "Menor preço",
+  PRICE_DESC: "Maior preço",
+  RATING_DESC: "Mais bem avaliados",
+  NAME_ASC: "De A a Z",
+};
+
+/** Return the filter in the address: `?categoria=<id>&preco=5000-9999&vendedor=<id>&nota=4&disponivel=1&<feature id>=<variant id>`. */
+function filterOf(query: URLSearchParams, features: string[]): ProductSearchFilter {
+  const filter: ProductSearchFilter = {};
+  const [from, to] = query.get("preco")?.split("-") ?? [];
+  if (from) filter.price_from = Number(from);
+  if (to) filter.price_to = Number(to);
+  if (query.has("categoria")) filter.below_category_id = query.getAll("categoria");
+  if (query.has("vendedor")) filter.vendor_id = query.getAll("vendedor");
+  if (query.has("nota")) filter.rating_from = Number(query.get("nota"));
+  if (query.has("disponivel")) filter.is_available = query.get("disponivel") === "1";
+  const chosen = features.map((id) => ({ feature_id: id, variant_ids: query.getAll(id) }));
+  if (chosen.length) filter.features = chosen;
+  return filter;
+}
+
+const featuresIn = (query: URLSearchParams) => [...new Set(query.keys())].filter((name) => /^[0-9a-f]{8}-/.test(name));
+const sortOf = (query: URLSearchParams) => (query.get("ordem") || undefined) as ProductSearchSort | undefined;
+
+export function Category({ slug }: { slug: string }) {
+  const known = menu.value?.categories?.find((category) => category.slug === slug);
+  if (menu.value && !known) return <NotFound />;
+  return known ? <KnownCategory id={known.id} /> : null;
+}
+
+function KnownCategory({ id }: { id: string }) {
+  const query = place.value.searchParams;
+  const filter = { ...filterOf(query, featuresIn(query)), below_category_id: [id] };
+  const variables = { id, filter, sort: sortOf(query) };
+  const read = useRead(CategoryPageDocument, variables);
+  return (
+    <Loaded read={read}>
+      {({ category, product_search }) =>
+        category && product_search ? (
+          <>
+            <nav aria-label="Onde estou">
+              <ol class="path">
+                <li><a href="/">Início</a></li>
+                {category.path.map((each) => (
+                  <li key={each.id}>{each.id === id ? <span aria-current="page">{each.name}</span> : <a href={`/categoria/${each.slug}`}>{each.name}</a>}</li>
+                ))}
+              </ol>
+            </nav>
+            <Title name={category.name}>{category.name}</Title>
+            {category.description && <Html text={category.description} />}
+            {category.children.length > 0 && (
+              <ul class="tiles">
+                {category.children.map((child) => (
+                  <li key={child.id}><a href={`/categoria/${child.slug}`}>{child.name} <small>{child.product_count}</small></a></li>
+                ))}
+              </ul>
+            )}
+            <Listing
+              results={product_search}
+              more={async (after) => (await request(CategoryPageDocument, { ...variables, after })).product_search}
+            />
+          </>
+        ) : null
+      }
+    </Loaded>
+  );
+}
+
+export function Search() {
+  const query = place.value.searchParams;
+  const text = query.get("q") ?? "";
+  const variables = { query: text, filter: filterOf(query, featuresIn(query)), sort: sortOf(query) };
+  const read = useRead(SearchPageDocument, variables);
+  return (
+    <Loaded read={read}>
+      {({ product_search: results }) =>
+        results && (
+          <>
+            <Title name={`Busca: ${text}`}>Busca: {text}</Title>
+            {results.corrected_query && (
+              <p role="status">
+                Nada para “{text}”. Mostrando <strong>{results.corrected_query}</strong>.
+              </p>
+            )}
+            <Listing
+              results={results}
+              byCategory
+              more={async (after) => (await request(SearchPageDocument, { ...variables, after })).product_search}
+            />
+          </>
+        )
+      }
+    </Loaded>
+  );
+}
+
+interface ListingProps {
+  results: Results | Omit<Results, "corrected_query">;
+  byCategory?: boolean;
+  more: (after: string) => Promise<Pick<Results, "edges" | "page_info"> | null>;
+}
+
+function Listing({ results, byCategory = false, more }: ListingProps) {
+  const [later, setLater] = useState<Pick<Results, "edges" | "page_info">>();
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => setLater(undefined), [results]);
+  const edges = [...results.edges, ...(later?.edges ?? [])];
+  const { has_next_page, end_cursor } = (later ?? results).page_info;
+  async function showMore() {
+    const page = await more(end_cursor!);
+    if (!page) return;
+    setLater({ edges: [...(later?.edges ?? []), ...page.edges], page_info: page.page_info });
+    requestAnimationFrame(() => list.current?.querySelectorAll<HTMLElement>(".card a")[edges.length]?.focus());
+  }
+  const query = place.value.searchParams;
+  return (
+    <div class="listing">
+      <Facets facets={results.facets} byCategory={byCategory} />
+      <div ref={list}>
+        <div class="toolbar">
+          <p role="status">{count(results.total, "produto", "produtos")}</p>
+          <label>
+            Ordenar{" "}
+            <select value={sortOf(query) ?? "RELEVANCE"} onChange={(event) => choose("ordem", [event.currentTarget.value])}>
+              {Object.entries(SORTS).map(([value, label]) => (
+                <option key={value} value={value}>{label}</option>
+              ))}
+            </select>
+          </label>
+        </div>
+        {edges.length === 0 && <p>Nenhum produto com estas escolhas. <a href={place.value.pathname + (query.has("q") ? `?q=${encodeURIComponent(query.get("q")!)}` : "")}>Limpar filtros</a></p>}
+        <Cards products={edges.map((edge) => edge.node)} isFirst />
+        {has_next_page && (
+          <p class="more">
+            <button onClick={() => void showMore()}>Mostrar mais produtos</button>
+            <small role="status">{edges.length} de {results.total}</small>
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Replace the values of one choice in the address. */
+function choose(name: string, values: string[]): void {
+  const url = new URL(place.value);
+  url.searchParams.delete(name);
+  for (const value of values) url.searchParams.append(name, value);
+  navigate(url.href, true);
+}
+
+interface Choice {
+  value: string;
+  label: string;
+  count: number;
+}
+
+function Facets({ facets, byCategory }: { facets: Results["facets"]; byCategory: boolean }) {
+  const [isOpen, setOpen] = useState(isWide.value);
+  const price = (from: number, to: number | null) =>
+    to === null ? `A partir de ${money(from, config.currency)}` : `${money(from, config.currency)} a ${money(to, config.currency)}`;
+  return (
+    <details class="facets" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Filtrar</summary>
+      {byCategory && (
+        <Facet name="categoria" title="Categoria" choices={facets.categories.map((each) => ({ value: each.category_id, label: each.name, count: each.count }))} />
+      )}
+      <Facet
+        name="preco"
+        title="Preço"
+        isSingle
+        choices={facets.prices.map((step) => ({
+          value: `${step.from_cents}-${step.to_cents ?? ""}`,
+          label: price(step.from_cents, step.to_cents),
+          count: step.count,
+        }))}
+      />
+      <Facet
+        name="disponivel"
+        title="Disponibilidade"
+        isSingle
+        choices={facets.availability.map((each) => ({ value: each.is_available ? "1" : "0", label: each.is_available ? "Disponível" : "Esgotado", count: each.count }))}
+      />
+      <Facet
+        name="nota"
+        title="Avaliação"
+        isSingle
+        choices={facets.ratings.map((each) => ({ value: String(each.rating_from), label: `${each.rating_from} ★ ou mais`, count: each.count }))}
+      />
+      {facets.features.map((feature) => (
+        <Facet
+          key={feature.feature_id}
+          name={feature.feature_id}
+          title={feature.name}
+          choices={feature.values.map((each) => ({ value: each.variant_id, label: each.name, count: each.count }))}
+        />
+      ))}
+      <Facet name="vendedor" title="Vendedor" choices={facets.vendors.map((each) => ({ value: each.vendor_id, label: each.name, count: each.count }))} />
+    </details>
+  );
+}
+
+/** The values of one facet; of a single one at most one applies, and choosing it again removes it. */
+function Facet({ name, title, choices, isSingle = false }: { name: string; title: string; choices: Choice[]; isSingle?: boolean }) {
+  const chosen = place.value.searchParams.getAll(name);
+  if (choices.length === 0) return null;
+  function change(value: string, isChosen: boolean) {
+    const others = isSingle ? [] : chosen.filter((each) => each !== value);
+    choose(name, isChosen ? [...others, value] : others);
+  }
+  return (
+    <fieldset>
+      <legend>{title}</legend>
+      {choices.map(({ value, label, count }) => (
+        <label key={value} class="choice">
+          <input type="checkbox" checked={chosen.includes(value)} onChange={(event) => change(value, event.currentTarget.checked)} />
+          <span>{label}</span> <small>{count}</small>
+        </label>
+      ))}
+    </fieldset>
+  );
+}

@@ -1,0 +1,105 @@
+// An order, by the id and token behind the # of its address: opened from the checkout, a mail, or the account (without a token).
+
+import { useEffect, useState } from "preact/hooks";
+import { renderSVG } from "uqr";
+import { keepCart } from "../api/cart";
+import { request, useRead } from "../api/requests";
+import { config } from "../config";
+import { date, money, orderStatus, plainText } from "../format";
+import { OrderPageDocument, PaidOrderDocument, ReorderDocument, type OrderPageQuery } from "../generated";
+import { pixCode } from "../pix";
+import { navigate, place, Title } from "../router";
+import { Alert, useAction } from "../ui/form";
+import { Loaded } from "../ui/page";
+import { Picture } from "../ui/products";
+import { Totals } from "./cart";
+
+type OrderRecord = NonNullable<OrderPageQuery["placed_order"]>;
+
+const POLL_MS = 3_000;
+const isAwaiting = (order: { status: string; payment_status: string }) => order.status === "O" && order.payment_status === "unpaid";
+
+export function Order() {
+  const parameters = new URLSearchParams(place.value.hash.slice(1));
+  const variables = { id: parameters.get("id") ?? "", token: parameters.get("token") };
+  const read = useRead(OrderPageDocument, variables);
+  const order = read.data?.placed_order;
+  useEffect(() => {
+    if (!order || !isAwaiting(order)) return;
+    const timer = setInterval(async () => {
+      if (document.hidden) return;
+      const paid = await request(PaidOrderDocument, variables).catch(() => null);
+      if (paid?.placed_order && !isAwaiting(paid.placed_order)) await read.reload();
+    }, POLL_MS);
+    return () => clearInterval(timer);
+  }, [order]);
+  return (
+    <Loaded read={read}>
+      {({ placed_order: order }) => order && <OrderView order={order} token={variables.token} />}
+    </Loaded>
+  );
+}
+
+function OrderView({ order, token }: { order: OrderRecord; token: string | null }) {
+  const again = useAction(async () => {
+    keepCart((await request(ReorderDocument, { id: order.id, token })).order_reorder);
+    navigate("/carrinho");
+  });
+  const isPix = /pix/i.test(order.payment_method?.name ?? "");
+  return (
+    <>
+      <Title name={`Pedido ${order.number}`}>Pedido {order.number}</Title>
+      <p class="status" role="status" data-status={order.payment_status}>
+        {orderStatus(order)}
+      </p>
+      <p class="quiet">Feito em {date(order.created_at)}</p>
+      <div class="columns">
+        <div>
+          {isAwaiting(order) && (isPix ? <Pix order={order} /> : <p>{plainText(order.payment_method?.instructions ?? "")}</p>)}
+          <ul class="lines">
+            {order.items.map((item, index) => (
+              <li key={index}>
+                <Picture image={item.product?.main_image && { ...item.product.main_image, alt: "" }} name={item.name} />
+                <div>
+                  {item.product?.slug ? <a href={`/produto/${item.product.slug}`}>{item.name}</a> : item.name}
+                  <small>{item.quantity} × {money(item.price_cents, order.currency)}</small>
+                </div>
+              </li>
+            ))}
+          </ul>
+        </div>
+        <aside class="summary" aria-label="Resumo">
+          <Totals totals={order} currency={order.currency} />
+          <p>{order.payment_method?.name}</p>
+          <p>{order.shipping_method?.name} <small>{order.shipping_method?.delivery_time}</small></p>
+          {order.tracking_code && <p>Rastreio: {order.tracking_code}</p>}
+          <button disabled={again.isBusy} onClick={() => void again.run()}>Comprar de novo</button>
+          <Alert refusal={again.refusal} />
+        </aside>
+      </div>
+    </>
+  );
+}
+
+function Pix({ order }: { order: OrderRecord }) {
+  const [copied, setCopied] = useState("");
+  const code = pixCode(order.total_cents, config.name, `PEDIDO${order.number}`);
+  async function copy() {
+    const isCopied = await navigator.clipboard?.writeText(code).then(() => true, () => false);
+    setCopied(isCopied ? "Código copiado." : "Selecione o código e copie.");
+  }
+  return (
+    <section class="pix">
+      <h2>Pague com Pix</h2>
+      <p>{plainText(order.payment_method?.instructions ?? "")}</p>
+      <img src={`data:image/svg+xml,${encodeURIComponent(renderSVG(code))}`} alt="QR code do Pix" width="200" height="200" />
+      <label class="field">
+        Pix copia e cola
+        <textarea readOnly rows={4} value={code} onFocus={(event) => event.currentTarget.select()} />
+      </label>
+      <button class="primary" onClick={() => void copy()}>Copiar código</button>
+      <p role="status">{copied}</p>
+      <p class="quiet">Esta página mostra o pagamento assim que ele chega. Esta é uma loja de exemplo: o código não cobra nada.</p>
+    </section>
+  );
+}

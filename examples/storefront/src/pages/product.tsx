@@ -1,0 +1,268 @@
+import { useState } from "preact/hooks";
+import { addToCart } from "../api/cart";
+import { request, useRead } from "../api/requests";
+import { isSignedIn } from "../api/session";
+import { count, date, money } from "../format";
+import { ProductPageDocument, ProductPriceDocument, WriteReviewDocument } from "../generated";
+import { combinationOf, firstChoice, isOffered, withVariant, type Choice, type Option, type Product as ProductRecord } from "../options";
+import { Title } from "../router";
+import { Alert, Form, useAction } from "../ui/form";
+import { Html, Loaded } from "../ui/page";
+import { Cards, Picture, Price, Rating } from "../ui/products";
+
+const FEW = 5;
+
+export function Product({ slug }: { slug: string }) {
+  const read = useRead(ProductPageDocument, { slug });
+  return <Loaded read={read}>{({ product }) => product && <ProductView key={product.id} product={product} reload={read.reload} />}</Loaded>;
+}
+
+function ProductView({ product, reload }: { product: ProductRecord; reload: () => Promise<void> }) {
+  const [choice, setChoice] = useState<Choice>(() => firstChoice(product));
+  const combination = combinationOf(product, choice);
+  const picture = combination?.image_url ? { url: combination.image_url, alt: combination.image_alt } : null;
+  return (
+    <>
+      <nav aria-label="Onde estou">
+        <ol class="path">
+          <li><a href="/">Início</a></li>
+          {product.category?.path.map((each) => (
+            <li key={each.id}><a href={`/categoria/${each.slug}`}>{each.name}</a></li>
+          ))}
+        </ol>
+      </nav>
+      <article class="product">
+        <Gallery product={product} picture={picture} />
+        <div>
+          <Title name={product.seo.title || product.name}>{product.name}</Title>
+          {product.vendor && <p class="quiet">por {product.vendor.name}</p>}
+          <Rating average={product.average_rating} reviews={product.review_count} />
+          <Purchase product={product} choice={choice} setChoice={setChoice} />
+          {product.description && <Html text={product.description} />}
+          <Features product={product} />
+        </div>
+      </article>
+      <Reviews product={product} reload={reload} />
+      {product.related.length > 0 && (
+        <section>
+          <h2>Você também pode gostar</h2>
+          <Cards products={product.related.map((each) => ({ ...each, is_available: true }))} />
+        </section>
+      )}
+    </>
+  );
+}
+
+function Gallery({ product, picture }: { product: ProductRecord; picture: { url: string; alt: string } | null }) {
+  const [chosen, setChosen] = useState(0);
+  const shown = picture ?? product.images[chosen];
+  return (
+    <div class="gallery">
+      <Picture image={shown} name={product.name} isFirst />
+      {product.images.length > 1 && (
+        <ul>
+          {product.images.map((image, index) => (
+            <li key={image.id}>
+              <button aria-label={`Imagem ${index + 1}: ${image.alt || product.name}`} aria-pressed={index === chosen} onClick={() => setChosen(index)}>
+                <Picture image={{ ...image, alt: "" }} name={product.name} />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+interface PurchaseProps {
+  product: ProductRecord;
+  choice: Choice;
+  setChoice: (choice: Choice) => void;
+}
+
+function Purchase({ product, choice, setChoice }: PurchaseProps) {
+  const [quantity, setQuantity] = useState(product.min_quantity || 1);
+  const [isAdded, setAdded] = useState(false);
+  const options = Object.keys(choice).length ? choice : null;
+  const priced = useRead(ProductPriceDocument, options && { id: product.id, options });
+  const combination = combinationOf(product, choice);
+  const isAvailable = product.combinations.length ? Boolean(combination?.is_available) : product.is_available;
+  const stock = product.combinations.length ? combination?.stock : product.available_quantity;
+  const missing = product.options.filter(({ id, required }) => required && !choice[id]);
+  const { refusal, isBusy, run } = useAction(async () => {
+    setAdded(false);
+    await addToCart({ product_id: product.id, quantity, options: choice });
+    setAdded(true);
+  });
+  return (
+    <form
+      class="purchase"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void run();
+      }}
+    >
+      <p aria-live="polite" aria-busy={priced.isLoading && options !== null}>
+        <Price
+          pricing={(options && priced.data?.product?.pricing) || product.pricing}
+          compareAt={product.compare_at_cents}
+          currency={product.currency}
+        />
+      </p>
+      {product.pricing?.promotions.map(({ name }) => <p key={name} class="promotion">{name}</p>)}
+      {product.options.map((option) => (
+        <OptionField key={option.id} option={option} product={product} choice={choice} setChoice={setChoice} />
+      ))}
+      <p class="quiet" aria-live="polite">
+        {!isAvailable ? "Esgotado nesta escolha." : stock != null && stock <= FEW ? `Só ${count(stock, "unidade", "unidades")} em estoque.` : "Em estoque."}
+      </p>
+      <div class="buy">
+        <Quantity value={quantity} min={product.min_quantity || 1} max={product.max_quantity || undefined} change={setQuantity} />
+        <button class="primary" disabled={!isAvailable || isBusy || missing.length > 0}>
+          {isAvailable ? "Adicionar ao carrinho" : "Esgotado"}
+        </button>
+      </div>
+      <p role="status">
+        {isAdded && (
+          <>
+            Adicionado. <a href="/carrinho">Ver carrinho</a>
+          </>
+        )}
+      </p>
+      <Alert refusal={refusal} />
+    </form>
+  );
+}
+
+interface QuantityProps {
+  value: number;
+  min?: number;
+  max?: number;
+  label?: string;
+  disabled?: boolean;
+  change: (value: number) => void;
+}
+
+export function Quantity({ value, min = 1, max, label = "Quantidade", disabled, change }: QuantityProps) {
+  return (
+    <span class="quantity" role="group" aria-label={label}>
+      <button type="button" aria-label="Menos um" disabled={disabled || value <= min} onClick={() => change(value - 1)}>−</button>
+      <output aria-live="polite">{value}</output>
+      <button type="button" aria-label="Mais um" disabled={disabled || (max !== undefined && value >= max)} onClick={() => change(value + 1)}>+</button>
+    </span>
+  );
+}
+
+const TYPED = new Set(["I", "T"]);
+
+function OptionField({ option, product, choice, setChoice }: PurchaseProps & { option: Option }) {
+  const chosen = choice[option.id] ?? "";
+  const set = (value: string) => {
+    const { [option.id]: _, ...others } = choice;
+    setChoice(value === "" ? others : { ...others, [option.id]: value });
+  };
+  const extra = (modifier: number, type: string) =>
+    modifier === 0 ? "" : ` (${modifier > 0 ? "+" : "−"}${type === "A" ? money(Math.abs(modifier), product.currency) : `${Math.abs(modifier)}%`})`;
+  if (option.type === "F") return null;
+  if (TYPED.has(option.type)) {
+    return (
+      <label class="field">
+        {option.name} {!option.required && "(opcional)"}
+        <input value={chosen} required={option.required} onChange={(event) => set(event.currentTarget.value.trim())} />
+      </label>
+    );
+  }
+  if (option.type === "C") {
+    const variant = option.variants[0];
+    return variant ? (
+      <label class="choice">
+        <input type="checkbox" checked={chosen === variant.id} onChange={(event) => set(event.currentTarget.checked ? variant.id : "")} />
+        <span>
+          {option.name}: {variant.name}
+          {extra(variant.modifier, variant.modifier_type)}
+        </span>
+      </label>
+    ) : null;
+  }
+  return (
+    <fieldset class="variants">
+      <legend>{option.name}</legend>
+      {option.variants.map((variant) => (
+        <label key={variant.id} class={isOffered(product, choice, option.id, variant.id) ? "" : "unavailable"}>
+          <input
+            type="radio"
+            name={option.id}
+            checked={chosen === variant.id}
+            onChange={() => setChoice(withVariant(product, choice, option.id, variant.id))}
+          />
+          <span>
+            {variant.name}
+            {extra(variant.modifier, variant.modifier_type)}
+            {!isOffered(product, choice, option.id, variant.id) && <span class="hidden">, indisponível com as outras escolhas</span>}
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function Features({ product }: { product: ProductRecord }) {
+  const shown = product.features.filter(({ feature, value }) => feature && value);
+  if (shown.length === 0) return null;
+  return (
+    <>
+      <h2>Detalhes</h2>
+      <dl class="features">
+        {shown.map(({ id, feature, value }) => (
+          <div key={id}>
+            <dt>{feature!.name}</dt>
+            <dd>{value === "Y" ? "Sim" : value === "N" ? "Não" : value}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}
+
+function Reviews({ product, reload }: { product: ProductRecord; reload: () => Promise<void> }) {
+  const [thanks, setThanks] = useState("");
+  async function submit(values: Record<string, string>) {
+    const input = { product_id: product.id, rating: Number(values.rating), message: values.message };
+    const { review_create } = await request(WriteReviewDocument, { input });
+    setThanks(review_create?.status === "A" ? "Obrigado pela avaliação." : "Obrigado. A avaliação aparece depois de aprovada.");
+    await reload();
+  }
+  if (product.reviews.length === 0 && !isSignedIn.value) return null;
+  return (
+    <section class="reviews">
+      <h2>Avaliações</h2>
+      <ul>
+        {product.reviews.map((review) => (
+          <li key={review.id}>
+            <strong>{review.name}</strong> {review.rating && <span aria-label={`Nota ${review.rating} de 5`} role="img">{"★".repeat(review.rating)}</span>}
+            <small>{date(review.created_at)}</small>
+            <p>{review.message}</p>
+          </li>
+        ))}
+      </ul>
+      {isSignedIn.value && (
+        <details>
+          <summary>Escrever uma avaliação</summary>
+          <Form label="Enviar avaliação" submit={submit}>
+            <label class="field">
+              Nota
+              <select name="rating">
+                {[5, 4, 3, 2, 1].map((rating) => <option key={rating} value={rating}>{rating} de 5</option>)}
+              </select>
+            </label>
+            <label class="field">
+              Sua opinião
+              <textarea name="message" rows={3} />
+            </label>
+          </Form>
+          <p role="status">{thanks}</p>
+        </details>
+      )}
+    </section>
+  );
+}

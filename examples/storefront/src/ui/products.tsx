@@ -1,0 +1,109 @@
+// Products in lists: picture, price, card.
+
+import { useState } from "preact/hooks";
+import { config } from "../config";
+import { money } from "../format";
+
+interface Image {
+  url: string;
+  alt: string;
+  width?: number;
+  height?: number;
+}
+
+interface Pricing {
+  price_cents: number;
+  base_cents: number;
+  discount_cents?: number;
+}
+
+export interface CardProduct {
+  id: string;
+  name: string;
+  slug: string | null;
+  is_available: boolean;
+  main_image: Image | null;
+  pricing: Pricing | null;
+  compare_at_cents?: number | null;
+  average_rating?: number | null;
+  review_count?: number;
+}
+
+/** A picture; an image that is missing or can't be loaded is replaced by the initials of what it shows. */
+export function Picture({ image, name, isFirst = false }: { image?: Image | null; name: string; isFirst?: boolean }) {
+  const [failed, setFailed] = useState<string>();
+  if (!image || failed === image.url) {
+    const initials = name.split(/\s+/, 2).map((word) => word[0]);
+    return (
+      <span class="picture initials" role="img" aria-label={image?.alt || name}>
+        {initials}
+      </span>
+    );
+  }
+  return (
+    <span class="picture">
+      <img
+        src={image.url}
+        alt={image.alt || name}
+        width={image.width || 800}
+        height={image.height || 800}
+        loading={isFirst ? "eager" : "lazy"}
+        decoding="async"
+        onError={() => setFailed(image.url)}
+      />
+    </span>
+  );
+}
+
+/** What one unit costs this customer, and what it would cost without promotions or cost before. */
+export function Price({ pricing, compareAt, currency = config.currency }: { pricing: Pricing | null; compareAt?: number | null; currency?: string }) {
+  if (!pricing) return null;
+  const before = Math.max(pricing.base_cents, compareAt ?? 0);
+  return (
+    <span class="price">
+      {before > pricing.price_cents && (
+        <s>
+          <span class="hidden">De </span>
+          {money(before, currency)}
+        </s>
+      )}
+      <strong>
+        {before > pricing.price_cents && <span class="hidden">por </span>}
+        {money(pricing.price_cents, currency)}
+      </strong>
+    </span>
+  );
+}
+
+export function Rating({ average, reviews }: { average?: number | null; reviews?: number }) {
+  if (!average || !reviews) return null;
+  return (
+    <span class="rating" role="img" aria-label={`Nota ${average.toLocaleString("pt-BR")} de 5, ${reviews} avaliações`}>
+      ★ {average.toLocaleString("pt-BR", { maximumFractionDigits: 1 })} ({reviews})
+    </span>
+  );
+}
+
+export function Card({ product, isFirst }: { product: CardProduct; isFirst?: boolean }) {
+  return (
+    <li class="card">
+      <a href={`/produto/${product.slug}`}>
+        <Picture image={product.main_image && { ...product.main_image, alt: "" }} name={product.name} isFirst={isFirst} />
+        <span class="name">{product.name}</span>
+        <Rating average={product.average_rating} reviews={product.review_count} />
+        <Price pricing={product.pricing} compareAt={product.compare_at_cents} />
+        {!product.is_available && <span class="sold-out">Esgotado</span>}
+      </a>
+    </li>
+  );
+}
+
+export function Cards({ products, isFirst = false }: { products: CardProduct[]; isFirst?: boolean }) {
+  return (
+    <ul class="cards">
+      {products.map((product, index) => (
+        <Card key={product.id} product={product} isFirst={isFirst && index < 4} />
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,197 @@
+"""Serve the example storefront (examples/storefront) at stores' own addresses, and at the shared address a page that says what is where.
+
+The storefront is one page for all its paths; it knows the public GraphQL endpoint and a storefront key, which the page contains.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from functools import lru_cache
+from html import escape
+from pathlib import Path
+
+from aiohttp import hdrs, web
+
+from auth.storefront_keys import derived_storefront_key
+from kernel.errors import TenantClosed, TenantNotFound
+from kernel.scope import Store, active_scope
+from kernel.settings import Settings
+from server import mail_page
+from server.demo import DEMO_STORE_ID
+from server.middleware.authentication import StoreResolver
+from server.openapi.page import PATH as API_DOCS
+from server.playground import ASSETS_PATH, BUILT, BUILT_KEY, NOT_BUILT, built_version
+from server.store_admin import system_scope
+
+KEY_NAME = "example storefront"
+# The paths of examples/storefront/src/main.tsx.
+PATHS = (
+    *(f"/{kind}/{{slug}}" for kind in ("categoria", "produto", "pagina")),
+    "/busca",
+    "/carrinho",
+    "/finalizar",
+    "/pedido",
+    "/entrar",
+    "/criar-conta",
+    "/senha",
+    "/conta",
+    "/conta/codigo",
+    "/conta/enderecos",
+    "/conta/seguranca",
+)
+_DEMO_HOST = "demo.localhost"
+
+_STYLE = "body { font: 16px/1.5 system-ui, sans-serif; max-width: 42rem; margin: 3rem auto; padding: 0 1rem; color: #222 }"
+_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+_IMPORT = re.compile(r"""(?:from|import)\s*"\./(?P<name>[\w.-]+\.js)\"""")
+
+_SHOP = """<!doctype html>
+<html lang="pt-BR">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{name}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="{assets}shop.css">
+<script type="application/json" id="config">{config}</script>
+<script type="module" src="{assets}shop.js"></script>
+{preloads}
+</head>
+<body>
+<div id="shop"><noscript>Esta loja precisa de JavaScript.</noscript></div>
+</body>
+</html>
+"""
+_PLAIN = """<!doctype html>
+<html lang="{language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<link rel="icon" href="data:,">
+<style>{style}</style>
+</head>
+<body>
+<h1>{title}</h1>
+{content}
+</body>
+</html>
+"""
+
+
+def _headers(**sources: str) -> dict[str, str]:
+    """Return the headers of a page that may load what `sources` says (`script="'self'"`), and nothing else."""
+    policy = [f"{kind}-src {allowed}" for kind, allowed in {"default": "'none'", **sources}.items()]
+    policy += ["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
+    return {
+        "Content-Security-Policy": "; ".join(policy),
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Referrer-Policy": "strict-origin-when-cross-origin",
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-cache",
+    }
+
+
+# Images of products are links to wherever the merchant keeps them; `data:` are QR codes.
+_SHOP_HEADERS = _headers(script="'self'", style="'self'", connect="'self'", img="'self' https: data:")
+_PLAIN_HEADERS = _headers(style=f"'sha256-{_STYLE_HASH}'", img="data:")
+
+
+def add_routes(app: web.Application, settings: Settings, store_resolver: StoreResolver) -> None:
+    """Add `/` and the paths of the storefront, which are 404 where it is not served."""
+
+    async def shop(request: web.Request) -> web.Response:
+        host = request.headers.get(hdrs.HOST, "")
+        if store_resolver.is_shared(host):
+            raise web.HTTPNotFound
+        try:
+            store = await store_resolver.resolve(host, None, public=True)
+        except TenantNotFound as error:
+            raise web.HTTPNotFound from error
+        except TenantClosed as error:
+            return _respond(request, _plain_page("pt-BR", error.message, ""), _PLAIN_HEADERS, status=503)
+        if not is_served(settings, store):
+            raise web.HTTPNotFound
+        version = built_version(request.config_dict.get(BUILT_KEY, BUILT))
+        if version is None:
+            return web.Response(status=503, text=NOT_BUILT)
+        page = render_shop(version, store, await _storefront_key(store), request.config_dict[BUILT_KEY])
+        return _respond(request, page, _SHOP_HEADERS)
+
+    async def home(request: web.Request) -> web.Response:
+        if store_resolver.is_shared(request.headers.get(hdrs.HOST, "")):
+            return _respond(request, _index_page(request, settings), _PLAIN_HEADERS)
+        return await shop(request)
+
+    app.router.add_get("/", home)
+    for path in PATHS:
+        app.router.add_get(path, shop)
+
+
+def is_served(settings: Settings, store: Store) -> bool:
+    """Return whether the store shows the example storefront: as the setting says, by default the demo store in development."""
+    if settings.example_storefront is not None:
+        return settings.example_storefront
+    return not settings.is_production and str(store.public_id) == DEMO_STORE_ID
+
+
+async def _storefront_key(store: Store) -> str:
+    scope = system_scope(store)
+    with active_scope(scope):
+        return await derived_storefront_key(scope, KEY_NAME)
+
+
+def render_shop(version: str, store: Store, key: str, built: Path) -> str:
+    """Render the page for one version of the assets in `built`."""
+    assets = f"{ASSETS_PATH}/{version}/"
+    config = {"endpoint": "/graphql", "key": key, "name": store.name, "currency": store.currency}
+    preloads = [f'<link rel="modulepreload" href="{escape(assets + name)}">' for name in _imported(built / version)]
+    return _SHOP.format(
+        name=escape(store.name),
+        assets=escape(assets),
+        # An unescaped "<" could end the script element.
+        config=json.dumps(config, ensure_ascii=False).replace("<", "\\u003c"),
+        preloads="\n".join(preloads),
+    )
+
+
+@lru_cache(maxsize=4)
+def _imported(folder: Path) -> tuple[str, ...]:
+    """Return the files that the storefront's script imports at once, which a browser would find only after reading it."""
+    script = folder / "shop.js"
+    return tuple(dict.fromkeys(match["name"] for match in _IMPORT.finditer(script.read_text(encoding="utf-8"))))
+
+
+def _index_page(request: web.Request, settings: Settings) -> str:
+    """List what this address serves; stores have addresses of their own."""
+    links = {
+        "/graphql/playground": "GraphQL playground",
+        "/graphql/schema": "GraphQL schema",
+        API_DOCS: "REST APIs",
+        "/health/ready": "health",
+    }
+    if settings.is_private_development:
+        links[mail_page.PATH] = "mails that were not sent"
+    if not settings.is_production and settings.example_storefront is not False:
+        port = f":{request.url.port}" if request.url.port else ""
+        links = {f"http://{_DEMO_HOST}{port}/": "the demo store", **links}
+    items = "\n".join(f'<li><a href="{escape(path)}">{escape(path)}</a>: {text}</li>' for path, text in links.items())
+    note = "<p>Stores share this address: requests name theirs in the header <code>X-Tenant-ID</code>.</p>"
+    return _plain_page("en", "Vitrine", f"{note}\n<ul>\n{items}\n</ul>")
+
+
+def _plain_page(language: str, title: str, content: str) -> str:
+    return _PLAIN.format(language=language, title=escape(title), style=_STYLE, content=content)
+
+
+def _respond(request: web.Request, page: str, headers: dict[str, str], *, status: int = 200) -> web.Response:
+    """Return the page, or 304 for a browser that has it."""
+    tag = hashlib.sha256(page.encode()).hexdigest()[:32]
+    headers = {**headers, hdrs.ETAG: f'"{tag}"'}
+    # A weak tag matches too: If-None-Match compares weakly.
+    if status == 200 and any(known.value in (tag, "*") for known in request.if_none_match or ()):
+        return web.Response(status=304, headers=headers)
+    return web.Response(status=status, text=page, content_type="text/html", headers=headers)

@@ -1,0 +1,169 @@
+"""The example storefront is served where it should be, with a key of its store; the shared address says what is where."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from aiohttp.test_utils import TestClient
+
+from auth.storefront_keys import revoke_storefront_key
+from kernel.ids import uuid7
+from kernel.scope import Store, active_scope
+from kernel.settings import Settings
+from models import database
+from server import example_storefront
+from server.demo import DEMO_STORE_ID
+from server.playground import built_version
+from tests.harness.http import ServeApplication
+from tests.harness.sample_store import SampleStore
+
+needs_assets = pytest.mark.skipif(built_version() is None, reason="the example storefront is not built: make assets")
+SECRET = "x" * 32
+
+
+async def get(
+    client: TestClient, host: str, path: str = "/", *, method: str = "GET", headers: Mapping[str, str] | None = None
+) -> tuple[int, Mapping[str, str], str]:
+    async with client.request(method, path, headers={"Host": host, **(headers or {})}) as response:
+        return response.status, response.headers, await response.text()
+
+
+def config_of(page: str) -> dict[str, Any]:
+    match = re.search(r'id="config">(.*?)</script>', page)
+    assert match is not None, page
+    config: dict[str, Any] = json.loads(match[1])
+    return config
+
+
+@pytest.fixture(scope="session")
+async def everywhere(serve_application: ServeApplication) -> TestClient:
+    """Serve the example storefront for all stores."""
+    return await serve_application(Settings(ip_rate=0, example_storefront=True))
+
+
+@needs_assets
+async def test_the_key_in_the_page_reads_its_own_store_only(
+    everywhere: TestClient, sample: SampleStore, other_sample: SampleStore
+) -> None:
+    status, headers, page = await get(everywhere, sample.host)
+    assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    config = config_of(page)
+    assert config["endpoint"] == "/graphql"
+
+    async def read(host: str) -> int:
+        request = {"Host": host, "X-API-Key": config["key"]}
+        async with everywhere.post("/graphql", json={"query": "{ store { id } }"}, headers=request) as response:
+            if response.status == 200:
+                assert (await response.json())["data"]["store"]["id"] == str(sample.store.public_id)
+            return response.status
+
+    assert await read(sample.host) == 200
+    assert await read(other_sample.host) == 401
+    _, _, other_page = await get(everywhere, other_sample.host)
+    assert config_of(other_page)["key"] != config["key"]
+
+
+@needs_assets
+async def test_all_requests_share_one_key_that_is_not_stored(everywhere: TestClient, sample: SampleStore) -> None:
+    answers = await asyncio.gather(*(get(everywhere, sample.host, path) for path in ("/", "/carrinho", "/conta") * 3))
+    (key,) = {config_of(page)["key"] for _, _, page in answers}
+    rows = await sample.rows("select server_side, hint from storefront_keys where name = 'example storefront'")
+    assert [tuple(row) for row in rows] == [(False, key[-4:])]
+
+
+@needs_assets
+async def test_a_revoked_key_is_followed_by_another(everywhere: TestClient, sample: SampleStore) -> None:
+    _, _, page = await get(everywhere, sample.host)
+    key_id = await sample.value("select public_id from storefront_keys where name = 'example storefront'")
+    scope = sample.scope
+    with active_scope(scope):
+        await revoke_storefront_key(scope, key_id)
+    _, _, next_page = await get(everywhere, sample.host)
+    assert config_of(next_page)["key"] != config_of(page)["key"]
+    assert config_of((await get(everywhere, sample.host))[2]) == config_of(next_page)
+
+
+@needs_assets
+async def test_every_path_is_the_same_page_for_get_and_head_and_304_for_who_has_it(
+    everywhere: TestClient, sample: SampleStore
+) -> None:
+    _, headers, page = await get(everywhere, sample.host)
+    for path in example_storefront.PATHS:
+        assert (await get(everywhere, sample.host, path.replace("{slug}", "a-b")))[2] == page
+    status, head, body = await get(everywhere, sample.host, method="HEAD")
+    assert (status, head["ETag"], body) == (200, headers["ETag"], "")
+    status, _, body = await get(everywhere, sample.host, headers={"If-None-Match": headers["ETag"]})
+    assert (status, body) == (304, "")
+
+
+@needs_assets
+async def test_the_page_runs_only_the_servers_scripts(everywhere: TestClient, sample: SampleStore) -> None:
+    _, headers, page = await get(everywhere, sample.host)
+    policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
+    assert policy["script-src"] == policy["connect-src"] == policy["style-src"] == "'self'"
+    assert policy["default-src"] == policy["frame-ancestors"] == "'none'"
+    for address in re.findall(r'(?:src|href)="(/[^"]*)"', page):
+        status, asset, _ = await get(everywhere, sample.host, address)
+        assert (status, asset["Cache-Control"]) == (200, "public, max-age=31536000, immutable")
+        assert asset["Content-Encoding"] == "gzip"
+
+
+async def test_a_name_cannot_leave_its_place_in_the_page(tmp_path: Path) -> None:
+    version = "0" * 16
+    (tmp_path / version).mkdir()
+    (tmp_path / version / "shop.js").write_text('import{a}from"./shop-chunk-A1.js";import"./shop-chunk-B2.js";import("./shop-order.js")')
+    page = example_storefront.render_shop(version, Store(1, uuid7(), "</script><b>x"), "sfk_", tmp_path)
+    assert re.findall(r'modulepreload" href=".*/(.*)"', page) == ["shop-chunk-A1.js", "shop-chunk-B2.js"]
+    assert "<b>" not in page
+    assert config_of(page)["name"] == "</script><b>x"
+
+
+async def test_stores_other_than_the_demo_store_show_nothing_unless_asked(sample: SampleStore) -> None:
+    for path in ("/", "/carrinho", "/produto/x"):
+        status, _, body = await get(sample.http, sample.host, path)
+        assert (status, json.loads(body)["error"]) == (404, "route not found")
+
+
+@pytest.mark.parametrize(
+    "settings,store_id,is_served",
+    [
+        (Settings(), DEMO_STORE_ID, True),
+        (Settings(example_storefront=False), DEMO_STORE_ID, False),
+        (Settings(), "01900000-0000-7000-8000-000000000009", False),
+        (Settings(example_storefront=True), "01900000-0000-7000-8000-000000000009", True),
+        (Settings(env="production", secret_key=SECRET), DEMO_STORE_ID, False),
+        (Settings(env="production", secret_key=SECRET, example_storefront=True), DEMO_STORE_ID, True),
+    ],
+)
+def test_which_stores_show_the_example(settings: Settings, store_id: str, is_served: bool) -> None:
+    store = Store(1, UUID(store_id), "Loja")
+    assert example_storefront.is_served(settings, store) is is_served
+
+
+async def test_the_shared_address_says_what_is_where(everywhere: TestClient) -> None:
+    status, headers, page = await get(everywhere, "localhost")
+    assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert "<script" not in page
+    links = re.findall(r'href="([^"]+)"', page)
+    assert "/graphql/playground" in links
+    for link in links:
+        if link.startswith("/"):
+            assert (await get(everywhere, "localhost", link))[0] in (200, 503), link
+    assert (await get(everywhere, "localhost", "/carrinho"))[0] == 404
+    assert (await get(everywhere, "unknown.test"))[0] == 404
+
+
+async def test_a_store_in_maintenance_shows_its_message(everywhere: TestClient, sample: SampleStore) -> None:
+    async with database.cross_store_connection() as platform:
+        change = "update tenants set status = 'M', maintenance_message = 'Voltamos <já>.' where id = $1"
+        await platform.execute(change, sample.store.id)
+    status, headers, page = await get(everywhere, sample.host)
+    assert (status, headers["Content-Type"]) == (503, "text/html; charset=utf-8")
+    assert "Voltamos &lt;já&gt;." in page
