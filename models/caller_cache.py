@@ -93,7 +93,8 @@ class AccessConditionsPool:
 
     def __call__(self, texts: list[str], params: list[Any]) -> AccessConditions:
         """Return the shared object for these conditions."""
-        key = (*texts, *params)
+        # The filter of a connection may have a list.
+        key = (*texts, *[tuple(value) if isinstance(value, list) else value for value in params])
         conditions = self._interned.get(key)
         if conditions is None:
             conditions = self._interned[key] = AccessConditions(texts, params)

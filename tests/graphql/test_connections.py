@@ -170,6 +170,17 @@ async def test_a_range_between_two_cursors_is_read(sample: SampleStore, categori
         assert _names(data["categories"][0]) == (names[2:4] if size == "first" else names[3:5])
 
 
+async def test_products_of_a_category_are_filtered_by_any_of_several_values(
+    sample: SampleStore, categories: dict[str, Any]
+) -> None:
+    id_, names = next(iter(categories.items()))
+    text = """query($id: ID!, $of: [ProductStatus!]) {
+        category(id: $id) { products(filter: {status: $of}) { edges { node { name } } } } }"""
+    for statuses, expected in ((["A", "H"], names), (["D"], [])):
+        data, _ = await _run(sample.scope, text, id=id_, of=statuses)
+        assert _names(data["category"]) == expected
+
+
 async def test_filtered_products_of_a_category_and_hidden_ones(sample: SampleStore, categories: dict[str, Any]) -> None:
     id_, names = next(iter(categories.items()))
     await sample.execute("UPDATE products SET status = 'H' WHERE name = $1", names[0])
