@@ -11,6 +11,7 @@ import pytest
 
 from models import database as db
 from models.pool import DatabaseSettings, StorePool, close_pool, open_pool
+from tests.harness.database import needs_session
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -28,6 +29,7 @@ async def connection(scope):
         await pool.release_connection(acquired)
 
 
+@needs_session
 async def test_a_prepared_statement_returns_the_same_rows_values_and_tags(connection):
     for _ in range(2):
         assert [tuple(row) for row in await connection.fetch("select a, $1::int from items", 7)] == [(1, 7)]
@@ -36,6 +38,7 @@ async def test_a_prepared_statement_returns_the_same_rows_values_and_tags(connec
         assert await connection.execute("update items set a = a where a = $1", 1) == "UPDATE 1"
 
 
+@needs_session
 async def test_a_prepared_statement_on_an_altered_table_is_prepared_again(connection):
     for _ in range(2):
         assert [tuple(row) for row in await connection.fetch("select * from items")] == [(1,)]
@@ -43,6 +46,7 @@ async def test_a_prepared_statement_on_an_altered_table_is_prepared_again(connec
     assert [tuple(row) for row in await connection.fetch("select * from items")] == [(1, "x")]
 
 
+@needs_session
 async def test_in_a_transaction_a_prepared_statement_on_an_altered_table_fails(connection):
     for _ in range(2):
         await connection.fetch("select * from items")
@@ -55,6 +59,7 @@ async def test_in_a_transaction_a_prepared_statement_on_an_altered_table_fails(c
     assert [tuple(row) for row in await connection.fetch("select * from items")] == [(1,)]
 
 
+@needs_session
 async def test_an_invalid_argument_leaves_the_connection_usable(connection):
     for _ in range(2):
         with pytest.raises(asyncpg.DataError):

@@ -21,6 +21,7 @@ from models.connections import StoreConnection
 from models.database import TransactionEnded, WrongStore, separate_transaction, transaction
 from models.marketplace import Vendor
 from models.transactions import CommitFailed
+from tests.harness.database import needs_session
 
 INSERT = "insert into vendors (public_id, name) values ($1, $2)"
 
@@ -360,6 +361,7 @@ class TestErrors:
             await work()
         assert await names(scope) == []
 
+    @needs_session
     async def test_a_table_changed_under_a_transaction_is_unavailable_once(self, scope, database_url):
         owner = await asyncpg.connect(database_url)
         await owner.execute("create table changing (a int); grant select on changing to vitrine_app")
