@@ -9,12 +9,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 import asyncpg
 from asyncpg.connection import Connection
 from asyncpg.prepared_stmt import PreparedStatement
 
+from kernel import tracing
+from kernel.request_parts import record_database
 from models.store_binding import BIND, BIND_PIPELINED, StoreBinding, binding_message, setting_value
 from models.store_binding import NO_STORE as NO_STORE
 
@@ -118,6 +121,8 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         ignore_custom_codec: bool = False,
         record_class: Any = None,
     ) -> Any:
+        span = None if tracing.active is None else tracing.active.statement(query)
+        started = perf_counter()
         try:
             cached = None
             if timeout is None and not ignore_custom_codec and not self._query_loggers:
@@ -142,6 +147,10 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
             # be reused, although it looks idle for a moment.
             self.terminate()
             raise
+        finally:
+            record_database(perf_counter() - started)
+            if span is not None:
+                span.end()
 
     async def _bind_pending(self, store: int, *, is_cached: bool) -> None:
         """Bind the store now, unless the binding can be pipelined with the statement."""
