@@ -73,6 +73,8 @@ lock: $(INSTALLED_DEV) ## update the lock files of Python packages (LOCK_ARGS=--
 	@$(COMPILE) pyproject.toml $(LOCK_ARGS) --group build --output-file requirements.lock
 	@$(COMPILE) pyproject.toml $(LOCK_ARGS) --group build --group dev --constraints requirements.lock \
 		--output-file requirements-dev.lock
+	@$(COMPILE) pyproject.toml $(LOCK_ARGS) --extra tracing --constraints requirements-dev.lock \
+		--output-file requirements-tracing.lock
 	@$(COMPILE) tests/clients/ariadne/requirements.in $(LOCK_ARGS) --output-file tests/clients/ariadne/requirements.lock
 
 clean: ## remove build and test artifacts; keeps the data in .vitrine/

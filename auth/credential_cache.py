@@ -41,6 +41,9 @@ class CredentialCache:
         self.generation = 0
         """Increases with every invalidation. What was read from the database before may be stale and isn't cached."""
 
+    def __len__(self) -> int:
+        return len(self._entries)
+
     def get(self, fingerprint: bytes, now: datetime) -> VerifiedCredential | None:
         """Return the cached credential, or None if it is absent or has expired."""
         entry = self._entries.get(fingerprint)
@@ -102,7 +105,7 @@ async def listen(cache: CredentialCache | None = None) -> None:
         store_id, _, owner = payload.partition(":")
         target.invalidate(int(store_id), int(owner) if owner.isdigit() else owner or None)
 
-    await database.listen(CHANNEL, on_notify, after_reconnect=target.clear)
+    await database.listen(CHANNEL, on_notify, on_missed=target.clear)
 
 
 async def invalidate_credentials(scope: Scope, owner: CredentialOwner | None = None) -> None:

@@ -89,7 +89,7 @@ class CachedStoreResolver:
 
     async def listen(self) -> None:
         """Invalidate the cache when other processes change stores; needs the database connected."""
-        await database.listen(CHANNEL, lambda payload: self.invalidate(int(payload)), after_reconnect=self.clear)
+        await database.listen(CHANNEL, lambda payload: self.invalidate(int(payload)), on_missed=self.clear)
 
     def invalidate(self, store_id: int) -> None:
         """Drop a store under every name, and all absent names: one may now be this store's."""

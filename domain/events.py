@@ -18,6 +18,7 @@ from uuid import UUID
 import orjson
 
 from domain.notifications import write as notifications
+from kernel import tracing
 from kernel.clock import format_rfc3339
 from kernel.ids import uuid7
 from kernel.payload_fields import payload_of
@@ -82,10 +83,10 @@ WITH new_events AS (
     RETURNING subject_type, subject_id, latest
 ), inserted AS (
     INSERT INTO outbox_events
-        (tenant_id, public_id, name, subject_type, subject_id, sequence, data, request_id, created_at)
+        (tenant_id, public_id, name, subject_type, subject_id, sequence, data, request_id, created_at, traceparent)
     SELECT $1, t.public_id, t.name, t.subject_type, t.subject_id,
         c.latest + 1 - row_number() OVER (PARTITION BY t.subject_type, t.subject_id ORDER BY t.position DESC),
-        t.data::jsonb, $7, $8
+        t.data::jsonb, $7, $8, $10
     FROM new_events t JOIN counters c USING (subject_type, subject_id)
     ORDER BY t.position
     RETURNING 1
@@ -99,14 +100,16 @@ def first_event_sql(parameters: Sequence[str]) -> str:
 
     `notified` must be read by the statement. `parameters` are the names of parameters for `first_event_arguments`.
     """
-    public_id, name, subject_type, subject_id, data, request_id, at, channel = parameters
+    public_id, name, subject_type, subject_id, data, request_id, at, channel, traceparent = parameters
     return f"""
 first_number AS (
     INSERT INTO event_sequences (tenant_id, public_id, subject_type, subject_id, latest)
     SELECT $1, {public_id}, {subject_type}, {subject_id}, 1 WHERE {name}::text IS NOT NULL
 ), first_event AS (
-    INSERT INTO outbox_events (tenant_id, public_id, name, subject_type, subject_id, sequence, data, request_id, created_at)
-    SELECT $1, {public_id}, {name}, {subject_type}, {subject_id}, 1, {data}::text::jsonb, {request_id}, {at} WHERE {name}::text IS NOT NULL
+    INSERT INTO outbox_events
+        (tenant_id, public_id, name, subject_type, subject_id, sequence, data, request_id, created_at, traceparent)
+    SELECT $1, {public_id}, {name}, {subject_type}, {subject_id}, 1, {data}::text::jsonb, {request_id}, {at}, {traceparent}
+    WHERE {name}::text IS NOT NULL
 ), notified AS (
     SELECT pg_notify({channel}, '') WHERE {name}::text IS NOT NULL AND {_HAS_ENDPOINT}
 )
@@ -119,7 +122,7 @@ def first_event_arguments(scope: Scope, event: Event | None) -> tuple[Any, ...]:
     if event is not None:
         name, subject_type, subject_id = event.name, event.subject_type, event.subject_id
         data = orjson.dumps(event.data).decode()
-    return uuid7(), name, subject_type, subject_id, data, scope.request_id, scope.now, CHANNEL
+    return uuid7(), name, subject_type, subject_id, data, scope.request_id, scope.now, CHANNEL, tracing.traceparent()
 
 
 async def emit(scope: Scope, name: str, subject_type: str, subject_id: UUID, data: Mapping[str, Any]) -> None:
@@ -142,6 +145,7 @@ async def emit_all(scope: Scope, events: Sequence[Event]) -> None:
         scope.request_id,
         scope.now,
         CHANNEL,
+        tracing.traceparent(),
     )
 
 

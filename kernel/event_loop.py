@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
+
+from kernel import metrics
 
 T = TypeVar("T")
 
 PART_SIZE = 1_000
+WATCH_SECONDS = 0.05
+_PAUSES = metrics.histogram(
+    "vitrine_event_loop_pause_seconds", "How much later than planned the event loop ran a timer, 20 times a second."
+)
 
 
 async def in_parts(items: Sequence[T], size: int = PART_SIZE) -> AsyncIterator[Sequence[T]]:
@@ -17,3 +24,22 @@ async def in_parts(items: Sequence[T], size: int = PART_SIZE) -> AsyncIterator[S
         if start:
             await asyncio.sleep(0)
         yield items[start : start + size]
+
+
+@contextmanager
+def measured_pauses() -> Iterator[None]:
+    """Measure the pauses of the running event loop meanwhile."""
+    loop, pauses = asyncio.get_running_loop(), _PAUSES.child()
+    timer: asyncio.TimerHandle
+
+    def watch(planned_at: float) -> None:
+        nonlocal timer
+        now = loop.time()
+        _PAUSES.observe(pauses, now - planned_at)
+        timer = loop.call_later(WATCH_SECONDS, watch, now + WATCH_SECONDS)
+
+    timer = loop.call_later(WATCH_SECONDS, watch, loop.time() + WATCH_SECONDS)
+    try:
+        yield
+    finally:
+        timer.cancel()

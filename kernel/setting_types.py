@@ -141,6 +141,13 @@ def _bind(text: str) -> tuple[str, ...]:
     return tuple(addresses)
 
 
+def _bind_one(text: str) -> str:
+    addresses = _bind(text)
+    if len(addresses) != 1:
+        raise InvalidSetting("one address to listen on, without port")
+    return addresses[0]
+
+
 def _origins(text: str) -> tuple[str, ...]:
     expected = "* or origins such as https://shop.example, separated by commas"
     origins = _items(text)
@@ -196,4 +203,5 @@ HTTP_URL: SettingType[str] = SettingType("URL", _http_url)
 NETWORKS: SettingType[tuple[IPNetwork, ...]] = SettingType("networks", _networks)
 HOSTS: SettingType[tuple[str, ...]] = SettingType("host names", _hosts)
 BIND: SettingType[tuple[str, ...]] = SettingType("addresses", _bind)
+BIND_ONE: SettingType[str] = SettingType("address", _bind_one)
 ORIGINS: SettingType[tuple[str, ...]] = SettingType("origins", _origins)

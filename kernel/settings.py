@@ -18,6 +18,7 @@ from uuid import UUID
 from kernel.ip_addresses import IPNetwork, is_loopback
 from kernel.setting_types import (
     BIND,
+    BIND_ONE,
     BOOLEAN,
     DIRECTORY,
     HOSTS,
@@ -237,6 +238,14 @@ class Settings:
             "How long a request may take before it is cancelled with 503.",
         ),
     )
+    drain_time: float = field(
+        default=2.0,
+        metadata=_metadata(
+            "VITRINE_DRAIN_TIME",
+            seconds(0, 300),
+            "How long, after SIGTERM, /health/ready is 503 before connections are refused: until the proxy in front has noticed.",
+        ),
+    )
     keep_alive: float = field(
         default=75.0,
         metadata=_metadata(
@@ -333,6 +342,28 @@ class Settings:
             "VITRINE_CATALOGUE_CACHE_BYTES",
             integer_between(0),
             "The memory of a process for answers to reads of the catalogue; 0 keeps none.",
+        ),
+    )
+    metrics_port: int = field(
+        default=9_464,
+        metadata=_metadata(
+            "VITRINE_METRICS_PORT",
+            integer_between(0, 65_534),
+            "The TCP port of /metrics; `vitrine worker` uses the next one; 0 for none.",
+        ),
+    )
+    metrics_bind: str = field(
+        default="127.0.0.1",
+        metadata=_metadata("VITRINE_METRICS_BIND", BIND_ONE, "The address of /metrics, which needs no credential."),
+    )
+    otlp_endpoint: str | None = field(
+        default=None,
+        repr=False,
+        metadata=_metadata(
+            "OTEL_EXPORTER_OTLP_ENDPOINT",
+            url_of("http", "https"),
+            "The OpenTelemetry collector that gets the traces, by OTLP over HTTP.",
+            unset="no traces",
         ),
     )
     cors_origins: tuple[str, ...] = field(

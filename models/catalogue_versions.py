@@ -95,6 +95,4 @@ def process_versions() -> CatalogueVersions:
 async def listen(versions: CatalogueVersions | None = None) -> None:
     """Forget versions (by default this process's) when other processes write; needs the database connected."""
     target = versions or _process_versions
-    await database.listen(
-        database.WRITES_CHANNEL, lambda store: target.forget(int(store)), after_reconnect=target.clear
-    )
+    await database.listen(database.WRITES_CHANNEL, lambda store: target.forget(int(store)), on_missed=target.clear)

@@ -10,11 +10,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from time import perf_counter
 from typing import Any
 
 import asyncpg
 from asyncpg.connection import Connection
 
+from kernel import tracing
+from kernel.request_parts import record_database
 from models.store_binding import NO_STORE, StoreBinding
 
 ASYNCPG_VERSION = "0.32.0"
@@ -126,24 +129,43 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         self._check_open()
         _count(query, args)
         options = {"record_class": record_class or asyncpg.Record, "ignore_custom_codec": ignore_custom_codec}
-        with self._stmt_exclusive_section:
-            binds = not self._protocol.is_in_transaction()
+        span = None if tracing.active is None else tracing.active.statement(query)
+        started = perf_counter()
+        try:
+            with self._stmt_exclusive_section:
+                return await self._execute_again_once(query, args, limit, timeout, return_status, options)
+        finally:
+            record_database(perf_counter() - started)
+            if span is not None:
+                span.end()
+
+    async def _execute_again_once(
+        self,
+        query: str,
+        args: Sequence[Any],
+        limit: int,
+        timeout: float | None,
+        return_status: bool,
+        options: Mapping[str, Any],
+    ) -> Any:
+        """Execute the statement, outside a transaction a second time when it was prepared before a table changed."""
+        binds = not self._protocol.is_in_transaction()
+        try:
             try:
-                try:
-                    return await self._execute_prepared(query, args, limit, timeout, return_status, options)
-                except asyncpg.InvalidCachedStatementError:
-                    # A table has changed; nothing was executed, so outside a transaction it can be retried.
-                    self._drop_global_statement_cache()
-                    if not binds:
-                        raise
-                    return await self._execute_prepared(query, args, limit, timeout, return_status, options)
-            except asyncpg.OutdatedSchemaCacheError:
-                # A type has changed: the statement was executed, but its response can't be decoded.
-                await self.reload_schema_state()
-                raise
-            except Exception as error:
-                await self._recover(error, binds=binds)
-                raise
+                return await self._execute_prepared(query, args, limit, timeout, return_status, options)
+            except asyncpg.InvalidCachedStatementError:
+                # A table has changed; nothing was executed, so outside a transaction it can be retried.
+                self._drop_global_statement_cache()
+                if not binds:
+                    raise
+                return await self._execute_prepared(query, args, limit, timeout, return_status, options)
+        except asyncpg.OutdatedSchemaCacheError:
+            # A type has changed: the statement was executed, but its response can't be decoded.
+            await self.reload_schema_state()
+            raise
+        except Exception as error:
+            await self._recover(error, binds=binds)
+            raise
 
     async def _execute_prepared(
         self,

@@ -21,6 +21,7 @@ from typing import Any
 import asyncpg
 from tortoise.context import TortoiseContext
 
+from kernel import metrics
 from kernel.scope import Scope, active_scope
 from models import MODEL_MODULES, replicas, write_notices
 from models.base import WrongStore as WrongStore
@@ -40,7 +41,7 @@ from models.database_errors import violated_constraint as violated_constraint
 from models.engine import StoreClient, StoreTransaction
 from models.listener import Listener, NotificationCallback
 from models.pool import DatabaseSettings as DatabaseSettings
-from models.pool import StorePool, close_pool, current_store_id, open_pool
+from models.pool import PoolUsage, StorePool, close_pool, current_store_id, open_pool
 from models.pooler import OWN_PRIVILEGES, check_login
 from models.pooler import UnsafePooler as UnsafePooler
 from models.pooler import check_pooling as check_pooling
@@ -55,6 +56,12 @@ from models.write_notices import WriteNotices
 
 logger = logging.getLogger("vitrine.database")
 
+REPLICA_LAG = metrics.gauge(
+    "vitrine_replica_lag_seconds",
+    "How far a read replica is behind, by its number in the settings.",
+    "replica",
+    largest=True,
+)
 WRITES_CHANNEL = "vitrine_writes"
 """Names a store soon after a process wrote to it (`models.write_notices`)."""
 
@@ -127,6 +134,11 @@ class _Database:
     def _observe_write(self, store: int) -> None:
         if store != NO_STORE:
             self.notices.add(store)
+
+    def pools(self) -> dict[str, StorePool]:
+        """Return the open pools by name."""
+        pools = {"requests": self.pool, "worker": self._worker, "second": self._spare}
+        return {name: pool for name, pool in pools.items() if pool is not None}
 
     async def worker(self) -> StorePool:
         """Return the pool of cross-store connections, opened at first use."""
@@ -228,6 +240,11 @@ async def _usable_roles(settings: DatabaseSettings) -> set[str]:
     finally:
         await connection.close()
     return {record["rolname"] for record in records}
+
+
+def pool_usage() -> dict[str, PoolUsage]:
+    """Return how the open pools of this process are used, by name."""
+    return {} if _database is None else {name: pool.usage for name, pool in _database.pools().items()}
 
 
 async def check_role() -> None:
@@ -425,14 +442,12 @@ async def _notify_of_writes(stores: list[int]) -> None:
     )
 
 
-async def listen(
-    channel: str, callback: NotificationCallback, *, after_reconnect: CommitCallback | None = None
-) -> None:
+async def listen(channel: str, callback: NotificationCallback, *, on_missed: CommitCallback | None = None) -> None:
     """Call the callback with the payload of each notification.
 
-    Notifications sent while the listening connection was lost are missed: `after_reconnect` is called to invalidate caches.
+    `on_missed` is called to invalidate caches when notifications may have been missed: while the listening connection is lost, and after.
     """
-    await _connected().listener.listen(channel, callback, after_reconnect)
+    await _connected().listener.listen(channel, callback, on_missed)
 
 
 class CrossStoreConnection:

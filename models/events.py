@@ -20,6 +20,7 @@ class OutboxEvent(StoreModel):
     request_id = fields.TextField(default="")
     created_at = fields.DatetimeField(default=now)
     dispatched_at = fields.DatetimeField(null=True)
+    traceparent = fields.TextField(null=True)
 
     class Meta:
         table = "outbox_events"

@@ -1,4 +1,9 @@
-"""LISTEN on a dedicated connection, because a pooled one must not have session state."""
+"""LISTEN on a dedicated connection, because a pooled one must not have session state.
+
+Notifications keep caches true, so a lost one must not leave a cache stale for longer than STALE_SECONDS: the connection is checked every
+CHECK_INTERVAL_SECONDS, also for whether its session listens at all, and what depends on notifications is told when it is lost, after each
+failed attempt to reconnect, and once more when the new connection listens.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +20,17 @@ from models.pool import DatabaseSettings
 NotificationCallback: TypeAlias = Callable[[str], Awaitable[object] | object]
 ReconnectCallback: TypeAlias = Callable[[], Awaitable[object] | object]
 
+STALE_SECONDS = 5.0
+"""How long after a change a cache may contain what preceded it when the notification is lost."""
+
 MIN_BACKOFF_SECONDS = 0.1
-MAX_BACKOFF_SECONDS = 5.0
-# Detects a connection that was lost without a TCP reset (a lost route, a suspended machine).
-CHECK_INTERVAL_SECONDS = 30.0
-CHECK_TIMEOUT_SECONDS = 5.0
+MAX_BACKOFF_SECONDS = 1.0
+CONNECT_TIMEOUT_SECONDS = 3.0
+# Detects a connection that was lost without a TCP reset: a lost route, a suspended machine.
+CHECK_INTERVAL_SECONDS = 2.0
+CHECK_TIMEOUT_SECONDS = 2.0
+# A pooler may have given the session to another client: then the server answers, but no notification arrives.
+_CHECK = "select count(*) from pg_listening_channels() as c (name) where name = any($1::text[])"
 
 logger = logging.getLogger("vitrine.database")
 
@@ -31,20 +42,21 @@ class Listener:
         self._settings = settings
         self._role = role
         self._channels: dict[str, list[NotificationCallback]] = {}
-        self._after_reconnect: list[ReconnectCallback] = []
+        self._on_missed: list[ReconnectCallback] = []
         self._task: asyncio.Task[None] | None = None
         self._pending_callbacks: set[asyncio.Future[Any]] = set()
         self._changed = asyncio.Event()
         self._listening: dict[str, asyncio.Event] = {}
         self._is_listening = False
 
-    async def listen(
-        self, channel: str, callback: NotificationCallback, after_reconnect: ReconnectCallback | None
-    ) -> None:
-        """Register a callback and wait until the server has confirmed LISTEN."""
+    async def listen(self, channel: str, callback: NotificationCallback, on_missed: ReconnectCallback | None) -> None:
+        """Register a callback and wait until the server has confirmed LISTEN.
+
+        `on_missed` is called whenever notifications may have been missed.
+        """
         self._channels.setdefault(channel, []).append(callback)
-        if after_reconnect is not None:
-            self._after_reconnect.append(after_reconnect)
+        if on_missed is not None:
+            self._on_missed.append(on_missed)
         confirmed = self._listening.setdefault(channel, asyncio.Event())
         self._changed.set()
         if self._task is None:
@@ -80,8 +92,7 @@ class Listener:
                     subscribed: set[str] = set()
                     await self._subscribe(connection, subscribed)
                     if not is_first:
-                        for callback in self._after_reconnect:
-                            self._call(callback)
+                        self._report_missed()
                     is_first, backoff = False, MIN_BACKOFF_SECONDS
                     self._is_listening = True
                     await self._monitor(connection, subscribed)
@@ -92,6 +103,7 @@ class Listener:
                 raise
             except Exception as error:
                 logger.warning("the listening connection was lost: %r; retrying in %.1f s", error, backoff)
+            self._report_missed()
             await asyncio.sleep(backoff)
             backoff = min(backoff * 2, MAX_BACKOFF_SECONDS)
 
@@ -99,8 +111,15 @@ class Listener:
         server_settings = self._settings.server_settings(self._role)
         server_settings["application_name"] += " (listening)"
         return await asyncpg.connect(
-            self._settings.url, timeout=self._settings.acquire_seconds, server_settings=server_settings
+            self._settings.url,
+            timeout=min(self._settings.acquire_seconds, CONNECT_TIMEOUT_SECONDS),
+            command_timeout=CHECK_TIMEOUT_SECONDS,
+            server_settings=server_settings,
         )
+
+    def _report_missed(self) -> None:
+        for callback in self._on_missed:
+            self._call(callback)
 
     async def _monitor(self, connection: asyncpg.Connection, subscribed: set[str]) -> None:
         """Subscribe to new channels and check the connection periodically; raise when it is lost."""
@@ -110,7 +129,9 @@ class Listener:
                 async with asyncio.timeout(CHECK_INTERVAL_SECONDS):
                     await self._changed.wait()
             except TimeoutError:
-                await connection.execute("select 1", timeout=CHECK_TIMEOUT_SECONDS)
+                listening = await connection.fetchval(_CHECK, list(subscribed))
+                if listening != len(subscribed):
+                    raise asyncpg.InterfaceError("the session does not listen") from None
             self._changed.clear()
             if not connection.is_closed():
                 await self._subscribe(connection, subscribed)

@@ -1,4 +1,7 @@
-"""Apply migrations as the owner of the tables, under an advisory lock.
+"""Apply migrations as the owner of the tables, under an advisory lock, while servers of the previous version use the database.
+
+A migration that needs the lock of a table waits for the transactions that use it, and every later statement waits behind the migration. It
+therefore gives up after a short time, lets them pass, and tries again after a pause.
 
 A migration is a numbered folder of SQL in `models/migrations/sql`, run in the order of their names; `<folder>_reverse.sql` reverts it.
 Composite keys, policies and partial indexes exist only in SQL; tests/models/test_schema.py compares the resulting tables with the models.
@@ -6,9 +9,11 @@ Composite keys, policies and partial indexes exist only in SQL; tests/models/tes
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import asyncpg
@@ -27,6 +32,11 @@ FOLDER = Path(__file__).parent / "migrations" / "sql"
 APP_LABEL = "models"
 # The key of the advisory lock.
 ADVISORY_LOCK_KEY = 0x5649_5452_494E_45  # "VITRINE"
+
+LOCK_TIMEOUT_MS = 1_000
+# The pauses in seconds between the attempts to get the locks, about a minute and a half with the attempts: longer than any request.
+PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0, 15.0, 15.0)
+_LOCKED_OUT = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
 
 logger = logging.getLogger("vitrine.database")
 
@@ -123,25 +133,51 @@ async def _migrate(connection: asyncpg.Connection) -> list[str]:
         )""")
     applied = await _applied(connection)
     names: list[str] = []
-    # ALTER TABLE waits for open transactions while later statements queue behind it: fail and let the operator retry.
-    await connection.execute("set lock_timeout = '15s'")
     for migration in disk_migrations():
         if migration.name in applied:
             continue
         logger.info("migrating: %s", migration.name)
-        async with connection.transaction():
-            # A table can't be altered while deferred triggers (0022) wait for the end of the transaction that filled it.
-            await connection.execute("set constraints all immediate")
-            for statements in migration.statements:
-                await connection.execute(statements)
-            await connection.execute(
-                "insert into tortoise_migrations (app, name, applied_at) values ($1, $2, now())",
-                APP_LABEL,
-                migration.name,
-            )
+        await _with_locks(connection, migration.name, partial(_apply, connection, migration))
         names.append(migration.name)
     await _update_privileges(connection, changed=bool(names))
     return names
+
+
+async def _apply(connection: asyncpg.Connection, migration: Migration) -> None:
+    # A table can't be altered while deferred triggers (0022) wait for the end of the transaction that filled it.
+    await connection.execute("set constraints all immediate")
+    for statements in migration.statements:
+        await connection.execute(statements)
+    await connection.execute(
+        "insert into tortoise_migrations (app, name, applied_at) values ($1, $2, now())", APP_LABEL, migration.name
+    )
+
+
+async def _with_locks(connection: asyncpg.Connection, name: str, change: Callable[[], Awaitable[None]]) -> None:
+    """Run the change in a transaction, and again when it doesn't get a lock; raises MigrationError that names what holds it."""
+    for pause in (*PAUSES, None):
+        try:
+            async with connection.transaction():
+                await connection.execute(f"set local lock_timeout = {LOCK_TIMEOUT_MS}")
+                await change()
+            return
+        except _LOCKED_OUT as error:
+            if pause is None:
+                holder = await connection.fetchval(_OLDEST_TRANSACTION)
+                raise MigrationError(
+                    f"{name} did not get its locks in {len(PAUSES) + 1} attempts: {holder or error}"
+                ) from error
+            logger.warning("%s: a table is locked, trying again in %.1f s", name, pause)
+            await asyncio.sleep(pause)
+
+
+_OLDEST_TRANSACTION = """
+    select format('the oldest transaction is open for %s s (process %s, %s)',
+        extract(epoch from clock_timestamp() - xact_start)::int, pid, coalesce(nullif(application_name, ''), 'unnamed'))
+    from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null
+    order by xact_start limit 1
+"""
 
 
 async def _update_privileges(connection: asyncpg.Connection, *, changed: bool) -> None:
@@ -153,11 +189,14 @@ async def _update_privileges(connection: asyncpg.Connection, *, changed: bool) -
     current = await connection.fetchval("select obj_description('tortoise_migrations'::regclass)")
     if not changed and current == f"rights {version}":
         return  # granting again would lock every table needlessly
-    async with connection.transaction():
+
+    async def grant() -> None:
         await grant_privileges(
             connection, with_roles=with_roles, owner_inherits=owner_inherits, with_backup=with_backup
         )
         await connection.execute(f"comment on table tortoise_migrations is 'rights {version}'")
+
+    await _with_locks(connection, "granting privileges", grant)
 
 
 async def _applied(connection: asyncpg.Connection) -> set[str]:

@@ -16,11 +16,13 @@ import logging
 import math
 from collections import deque
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import asyncpg
 from asyncpg.pool import Pool, PoolConnectionHolder, PoolConnectionProxy, _PoolConnectionHolderQueue
 
+from kernel.request_parts import record_connection_wait
 from kernel.scope import current_scope
 from models.connections import SeparatelyBoundConnection, StoreConnection
 from models.pooler import choose_statement_names
@@ -30,6 +32,16 @@ RESET_SECONDS = 5.0
 CLOSE_SECONDS = 10.0
 
 logger = logging.getLogger("vitrine.database")
+
+
+@dataclass(frozen=True, slots=True)
+class PoolUsage:
+    """The connections of a pool, and the tasks that wait for one."""
+
+    used: int
+    idle: int
+    limit: int
+    waiting: int
 
 
 @dataclass(frozen=True)
@@ -138,7 +150,9 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
             if connection is None or connection.is_closed() or holder._generation != self._generation:
                 if connection is not None:
                     connection.terminate()  # asyncpg would close it later, and free the holder then
+                started = perf_counter()
                 await holder.acquire()  # connects
+                record_connection_wait(perf_counter() - started)
                 connection = holder._con
             else:
                 holder._in_use = self._loop.create_future()
@@ -171,6 +185,13 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         # The reset goes on if the caller is cancelled.
         await asyncio.shield(task)
 
+    @property
+    def usage(self) -> PoolUsage:
+        """Return how the pool is used at this moment."""
+        idle, queue = self.get_idle_size(), self._queue
+        waiting = sum(not waiter.done() for waiter in queue.waiters)
+        return PoolUsage(self.get_size() - idle, idle, self.get_max_size(), waiting)
+
     def set_role(self, settings: DatabaseSettings, role: str) -> None:
         """Let connections act as the role; those open are closed instead of used again."""
         if settings.pooler_url is None:
@@ -198,9 +219,13 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         return idle.pop() if idle else None
 
     async def _wait_for_holder(self) -> PoolConnectionHolder:
-        async with asyncio.timeout(self._acquire_seconds):
-            holder: PoolConnectionHolder = await self._queue.get()
-            return holder
+        started = perf_counter()
+        try:
+            async with asyncio.timeout(self._acquire_seconds):
+                holder: PoolConnectionHolder = await self._queue.get()
+                return holder
+        finally:
+            record_connection_wait(perf_counter() - started)
 
     @staticmethod
     def _is_idle(connection: StoreConnection) -> bool:

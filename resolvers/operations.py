@@ -14,6 +14,7 @@ from typing import Any
 from graphql import ExecutionResult, GraphQLSchema, OperationDefinitionNode, OperationType
 
 from domain.idempotency import KeyClaim, complete, current_claim, release
+from kernel import tracing
 from kernel.errors import TransactionConflict
 from kernel.record_conversion import convert_records
 from kernel.scope import Scope
@@ -46,13 +47,19 @@ class OperationExecutor:
         self._compiler = QueryCompiler(schema, native=public)
         self._introspector = Introspector(schema)
 
-    async def execute_cached_plan(
+    def execute_cached_plan(
         self, scope: Scope, prepared: PreparedDocument, variables: Mapping[str, Any]
-    ) -> tuple[dict[str, Any], int] | None:
+    ) -> Awaitable[tuple[dict[str, Any], int] | None]:
         """Return data and cost of a document's only operation from its cached plan; None when no plan fits the variables.
 
         Raise `AnswerTooLarge` for an answer over its limits.
         """
+        run = self._execute_cached_plan(scope, prepared, variables)
+        return run if tracing.active is None else tracing.active.operation("query", "", run)
+
+    async def _execute_cached_plan(
+        self, scope: Scope, prepared: PreparedDocument, variables: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], int] | None:
         plan = self._compiler.cached_plan(prepared)
         if plan is None or (values := plan.values(variables)) is None:
             return None
@@ -63,7 +70,7 @@ class OperationExecutor:
                 return None
         return (size.mark(data) if size is not None else data), plan.cost
 
-    async def execute(
+    def execute(
         self,
         scope: Scope,
         prepared: PreparedDocument,
@@ -71,8 +78,22 @@ class OperationExecutor:
         variables: Mapping[str, Any] | None,
         *,
         cost: int | None = None,
-    ) -> ExecutionResult:
+    ) -> Awaitable[ExecutionResult]:
         """Execute an operation and convert its records; with its `cost`, its plan is cached with the document."""
+        run = self._execute_prepared(scope, prepared, operation, variables, cost)
+        if tracing.active is None:
+            return run
+        name = operation.name.value if operation.name else ""
+        return tracing.active.operation(operation.operation.value, name, run)
+
+    async def _execute_prepared(
+        self,
+        scope: Scope,
+        prepared: PreparedDocument,
+        operation: OperationDefinitionNode,
+        variables: Mapping[str, Any] | None,
+        cost: int | None,
+    ) -> ExecutionResult:
         if self._public and is_introspection(operation):
             return await self._introspector.execute(prepared, operation, variables)
         compiled = None if has_many_values(variables) else self._compiler.get(prepared, operation, variables)

@@ -10,12 +10,14 @@ import asyncio
 import zlib
 from collections.abc import Callable, MutableMapping
 from functools import lru_cache
+from time import perf_counter
 from typing import TypeGuard
 
 import brotli
 import zstandard
 from aiohttp import hdrs, web
 
+from kernel.request_parts import record_compression
 from rest_facade.responses import BytesResponse
 
 # Smaller bodies fit into the first packet with the headers.
@@ -68,8 +70,9 @@ async def compress(request: web.Request, response: web.Response) -> None:
     kept = response.encodings if isinstance(response, BytesResponse) else None
     encoded = kept.get(coding) if kept is not None else None
     if encoded is None:
-        encode = CODINGS[coding]
+        encode, started = CODINGS[coding], perf_counter()
         encoded = encode(body) if len(body) <= _MAX_SIZE_ON_LOOP else await asyncio.to_thread(encode, body)
+        record_compression(perf_counter() - started)
         if kept is not None:
             kept[coding] = encoded
     if len(encoded) >= len(body):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from time import perf_counter
 from typing import Any
 
 import orjson
@@ -14,6 +15,7 @@ from aiohttp.helpers import rfc822_formatted_time
 from multidict import CIMultiDict
 
 from kernel.errors import DomainError, RateLimited, Unauthenticated, UnsupportedEncoding
+from kernel.request_parts import record_serialization
 
 JSON = "application/json"
 WRITE_SIZE = 64 * 1024
@@ -129,11 +131,14 @@ def page_response(request: web.Request, page: Mapping[str, Any]) -> web.Response
 
 def to_json(body: Any) -> bytes:
     """Serialize to compact JSON in UTF-8."""
+    started = perf_counter()
     try:
-        return orjson.dumps(body)
+        content = orjson.dumps(body)
     except orjson.JSONEncodeError:
         # A message may quote text that orjson rejects, such as half a surrogate pair; the error must not become a 500.
-        return json.dumps(body, default=str).encode()
+        content = json.dumps(body, default=str).encode()
+    record_serialization(perf_counter() - started)
+    return content
 
 
 def error_headers(error: DomainError, *, challenge: str) -> dict[str, str]:

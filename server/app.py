@@ -19,12 +19,12 @@ from rest_facade.responses import ADD_HEADERS, RESTART_TIMEOUT
 from rest_facade.routing import Route
 from server import authorization_metadata, credit_bureau, example_storefront, graphql_view, mail_page
 from server.catalogue_cache import CATALOGUE_CACHE, CatalogueCache
-from server.connections import PIPELINE
+from server.connections import PIPELINE, SERVER_NAME
 from server.connections import SETTINGS as SETTINGS
 from server.cross_origin import allow_cross_origin
 from server.demo import DEMO_STORE_ID
 from server.families import family_of
-from server.health import Checks, Readiness
+from server.health import HEALTH, Checks, Readiness
 from server.limits import Counters, ProcessCounters
 from server.middleware import rate_limits, request_id
 from server.middleware.authentication import Authenticate, StoreResolver
@@ -36,9 +36,6 @@ from server.routes import add_routes, route_policies
 from server.script_address import ScriptAddress
 
 COUNTERS = web.AppKey("counters", Counters)
-HEALTH = web.AppKey("health", Readiness)
-# Replaces aiohttp's default, which reveals the versions of Python and aiohttp.
-SERVER_NAME = "vitrine"
 
 
 def facade_routes() -> list[Route]:

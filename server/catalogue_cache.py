@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from aiohttp import hdrs, web
 
 from domain.store_settings import setting
+from kernel import metrics
 from kernel.scope import ActorKind, Scope, Store
 from models.catalogue_versions import CatalogueVersions, process_versions
 from rest_facade.compression import add_vary
@@ -27,6 +28,7 @@ _ENTRY_BYTES = 2_000
 _MAX_SHARE = 8  # of the cache, for one answer
 _REVALIDATED = (hdrs.METH_GET, hdrs.METH_HEAD)
 _VARY = (hdrs.AUTHORIZATION, "X-API-Key", "X-Tenant-ID")
+_USES = metrics.counter("vitrine_cache_requests_total", "Questions to a cache, by its answer.", "cache", "result")
 
 
 @dataclass(slots=True)
@@ -70,9 +72,11 @@ class CatalogueCache:
         tag = self._tag(scope, version, identity)
         known = {each.value for each in request.if_none_match or ()} if request.method in _REVALIDATED else set()
         if tag in known:
+            _USES.add("catalogue", "revalidated")
             return _marked(web.Response(status=304), scope, tag)
         key = (scope.store.id, version, scope.actor.scopes, scope.actor.server_side, identity)
         answer = self._find(key, scope.store)
+        _USES.add("catalogue", "missed" if answer is None else "hit")
         if answer is not None:
             return _marked(web.Response(status=304) if "*" in known else _repeated(answer), scope, tag)
         response = await produce()
@@ -110,6 +114,9 @@ class CatalogueCache:
         self._bytes += answer.size - (replaced.size if replaced is not None else 0)
         while self._bytes > self._max_bytes:
             self._bytes -= self._answers.popitem(last=False)[1].size
+
+    def __len__(self) -> int:
+        return len(self._answers)
 
     @property
     def bytes(self) -> int:

@@ -19,6 +19,7 @@ from kernel.ip_addresses import is_trusted, rate_limit_key
 from kernel.settings import Settings
 from rest_facade.responses import UNEXPECTED_ERROR
 from server import graphql_errors
+from server.health import HEALTH
 from server.limits import ConcurrencyLimiter
 from server.middleware.request_id import HEADER
 
@@ -33,6 +34,8 @@ OPTIONS: dict[str, Any] = {
     "auto_decompress": False,
 }
 
+# Replaces aiohttp's default, which reveals the versions of Python and aiohttp.
+SERVER_NAME = "vitrine"
 SETTINGS = web.AppKey("settings", Settings)
 PIPELINE: web.AppKey[Middleware] = web.AppKey("pipeline")
 """The application's only middleware."""
@@ -201,7 +204,7 @@ class Runner(web.AppRunner):
 def _direct_handler(app: web.Application, default: Any) -> Any:
     """Route a request through the pipeline to its handler, skipping aiohttp's middleware and sub-application steps."""
     resolve, serve = app.router.resolve, app[PIPELINE]
-    static_routes = _static_routes(app)
+    static_routes, health = _static_routes(app), app[HEALTH]
 
     async def handle(request: web.Request) -> web.StreamResponse:
         if hdrs.EXPECT in request.headers:
@@ -212,7 +215,11 @@ def _direct_handler(app: web.Application, default: Any) -> Any:
         match.add_app(app)
         match.freeze()
         request._match_info = match
-        return await serve(request, match.handler)
+        response = await serve(request, match.handler)
+        if health.stopping:
+            # A client or proxy that keeps the connection would send its next request while it closes.
+            response.force_close()
+        return response
 
     return handle
 

@@ -204,7 +204,7 @@ def _usable_connections(allowed: int) -> int:
 
 
 def readiness_checks(location: DatabaseLocation) -> Checks:
-    """Create the checks of `/health/ready`: the database answers in the serving role and no migration is pending.
+    """Create the checks of `/health/ready`: the database answers, in the serving role, and no migration is pending.
 
     While the embedded PostgreSQL is started again, its check is `restarting`.
     """
@@ -216,10 +216,12 @@ def readiness_checks(location: DatabaseLocation) -> Checks:
             await database.check_role()
             # Once all are applied none can become pending for this version.
             is_migrated = is_migrated or not await migrate.pending_migrations(location.serving_url)
-        except (DomainError, OSError, database.UnsafeRole, database.UnsafePooler):
+        except (database.UnsafeRole, database.UnsafePooler):
+            return {"database": True, "role": False, "migrations": is_migrated}
+        except (DomainError, OSError):
             restarts = location.folder is not None and not is_ready(location.folder)
             return {"database": "restarting" if restarts else False, "migrations": is_migrated}
-        return {"database": True, "migrations": is_migrated}
+        return {"database": True, "role": True, "migrations": is_migrated}
 
     return check
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from time import perf_counter
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -16,6 +17,7 @@ from auth.schemes import MISSING_HEADER
 from kernel.errors import DomainError, MalformedRequest, Unauthenticated
 from kernel.large_json import dumps_in_parts
 from kernel.request_bodies import MalformedBody, parse_json
+from kernel.request_parts import record_serialization
 from kernel.scope import ActorKind, Scope
 from models.answer_size import AnswerLimits, LargeAnswer, too_many_bytes
 from resolvers import root
@@ -300,11 +302,12 @@ def _wants_response_json(request: web.Request) -> bool:
 
 async def _respond_with_data(request: web.Request, body: dict[str, Any], response_json_status: int) -> web.Response:
     """Serialize the result of an execution; an error instead when it is over the limit of bytes."""
-    limits = request.app[LIMITS]
+    limits, started = request.app[LIMITS], perf_counter()
     if isinstance(body.get("data"), LargeAnswer):
         content = await dumps_in_parts(body, option=_DATETIME_OPTIONS, max_bytes=limits.max_bytes)
     else:
         content = orjson.dumps(body, option=_DATETIME_OPTIONS)
+    record_serialization(perf_counter() - started)
     if content is None or len(content) > limits.max_bytes:
         return _domain_error_response(request, too_many_bytes(limits))
     response = _respond_bytes(request, 200, content, response_json_status)

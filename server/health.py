@@ -18,7 +18,7 @@ CACHE_SECONDS = 1.0
 
 
 class Readiness:
-    """Report whether the server should receive requests; `stopping` fails readiness before the sockets close."""
+    """Report whether the server should receive requests; `stopping` fails readiness before the sockets close (VITRINE_DRAIN_TIME)."""
 
     def __init__(self, checks: Checks | None = None) -> None:
         self._checks = checks
@@ -37,8 +37,8 @@ class Readiness:
         return json_response({"status": "ok"})
 
     async def ready(self, request: web.Request) -> web.Response:
-        """Return 200 when every check passes, else 503; `checks` names the failed ones without details."""
-        checks: dict[str, bool | str] = {"serving": not self.stopping, **await self._run_checks()}
+        """Return 200 when every check passes, else 503; `checks` names the failed ones, with a word for the reason at most."""
+        checks: dict[str, bool | str] = {"serving": "stopping" if self.stopping else True, **await self._run_checks()}
         passed = all(result is True for result in checks.values())
         body = {
             "status": "ok" if passed else "unavailable",
@@ -59,3 +59,6 @@ class Readiness:
                     self._last = {"answer": False}
                 self._last_at = monotonic()
             return self._last
+
+
+HEALTH = web.AppKey("health", Readiness)

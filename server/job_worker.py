@@ -5,16 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
+from time import monotonic
 
 from domain import jobs
 from domain.jobs import Job, JobLease
-from kernel import logging
+from kernel import logging, metrics
 
 # Upper bound of a pause, because another worker may crash with a job or a job may be added.
 MAX_PAUSE = 5.0
 PAUSE_AFTER_FAILURE = 2.0
 # At shutdown the current store gets this long to finish.
 STOP_SECONDS = 5.0
+
+_RUNS = metrics.counter("vitrine_job_runs_total", "Runs of periodic jobs by result.", "job", "result")
+_SECONDS = metrics.histogram(
+    "vitrine_job_seconds", "Time of a run.", "job", bounds=(0.01, 0.1, 0.5, 1, 5, 30, 120, 600)
+)
 
 
 class JobWorker:
@@ -61,6 +67,7 @@ class JobWorker:
 
     async def _run_claimed(self, lease: JobLease) -> None:
         """Run the job, renew its lease meanwhile, and store the outcome."""
+        name, started, result = lease.job.name, monotonic(), "released"
         work = asyncio.ensure_future(lease.job.work(lambda: not self._stopping.is_set()))
         renewal = asyncio.ensure_future(self._renew_lease(lease, work))
         try:
@@ -71,14 +78,18 @@ class JobWorker:
             await jobs.release(lease)  # cancelled: lease lost, or shutting down
         except Exception as error:
             logging.failure("job failed", error, job=lease.job.name)
+            result = "failed"
             await jobs.finish(lease, type(error).__name__)
         else:
             if outcome.complete:
+                result = "failed" if outcome.error else "finished"
                 await jobs.finish(lease, outcome.error)
             else:
                 await jobs.release(lease)
         finally:
             renewal.cancel()
+            _RUNS.add(name, result)
+            _SECONDS.observe(_SECONDS.child(name), monotonic() - started)
 
     async def _renew_lease(self, lease: JobLease, work: asyncio.Future[jobs.JobResult]) -> None:
         """Renew the lease while the job runs; cancel the job when the lease is lost or stopping takes too long."""

@@ -1,14 +1,13 @@
 """Run the server: start its resources in order, serve until stopped, and release them in reverse order.
 
     secret → database (embedded: started and migrated) → pools → credentials → application → sockets → ready
-    SIGTERM: not ready → no new connections → current requests finish → pools → embedded PostgreSQL
+    SIGTERM: not ready → VITRINE_DRAIN_TIME → no new connections → current requests finish → pools → embedded PostgreSQL
 
 One process does all of it (`server/process.py`), or several share the sockets (`server/processes.py`).
 """
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -17,14 +16,18 @@ from urllib.parse import urlsplit
 
 import uvloop
 
-from kernel import logging
+from kernel import logging, metrics
 from kernel.settings import Settings
 from models import migrate
 from server import address_file, process
+from server.backlog_metrics import worker_values
 from server.database import DatabaseLocation, database_location, divide_pool, warn_of_pending_migrations
+from server.metrics import metrics_server, own_values
+from server.process_metrics import ProcessMetrics
 from server.processes import ProcessPool
 from server.secret_key import with_secret_key
 from server.sockets import addresses_of, open_sockets
+from server.tracing import tracing_to_collector
 
 # Pool size of a parent process that only runs background work.
 _PARENT_POOL = 4
@@ -33,7 +36,7 @@ _PARENT_POOL = 4
 async def serve(
     settings: Settings,
     *,
-    stop: asyncio.Event | None = None,
+    stop: process.Stop | None = None,
     on_ready: process.OnReady | None = None,
     background: process.Background = process.no_background,
 ) -> None:
@@ -41,7 +44,7 @@ async def serve(
 
     Raises SettingError, EmbeddedPostgresError, UnsafeRole, MigrationError, Unavailable or StartupError when it can't start.
     """
-    stop = stop or asyncio.Event()
+    stop = stop or process.Stop()
     sockets = open_sockets(settings)
     run_server = _run_in_process if settings.processes == 1 else _run_child_processes
     try:
@@ -72,7 +75,7 @@ async def _run_in_process(
     settings: Settings,
     location: DatabaseLocation,
     sockets: list[socket.socket],
-    stop: asyncio.Event,
+    stop: process.Stop,
     on_ready: process.OnReady | None,
     background: process.Background,
 ) -> None:
@@ -84,7 +87,13 @@ async def _run_in_process(
             yield
         logging.event("stopping")
 
-    async with process.process_resources(settings, location), background(settings, location):
+    collect = worker_values if location.is_embedded else own_values
+    async with (
+        tracing_to_collector(settings, "web"),
+        process.process_resources(settings, location),
+        background(settings, location),
+        metrics_server(settings, collect),
+    ):
         await process.serve_application(await process.build_application(settings, location), sockets, stop, ready)
 
 
@@ -92,25 +101,33 @@ async def _run_child_processes(
     settings: Settings,
     location: DatabaseLocation,
     sockets: list[socket.socket],
-    stop: asyncio.Event,
+    stop: process.Stop,
     on_ready: process.OnReady | None,
     background: process.Background,
 ) -> None:
     # With the embedded database the background work runs here and needs connections too.
     settings = await divide_pool(settings, location, settings.processes + location.is_embedded)
     processes = ProcessPool(settings, location, sockets)
+    ProcessMetrics.number = "parent"
+
+    async def collect() -> metrics.Snapshot:
+        return await processes.values(await (worker_values if location.is_embedded else own_values)())
+
     with ExitStack() as published:
 
         def ready() -> None:
             published.enter_context(_published(settings, sockets, on_ready))
 
         if not location.is_embedded:
-            await processes.run(stop, ready)
+            async with metrics_server(settings, collect):
+                await processes.run(stop, ready)
             return
         parent_settings = dataclasses.replace(settings, pool_size=min(settings.pool_size, _PARENT_POOL))
         async with (
+            tracing_to_collector(settings, "worker"),
             process.process_resources(parent_settings, location),
             background(parent_settings, location),
+            metrics_server(settings, collect),
         ):
             await processes.run(stop, ready)
 

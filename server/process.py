@@ -17,20 +17,24 @@ from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
 from domain.b2b import bureau
 from kernel import garbage_collection, logging
+from kernel.event_loop import measured_pauses
 from kernel.settings import Settings
 from models import catalogue_versions
 from models.database import use_replicas
 from server import mail_page
-from server.app import HEALTH, SETTINGS, create_app
-from server.connections import Runner
+from server.app import create_app
+from server.catalogue_cache import CATALOGUE_CACHE
+from server.connections import SETTINGS, Runner
 from server.database import DatabaseLocation, connection_pools, readiness_checks
+from server.health import HEALTH
 from server.outgoing import outgoing_client
+from server.process_metrics import ProcessMetrics
 from server.sockets import addresses_of
 
 if TYPE_CHECKING:
     from server.shared_limits import SharedCounters
 
-# Platforms kill after 30 s; requests still running then are aborted.
+# Platforms kill after 30 s, the drain time included; requests still running then are aborted.
 FINISH_SECONDS = 20.0
 
 OnReady = Callable[[list[str]], None]
@@ -41,6 +45,18 @@ Background = Callable[[Settings, DatabaseLocation], AbstractAsyncContextManager[
 def no_background(settings: Settings, location: DatabaseLocation) -> AbstractAsyncContextManager[object]:
     """Run no background work."""
     return nullcontext()
+
+
+class Stop(asyncio.Event):
+    """Set when the server should stop. `drains`: whoever sends requests, a proxy, is to notice it first (VITRINE_DRAIN_TIME)."""
+
+    drains = False
+
+    def request(self, *, drains: bool) -> None:
+        """Stop; a later request changes nothing."""
+        if not self.is_set():
+            self.drains = drains
+            self.set()
 
 
 @asynccontextmanager
@@ -63,7 +79,7 @@ async def build_application(settings: Settings, location: DatabaseLocation) -> w
     await catalogue_versions.listen()
     if settings.replica_urls:
         await use_replicas(settings.replica_urls)
-    counters = _shared_counters(settings)
+    counters = ProcessMetrics.counters = _shared_counters(settings)
     app = create_app(
         settings,
         store_resolver=store_resolver,
@@ -90,10 +106,11 @@ def _shared_counters(settings: Settings) -> SharedCounters | None:
 async def serve_application(
     app: web.Application,
     sockets: list[socket.socket],
-    stop: asyncio.Event,
+    stop: Stop,
     ready: Callable[[], AbstractAsyncContextManager[object]],
 ) -> None:
-    """Serve requests until `stop`, then let current ones finish; `ready` is entered once the sockets are open."""
+    """Serve requests until `stop`, drain, then let current ones finish; `ready` is entered once the sockets are open."""
+    ProcessMetrics.catalogue = app[CATALOGUE_CACHE]
     runner = Runner(app, handle_signals=False, shutdown_timeout=FINISH_SECONDS)
     await runner.setup()
     garbage_collection.collect_rarely()
@@ -104,31 +121,40 @@ async def serve_application(
         if app[SETTINGS].is_private_development:
             bureau.set_own_address(addresses_of(sockets)[0])
         async with ready():
-            await stop.wait()
+            with measured_pauses():
+                await stop.wait()
         app[HEALTH].stopping = True
+        if stop.drains:
+            await asyncio.sleep(app[SETTINGS].drain_time)
     finally:
         bureau.set_own_address(None)
         await runner.cleanup()
 
 
 class stop_on_signals:  # noqa: N801  # used like a function
-    """Set the event on SIGTERM and SIGINT; a second signal has its default effect."""
+    """Stop on SIGTERM, which drains, and on SIGINT (Ctrl-C), which doesn't; a second signal has its default effect.
 
-    def __init__(self, stop: asyncio.Event) -> None:
+    In a child process a second SIGTERM has none: systemd and the parent send one each.
+    """
+
+    def __init__(self, stop: Stop, *, is_child: bool = False) -> None:
         self._stop = stop
+        self._is_child = is_child
 
     def __enter__(self) -> None:
         self._loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            self._loop.add_signal_handler(number, self._on_signal)
+            self._loop.add_signal_handler(number, self._on_signal, number)
 
     def __exit__(self, *_: object) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.remove_signal_handler(number)
 
-    def _on_signal(self) -> None:
+    def _on_signal(self, number: signal.Signals) -> None:
         self.__exit__()
-        self._stop.set()
+        if self._is_child:
+            self._loop.add_signal_handler(signal.SIGTERM, lambda: None)
+        self._stop.request(drains=number is signal.SIGTERM)
 
 
 def log_startup(settings: Settings, addresses: list[str]) -> None:

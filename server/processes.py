@@ -5,7 +5,8 @@
 
 All accept connections from the same sockets, so a crash loses only the requests of one child. A child is a new program, not a fork:
 event loops, threads and pools don't survive one. It reads its configuration from standard input, which stays open for the parent's
-lifetime: end of file means the parent is gone, and the child stops.
+lifetime: end of file means the parent is gone, and the child stops. SIGTERM stops it after the drain time, a line there at once. Another
+line asks for the values of its metrics, which it writes to its standard output.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pickle
 import socket
 import struct
 import sys
+import threading
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -25,17 +27,20 @@ from time import monotonic
 
 import uvloop
 
-from kernel import logging
+from kernel import logging, metrics
 from kernel.settings import Settings
 from server.address_file import StartupError
 from server.database import DatabaseLocation
 from server.process import (
     FINISH_SECONDS,
+    Stop,
     build_application,
     process_resources,
     serve_application,
     stop_on_signals,
 )
+from server.process_metrics import ProcessMetrics
+from server.tracing import tracing_to_collector
 
 # A child that exits sooner than this is restarted with exponential backoff.
 STEADY_SECONDS = 10.0
@@ -44,6 +49,11 @@ LONGEST_PAUSE = 30.0
 # How long the parent waits for its children beyond their own shutdown timeout.
 _EXTRA_STOP_SECONDS = 5.0
 _READY = b"ready\n"
+_AT_ONCE = b"stop at once\n"
+_METRICS = b"metrics\n"
+_METRICS_SECONDS = 2.0
+# The longest line with the values of a process.
+_LINE_BYTES = 16 * 1024 * 1024
 # Ctrl-C reaches every process of a terminal; one during import must exit without a traceback.
 _PROGRAM = (
     "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL); from server.processes import run_child; run_child()"
@@ -58,6 +68,7 @@ class _ChildConfig:
     settings: Settings
     location: DatabaseLocation
     sockets: tuple[int, ...]
+    number: int
     development: bool
     human: bool
 
@@ -66,17 +77,21 @@ class ProcessPool:
     """Run the configured number of child processes on the sockets."""
 
     def __init__(self, settings: Settings, location: DatabaseLocation, sockets: list[socket.socket]) -> None:
+        self._settings = settings
+        self._location = location
         self._count = settings.processes
         self._sockets = tuple(listener.fileno() for listener in sockets)
-        development, human = logging.line_format()
-        config = pickle.dumps(_ChildConfig(settings, location, self._sockets, development, human))
-        self._config = _LENGTH.pack(len(config)) + config
         self._running: dict[int, Process] = {}
+        # By number: those that serve, and how many answers they owe.
+        self._serving: dict[int, Process] = {}
+        self._owed: dict[int, int] = {}
+        self._totals = metrics.Totals()
+        self._totals_lock = asyncio.Lock()
         self._ready: set[int] = set()
         self._first_ready = asyncio.Event()
         self._stopping = asyncio.Event()
 
-    async def run(self, stop: asyncio.Event, on_ready: Callable[[], None]) -> None:
+    async def run(self, stop: Stop, on_ready: Callable[[], None]) -> None:
         """Serve until `stop`; `on_ready` is called once, when all children accept requests.
 
         Raises StartupError when no child can start.
@@ -93,7 +108,7 @@ class ProcessPool:
             ready.cancel()
             waiting.cancel()
             logging.event("stopping")
-            await asyncio.shield(self._stop(supervisors))
+            await asyncio.shield(self._stop(supervisors, drains=stop.drains))
         for supervisor in supervisors:
             supervisor.result()
 
@@ -102,15 +117,18 @@ class ProcessPool:
         pause = 0.0
         while not self._stopping.is_set():
             began = monotonic()
-            process = await self._start()
+            process = await self._start(number)
             self._running[number] = process
             assert process.stdout is not None
             if await process.stdout.readline() == _READY:
                 self._ready.add(number)
+                self._serving[number], self._owed[number] = process, 0
                 if len(self._ready) == self._count:
                     self._first_ready.set()
             code = await process.wait()
             del self._running[number]
+            self._serving.pop(number, None)
+            self._totals.end(str(number))
             if self._stopping.is_set():
                 return
             if not self._ready:
@@ -121,24 +139,53 @@ class ProcessPool:
                 async with asyncio.timeout(pause):
                     await self._stopping.wait()
 
-    async def _start(self) -> Process:
+    async def values(self, own: metrics.Snapshot) -> metrics.Snapshot:
+        """Return the metrics of all processes, with those of this one; a child that doesn't answer in time counts as when it last did."""
+        async with self._totals_lock:
+            await asyncio.gather(*(self._ask(number, process) for number, process in self._serving.items()))
+            self._totals.update("parent", own)
+            return self._totals.sum()
+
+    async def _ask(self, number: int, process: Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(_METRICS)
+        self._owed[number] += 1
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_METRICS_SECONDS):
+                while self._serving.get(number) is process and self._owed[number]:  # a late answer comes first
+                    line = await process.stdout.readline()
+                    if self._serving.get(number) is not process:
+                        return
+                    self._owed[number] -= 1
+                    if line.endswith(b"\n"):  # not the last words of a killed process
+                        self._totals.update(str(number), metrics.from_json(line))
+
+    async def _start(self, number: int) -> Process:
+        config = pickle.dumps(
+            _ChildConfig(self._settings, self._location, self._sockets, number, *logging.line_format())
+        )
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         process = await asyncio.create_subprocess_exec(
             # -P: don't search the current directory for modules.
             sys.executable, "-P", "-c", _PROGRAM,
-            stdin=PIPE, stdout=PIPE, pass_fds=self._sockets, env=environment,
+            stdin=PIPE, stdout=PIPE, pass_fds=self._sockets, env=environment, limit=_LINE_BYTES,
         )  # fmt: skip
         assert process.stdin is not None
-        process.stdin.write(self._config)
+        process.stdin.write(_LENGTH.pack(len(config)) + config)
         return process
 
-    async def _stop(self, supervisors: list[asyncio.Task[None]]) -> None:
+    async def _stop(self, supervisors: list[asyncio.Task[None]], *, drains: bool) -> None:
         """Let the children finish their requests, and kill those that don't in time."""
         self._stopping.set()
         for process in list(self._running.values()):
             with contextlib.suppress(ProcessLookupError):
-                process.terminate()
-        _, late = await asyncio.wait(supervisors, timeout=FINISH_SECONDS + _EXTRA_STOP_SECONDS)
+                if drains:
+                    process.terminate()
+                elif process.stdin is not None:
+                    process.stdin.write(_AT_ONCE)
+        drain_seconds = self._settings.drain_time if drains else 0.0
+        _, late = await asyncio.wait(supervisors, timeout=drain_seconds + FINISH_SECONDS + _EXTRA_STOP_SECONDS)
         if late:
             logging.event("processes did not stop in time and are killed", level="warning", processes=len(late))
             for process in list(self._running.values()):
@@ -175,10 +222,14 @@ def _read(length: int) -> bytes:
 
 
 async def _serve(config: _ChildConfig) -> None:
-    stop = asyncio.Event()
+    stop = Stop()
+    ProcessMetrics.number = str(config.number)
     sockets = [socket.socket(fileno=number) for number in config.sockets]
-    with stop_on_signals(stop), _stop_with_parent(stop):
-        async with process_resources(config.settings, config.location):
+    with stop_on_signals(stop, is_child=True), _obey_parent(stop):
+        async with (
+            tracing_to_collector(config.settings, "web"),
+            process_resources(config.settings, config.location),
+        ):
             await serve_application(
                 await build_application(config.settings, config.location), sockets, stop, _report_ready
             )
@@ -187,18 +238,22 @@ async def _serve(config: _ChildConfig) -> None:
 @asynccontextmanager
 async def _report_ready() -> AsyncIterator[None]:
     os.write(1, _READY)
-    # Stray output must not fill a pipe that no process reads.
+    # Stray output must not be read as values of metrics.
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.close(null)
     yield
 
 
-class _stop_with_parent:  # noqa: N801  # used like a function
-    """Set the event when the parent is gone, which closes the pipe."""
+class _obey_parent:  # noqa: N801  # used like a function
+    """Stop when the parent is gone, which closes the pipe, or asks for it there; write the values of metrics when it asks for them."""
 
-    def __init__(self, stop: asyncio.Event) -> None:
+    def __init__(self, stop: Stop) -> None:
         self._stop = stop
+        self._output = os.dup(1)
+        self._output_lock = threading.Lock()
+        self._writing: asyncio.Future[None] | None = None
+        self._received = b""
 
     def __enter__(self) -> None:
         asyncio.get_running_loop().add_reader(0, self._on_readable)
@@ -207,6 +262,23 @@ class _stop_with_parent:  # noqa: N801  # used like a function
         asyncio.get_running_loop().remove_reader(0)
 
     def _on_readable(self) -> None:
-        if not os.read(0, 1):
+        data = os.read(0, 4_096)
+        if not data:
             asyncio.get_running_loop().remove_reader(0)
-            self._stop.set()
+            self._stop.request(drains=True)
+        *lines, self._received = (self._received + data).splitlines(keepends=True) or [b""]
+        if self._received.endswith(b"\n"):
+            lines, self._received = [*lines, self._received], b""
+        for line in lines:
+            if line == _AT_ONCE:
+                self._stop.request(drains=False)
+            elif line == _METRICS:
+                # In a thread: the pipe takes 64 KB before the parent has to read.
+                self._writing = asyncio.get_running_loop().run_in_executor(
+                    None, self._write, metrics.to_json(metrics.snapshot())
+                )
+
+    def _write(self, line: bytes) -> None:
+        with contextlib.suppress(OSError), self._output_lock:
+            while line:
+                line = line[os.write(self._output, line) :]

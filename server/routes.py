@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from aiohttp import hdrs, web
 
+from kernel import metrics
 from rest_facade.routing import Credential, Route
 from server.families import LEGACY_BASES, RouteFamily, family_of
 
@@ -27,6 +28,8 @@ class RoutePolicy:
     attempt_limit: str = ""
     names_store: bool = False
     is_catalogue: bool = False
+    metric: metrics.Labels = ()
+    """Family, method and template of the path, as labels: legacy paths without base and trailing slash."""
 
 
 POLICIES = web.AppKey("policies", dict[web.AbstractRoute, RoutePolicy])
@@ -56,6 +59,7 @@ def add_routes(app: web.Application, routes: Iterable[Route]) -> None:
             route.attempt_limit,
             route.names_store,
             route.is_catalogue,
+            _metric_labels(added),
         )
 
 
@@ -73,8 +77,18 @@ def route_policies(app: web.Application) -> dict[web.AbstractRoute, RoutePolicy]
         credential = Credential.NONE if added.method == hdrs.METH_OPTIONS else family.credential
         if credential is None:
             raise ValueError(f"{added.method} {path} was added without a Route and its family declares no credential")
-        policies[added] = RoutePolicy(family, credential)
+        policies[added] = RoutePolicy(family, credential, metric=_metric_labels(added))
     return policies
+
+
+def _metric_labels(added: web.AbstractRoute) -> metrics.Labels:
+    path = added.resource.canonical if added.resource is not None else ""
+    family = family_of(path).name
+    if family == "legacy":
+        path = path.rstrip("/")
+        base = max((base for base in LEGACY_BASES if f"{path}/".startswith(f"{base}/")), key=len, default="")
+        path = f"/api{path.removeprefix(base)}"
+    return family, added.method, path
 
 
 def _policies_of(app: web.Application) -> dict[web.AbstractRoute, RoutePolicy]:

@@ -23,7 +23,7 @@ from domain.webhooks.claims import ClaimedDelivery
 from domain.webhooks.envelope import EventRecord, build_request
 from domain.webhooks.payloads import order_keys
 from domain.webhooks.schedule import retry_after
-from kernel import logging
+from kernel import logging, metrics, tracing
 from kernel.clock import now
 from kernel.errors import DomainError, Forbidden
 from kernel.ids import request_id_from, uuid7
@@ -39,8 +39,19 @@ STOP_SECONDS = 5.0
 _RESULT_BATCH_SIZE = 500
 _FINAL_ATTEMPTS = 3
 
+_ATTEMPTS = metrics.counter("vitrine_delivery_attempts_total", "Attempts to deliver a webhook, by result.", "result")
+_SECONDS = metrics.histogram("vitrine_delivery_seconds", "Time of an attempt to deliver a webhook.")
+_EVENTS = metrics.counter("vitrine_events_total", "Events distributed to the endpoints that subscribe to them.")
+metrics.gauge("vitrine_deliveries_running", "Deliveries that are being made.", read=lambda: {(): float(_Running.count)})
+
 SelectData: TypeAlias = Callable[[ClaimedDelivery], Awaitable[Mapping[str, Any]]]
 """Build the payload of a delivery whose endpoint has a query; raises `DomainError` when it is not allowed."""
+
+
+class _Running:
+    """The deliveries of this process."""
+
+    count = 0
 
 
 class WebhookWorker:
@@ -91,7 +102,7 @@ class WebhookWorker:
 
     async def _listen(self) -> None:
         """Subscribe to new events, retrying until the database is available."""
-        await database.listen(events.CHANNEL, self._on_notification, after_reconnect=lambda: self._on_notification(""))
+        await database.listen(events.CHANNEL, self._on_notification, on_missed=lambda: self._on_notification(""))
 
     def _on_notification(self, _: str) -> None:
         self._events_ready.set()
@@ -112,6 +123,7 @@ class WebhookWorker:
         if self._stopping.is_set():
             return
         count, deliveries = await fan_out.fan_out_events()
+        _EVENTS.add(amount=count)
         if deliveries:
             self._due.set()
         if count < fan_out.BATCH_SIZE:
@@ -131,6 +143,7 @@ class WebhookWorker:
         for delivery in deliveries:
             task = asyncio.create_task(self._attempt(delivery))
             self._running[task] = delivery
+            _Running.count += 1
             task.add_done_callback(self._on_finished)
         if not deliveries:
             left = await claims.seconds_until_due() if free else None
@@ -139,6 +152,7 @@ class WebhookWorker:
 
     def _on_finished(self, task: asyncio.Task[None]) -> None:
         delivery = self._running.pop(task)
+        _Running.count -= 1
         if task.cancelled():
             self._add_result(AttemptResult(delivery, AttemptVerdict.RELEASED, now()))
         elif (error := task.exception()) is not None:
@@ -147,10 +161,20 @@ class WebhookWorker:
             self._add_result(AttemptResult(delivery, AttemptVerdict.FAILED, now(), error="it could not be made"))
 
     async def _attempt(self, delivery: ClaimedDelivery) -> None:
+        if tracing.active is None:
+            await self._attempt_once(delivery)
+            return
+        attributes = {"vitrine.store": str(delivery.store_public_id), "vitrine.attempt": delivery.attempts + 1}
+        with tracing.active.delivery(delivery.name, delivery.traceparent, attributes) as span:
+            await self._attempt_once(delivery, span)
+
+    async def _attempt_once(self, delivery: ClaimedDelivery, span: tracing.Span | None = None) -> None:
         started, started_at = monotonic(), now()
 
         def outcome(verdict: AttemptVerdict, **details: Any) -> None:
             duration_ms = round((monotonic() - started) * 1_000)
+            if span is not None and verdict is not AttemptVerdict.DELIVERED:
+                span.fail(str(details.get("status") or verdict.name.lower()))
             self._add_result(AttemptResult(delivery, verdict, started_at, duration_ms=duration_ms, **details))
 
         if not delivery.is_allowed:
@@ -193,6 +217,9 @@ class WebhookWorker:
     # --- Results -------------------------------------------------------------------------------------------------------
 
     def _add_result(self, outcome: AttemptResult) -> None:
+        _ATTEMPTS.add(outcome.verdict.name.lower())
+        if outcome.duration_ms:
+            _SECONDS.observe(_SECONDS.child(), outcome.duration_ms / 1_000)
         self._results.append(outcome)
         self._results_ready.set()
 
@@ -249,5 +276,6 @@ def _event_record(delivery: ClaimedDelivery, data: Mapping[str, Any]) -> EventRe
         app_id=delivery.client_id,
         # A request id written by the importer or a job may be no valid header.
         request_id=request_id_from(delivery.request_id),
+        traceparent=tracing.traceparent() or delivery.traceparent,
         data=data,
     )

@@ -18,12 +18,13 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LOCKS = (
     "requirements.lock",
     "requirements-dev.lock",
+    "requirements-tracing.lock",
     "requirements-node.lock",
     "tests/clients/ariadne/requirements.lock",
 )
 
 LAYERS = {"kernel", "models", "auth", "domain", "schema", "resolvers", "rest_facade", "server"}
-TOP_LEVEL_FOLDERS = LAYERS | {"tests", "bench", "docs", "examples", ".ci"}
+TOP_LEVEL_FOLDERS = LAYERS | {"tests", "bench", "deploy", "docs", "examples", ".ci"}
 VAGUE_NAMES = {"utils", "util", "helpers", "common", "misc"}
 
 LARGEST_FILE_BYTES = 1_000_000

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 _CHUNK = 65_536
+# Vitrine's listening connections say so in their startup message (`models/listener.py`).
+_LISTENING = b"(listening)"
 
 
 class DatabaseProxy:
@@ -20,6 +22,8 @@ class DatabaseProxy:
         self._open: set[asyncio.StreamWriter] = set()
         self._flowing = asyncio.Event()
         self._flowing.set()
+        self._listening_flows = asyncio.Event()
+        self._listening_flows.set()
         self._refuses = False
         self.delay = 0.0
         """Seconds each chunk of data waits, in both directions."""
@@ -47,11 +51,16 @@ class DatabaseProxy:
         """Hold data back in both directions until `restore`, as a network that drops packets does."""
         self._flowing.clear()
 
+    def silence_notifications(self) -> None:
+        """Hold back the data of the listening connections alone, until `restore`."""
+        self._listening_flows.clear()
+
     def restore(self) -> None:
         """Forward again, without delay."""
         self._refuses = False
         self.delay = 0.0
         self._flowing.set()
+        self._listening_flows.set()
 
     @property
     def connections(self) -> int:
@@ -74,9 +83,11 @@ class DatabaseProxy:
             return
         pair = (writer, database_writer)
         self._open.update(pair)
+        first = await reader.read(_CHUNK)
+        flowing = (self._flowing, self._listening_flows) if _LISTENING in first else (self._flowing,)
         copies = [
-            asyncio.ensure_future(self._copy(reader, database_writer)),
-            asyncio.ensure_future(self._copy(database_reader, writer)),
+            asyncio.ensure_future(self._copy(reader, database_writer, flowing, first)),
+            asyncio.ensure_future(self._copy(database_reader, writer, flowing)),
         ]
         try:
             await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)
@@ -88,11 +99,19 @@ class DatabaseProxy:
                 with contextlib.suppress(OSError):
                     each.close()
 
-    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _copy(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        flowing: Sequence[asyncio.Event],
+        first: bytes = b"",
+    ) -> None:
         with contextlib.suppress(OSError):
-            while data := await reader.read(_CHUNK):
+            while data := first or await reader.read(_CHUNK):
+                first = b""
                 if self.delay:
                     await asyncio.sleep(self.delay)
-                await self._flowing.wait()
+                for each in flowing:
+                    await each.wait()
                 writer.write(data)
                 await writer.drain()

@@ -26,7 +26,7 @@ from models.database import CrossStoreConnection
 LEASE = timedelta(seconds=60)
 
 # Endpoints with pending deliveries, found by skipping from one to the next in the index; the cost doesn't depend on the backlog.
-_BUSY = """
+BUSY = """
 with recursive busy as (
     (select tenant_id, endpoint_id, due_at from event_deliveries where due_at is not null
      order by tenant_id, endpoint_id, due_at limit 1)
@@ -40,7 +40,7 @@ with recursive busy as (
 """
 # The longest waiting endpoint first, failing ones last. No key of the row changes, so fan-out isn't blocked.
 _LOCK = (
-    _BUSY
+    BUSY
     + """
 select p.tenant_id, p.id, p.failures from busy b
 join event_endpoints p on p.tenant_id = b.tenant_id and p.id = b.endpoint_id
@@ -74,7 +74,7 @@ with slots as (
 )
 select c.tenant_id, c.id, c.tries, c.endpoint_id, c.name, p.url, p.query, p.status, p.deleted_at, i.id as installation_id, i.app_id,
     i.scopes, i.removed_at, a.client_id, a.secret_sealed, a.previous_secret_sealed, a.previous_secret_until, t.public_id as store,
-    e.public_id as event_id, e.subject_type, e.subject_id, e.sequence, e.data, e.request_id, e.created_at as at
+    e.public_id as event_id, e.subject_type, e.subject_id, e.sequence, e.data, e.request_id, e.traceparent, e.created_at as at
 from claimed c
 join event_endpoints p on p.tenant_id = c.tenant_id and p.id = c.endpoint_id
 join app_installations i on i.tenant_id = p.tenant_id and i.id = p.installation_id
@@ -85,7 +85,7 @@ order by c.id
 """
 # A due endpoint that was not claimed is being processed by a worker, which looks for further deliveries when it is done.
 _NEXT = (
-    _BUSY
+    BUSY
     + """
 select extract(epoch from min(greatest(b.due_at, p.paused_until)) - clock_timestamp())::float8 from busy b
 join event_endpoints p on p.tenant_id = b.tenant_id and p.id = b.endpoint_id
@@ -120,6 +120,7 @@ class ClaimedDelivery:
     sequence: int
     data: dict[str, Any]
     request_id: str
+    traceparent: str | None
     at: datetime
 
     def secrets(self, at: datetime) -> list[str]:
@@ -197,5 +198,6 @@ def _build_delivery(row: Record, claim_id: UUID) -> ClaimedDelivery:
         sequence=row["sequence"],
         data=orjson.loads(row["data"]),
         request_id=row["request_id"],
+        traceparent=row["traceparent"],
         at=row["at"],
     )

@@ -44,6 +44,8 @@ class EventRecord:
     """The app's client id."""
     request_id: str
     data: Mapping[str, Any]
+    traceparent: str | None = None
+    """The span of this attempt, or of the request that emitted the event (W3C Trace Context)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ def build_request(event: EventRecord, secrets: Sequence[str], at: datetime) -> S
             _standard(secret, f"{envelope['id']}.{timestamp}.".encode() + body) for secret in reversed(secrets)
         ),
     }
+    if event.traceparent is not None:
+        headers["traceparent"] = event.traceparent
     return SignedRequest(body, headers)
 
 

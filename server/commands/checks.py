@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from datetime import timedelta
-from enum import StrEnum
 from pathlib import Path
 
 import asyncpg
@@ -18,52 +16,19 @@ from auth.secrets import DecryptionError, decrypt
 from domain.jobs import JOBS
 from domain.reencryption import current_key_id, survey_values
 from domain.stores import GATEWAY_PURPOSE
-from kernel.clock import now
 from kernel.errors import DomainError
 from kernel.settings import SETTINGS, SettingError, Settings
 from models import database, migrate
 from models.roles import APP_ROLE, MIN_POSTGRESQL_VERSION
+from server.commands.check_results import CheckResult, Severity, fail, join_names, ok, warn
+from server.commands.operation_checks import check_operation
 from server.database import FOLDER, DatabaseLocation, connection_pools, database_location
 from server.embedded_postgres import EmbeddedPostgresError
 from server.secret_key import with_secret_key
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets" / "built" / "version"
-MAX_CLOCK_DRIFT = timedelta(seconds=5)
 OVERDUE = timedelta(minutes=10)
-MAX_NAMES = 5
 _TIMEOUT_SECONDS = 5.0
-
-
-class Severity(StrEnum):
-    """The outcome of a check: `warn` works but needs attention, `fail` doesn't work or isn't safe."""
-
-    OK = "ok"
-    WARN = "warn"
-    FAIL = "fail"
-
-
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """The result of one check, in one line."""
-
-    check: str
-    level: Severity
-    text: str
-
-
-def ok(check: str, text: str) -> CheckResult:
-    """Return a passed check."""
-    return CheckResult(check, Severity.OK, text)
-
-
-def warn(check: str, text: str) -> CheckResult:
-    """Return a check that passed but needs attention."""
-    return CheckResult(check, Severity.WARN, text)
-
-
-def fail(check: str, text: str) -> CheckResult:
-    """Return a failed check."""
-    return CheckResult(check, Severity.FAIL, text)
 
 
 async def run_checks() -> AsyncIterator[CheckResult]:
@@ -161,7 +126,7 @@ async def _check_database(settings: Settings) -> AsyncIterator[CheckResult]:
     try:
         async with database_location(settings) as location:
             has_failed = True
-            async for result in _check_server(location):
+            async for result in _check_server(settings, location):
                 has_failed = has_failed and result.level is not Severity.FAIL
                 yield result
             if has_failed:
@@ -179,7 +144,7 @@ async def _check_database(settings: Settings) -> AsyncIterator[CheckResult]:
         yield fail("database", _describe(error))
 
 
-async def _check_server(location: DatabaseLocation) -> AsyncIterator[CheckResult]:
+async def _check_server(settings: Settings, location: DatabaseLocation) -> AsyncIterator[CheckResult]:
     """Check the server, its tables and their isolation, connected as the owner."""
     try:
         connection = await asyncpg.connect(location.owner_url, timeout=_TIMEOUT_SECONDS)
@@ -188,7 +153,6 @@ async def _check_server(location: DatabaseLocation) -> AsyncIterator[CheckResult
         return
     try:
         yield await _check_version(connection, location)
-        yield await _check_clock(connection)
         pending = await migrate.pending_migrations(location.owner_url)
         if pending:
             text = f"{len(pending)} pending, the first is {pending[0]}"
@@ -201,6 +165,8 @@ async def _check_server(location: DatabaseLocation) -> AsyncIterator[CheckResult
         else:
             yield ok("migrations", "all applied")
         yield await _check_isolation(connection)
+        async for result in check_operation(connection, settings):
+            yield result
     finally:
         await connection.close()
 
@@ -217,13 +183,6 @@ async def _check_version(connection: asyncpg.Connection, location: DatabaseLocat
     if encoding != "UTF8":
         return fail("database", f"its encoding is {encoding}; UTF8 is needed")
     return ok("database", f"PostgreSQL {version.major}.{version.micro}, {where}")
-
-
-async def _check_clock(connection: asyncpg.Connection) -> CheckResult:
-    drift = abs(await connection.fetchval("select clock_timestamp()") - now())
-    if drift > MAX_CLOCK_DRIFT:
-        return warn("clock", f"differs from the database's by {drift.total_seconds():.0f} seconds")
-    return ok("clock", "in sync with the database")
 
 
 _UNPROTECTED = """
@@ -300,12 +259,12 @@ async def _check_gateways() -> list[CheckResult]:
     unreadable = [store["name"] for store in rows if not _is_readable(GATEWAY_PURPOSE, store["gateway_secret"])]
     results = []
     if unsigned:
-        results.append(warn("gateway", f"notifications are not signed in {_join_names(unsigned)}"))
+        results.append(warn("gateway", f"notifications are not signed in {join_names(unsigned)}"))
     if unreadable:
         results.append(
             fail(
                 "gateway",
-                f"the secret was encrypted with another VITRINE_SECRET_KEY in {_join_names(unreadable)}",
+                f"the secret was encrypted with another VITRINE_SECRET_KEY in {join_names(unreadable)}",
             )
         )
     return results or [ok("gateway", "every store has a secret for its notifications")]
@@ -318,7 +277,7 @@ async def _check_encrypted_values() -> CheckResult:
     unreadable = [place for report in reports for place in report.unreadable]
     outdated = sum(report.outdated for report in reports)
     if unreadable:
-        return fail("secrets", f"no configured key reads {_join_names(unreadable)}")
+        return fail("secrets", f"no configured key reads {join_names(unreadable)}")
     if outdated:
         return warn("secrets", f"{outdated} values are under a fallback key: run vitrine keys reencrypt")
     return ok("secrets", f"{sum(report.values for report in reports)} values are under the key {current_key_id()}")
@@ -329,11 +288,6 @@ def _is_readable(purpose: str, encrypted: bytes | None) -> bool:
         return encrypted is None or bool(decrypt(purpose, bytes(encrypted)))
     except DecryptionError:
         return False
-
-
-def _join_names(names: list[str]) -> str:
-    more = len(names) - MAX_NAMES
-    return ", ".join(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 async def _check_jobs() -> CheckResult:

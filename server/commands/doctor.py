@@ -9,7 +9,7 @@ from server.commands.context import run_command
 from server.commands.output import print_error, print_json, print_line
 
 if TYPE_CHECKING:
-    from server.commands.checks import CheckResult
+    from server.commands.check_results import CheckResult
 
 
 def add(commands: Any) -> None:

@@ -160,9 +160,13 @@ async def _work(settings: Settings) -> None:
     import signal
 
     from kernel import logging
+    from kernel.event_loop import measured_pauses
     from resolvers.webhook_queries import run_query
+    from server.backlog_metrics import worker_values
     from server.job_worker import JobWorker
+    from server.metrics import WORKER_PORT_OFFSET, metrics_server
     from server.outgoing import outgoing_client
+    from server.tracing import tracing_to_collector
     from server.webhook_worker import WebhookWorker
 
     stop = asyncio.Event()
@@ -170,13 +174,16 @@ async def _work(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     async with (
+        tracing_to_collector(settings, "worker"),
         open_context(settings, quiet=False),
         outgoing_client(allows_private=settings.allows_private_endpoints),
+        metrics_server(settings, worker_values, port_offset=WORKER_PORT_OFFSET),
     ):
         logging.event("worker started", env=settings.env)
         async with _running(JobWorker(_jobs(settings)), WebhookWorker(run_query)) as tasks:
             # A worker task ends by itself only on an unexpected error.
             stopped = asyncio.create_task(stop.wait())
-            await asyncio.wait([stopped, *tasks], return_when=asyncio.FIRST_COMPLETED)
+            with measured_pauses():
+                await asyncio.wait([stopped, *tasks], return_when=asyncio.FIRST_COMPLETED)
             stopped.cancel()
             logging.event("stopping")

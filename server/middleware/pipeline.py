@@ -16,7 +16,7 @@ from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
 
 from auth.lockout import count_address_attempt
-from kernel import clock
+from kernel import clock, tracing
 from kernel.errors import (
     MalformedRequest,
     RateLimited,
@@ -32,10 +32,10 @@ from kernel.text import has_forbidden_characters
 from models.replicas import primary_only
 from rest_facade.compression import compress, is_compressible
 from rest_facade.responses import allow_header
-from rest_facade.routing import CLIENT_IP, SCOPE, Credential
+from rest_facade.routing import CLIENT_IP, REQUEST_ID, SCOPE, Credential
 from server.catalogue_cache import CatalogueCache, is_cacheable
 from server.families import RouteFamily, family_of
-from server.middleware import access_log, idempotency, rate_limits, request_id
+from server.middleware import access_log, idempotency, rate_limits, request_id, request_metrics
 from server.middleware.authentication import Authenticate, Authenticator, StoreResolver
 from server.middleware.errors import error_response
 from server.middleware.timeout import RequestTimeouts
@@ -83,6 +83,7 @@ def pipeline(
             if is_excess:
                 response.force_close()
         finally:
+            request_metrics.record(policy, family.name, status, perf_counter() - started)
             access_log.write(request, status, started, error_code)
         return response
 
@@ -98,6 +99,7 @@ def pipeline(
         address = client_address(request.remote, forwarded_for, trusted)
         request[CLIENT_IP] = address
         if is_excess:
+            rate_limits.LIMITED.add("connections")
             raise RateLimited(f"more than {settings.address_connections} connections from this address", retry_after=1)
         await limiter.count_address(request, family, address)
         if request.method == hdrs.METH_OPTIONS and not (family.is_cross_origin and _is_preflight(request)):
@@ -143,7 +145,34 @@ def pipeline(
         finally:
             limiter.end_request(slot)
 
-    return serve
+    if tracing.active is None:
+        return serve
+
+    @web.middleware
+    async def trace(request: web.Request, handler: Handler) -> web.StreamResponse:
+        assert tracing.active is not None
+        policy = policies.get(request.match_info.route)
+        family, method, route = policy.metric if policy is not None else (family_of(request.path).name, "", "none")
+        with tracing.active.request(f"{method} {route}".strip(), request.headers) as span:
+            response = await serve(request, handler)
+            _describe(span, request, family, route, response.status)
+            return response
+
+    return trace
+
+
+def _describe(span: tracing.Span, request: web.Request, family: str, route: str, status: int) -> None:
+    """Set the attributes of a request's span: no path, query or header, which may contain secrets."""
+    span.set("http.request.method", request.method)
+    span.set("http.route", route)
+    span.set("http.response.status_code", status)
+    span.set("vitrine.family", family)
+    span.set("vitrine.request_id", request[REQUEST_ID])
+    scope = request.get(SCOPE)
+    if scope is not None:
+        span.set("vitrine.store", str(scope.store.public_id))
+    if status >= 500:
+        span.fail(str(status))
 
 
 def _is_preflight(request: web.Request) -> bool:

@@ -9,6 +9,7 @@ from aiohttp import hdrs, web
 from multidict import istr
 
 from auth import storefront_keys
+from kernel import metrics
 from kernel.errors import RateLimited
 from kernel.ip_addresses import rate_limit_key
 from kernel.scope import Actor, ActorKind, Scope
@@ -20,6 +21,10 @@ APP_RATE = 120
 # The error text of a storefront key differs from all others.
 STOREFRONT_KEY_MESSAGE = "rate_limit_exceeded"
 WAIT_SECONDS = 60
+
+LIMITED = metrics.counter(
+    "vitrine_limited_total", "Requests refused by a rate limit, or a limit of connections.", "limit"
+)
 
 LimitOf = Callable[[Actor], int]
 
@@ -64,6 +69,7 @@ class RateLimiter:
         slot = rate_limit_key(address)
         if requests.begin(slot) > requests.limit:
             requests.end(slot)
+            LIMITED.add("concurrent_requests")
             raise RateLimited(f"more than {requests.limit} concurrent requests from this address", retry_after=1)
         return slot
 
@@ -83,7 +89,7 @@ class RateLimiter:
                 state = await state
             _set_header_state(request, family, state)
             if not state.allowed:
-                raise _error(self._ip_rate, "from this address")
+                raise _error("address", self._ip_rate, "from this address")
 
     async def check_failures(self, address: str) -> None:
         """Reject any credential, right or wrong, from an address with too many wrong ones: otherwise guessing could go on."""
@@ -92,7 +98,7 @@ class RateLimiter:
             if not isinstance(state, RateLimitState):
                 state = await state
             if not state.allowed:
-                raise _error(self._failed_rate, "with a wrong credential from this address")
+                raise _error("wrong_credential", self._failed_rate, "with a wrong credential from this address")
 
     async def count_failure(self, address: str) -> None:
         """Count a wrong credential."""
@@ -121,7 +127,7 @@ class RateLimiter:
         state = await resolved(self._counters.hit(f"{key}:{rate_limit_key(scope.client_ip)}", limit))
         if not state.allowed:
             _set_header_state(request, family, await resolved(self._counters.peek(key, self._limit_of(actor))))
-            raise _error(limit, "with this key from this address", STOREFRONT_KEY_MESSAGE)
+            raise _error("key_address", limit, "with this key from this address", STOREFRONT_KEY_MESSAGE)
 
     async def _count(
         self,
@@ -135,7 +141,7 @@ class RateLimiter:
         state = await resolved(self._counters.hit(_caller_key(family, scope), limit))
         _set_header_state(request, family, state)
         if not state.allowed:
-            raise _error(limit, scope_text, message)
+            raise _error("caller", limit, scope_text, message)
 
 
 def _caller_key(family: RouteFamily, scope: Scope) -> str:
@@ -149,7 +155,8 @@ def _set_header_state(request: web.Request, family: RouteFamily, state: RateLimi
         request[HEADER_STATE] = state
 
 
-def _error(limit: int, scope_text: str, message: str = "rate limit exceeded") -> RateLimited:
+def _error(name: str, limit: int, scope_text: str, message: str = "rate limit exceeded") -> RateLimited:
+    LIMITED.add(name)
     return RateLimited(f"more than {limit} requests a minute {scope_text}", retry_after=WAIT_SECONDS, message=message)
 
 

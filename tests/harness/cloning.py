@@ -95,6 +95,17 @@ class Cloner:
         await self._connection.execute("".join(part if isinstance(part, str) else part(clone) for part in script.parts))
         return clone.public_ids
 
+    async def script(self, tenant: int) -> str:
+        """Return the statements that write the store into another database, with the internal id and its own UUIDs."""
+        connection = await asyncpg.connect(self._url, statement_cache_size=0)
+        try:
+            script = await _write_script(connection, self._store, self._secrets)
+        finally:
+            await connection.close()
+        clone = _Clone(tenant, 0, {public_id: public_id for public_id in script.public_ids}, 0.0, {})
+        statements = "".join(part if isinstance(part, str) else part(clone) for part in script.parts)
+        return f"SET session_replication_role = replica; {statements} SET session_replication_role = origin;"
+
     async def close(self) -> None:
         if self._connection is not None:
             await self._connection.close()

@@ -148,11 +148,11 @@ class TestNotifications:
             await done.wait()
         assert payloads == ["x", "X"]
 
-    async def test_a_lost_connection_is_reopened_and_after_reconnect_is_called(self, kill_backend):
+    async def test_a_lost_connection_is_reported_and_reopened(self, kill_backend):
         channel = f"c_{uuid7().hex}"
         payloads, event = await self.subscribe(channel)
-        reconnected = asyncio.Event()
-        await db.listen(f"other_{channel}", lambda _: None, after_reconnect=reconnected.set)
+        missed = asyncio.Event()
+        await db.listen(f"other_{channel}", lambda _: None, on_missed=missed.set)
         async with cross_store_connection() as connection:
             pid = await connection.fetchval(
                 "select pid from pg_stat_activity where application_name = 'vitrine (listening)'"
@@ -160,10 +160,11 @@ class TestNotifications:
             )
         await kill_backend(pid)
         async with asyncio.timeout(5):
-            await reconnected.wait()
-            await db.notify(channel, "again")
-            await event.wait()
-        assert payloads == ["again"]
+            await missed.wait()
+            while not event.is_set():
+                await db.notify(channel, "again")
+                await asyncio.sleep(0.02)
+        assert set(payloads) == {"again"}
 
 
 class TestStart:

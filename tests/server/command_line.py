@@ -73,9 +73,17 @@ class CommandResult:
 class Vitrine:
     """The command `vitrine` with settings."""
 
-    def __init__(self, folder: Path, **settings: str) -> None:
+    def __init__(self, folder: Path, root: Path = ROOT, **settings: str) -> None:
+        """Set the folder of the data, and that of the program, where it isn't this one: then only subprocesses run it."""
         self.folder = folder
-        self.settings = {"VITRINE_DATA_DIR": str(folder / "data"), "VITRINE_SECRET_KEY": SECRET, **settings}
+        self.root = root
+        defaults = {
+            "VITRINE_DATA_DIR": str(folder / "data"),
+            "VITRINE_SECRET_KEY": SECRET,
+            "VITRINE_DRAIN_TIME": "0",
+            "VITRINE_METRICS_PORT": "0",
+        }
+        self.settings = {**defaults, **settings}
 
     def __call__(self, *arguments: str, **settings: str) -> CommandResult:
         with tempfile.TemporaryDirectory() as folder:
@@ -95,7 +103,7 @@ class Vitrine:
         """Run the command as a shell does, including imports."""
         process = subprocess.run(
             [*PROGRAM, *arguments],
-            cwd=ROOT,
+            cwd=self.root,
             env=self.environment(**settings),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -112,15 +120,24 @@ class Vitrine:
             **{name: value for name, value in values.items() if value},
         }
 
+    async def start(self, command: str, log: Path | None = None, **settings: str) -> RunningCommand:
+        """Start a long-running command, which the caller stops; one that logs a lot needs a file for it, for nobody reads the pipe."""
+        errors = subprocess.PIPE if log is None else log.open("ab")
+        process = await asyncio.create_subprocess_exec(
+            *PROGRAM, command, cwd=self.root, env=self.environment(**settings),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, preexec_fn=restore_sigint,
+        )  # fmt: skip
+        if not isinstance(errors, int):
+            errors.close()
+        return RunningCommand(process)
+
     @asynccontextmanager
     async def running(self, command: str, **settings: str) -> AsyncIterator[RunningCommand]:
         """Run a long-running command and stop it at the end."""
-        process = await asyncio.create_subprocess_exec(
-            *PROGRAM, command, cwd=ROOT, env=self.environment(**settings),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=restore_sigint,
-        )  # fmt: skip
+        running = await self.start(command, **settings)
+        process = running.process
         try:
-            yield RunningCommand(process)
+            yield running
         finally:
             if process.returncode is None:
                 process.terminate()

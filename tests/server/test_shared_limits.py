@@ -17,7 +17,8 @@ from kernel.settings import Settings
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Route
 from server import shared_limits
-from server.commands.checks import Severity, _check_redis
+from server.commands.check_results import Severity
+from server.commands.checks import _check_redis
 from server.shared_limits import PREFIX, SharedCounters
 from tests.server.middleware_server import run_server
 from tests.server.redis_server import RedisServer, needs_redis, redis_server

@@ -1,0 +1,248 @@
+"""Each migration is applied while the previous version's statements run, and these go on as before, during it and afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import AsyncMock
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from models import migrate as migrations
+from models.migrate import MigrationError, disk_migrations, migrate, revert
+from server.embedded_postgres import EmbeddedServer
+from server.embedded_postgres.data_folder import OWNER
+from tests.harness.cloning import Cloner
+from tests.harness.sample_store import NewSampleStore
+
+NAMES = [migration.name for migration in disk_migrations()]
+STORE = 7
+# What the previous version repeats by itself (models/conflicts.py), and what it answers with "try again".
+RETRIED = {"40P01", "40001", "55P03"}
+
+COLUMNS = """
+SELECT c.relname AS table, array_agg(quote_ident(a.attname) ORDER BY a.attnum) AS columns
+FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> 'tortoise_migrations'
+GROUP BY c.relname ORDER BY c.relname
+"""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement of the previous version, which names each column it knows."""
+
+    sql: str
+
+    async def outcome(self, connection: asyncpg.Connection) -> str:
+        """Run it in a transaction that is rolled back; return the SQLSTATE of its error, or "" when it succeeds."""
+        transaction = connection.transaction()
+        await transaction.start()
+        try:
+            await connection.execute(self.sql)
+            # Deferred triggers and constraints too.
+            await connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        except asyncpg.PostgresError as error:
+            return str(error.sqlstate)
+        finally:
+            await transaction.rollback()
+        return ""
+
+
+def statements_of(table: str, columns: list[str]) -> list[Statement]:
+    """Return statements that read, change and insert rows with all columns of the table."""
+    changed = [column for column in columns if column not in ("id", "tenant_id")]
+    inserted = {
+        column: "gen_random_uuid()" if column == "public_id" else column for column in columns if column != "id"
+    }
+    return [
+        Statement(f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1 LIMIT 20"),
+        Statement(f"UPDATE {table} SET {', '.join(f'{column} = {column}' for column in changed)}"),
+        Statement(
+            f"INSERT INTO {table} ({', '.join(inserted)}) SELECT {', '.join(inserted.values())} FROM {table} LIMIT 1"
+        ),
+    ]
+
+
+@pytest.fixture(scope="session")
+async def filled_template(postgres: EmbeddedServer, database_name: str, new_sample: NewSampleStore) -> str:
+    """Return the name of a migrated database, to be copied, that contains one store with sample data."""
+    sample = await new_sample()
+    name = f"filled_{uuid4().hex}"
+    async with superuser(postgres) as connection:
+        await connection.execute(f"create database {name} owner {OWNER}")
+    await migrate(postgres.url(name))
+    cloner = Cloner(postgres.superuser_url(database_name), sample.store, ())
+    async with superuser(postgres, name) as connection:
+        await connection.execute("INSERT INTO tenants (id, public_id, name) OVERRIDING SYSTEM VALUE"
+                                 f" VALUES ({STORE}, gen_random_uuid(), 'Loja')")  # fmt: skip
+        await connection.execute(await cloner.script(STORE))
+        for sequence in await connection.fetch("SELECT quote_ident(sequencename) AS name FROM pg_sequences"):
+            await connection.execute(f"SELECT setval('{sequence['name']}', 1000000)")
+    return name
+
+
+@asynccontextmanager
+async def superuser(postgres: EmbeddedServer, name: str | None = None) -> AsyncIterator[asyncpg.Connection]:
+    connection = await asyncpg.connect(postgres.superuser_url(*([name] if name else [])))
+    await connection.execute(f"SELECT set_config('vitrine.tenant', '{STORE}', false)")
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+@pytest.fixture
+async def filled(postgres: EmbeddedServer, filled_template: str) -> AsyncIterator[str]:
+    """Return the name of a database with one store's sample data, for one test."""
+    name = f"{filled_template}_{uuid4().hex[:8]}"
+    async with superuser(postgres) as connection:
+        await connection.execute(f"create database {name} template {filled_template} owner {OWNER}")
+    yield name
+    async with superuser(postgres) as connection:
+        await connection.execute(f"drop database {name} with (force)")
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrations, "LOCK_TIMEOUT_MS", 100)
+    monkeypatch.setattr(migrations, "PAUSES", (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 3.2, 3.2))
+
+
+class Load:
+    """The statements of the previous version, repeated on several connections; `differences` are outcomes that changed."""
+
+    def __init__(self, statements: list[Statement], expected: list[str]) -> None:
+        self._expected = dict(zip(statements, expected, strict=True))
+        self._stopped = asyncio.Event()
+        self.differences: set[tuple[str, str, str]] = set()
+        self.rounds = 0
+
+    @asynccontextmanager
+    async def running(self, connect: Callable[[], Any], connections: int = 3) -> AsyncIterator[None]:
+        tasks = [asyncio.create_task(self._repeat(connect)) for _ in range(connections)]
+        try:
+            yield
+        finally:
+            self._stopped.set()
+            await asyncio.gather(*tasks)
+
+    async def _repeat(self, connect: Callable[[], Any]) -> None:
+        async with connect() as connection:
+            while not self._stopped.is_set():
+                await self.check(connection)
+
+    async def check(self, connection: asyncpg.Connection) -> None:
+        """Run every statement once and compare its outcome with the expected one."""
+        for statement, expected in self._expected.items():
+            outcome = await statement.outcome(connection)
+            if outcome != expected and outcome not in RETRIED:
+                self.differences.add((statement.sql, expected, outcome))
+        self.rounds += 1
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("name", NAMES[1:])
+async def test_a_migration_runs_beside_the_previous_version(name: str, filled: str, postgres: EmbeddedServer):
+    url = postgres.url(filled)
+    for each in reversed(NAMES[NAMES.index(name) :]):
+        await revert(url, each)
+    async with superuser(postgres, filled) as connection:
+        tables = await connection.fetch(COLUMNS)
+        statements = [statement for table in tables for statement in statements_of(table["table"], table["columns"])]
+        load = Load(statements, [await statement.outcome(connection) for statement in statements])
+        async with load.running(lambda: superuser(postgres, filled)):
+            later = NAMES[NAMES.index(name) + 1 :]
+            await asyncio.gather(_block(postgres, filled, tables), _apply_without(url, later))
+        assert name not in await migrations.pending_migrations(url)
+        await load.check(connection)
+    assert load.differences == set()
+
+
+async def _block(postgres: EmbeddedServer, database: str, tables: list[asyncpg.Record]) -> None:
+    """Read every table in one transaction that stays open for longer than a migration waits."""
+    async with superuser(postgres, database) as connection, connection.transaction():
+        names = ", ".join(table["table"] for table in tables)
+        await connection.execute(f"LOCK TABLE {names} IN ACCESS SHARE MODE")
+        await asyncio.sleep(0.3)
+
+
+async def _apply_without(url: str, later: list[str]) -> None:
+    """Apply pending migrations, except later ones; the privileges are of the last version's tables."""
+    selected = tuple(each for each in disk_migrations() if each.name not in later)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrations, "disk_migrations", lambda: selected)
+        if later:
+            patch.setattr(migrations, "_update_privileges", AsyncMock())
+        await migrate(url)
+
+
+# --- locks -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def altering(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Add a migration that needs the exclusive lock of a table."""
+    added = migrations.Migration("9999_altering", ("alter table products add column x int",), "")
+    monkeypatch.setattr(migrations, "disk_migrations", lambda: (*disk_migrations(), added))
+
+
+@asynccontextmanager
+async def reading(url: str) -> AsyncIterator[asyncpg.Connection]:
+    """Keep a transaction open that has read the products."""
+    connection = await asyncpg.connect(url, server_settings={"application_name": "report"})
+    try:
+        await connection.execute("begin; select from products")
+        yield connection
+    finally:
+        await connection.close()
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_migration_waits_for_a_long_transaction_and_lets_other_statements_pass(
+    empty_database_url: str, request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture
+):
+    await migrate(empty_database_url)
+    request.getfixturevalue("altering")
+    other = await asyncpg.connect(empty_database_url)
+    try:
+        async with reading(empty_database_url) as reader:
+            with caplog.at_level(logging.WARNING):
+                migrating = asyncio.create_task(migrate(empty_database_url))
+                await _until(lambda: _is_repeating(caplog))
+            await other.execute("select from products")  # not queued behind the migration for good
+            assert not migrating.done()
+            await reader.execute("commit")
+            assert await migrating == ["9999_altering"]
+    finally:
+        await other.close()
+
+
+async def test_a_migration_that_never_gets_its_lock_names_the_transaction_that_holds_it(
+    empty_database_url: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+):
+    await migrate(empty_database_url)
+    request.getfixturevalue("altering")
+    monkeypatch.setattr(migrations, "LOCK_TIMEOUT_MS", 20)
+    monkeypatch.setattr(migrations, "PAUSES", (0.01, 0.02))
+    async with reading(empty_database_url):
+        with pytest.raises(MigrationError, match=r"9999_altering did not get its locks in 3 attempts: .* report\)$"):
+            await migrate(empty_database_url)
+    assert await migrate(empty_database_url) == ["9999_altering"]
+
+
+async def _is_repeating(caplog: pytest.LogCaptureFixture) -> bool:
+    return sum("a table is locked" in record.message for record in caplog.records) >= 2
+
+
+async def _until(condition: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(30):
+        while not await condition():
+            await asyncio.sleep(0.01)
