@@ -50,7 +50,7 @@ def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
             raise ArchiveError(f"{path} is being written by another command") from error
         try:
             file.truncate()  # what a killed command left
-            with zipfile.ZipFile(file, "w", allowZip64=True) as archive:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
                 yield archive
             file.flush()
             os.fsync(file.fileno())
@@ -79,7 +79,7 @@ def write_manifest(archive: zipfile.ZipFile, kind: str, **contents: Any) -> dict
         "created_at": format_rfc3339(now()),
         **contents,
     }
-    archive.writestr(MANIFEST, json.dumps(manifest, indent=1), zipfile.ZIP_DEFLATED)
+    archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
     return manifest
 
 
