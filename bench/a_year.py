@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import statistics
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -75,7 +76,7 @@ def _reads(filled: BenchDatabase) -> str:
     """Return the median and longest time of reads among all orders, in milliseconds, through the server."""
     data = RequestData(filled.size)
     last = filled.size.orders
-    paths = {
+    paths: dict[str, Callable[[int], str]] = {
         "newest page": lambda n: "/api/orders?items_per_page=50",
         "page by status": lambda n: f"/api/orders?status={'OPC'[n % 3]}&items_per_page=50",
         "page by total": lambda n: "/api/orders?sort_by=total&sort_order=desc&items_per_page=50",
@@ -147,7 +148,7 @@ def _size_table(tables: dict[str, asyncpg.Record], before: dict[str, asyncpg.Rec
     """Return what the orders added to the largest tables, for each order and for a year, and the share of HOT updates."""
 
     def added(name: str, column: str) -> int:
-        return tables[name][column] - (before[name][column] if before else 0)
+        return int(tables[name][column]) - (int(before[name][column]) if before else 0)
 
     growing = sorted((name for name in tables if added(name, "bytes") > 0), key=lambda name: -added(name, "bytes"))
     lines = [

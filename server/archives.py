@@ -1,6 +1,6 @@
 """Files with the contents of a database or of a store: a zip archive with a manifest, complete or absent.
 
-    with new_archive(path) as archive: …            written beside the path, renamed at the end; nothing is left behind after a failure
+    with new_archive(path) as archive: …            written next to the path, renamed at the end; nothing is left behind after a failure
     with open_archive(path, kind) as (archive, manifest): …
 
 `manifest.json` is the last member: kind, format, version of the program, time (UTC), migrations, and what its kind adds.

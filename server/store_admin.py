@@ -40,11 +40,11 @@ class StoreWithHosts:
             "tenant_id": str(self.store.public_id),
             "name": self.store.name,
             "status": self.store.status,
-            "read_only": self.store.is_read_only,
             "currency": self.store.currency,
             "hosts": list(self.hosts),
             "maintenance_message": self.store.maintenance_message,
             "created_at": format_rfc3339(self.created_at),
+            "read_only": self.store.is_read_only,
         }
 
 

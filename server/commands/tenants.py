@@ -214,8 +214,8 @@ def _export(args: argparse.Namespace) -> None:
                 await store_admin.set_status(args.id, "A", read_only=True)
                 async with connect_owner(url) as connection:
                     await wait_for_transactions(connection)
-            found = await store_admin.find_store(args.id)
-            return await export_store(url, found.store, found.hosts, args.path, _key_path(args))
+            entry = await store_admin.find_store(args.id)
+            return await export_store(url, entry.store, entry.hosts, args.path, _key_path(args))
 
     _print_moved("exported", run_command(execute()), args)
 
@@ -256,10 +256,10 @@ def _delete(args: argparse.Namespace) -> None:
         from server.store_deletion import delete_store
 
         async with open_context(read_settings()) as context:
-            found = await store_admin.find_store(args.id)
+            entry = await store_admin.find_store(args.id)
             if not args.yes:
-                _confirm(found)
-            return await delete_store(context.location.owner_url, found.store, found.hosts)
+                _confirm(entry)
+            return await delete_store(context.location.owner_url, entry.store, entry.hosts)
 
     receipt = run_command(execute()).as_json()
     if args.json:
@@ -273,11 +273,11 @@ def _delete(args: argparse.Namespace) -> None:
     print_line("backups made before still contain the store")
 
 
-def _confirm(found: StoreWithHosts) -> None:
-    print_line(f"{found.store.name} ({found.store.public_id}) will be deleted for ever. Enter its name to go on:")
+def _confirm(entry: StoreWithHosts) -> None:
+    print_line(f"{entry.store.name} ({entry.store.public_id}) will be deleted for ever. Enter its name to go on:")
     try:
         answer = input()
     except EOFError:
         answer = ""
-    if answer.strip() != found.store.name:
+    if answer.strip() != entry.store.name:
         raise CommandError("not deleted: the name differs; --yes deletes without asking")
