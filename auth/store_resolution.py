@@ -157,6 +157,12 @@ def check_store_open(store: Store, *, allow_maintenance: bool = False) -> None:
         raise TenantClosed("tenant_maintenance", store.maintenance_message or MAINTENANCE)
 
 
+def check_store_writable(store: Store) -> None:
+    """Raise `TenantClosed` for a mutation of a store that is read-only, as in maintenance."""
+    if store.is_read_only:
+        raise TenantClosed("tenant_maintenance", store.maintenance_message or MAINTENANCE)
+
+
 def parse_host(host: str | None) -> str | None:
     """Return the host name in a `Host` header in lower case, without port and final dot (`[::1]:8000` is `[::1]`); None if malformed."""
     return _parse_host(host) if host is not None and len(host) <= _MAX_HOST else None
@@ -182,6 +188,7 @@ def build_store(row: Record) -> Store:
         settings=_json(row["settings"]),
         order_statuses=custom_statuses.get("O", {}),
         shipment_statuses=tuple(custom_statuses.get("S", ())),
+        is_read_only=row.get("is_read_only", False),  # absent before the migration 0027
     )
 
 

@@ -55,7 +55,6 @@ _STORE_RESPONSE = (
     f"UPDATE idempotency_claims SET done_at = coalesce(done_at, $5), status = $6, body = $7, content_type = $8 {_OWNED}"
 )
 _RELEASE = f"DELETE FROM idempotency_claims {_OWNED} AND done_at IS NULL"
-_DELETE_EXPIRED = "DELETE FROM idempotency_claims WHERE tenant_id = $1 AND claimed_at < $2"
 
 
 @dataclass(slots=True)
@@ -192,8 +191,3 @@ async def release(scope: Scope, claim: KeyClaim) -> None:
     """Free the key, unless its effect was committed."""
     async with transaction(scope):
         await execute(_RELEASE, scope.store.id, claim.credential, claim.key, claim.owner)
-
-
-async def delete_expired(scope: Scope) -> None:
-    """Delete the store's keys older than 24 hours."""
-    await execute(_DELETE_EXPIRED, scope.store.id, scope.now - RETENTION)

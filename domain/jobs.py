@@ -7,14 +7,13 @@ because machines' clocks differ.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from auth import cleanup
 from auth.store_resolution import build_store
-from domain import idempotency
+from domain import retention
 from domain.carts import cleanup as cart_cleanup
 from domain.carts import events as cart_events
 from domain.gateway import notifications
@@ -24,18 +23,13 @@ from kernel import logging
 from kernel.clock import now
 from kernel.errors import Unavailable
 from kernel.ids import uuid7
+from kernel.retention import DEFAULT_DAYS
 from kernel.scope import SYSTEM, Scope, Store, active_scope
 from models import database
 
 LEASE = timedelta(minutes=2)
 RENEW_EVERY = timedelta(seconds=30)
 RETRY_DELAY = timedelta(seconds=30)
-
-# Retention of delivered events; undelivered ones have exhausted their retries by then.
-EVENT_RETENTION = timedelta(days=30)
-MAIL_RETENTION = timedelta(days=30)
-# Mails without a recipient exist only so that unknown addresses take the same time as known ones.
-MAIL_RETENTION_WITHOUT_RECIPIENT = timedelta(hours=1)
 
 ShouldContinue = Callable[[], bool]
 """Return False when the worker is stopping."""
@@ -148,13 +142,13 @@ def for_each_store(
     """Return a job function that runs `work` in each store that needs it, in the store's own scope, as the system.
 
     `find` selects those stores; `$1` is the current time. It runs as the worker's role, which can read a few tables of all stores
-    (`models/roles.py`). A failing store doesn't prevent the others. A run ends early when `should_continue` returns False, or when the
-    database seems to be unavailable.
+    (`models/roles.py`). Read-only stores are left out. A failing store doesn't prevent the others. A run ends early when
+    `should_continue` returns False, or when the database seems to be unavailable.
     """
 
     async def run(should_continue: ShouldContinue) -> JobResult:
         async with database.cross_store_connection() as connection:
-            store_rows = await connection.fetch(find, now())
+            store_rows = [row for row in await connection.fetch(find, now()) if not row.get("is_read_only")]
         failures: list[str] = []
         unavailable = 0
         for done, store_row in enumerate(store_rows):
@@ -210,22 +204,10 @@ _STORES_WITH_PENDING_CART_EVENTS = """
         select tenant_id from carts where is_untold and told_at <= $1::timestamptz - interval '5 seconds'
     ) order by id
 """
-_EVERY_STORE = "select * from tenants where created_at <= $1 order by id"
-_DELETE_MAILS = """
-    delete from mails where tenant_id = $1 and (created_at < $2 or status = 'N' and created_at < $3)
-"""
-_DELETE_EVENTS = """
-    delete from outbox_events where tenant_id = $1 and id in (
-        select id from outbox_events e
-        where tenant_id = $1 and created_at < $2 and (dispatched_at is null or dispatched_at < $2)
-          and not exists (
-            select 1 from event_deliveries d where d.tenant_id = e.tenant_id and d.event_id = e.id and d.due_at is not null
-          )
-        limit $3
-    )
-"""
+# The stores are divided among this many jobs, so that workers share them.
+_RETENTION_JOBS = 4
+_STORES_OF_JOB = "select * from tenants where created_at <= $1 and id % {count} = {number} order by id"
 _ORDERS_PER_BATCH = 500
-_EVENTS_PER_BATCH = 5_000
 _NOTIFICATIONS_PER_BATCH = 200
 _CARTS_PER_BATCH = 1_000
 
@@ -259,24 +241,31 @@ async def apply_notifications(scope: Scope) -> None:
         pass
 
 
-async def delete_expired_data(scope: Scope) -> None:
-    """Delete the store's expired sessions, tokens, attempts and counters, and old events."""
-    await cleanup.delete_expired(scope)
-    with active_scope(scope):
-        await idempotency.delete_expired(scope)
-        await database.execute(
-            _DELETE_MAILS,
-            scope.store.id,
-            scope.now - MAIL_RETENTION,
-            scope.now - MAIL_RETENTION_WITHOUT_RECIPIENT,
-        )
-        while await database.execute(_DELETE_EVENTS, scope.store.id, scope.now - EVENT_RETENTION, _EVENTS_PER_BATCH):
-            pass
-        while await cart_cleanup.delete_closed_carts(scope, limit=_CARTS_PER_BATCH) == _CARTS_PER_BATCH:
-            pass
+def retention_jobs(days: Mapping[str, int]) -> tuple[Job, ...]:
+    """Return the jobs that delete old rows: each for a part of the stores, and the counters of addresses; `days` as VITRINE_RETENTION."""
+
+    async def delete_expired(scope: Scope) -> None:
+        await retention.delete_expired(scope, days)
+
+    async def forget_addresses(_: ShouldContinue) -> JobResult:
+        await retention.forget_addresses(now())
+        return JobResult()
+
+    names = ("forget_spent", *(f"forget_spent_{number}" for number in range(2, _RETENTION_JOBS + 1)))
+    return (
+        Job("forget_addresses", timedelta(hours=1), forget_addresses),
+        *(
+            Job(
+                name,
+                timedelta(hours=1),
+                for_each_store(_STORES_OF_JOB.format(count=len(names), number=number), delete_expired),
+            )
+            for number, name in enumerate(names)
+        ),
+    )
 
 
-JOBS: tuple[Job, ...] = (
+_PERIODIC: tuple[Job, ...] = (
     Job("expire_holds", timedelta(minutes=1), for_each_store(_STORES_WITH_UNPAID_ORDERS, expire_unpaid_orders)),
     Job(
         "apply_notifications",
@@ -289,10 +278,16 @@ JOBS: tuple[Job, ...] = (
         timedelta(seconds=5),
         for_each_store(_STORES_WITH_PENDING_CART_EVENTS, emit_cart_updates),
     ),
-    Job("forget_spent", timedelta(hours=1), for_each_store(_EVERY_STORE, delete_expired_data)),
 )
+JOBS = (*_PERIODIC, *retention_jobs(DEFAULT_DAYS))
+"""All jobs but that of mails, with the default periods of retention."""
 
 SEND_MAILS = "send_mails"
+
+
+def jobs_with_retention(days: Mapping[str, int]) -> tuple[Job, ...]:
+    """Return `JOBS` with these periods of retention."""
+    return (*_PERIODIC, *retention_jobs(days))
 
 
 def mail_job(transport: sending.MailTransport) -> Job:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from asyncpg import Record
@@ -54,6 +54,11 @@ class EncryptedColumn:
     def name(self) -> str:
         """Return the table and column, as shown to the operator."""
         return ".".join(filter(None, (self.table, self.column, self.member)))
+
+    @property
+    def first_key(self) -> Any:
+        """Return a key before those of all rows."""
+        return "" if self.key_type == "text" else 0
 
     def decode(self, stored: Any) -> bytes | None:
         """Return the bytes of a stored value, None if it is older than encryption; raise `DecryptionError` for broken text."""
@@ -141,10 +146,14 @@ class Reencryption:
     after: tuple[ColumnReport, ...]
 
 
-class _Database(Protocol):
-    async def fetch(self, sql: str, *args: Any) -> list[Record]: ...
+class RowAccess(Protocol):
+    """A connection that reads and writes rows."""
 
-    async def execute(self, sql: str, *args: Any) -> int: ...
+    async def fetch(self, sql: str, *args: Any) -> list[Record]:
+        """Run a statement and return its rows."""
+
+    async def execute(self, sql: str, *args: Any) -> object:
+        """Run a statement."""
 
 
 def current_key_id() -> str:
@@ -194,23 +203,36 @@ async def _stores() -> AsyncIterator[Store]:
         last = rows[-1]["id"]
 
 
+async def reencrypt_relation(connection: RowAccess, column: EncryptedColumn, relation: str) -> ColumnReport:
+    """Encrypt a column's values in a copy of its table, which holds the rows of one store, under the secret key."""
+    report = ColumnReport(replace(column, table=relation, is_platform=True))
+    last: Any = column.first_key
+    while last is not None:
+        last = await _scan_batch(connection, report, None, last, writes=True)
+    return report
+
+
 async def _scan_rows(report: ColumnReport, store: Store | None, *, writes: bool) -> None:
-    column = report.column
-    of_store = () if store is None else (store.id,)
-    last: Any = "" if column.key_type == "text" else 0
-    while True:
+    last: Any = report.column.first_key
+    while last is not None:
         async with _connection(store) as connection:
-            rows = await connection.fetch(column.read_sql(), last, *of_store)
-            outdated = _count(report, rows, store)
-            if writes and outdated:
-                await _replace(connection, column, outdated, of_store)
-        if len(rows) < BATCH_SIZE:
-            return
-        last = rows[-1]["key"]
+            last = await _scan_batch(connection, report, store, last, writes=writes)
+
+
+async def _scan_batch(
+    connection: RowAccess, report: ColumnReport, store: Store | None, last: Any, *, writes: bool
+) -> Any:
+    """Process the rows after a key; return the last one's key, None if there are no more."""
+    of_store = () if store is None else (store.id,)
+    rows = await connection.fetch(report.column.read_sql(), last, *of_store)
+    outdated = _count(report, rows, store)
+    if writes and outdated:
+        await _replace(connection, report.column, outdated, of_store)
+    return rows[-1]["key"] if len(rows) == BATCH_SIZE else None
 
 
 @asynccontextmanager
-async def _connection(store: Store | None) -> AsyncIterator[_Database]:
+async def _connection(store: Store | None) -> AsyncIterator[RowAccess]:
     if store is None:
         async with database.cross_store_connection() as platform:
             yield platform
@@ -238,7 +260,7 @@ def _count(report: ColumnReport, rows: list[Record], store: Store | None) -> lis
 
 
 async def _replace(
-    connection: _Database, column: EncryptedColumn, rows: list[tuple[Any, Any, bytes | str]], of_store: tuple[int, ...]
+    connection: RowAccess, column: EncryptedColumn, rows: list[tuple[Any, Any, bytes | str]], of_store: tuple[int, ...]
 ) -> None:
     keys, old, new = (list(values) for values in zip(*rows, strict=True))
 

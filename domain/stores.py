@@ -75,7 +75,7 @@ VALUES ($1, $2, $3, $4, $5, $6::text::jsonb, $7) RETURNING *
 """
 _FIND = "SELECT * FROM tenants WHERE id = $1 OR public_id = $2"
 _SET_STATUS = """
-UPDATE tenants SET status = $2, maintenance_message = coalesce($3, maintenance_message) WHERE id = $1 RETURNING *
+UPDATE tenants SET status = $2, maintenance_message = coalesce($3, maintenance_message), is_read_only = $4 WHERE id = $1 RETURNING *
 """
 _ADD_HOST = "INSERT INTO store_hosts (host, store_id) VALUES ($1, $2)"
 _SETTINGS = "SELECT settings::text FROM tenants WHERE id = $1 FOR NO KEY UPDATE"
@@ -139,15 +139,21 @@ async def find_store(reference: object) -> Store:
         return await _find(platform, reference)
 
 
-async def change_status(reference: object, status: str, *, message: str | None = None) -> Store:
-    """Set a store active (`A`), suspended (`S`) or in maintenance (`M`); `message` is returned to customers meanwhile."""
+async def change_status(
+    reference: object, status: str, *, message: str | None = None, read_only: bool = False
+) -> Store:
+    """Set a store active (`A`), suspended (`S`) or in maintenance (`M`); `message` is returned to customers meanwhile.
+
+    A `read_only` store answers reads only: mutations are refused as in maintenance, and periodic jobs leave it alone.
+    """
     columns = read_fields(
         {**_STATUS, "message": STORE_FIELDS["maintenance_message"]}, {"status": status, "message": message}
     )
     async with cross_store_connection() as platform, platform.transaction():
         store = await _find(platform, reference)
-        row = await platform.fetchrow(_SET_STATUS, store.id, columns["status"], message)
-        assert row is not None  # selected above, and stores are never deleted
+        row = await platform.fetchrow(_SET_STATUS, store.id, columns["status"], message, read_only)
+        if row is None:
+            raise TenantNotFound()
         await _notify_changed(platform, store.id)
     return build_store(row)
 

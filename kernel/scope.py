@@ -34,7 +34,8 @@ class Store:
     """A store (tenant) as every request needs it.
 
     `settings` has only values that differ from the defaults. `order_statuses` are the store's custom order statuses, each with its
-    stock effect (`D` deducts, `I` gives back); `shipment_statuses` its custom shipment statuses.
+    stock effect (`D` deducts, `I` gives back); `shipment_statuses` its custom shipment statuses. While it
+    `is_read_only`, mutations are refused.
     """
 
     id: int
@@ -47,6 +48,7 @@ class Store:
     settings: Mapping[str, Any] = field(default_factory=dict)
     order_statuses: Mapping[str, str] = field(default_factory=dict)
     shipment_statuses: tuple[str, ...] = ()
+    is_read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from kernel.ids import parse_uuid
 from kernel.ip_addresses import IPNetwork, parse_network
+from kernel.retention import PERIODS
 
 T = TypeVar("T")
 
@@ -186,6 +187,26 @@ def _secrets(text: str) -> tuple[str, ...]:
     return tuple(secrets)
 
 
+def _retention(text: str) -> tuple[tuple[str, int], ...]:
+    days: dict[str, int] = {}
+    for item in _items(text):
+        name, _, value = (part.strip() for part in item.partition("="))
+        period = PERIODS.get(name)
+        if period is None:
+            raise InvalidSetting(
+                f"periods such as audit_log=1825, separated by commas; the names are {', '.join(PERIODS)}"
+            )
+        if not (
+            value.isascii()
+            and value.isdigit()
+            and len(value) <= 5
+            and (int(value) == 0 or int(value) >= period.minimum)
+        ):
+            raise InvalidSetting(f"{name} in days from {period.minimum} to 99999, or 0 for ever")
+        days[name] = int(value)
+    return tuple(days.items())
+
+
 def _json_texts(text: str) -> list[str]:
     try:
         items = json.loads(text)
@@ -205,3 +226,4 @@ HOSTS: SettingType[tuple[str, ...]] = SettingType("host names", _hosts)
 BIND: SettingType[tuple[str, ...]] = SettingType("addresses", _bind)
 BIND_ONE: SettingType[str] = SettingType("address", _bind_one)
 ORIGINS: SettingType[tuple[str, ...]] = SettingType("origins", _origins)
+RETENTION: SettingType[tuple[tuple[str, int], ...]] = SettingType("periods", _retention)

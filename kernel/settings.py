@@ -16,6 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from kernel.ip_addresses import IPNetwork, is_loopback
+from kernel.retention import DEFAULT_DAYS
 from kernel.setting_types import (
     BIND,
     BIND_ONE,
@@ -26,6 +27,7 @@ from kernel.setting_types import (
     MIN_SECRET_LENGTH,
     NETWORKS,
     ORIGINS,
+    RETENTION,
     SECRET,
     SECRETS,
     STORE_ID,
@@ -397,6 +399,15 @@ class Settings:
         repr=False,
         metadata=_metadata("SMTP_URL", url_of("smtp", "smtps"), "The mail server.", unset="mails stay queued"),
     )
+    retention: tuple[tuple[str, int], ...] = field(
+        default=(),
+        metadata=_metadata(
+            "VITRINE_RETENTION",
+            RETENTION,
+            "How many days data are kept that grow without end, as audit_log=1825,mails=30; 0 for ever.",
+            unset="the periods of [retention](deploy.md#retention)",
+        ),
+    )
     data_dir: Path = field(
         default=Path(".vitrine"),
         metadata=_metadata(
@@ -435,6 +446,11 @@ class Settings:
         """Return the secret key, which must be set, and its fallbacks."""
         assert self.secret_key is not None
         return tuple(key.encode() for key in (self.secret_key, *self.secret_key_fallbacks))
+
+    @property
+    def retention_days(self) -> dict[str, int]:
+        """Return the days of every period, the defaults included."""
+        return {**DEFAULT_DAYS, **dict(self.retention)}
 
     @property
     def is_production(self) -> bool:

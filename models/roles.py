@@ -74,6 +74,8 @@ _CROSS_STORE_GRANTS: dict[str, str] = {
     "wrong_attempts": "SELECT (tenant_id, id, at), DELETE",
     "lockouts": "SELECT (tenant_id, id, until), DELETE",
     "mails": "SELECT (tenant_id, id, status, created_at, due_at)",
+    # The only role that deletes entries (domain/retention.py).
+    "audit_entries": "SELECT (tenant_id, id, at), DELETE",
 }
 _SEARCH_TABLES = {"search_products": "products", "search_users": "users"}
 

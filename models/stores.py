@@ -11,7 +11,7 @@ from kernel.ids import uuid7
 
 
 class Tenant(Model):
-    """A store. `status` is `A` active, `S` suspended, `M` in maintenance.
+    """A store. `status` is `A` active, `S` suspended, `M` in maintenance; while `is_read_only`, mutations are refused.
 
     `status_letters` is a copy of the statuses that the store added (`models.orders.Status`), by type and code.
     """
@@ -26,6 +26,7 @@ class Tenant(Model):
     settings = fields.JSONField[dict[str, object]](default=dict)
     status_letters = fields.JSONField[dict[str, dict[str, str]]](default=dict)
     gateway_secret = fields.BinaryField(null=True)
+    is_read_only = fields.BooleanField(default=False)
     created_at = fields.DatetimeField(default=now)
 
     class Meta:

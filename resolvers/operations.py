@@ -27,7 +27,7 @@ from schema.documents import PreparedDocument
 from schema.execution import ExecutionContext, error_code, error_of, execute_document, has_many_values, refused
 
 # Errors that a retry may not meet, so the idempotency key is released.
-_TRANSIENT_CODES = {"UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED", "UNAVAILABLE", "INTERNAL"}
+_TRANSIENT_CODES = {"UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED", "TENANT_CLOSED", "UNAVAILABLE", "INTERNAL"}
 
 
 class _RolledBack(Exception):

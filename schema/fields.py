@@ -28,6 +28,7 @@ from strawberry.types.arguments import StrawberryArgument
 from strawberry.types.field import StrawberryField
 
 from auth.access import Access
+from auth.store_resolution import check_store_writable
 from models.database import in_transaction, retry_conflicts
 from models.queries import ColumnSql, Entity, Row, Sort, ToMany, ToOne
 
@@ -248,7 +249,10 @@ def root_field(
         async def checked(*args: Any, **kwargs: Any) -> Any:
             info = kwargs["info"]
             access.check(info.context.scope)
-            if info.operation.operation is not OperationType.MUTATION or in_transaction():
+            if info.operation.operation is not OperationType.MUTATION:
+                return await resolver(*args, **kwargs)
+            check_store_writable(info.context.scope.store)
+            if in_transaction():
                 return await resolver(*args, **kwargs)
             return await retry_conflicts(lambda: resolver(*args, **kwargs))
 

@@ -1,6 +1,6 @@
 """Files with the contents of a database or of a store: a zip archive with a manifest, complete or absent.
 
-    with new_archive(path) as archive: …            written beside the path, renamed at the end; nothing is left behind after a failure
+    with new_archive(path) as archive: …            written next to the path, renamed at the end; nothing is left behind after a failure
     with open_archive(path, kind) as (archive, manifest): …
 
 `manifest.json` is the last member: kind, format, version of the program, time (UTC), migrations, and what its kind adds.
@@ -50,7 +50,7 @@ def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
             raise ArchiveError(f"{path} is being written by another command") from error
         try:
             file.truncate()  # what a killed command left
-            with zipfile.ZipFile(file, "w", allowZip64=True) as archive:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
                 yield archive
             file.flush()
             os.fsync(file.fileno())
@@ -79,7 +79,7 @@ def write_manifest(archive: zipfile.ZipFile, kind: str, **contents: Any) -> dict
         "created_at": format_rfc3339(now()),
         **contents,
     }
-    archive.writestr(MANIFEST, json.dumps(manifest, indent=1), zipfile.ZIP_DEFLATED)
+    archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
     return manifest
 
 

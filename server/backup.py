@@ -118,7 +118,7 @@ async def back_up(settings: Settings, url: str, path: Path, *, with_secret_keys:
                 contents = await _write_dump(connection, programs, url, archive, role)
             if with_secret_keys:
                 keys = [settings.secret_key, *settings.secret_key_fallbacks]
-                archive.writestr(SECRET_KEYS, json.dumps(keys), zipfile.ZIP_DEFLATED)
+                archive.writestr(SECRET_KEYS, json.dumps(keys))
             key_ids = [key_id(key).hex() for key in settings.secret_keys]
             manifest = write_manifest(archive, KIND, **contents, key_ids=key_ids)
         await connection.execute(_RECORD, BACKUP_RUN, started_at, now())
@@ -174,8 +174,8 @@ async def _write_dump(
 
 async def _store_output(process: asyncio.subprocess.Process, archive: zipfile.ZipFile) -> None:
     assert process.stdout is not None
-    # Stored, because pg_dump has compressed it.
-    with archive.open(DUMP, "w", force_zip64=True) as member:
+    # Not compressed again: a ZipInfo of its own is stored as it is.
+    with archive.open(zipfile.ZipInfo(DUMP), "w", force_zip64=True) as member:
         while chunk := await process.stdout.read(CHUNK_BYTES):
             member.write(chunk)
 

@@ -38,10 +38,10 @@ class Programs:
 
 def find_programs(server_major: int) -> Programs:
     """Return the programs that fit a server best; raises ProgramError when there are none."""
-    found = [programs for folder in _folders() if (programs := _programs_in(folder)) is not None]
-    usable = sorted((p for p in found if p.major >= server_major), key=lambda p: p.major)
+    candidates = [programs for folder in _folders() if (programs := _programs_in(folder)) is not None]
+    usable = sorted((p for p in candidates if p.major >= server_major), key=lambda p: p.major)
     if not usable:
-        versions = ", ".join(str(programs.major) for programs in found) or "none"
+        versions = ", ".join(str(programs.major) for programs in candidates) or "none"
         raise ProgramError(
             f"{', '.join(NEEDED)} of PostgreSQL {server_major} or newer are needed in PATH (installed: {versions});"
             f" on Debian: apt-get install postgresql-client-{server_major}"

@@ -21,6 +21,11 @@ from models import audit, database
 STATUS_NAMES = {stores.ACTIVE: "active", stores.SUSPENDED: "suspended", stores.MAINTENANCE: "in maintenance"}
 
 
+def status_name(store: Store) -> str:
+    """Return the status for people."""
+    return "read-only" if store.is_read_only else STATUS_NAMES[store.status]
+
+
 @dataclass(frozen=True, slots=True)
 class StoreWithHosts:
     """A store with its hosts."""
@@ -39,6 +44,7 @@ class StoreWithHosts:
             "hosts": list(self.hosts),
             "maintenance_message": self.store.maintenance_message,
             "created_at": format_rfc3339(self.created_at),
+            "read_only": self.store.is_read_only,
         }
 
 
@@ -83,15 +89,20 @@ def reject_shared_hosts(hosts: list[str], shared_hosts: tuple[str, ...]) -> None
             raise Conflict(f"the address {host} is shared (VITRINE_SHARED_HOSTS): no store can have it")
 
 
-async def set_status(reference: str, status: str, message: str | None = None) -> StoreWithHosts:
-    """Activate, suspend or put a store into maintenance, effective in every process within 1 s; customers see the message."""
+async def set_status(
+    reference: str, status: str, message: str | None = None, *, read_only: bool = False
+) -> StoreWithHosts:
+    """Activate, suspend or put a store into maintenance, effective in every process within 1 s; customers see the message.
+
+    An active one may be `read_only`.
+    """
     store = (await find_store(reference)).store
-    if status == stores.MAINTENANCE and store.status == stores.SUSPENDED:
+    if (status == stores.MAINTENANCE or read_only) and store.status == stores.SUSPENDED:
         raise RuleViolation(f"{store.name} is suspended; resume it first", reason="suspended")
-    await stores.change_status(store.id, status, message=message)
+    await stores.change_status(store.id, status, message=message, read_only=read_only)
     scope = system_scope(store)
     async with database.transaction(scope):
-        details = {"from": store.status, "to": status}
+        details = {"from": store.status, "to": status} | ({"read_only": True} if read_only else {})
         await audit.record(scope, "store.status_changed", "store", store.public_id, details)
     return await find_store(str(store.public_id))
 

@@ -104,6 +104,10 @@ async def reprocess(scope: Scope, notification: object) -> int:
         if record is None:
             raise NotFound("webhook")
         notification_id: int = record["id"]
+        if not record["body"]:
+            raise RuleViolation(
+                "its body was deleted: the period gateway_bodies of VITRINE_RETENTION is over", reason="body_deleted"
+            )
         payload = parse_notification(VerifiedBody(record["body"], record["unsigned"]))
         # As the system, which may force; the audit log names the actor.
         reason = f"gateway: {payload.event_type}, notification {notification_id} processed again"

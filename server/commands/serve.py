@@ -135,12 +135,13 @@ async def _running(*workers: JobWorker | WebhookWorker) -> AsyncIterator[list[as
 
 def _jobs(settings: Settings) -> list[Job]:
     """Return the jobs of a worker, including email when SMTP_URL is set."""
-    from domain.jobs import JOBS, mail_job
+    from domain.jobs import jobs_with_retention, mail_job
     from server.smtp import MailServer
 
+    jobs = list(jobs_with_retention(settings.retention_days))
     if settings.smtp_url is None:
-        return list(JOBS)
-    return [*JOBS, mail_job(MailServer.from_url(settings.smtp_url).send)]
+        return jobs
+    return [*jobs, mail_job(MailServer.from_url(settings.smtp_url).send)]
 
 
 # --- worker ----------------------------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
-"""`vitrine tenant`: create, list, suspend, resume and maintain stores."""
+"""`vitrine tenant`: create, list, suspend, resume, maintain, move and delete stores."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from server.commands.context import open_context, read_settings, run_command
@@ -11,6 +12,8 @@ from server.commands.output import print_fields, print_json, print_line, print_t
 
 if TYPE_CHECKING:
     from server.store_admin import StoreWithHosts
+    from server.store_deletion import Receipt
+    from server.store_transfer import Moved
 
 
 def add(commands: Any) -> None:
@@ -34,10 +37,50 @@ def add(commands: Any) -> None:
     maintenance = tenant_commands.add_parser(
         "maintenance", help="close a store for maintenance; gateway notifications are still accepted"
     )
-    for subparser, command in ((suspend, _suspend), (resume, _resume), (maintenance, _maintenance)):
+    read_only = tenant_commands.add_parser(
+        "read-only", help="answer reads only: every mutation gets a 503, as in maintenance"
+    )
+    for subparser, command in (
+        (suspend, _suspend),
+        (resume, _resume),
+        (maintenance, _maintenance),
+        (read_only, _read_only),
+    ):
         subparser.add_argument("id", metavar="ID", help="the store: UUID or host")
         _configure(subparser, command)
-    maintenance.add_argument("--message", metavar="TEXT", help="message for customers instead of the default")
+    _add_moves(tenant_commands)
+    for subparser in (maintenance, read_only):
+        subparser.add_argument("--message", metavar="TEXT", help="message for customers instead of the default")
+
+
+def _add_moves(tenant_commands: Any) -> None:
+    export = tenant_commands.add_parser(
+        "export",
+        help="write a store to a file",
+        description="Write all rows of a store, read in one snapshot, to a new file for vitrine tenant import. The key of its encrypted"
+        " values is written to a second file: send them separately.",
+    )
+    export.add_argument("id", metavar="STORE", help="the store: UUID or host")
+    export.add_argument(
+        "--read-only", action="store_true", help="first let the store answer reads only, and leave it so"
+    )
+    imported = tenant_commands.add_parser(
+        "import",
+        help="insert an exported store",
+        description="Insert a store from the file of vitrine tenant export, all or nothing, and compare every table with it.",
+    )
+    for subparser, command in ((export, _export), (imported, _import)):
+        subparser.add_argument("path", metavar="FILE", type=Path, help="the file")
+        subparser.add_argument("--key-file", metavar="KEY", type=Path, help="the file of the key (default: FILE.key)")
+        _configure(subparser, command)
+    delete = tenant_commands.add_parser(
+        "delete",
+        help="delete a store for ever",
+        description="Suspend a store, delete every row that belongs to it, and print a receipt. Backups still contain it.",
+    )
+    delete.add_argument("id", metavar="STORE", help="the store: UUID or host")
+    delete.add_argument("--yes", action="store_true", help="don't ask for the store's name")
+    _configure(delete, _delete)
 
 
 def _configure(parser: argparse.ArgumentParser, command: Any) -> None:
@@ -122,10 +165,10 @@ def _list(args: argparse.Namespace) -> None:
 
 
 def _table_row(entry: StoreWithHosts) -> tuple[object, ...]:
-    from server.store_admin import STATUS_NAMES
+    from server.store_admin import status_name
 
     store = entry.store
-    return (store.public_id, STATUS_NAMES[store.status], store.currency, store.name, ", ".join(entry.hosts))
+    return (store.public_id, status_name(store), store.currency, store.name, ", ".join(entry.hosts))
 
 
 def _suspend(args: argparse.Namespace) -> None:
@@ -140,17 +183,101 @@ def _maintenance(args: argparse.Namespace) -> None:
     _set_status(args, "M", args.message)
 
 
-def _set_status(args: argparse.Namespace, status: str, message: str | None = None) -> None:
+def _read_only(args: argparse.Namespace) -> None:
+    _set_status(args, "A", args.message, read_only=True)
+
+
+def _set_status(args: argparse.Namespace, status: str, message: str | None = None, *, read_only: bool = False) -> None:
     async def execute() -> StoreWithHosts:
         from server import store_admin
 
         async with open_context(read_settings()):
-            return await store_admin.set_status(args.id, status, message)
+            return await store_admin.set_status(args.id, status, message, read_only=read_only)
 
     updated = run_command(execute())
     if args.json:
         print_json(updated.as_json())
         return
-    from server.store_admin import STATUS_NAMES
+    from server.store_admin import status_name
 
-    print_line(f"{updated.store.name} is {STATUS_NAMES[updated.store.status]}")
+    print_line(f"{updated.store.name} is {status_name(updated.store)}")
+
+
+def _export(args: argparse.Namespace) -> None:
+    async def execute() -> Moved:
+        from server import store_admin
+        from server.store_transfer import connect_owner, export_store, wait_for_transactions
+
+        async with open_context(read_settings()) as context:
+            url = context.location.owner_url
+            if args.read_only:
+                await store_admin.set_status(args.id, "A", read_only=True)
+                async with connect_owner(url) as connection:
+                    await wait_for_transactions(connection)
+            entry = await store_admin.find_store(args.id)
+            return await export_store(url, entry.store, entry.hosts, args.path, _key_path(args))
+
+    _print_moved("exported", run_command(execute()), args)
+
+
+def _import(args: argparse.Namespace) -> None:
+    async def execute() -> Moved:
+        from server.store_transfer import import_store
+
+        async with open_context(read_settings()) as context:
+            return await import_store(context.location.owner_url, args.path, _key_path(args))
+
+    _print_moved("imported", run_command(execute()), args)
+
+
+def _key_path(args: argparse.Namespace) -> Path:
+    path: Path = args.path
+    return args.key_file or path.with_name(f"{path.name}.key")
+
+
+def _print_moved(verb: str, moved: Moved, args: argparse.Namespace) -> None:
+    if args.json:
+        print_json(
+            {
+                "tenant_id": moved.public_id,
+                "name": moved.name,
+                "hosts": moved.hosts,
+                "tables": {name: table._asdict() for name, table in moved.tables.items()},
+            }
+        )
+        return
+    print_line(f"{verb} {moved.name}: {moved.rows} rows")
+    print_fields({"tenant_id": moved.public_id, "file": args.path, "key": _key_path(args)})
+
+
+def _delete(args: argparse.Namespace) -> None:
+    async def execute() -> Receipt:
+        from server import store_admin
+        from server.store_deletion import delete_store
+
+        async with open_context(read_settings()) as context:
+            entry = await store_admin.find_store(args.id)
+            if not args.yes:
+                _confirm(entry)
+            return await delete_store(context.location.owner_url, entry.store, entry.hosts)
+
+    receipt = run_command(execute()).as_json()
+    if args.json:
+        print_json(receipt)
+        return
+    print_line(f"deleted {receipt['name']} at {receipt['deleted_at']}: {receipt['rows']} rows")
+    print_table(("TABLE", "ROWS", "CHECKSUM"), [(name, *table.values()) for name, table in receipt["tables"].items()])
+    for client_id in receipt["remaining_apps"]:
+        print_line(f"not deleted: the app {client_id}, which other stores have installed")
+    print_fields({"tenant_id": receipt["tenant_id"], "sha256": receipt["sha256"]})
+    print_line("backups made before still contain the store")
+
+
+def _confirm(entry: StoreWithHosts) -> None:
+    print_line(f"{entry.store.name} ({entry.store.public_id}) will be deleted for ever. Enter its name to go on:")
+    try:
+        answer = input()
+    except EOFError:
+        answer = ""
+    if answer.strip() != entry.store.name:
+        raise CommandError("not deleted: the name differs; --yes deletes without asking")

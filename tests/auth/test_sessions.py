@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import asyncpg
 import pytest
 
-from auth.cleanup import delete_expired
 from auth.sessions import (
     list_sessions,
     logout,
@@ -16,6 +15,7 @@ from auth.sessions import (
     revoke_all_sessions,
     revoke_session,
 )
+from domain.retention import delete_expired
 from kernel.errors import Forbidden, NotFound, TokenRevoked, Unauthenticated, ValidationFailed
 from kernel.ids import uuid7
 from kernel.scope import active_scope

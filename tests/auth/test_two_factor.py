@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from auth import lockout
-from auth.cleanup import delete_expired
 from auth.legacy_tokens import issue_legacy_token
 from auth.sessions import SessionTokens, login, revoke_all_sessions
 from domain.people import accounts, two_factor
+from domain.retention import delete_expired
 from kernel.errors import (
     AccountLocked,
     Conflict,

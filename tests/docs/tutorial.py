@@ -20,7 +20,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "tutorials"
-TIMEOUT_SECONDS = 150
+TIMEOUT_SECONDS = 300
 ANY_TEXT = "…"
 
 _BLOCK = re.compile(r"^```(?P<language>[a-z]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from domain import jobs
+from domain import jobs, retention
 from domain.carts import change, checkout, cleanup, events
 from domain.carts.locked import find_cart
 from domain.carts.record import load_cart_record
@@ -154,7 +154,7 @@ async def test_old_closed_carts_are_deleted_with_their_items(kit):
         "UPDATE carts SET updated_at = now() - interval '91 days' WHERE tenant_id = $1 AND public_id = $2",
         alive,
     )
-    await jobs.delete_expired_data(kit.scope)
+    await retention.delete_expired(kit.scope)
     left = await kit.rows("SELECT public_id FROM carts WHERE tenant_id = $1 ORDER BY id")
     assert [row["public_id"] for row in left] == [kept, alive]
     assert await kit.value("SELECT count(*) FROM cart_items WHERE tenant_id = $1") == 2

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from auth.configuration import configure
-from domain import jobs
+from domain import jobs, retention
 from domain.mails import outbox, sending
 from domain.mails.sending import RETRY_DELAYS, MailMessage, MailNotAccepted
 from domain.mails.texts import TEMPLATES, MailType, render_mail
@@ -160,11 +160,11 @@ async def test_old_mails_are_deleted(store):
     await write(store, await add_user(store))
     async with database.transaction(system_scope(store)):
         await outbox.queue_mail(system_scope(store), MailType.PASSWORD_RESET, None, "token")
-    await jobs.delete_expired_data(later(system_scope(store), minutes=59))
+    await retention.delete_expired(later(system_scope(store), minutes=59))
     assert len(await state(store)) == 2
-    await jobs.delete_expired_data(later(system_scope(store), hours=2))
+    await retention.delete_expired(later(system_scope(store), hours=2))
     assert [status for status, _, _ in await state(store)] == ["Q"]
-    await jobs.delete_expired_data(later(system_scope(store), days=31))
+    await retention.delete_expired(later(system_scope(store), days=31))
     assert await state(store) == []
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from auth.secrets import keyed_hash
 from domain import idempotency
-from domain.jobs import delete_expired_data
+from domain.retention import delete_expired
 from kernel.errors import Conflict
 from kernel.scope import active_scope
 from resolvers.execute import execute, load_operations
@@ -243,7 +243,7 @@ async def test_keys_expire_after_a_day(sample: SampleStore) -> None:
     await sample.execute("UPDATE idempotency_claims SET claimed_at = now() - interval '25 hours' WHERE key = 'old'")
     assert "Idempotent-Replayed" not in (await send(sample, ADMIN, "old")).headers
     await sample.execute("UPDATE idempotency_claims SET claimed_at = now() - interval '25 hours' WHERE key = 'old'")
-    await delete_expired_data(sample.scope)
+    await delete_expired(sample.scope)
     assert [row["key"] for row in await sample.rows("SELECT key FROM idempotency_claims")] == ["new"]
 
 

@@ -113,7 +113,7 @@ async def test_the_only_other_policies_are_for_platform_tables_the_worker_and_se
             for table in (
                 "tenants", "apps", "outbox_events", "app_installations", "event_endpoints", "event_deliveries",
                 "orders", "gateway_notifications", "sessions", "refresh_tokens", "legacy_tokens",
-                "wrong_attempts", "lockouts", "mails", "carts",
+                "wrong_attempts", "lockouts", "mails", "carts", "audit_entries",
             )
         ),
     }  # fmt: skip

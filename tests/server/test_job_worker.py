@@ -30,9 +30,8 @@ pytestmark = pytest.mark.usefixtures("database")
 
 Work = Callable[[jobs.ShouldContinue], Awaitable[JobResult]]
 LONG = timedelta(hours=1)
-EXPIRE_HOLDS, FORGET_SPENT = (
-    next(job for job in JOBS if job.name == name) for name in ("expire_holds", "forget_spent")
-)
+EXPIRE_HOLDS = next(job for job in JOBS if job.name == "expire_holds")
+FORGET_SPENT = [job for job in JOBS if job.name.startswith("forget_")]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -317,7 +316,7 @@ async def test_expired_rows_are_deleted_and_others_kept(store):
             "insert into lockouts (tenant_id, public_id, subject, until) values ($1, $2, 'a', $4), ($1, $3, 'b', $5)",
             store.id, uuid7(), uuid7(), scope.now - timedelta(minutes=1), scope.now + timedelta(minutes=5),
         )  # fmt: skip
-    assert (await FORGET_SPENT.work(lambda: True)).error == ""
+    assert [(await job.work(lambda: True)).error for job in FORGET_SPENT] == ["", "", "", "", ""]
     with active_scope(scope):
         left = await db.fetch("select name from outbox_events where tenant_id = $1 order by name", store.id)
         assert [record["name"] for record in left] == ["recent False", "recent True"]

@@ -480,7 +480,7 @@ async def test_private_address_is_refused_on_every_attempt(
 async def test_delivered_events_are_deleted_after_thirty_days_pending_ones_later(
     app: Client, receiver: Receiver, run_worker: RunWorker
 ) -> None:
-    from domain.jobs import delete_expired_data
+    from domain.retention import delete_expired
 
     await subscribe(app, receiver.url(), "order.updated")
     await emit_events(app.store, times=3)
@@ -498,7 +498,7 @@ async def test_delivered_events_are_deleted_after_thirty_days_pending_ones_later
         "update event_deliveries set state = 'failed', due_at = now() + interval '1 day' where event_id = $1",
         ids[1],
     )
-    await delete_expired_data(scopes.system_scope(app.store))
+    await delete_expired(scopes.system_scope(app.store))
     assert [delivery["event_id"] for delivery in await deliveries(app.store)] == ids[1:]
 
 

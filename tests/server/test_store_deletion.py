@@ -1,0 +1,144 @@
+"""`vitrine tenant delete` removes every trace of a store, and of no other (docs/security.md#deleting-a-store)."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from auth.store_resolution import CachedStoreResolver
+from domain.apps.registration import register_app
+from kernel.errors import TenantNotFound
+from server import store_deletion
+from server.store_deletion import delete_store
+from tests.server.command_line import PROGRAM, ROOT, Vitrine
+from tests.server.test_store_transfer import rows_of
+
+pytestmark = pytest.mark.usefixtures("database")
+
+APP = {"name": "ERP", "redirect_uris": ["https://erp.example/"], "scopes": ["read_orders"], "mode": "live"}
+
+
+@pytest.fixture
+def vitrine(tmp_path: Path, database_url: str) -> Vitrine:
+    return Vitrine(tmp_path, DATABASE_URL=database_url)
+
+
+async def places_of(owner_url: str, public_id: object, store_id: int, host: str) -> dict[str, int]:
+    """Count the rows that mention a store, in every table and column, as the superuser sees them."""
+    connection = await asyncpg.connect(owner_url.replace("vitrine_owner@", "postgres@"))
+    try:
+        counts = {}
+        for (table,) in await connection.fetch("select relname from pg_class where relkind = 'r'"
+                                               " and relnamespace = 'public'::regnamespace"):  # fmt: skip
+            counts[table] = await connection.fetchval(
+                f"select count(*) from {table} t where to_jsonb(t) ->> 'tenant_id' = $1 or to_jsonb(t) ->> 'store_id' = $1"
+                " or to_jsonb(t) ->> 'registered_in' = $1 or to_jsonb(t)::text like $2 or to_jsonb(t)::text like $3",
+                str(store_id), f"%{public_id}%", f"%{host}%",
+            )  # fmt: skip
+        return {table: count for table, count in counts.items() if count}
+    finally:
+        await connection.close()
+
+
+async def test_no_row_of_a_deleted_store_is_left_and_other_stores_are_untouched(
+    sample, other_sample, vitrine, database_url
+):
+    await register_app(sample.scope, APP)
+    neighbour = await rows_of(database_url, other_sample.store.public_id)
+    before = await places_of(database_url, sample.store.public_id, sample.store.id, sample.host)
+    receipt = vitrine("tenant", "delete", sample.host, "--yes", "--json").json
+    assert await places_of(database_url, sample.store.public_id, sample.store.id, sample.host) == {}
+    assert await rows_of(database_url, other_sample.store.public_id) == neighbour
+    counted = {name: table["rows"] for name, table in receipt["tables"].items()}
+    assert {name: rows for name, rows in before.items() if name not in ("tenants", "apps")} == {
+        name: rows for name, rows in counted.items() if name != "catalogue_versions" or name in before
+    }
+    assert receipt["rows"] == sum(counted.values())
+
+
+async def test_the_receipt_proves_what_it_states(sample, vitrine):
+    receipt = vitrine("tenant", "delete", str(sample.store.public_id), "--yes", "--json").json
+    assert (receipt["tenant_id"], receipt["name"], receipt["hosts"]) == (
+        str(sample.store.public_id), sample.store.name, [sample.host],
+    )  # fmt: skip
+    stated = receipt.pop("sha256")
+    text = json.dumps(receipt, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert hashlib.sha256(text.encode()).hexdigest() == stated
+
+
+async def test_the_running_processes_forget_the_store(sample, vitrine):
+    resolver = CachedStoreResolver(())
+    await resolver.listen()
+    await resolver.resolve(sample.host, None, public=True)
+    vitrine("tenant", "delete", sample.host, "--yes")
+    async with asyncio.timeout(10):
+        while await is_known(resolver, sample.host):
+            await asyncio.sleep(0.05)
+
+
+async def is_known(resolver: CachedStoreResolver, host: str) -> bool:
+    try:
+        await resolver.resolve(host, None, public=True)
+    except TenantNotFound:
+        return False
+    return True
+
+
+async def test_an_app_that_another_store_has_installed_stays(sample, other_sample, vitrine):
+    app = await register_app(sample.scope, APP)
+    connection = await asyncpg.connect(vitrine.settings["DATABASE_URL"].replace("vitrine_owner@", "postgres@"))
+    try:
+        await connection.execute(
+            "insert into app_installations (tenant_id, public_id, app_id, scopes)"
+            " select $1, gen_random_uuid(), id, '{read_orders}' from apps where client_id = $2",
+            other_sample.store.id, app.client_id,
+        )  # fmt: skip
+        receipt = vitrine("tenant", "delete", sample.host, "--yes", "--json").json
+        assert receipt["remaining_apps"] == [app.client_id]
+        assert await connection.fetchval("select registered_in from apps where client_id = $1", app.client_id) is None
+    finally:
+        await connection.close()
+
+
+async def test_the_name_has_to_be_entered(sample, vitrine, database_url):
+    before = await rows_of(database_url, sample.store.public_id)
+    for answer in ("", "y\n", "outra loja\n"):
+        process = subprocess.run(
+            [*PROGRAM, "tenant", "delete", sample.host], cwd=ROOT, env=vitrine.environment(), input=answer,
+            capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        assert process.returncode == 1
+        assert process.stderr == "vitrine: not deleted: the name differs; --yes deletes without asking\n"
+    assert await rows_of(database_url, sample.store.public_id) == before
+    process = subprocess.run(
+        [*PROGRAM, "tenant", "delete", sample.host], cwd=ROOT, env=vitrine.environment(), input=f"{sample.store.name}\n",
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr
+    assert "backups made before still contain the store" in process.stdout
+
+
+async def test_an_interrupted_deletion_is_continued(sample, vitrine, database_url, monkeypatch):
+    monkeypatch.setattr(store_deletion, "BATCH_ROWS", 1)
+    delete_batch, batches = store_deletion._delete_batch, 0
+
+    async def interrupted(*args):
+        nonlocal batches
+        batches += 1
+        if batches == 100:
+            raise KeyboardInterrupt
+        return await delete_batch(*args)
+
+    monkeypatch.setattr(store_deletion, "_delete_batch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        await delete_store(database_url, sample.store, (sample.host,))
+    listed = {store["tenant_id"]: store["status"] for store in vitrine("tenant", "list", "--json").json}
+    assert listed[str(sample.store.public_id)] == "S"
+    assert vitrine("tenant", "delete", sample.host, "--yes").code == 0
+    assert await places_of(database_url, sample.store.public_id, sample.store.id, sample.host) == {}

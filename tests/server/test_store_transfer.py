@@ -1,0 +1,303 @@
+"""`vitrine tenant export` and `import`: one store with all its data and keys, all or nothing (docs/deploy.md#move-a-store)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from auth.configuration import configure as configure_auth
+from auth.configuration import configured, use
+from auth.secrets import APP_SECRET_PURPOSE, decrypt, encrypt
+from auth.store_resolution import invalidate_store
+from auth.two_factor_codes import SECRET_PURPOSE
+from domain import stores
+from domain.apps.registration import register_app
+from domain.stores import GATEWAY_PURPOSE
+from kernel.scope import active_scope
+from models.base import StoreModel
+from models.credentials import TwoFactor
+from server.store_transfer import APPS, DERIVED, HOSTS, STORES, store_parts
+from tests.models.test_schema import store_tables
+from tests.server.command_line import SECRET, Vitrine
+
+OTHER_SECRET = "the secret of another installation"
+ENCRYPTED = {
+    ("payment_methods", "processor_params"), ("two_factors", "secret"), ("mails", "body"),
+    ("idempotency_claims", "result"), ("idempotency_claims", "body"),
+}  # fmt: skip
+APP_IDS = "app_id"
+APP = {"name": "ERP", "redirect_uris": ["https://erp.example/"], "scopes": ["read_orders"], "mode": "live"}
+
+pytestmark = pytest.mark.usefixtures("database")
+
+
+@pytest.fixture
+def here(tmp_path: Path, database_url: str) -> Vitrine:
+    return Vitrine(tmp_path, DATABASE_URL=database_url)
+
+
+@pytest.fixture
+def there(tmp_path: Path, empty_database_url: str) -> Vitrine:
+    """Return the commands of another installation, which has stores of its own."""
+    other = Vitrine(tmp_path / "there", DATABASE_URL=empty_database_url, VITRINE_SECRET_KEY=OTHER_SECRET)
+    assert other("migrate").code == 0
+    assert other("tenant", "create", "Vizinha").code == 0
+    return other
+
+
+async def rows_of(owner_url: str, public_id: object) -> dict[str, Counter[str]]:
+    """Return all rows of a store in every table of stores, as the superuser sees them, without what the installation sets."""
+    connection = await asyncpg.connect(owner_url.replace("vitrine_owner@", "postgres@"))
+    try:
+        store_id = await connection.fetchval("select id from tenants where public_id = $1", public_id)
+        tables = await connection.fetch("select relname from pg_class join pg_attribute on attrelid = pg_class.oid"
+                                        " where attname = 'tenant_id' and relkind = 'r'")  # fmt: skip
+        result = {}
+        for (table,) in tables:
+            rows = await connection.fetch(f"select to_jsonb(t)::text from {table} t where tenant_id = $1", store_id)
+            own = {"tenant_id", "search", APP_IDS, *(column for name, column in ENCRYPTED if name == table)}
+            own |= {"id"} if table == "search_words" else set()
+            values = [json.loads(row[0]) for row in rows]
+            result[table] = Counter(
+                json.dumps({name: value for name, value in row.items() if name not in own}, sort_keys=True)
+                for row in values
+            )
+        del result["catalogue_versions"]
+        return result
+    finally:
+        await connection.close()
+
+
+async def test_a_store_is_moved_with_every_row_and_key(sample, other_sample, here, there, tmp_path):
+    file = tmp_path / "loja.store"
+    before = await rows_of(here.settings["DATABASE_URL"], sample.store.public_id)
+    exported = here("tenant", "export", sample.host, str(file), "--json").json
+    imported = there("tenant", "import", str(file), "--json").json
+    assert await rows_of(there.settings["DATABASE_URL"], sample.store.public_id) == before
+    assert imported == exported
+    assert sum(bool(rows) for rows in before.values()) > 60
+    listed = {store["tenant_id"]: store for store in there("tenant", "list", "--json").json}
+    assert listed[str(sample.store.public_id)]["hosts"] == [sample.host]
+    assert str(other_sample.store.public_id) not in listed
+    assert await rows_of(here.settings["DATABASE_URL"], sample.store.public_id) == before
+    assert there("doctor").code == 0
+
+
+async def test_the_next_records_continue_the_numbers_and_sequences(sample, here, there, tmp_path):
+    file = tmp_path / "loja.store"
+    here("tenant", "export", sample.host, str(file))
+    there("tenant", "import", str(file))
+    connection = await asyncpg.connect(there.settings["DATABASE_URL"].replace("vitrine_owner@", "postgres@"))
+    try:
+        store_id = await connection.fetchval("select id from tenants where public_id = $1", sample.store.public_id)
+        last = await connection.fetchval("select max(id) from products where tenant_id = $1", store_id)
+        made = await connection.fetchval(
+            "insert into products (tenant_id, public_id, name, slug, price_cents) values ($1, gen_random_uuid(), 'Nova', 'nova', 1)"
+            " returning id", store_id,
+        )  # fmt: skip
+        assert made == last + 1
+        for table in ("outbox_events", "audit_entries", "api_keys"):
+            highest = await connection.fetchval(f"select max(id) from {table} where tenant_id = $1", store_id)
+            assert await connection.fetchval(f"select nextval(pg_get_serial_sequence('{table}', 'id'))") > highest
+    finally:
+        await connection.close()
+
+
+async def test_secrets_are_encrypted_for_the_other_installation(sample, here, there, tmp_path):
+    await stores.set_gateway_secret(sample.scope, "segredo do gateway")
+    with active_scope(sample.scope):
+        await TwoFactor.create(user_id=sample.owner.number, secret=encrypt(SECRET_PURPOSE, b"otp"))
+    file = tmp_path / "loja.store"
+    here("tenant", "export", sample.host, str(file))
+    there("tenant", "import", str(file))
+    assert "values are under the key" in there("doctor").out
+    own = configured()
+    try:
+        configure_auth(OTHER_SECRET.encode())
+        row = await one(there, "select t.gateway_secret, f.secret from tenants t join two_factors f on f.tenant_id = t.id"
+                               " where t.public_id = $1", sample.store.public_id)  # fmt: skip
+        assert decrypt(GATEWAY_PURPOSE, row["gateway_secret"]) == b"segredo do gateway"
+        assert decrypt(SECRET_PURPOSE, row["secret"]) == b"otp"
+    finally:
+        use(own)
+    assert SECRET.encode() not in file.read_bytes()
+    for path in (file, tmp_path / "loja.store.key"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+async def one(installation: Vitrine, sql: str, *args: object) -> asyncpg.Record:
+    connection = await asyncpg.connect(installation.settings["DATABASE_URL"].replace("vitrine_owner@", "postgres@"))
+    try:
+        row = await connection.fetchrow(sql, *args)
+        assert row is not None
+        return row
+    finally:
+        await connection.close()
+
+
+async def test_installed_apps_move_with_their_secrets(sample, here, there, tmp_path):
+    # Apps of the other installation, so that the ids there are others.
+    await one(there, "insert into apps (public_id, client_id, name, mode, redirect_uris, scopes, secret_hash, secret_sealed)"
+                     " select gen_random_uuid(), 'other-' || n, 'x', 'live', '{https://a.example}', '{read_orders}',"
+                     " sha256('x'), 'x' from generate_series(1, 3) n returning id")  # fmt: skip
+    app = await register_app(sample.scope, APP)
+    installation = await one(
+        here,
+        "insert into app_installations (tenant_id, public_id, app_id, scopes)"
+        " select $1, gen_random_uuid(), id, '{read_orders}' from apps where client_id = $2 returning public_id, app_id",
+        sample.store.id, app.client_id,
+    )  # fmt: skip
+    await one(here, "insert into audit_entries (tenant_id, public_id, action, actor_kind, app_id)"
+                    " values ($1, gen_random_uuid(), 'by app', 'app', $2) returning id",
+              sample.store.id, installation["app_id"])  # fmt: skip
+    file = tmp_path / "loja.store"
+    here("tenant", "export", sample.host, str(file))
+    assert there("tenant", "import", str(file)).code == 0
+    moved = await one(
+        there,
+        "select a.client_id, a.secret_sealed, a.registered_in = i.tenant_id as is_own, i.public_id, e.app_id = a.id as is_actor"
+        " from apps a join app_installations i on i.app_id = a.id join audit_entries e on e.tenant_id = i.tenant_id"
+        " where e.action = 'by app'",
+    )
+    assert (moved["client_id"], moved["is_own"], moved["public_id"], moved["is_actor"]) == (
+        app.client_id, True, installation["public_id"], True,
+    )  # fmt: skip
+    own = configured()
+    try:
+        configure_auth(OTHER_SECRET.encode())
+        assert decrypt(APP_SECRET_PURPOSE, moved["secret_sealed"]).decode() == app.client_secret
+    finally:
+        use(own)
+
+
+async def test_a_read_only_store_answers_reads_and_refuses_writes_until_it_is_resumed(sample, here, tmp_path):
+    await sample.token(sample.owner)
+    assert here("tenant", "export", sample.host, str(tmp_path / "loja.store"), "--read-only").code == 0
+    listed = {store["tenant_id"]: store for store in here("tenant", "list", "--json").json}
+    assert listed[str(sample.store.public_id)]["read_only"] is True
+    assert (await sample.get("/api/products")).status == 200
+    refused = [
+        await sample.post("/api/categories", {"category": "Nova"}),
+        await sample.post("/api/v1/webhooks/gateway", {"id": "evt_9", "type": "charge.paid", "data": {}}, auth=None),
+        await sample.post(
+            "/graphql", {"query": 'mutation { category_create(input: {name: "Nova"}) { id } }'}, auth="bearer"
+        ),
+    ]
+    assert [answer.status for answer in refused[:2]] == [503, 503]
+    assert refused[2].body["errors"][0]["extensions"]["code"] == "TENANT_CLOSED"
+    here("tenant", "resume", sample.host)
+    with active_scope(sample.scope):
+        await invalidate_store(sample.store.id)  # as the notification does in a serving process
+    assert (await sample.post("/api/categories", {"category": "Nova"})).status == 201
+
+
+async def test_an_export_waits_for_the_transactions_that_may_still_write(sample, here, tmp_path, database_url):
+    file = tmp_path / "loja.store"
+    writer = await asyncpg.connect(database_url)
+    try:
+        await writer.execute(f"select set_config('vitrine.tenant', '{sample.store.id}', false)")
+        await writer.execute(
+            "begin; update products set name = 'Escrita antes' where id = (select min(id) from products)"
+        )
+        export = asyncio.create_task(asyncio.to_thread(here, "tenant", "export", sample.host, str(file), "--read-only"))
+        await asyncio.sleep(4)
+        assert not file.exists()
+        await writer.execute("commit")
+        assert (await export).code == 0
+    finally:
+        await writer.close()
+    with zipfile.ZipFile(file) as archive:
+        assert b"Escrita antes" in archive.read("tables/products.copy")
+
+
+# --- Refusals ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_store_that_exists_is_not_imported(sample, here, there, tmp_path):
+    file = tmp_path / "loja.store"
+    here("tenant", "export", sample.host, str(file))
+    assert here("tenant", "import", str(file)).error_line == f"the store {sample.store.public_id} exists here"
+    there("tenant", "create", "Mesma", "--host", sample.host)
+    error = there("tenant", "import", str(file)).error_line
+    assert error == f"the address {sample.host} is in use by another store here"
+
+
+@pytest.mark.parametrize("damage", ["cut off", "changed", "missing rows", "other key", "older", "newer"])
+async def test_an_export_that_does_not_fit_changes_nothing(sample, here, there, tmp_path, damage):
+    file, key = tmp_path / "loja.store", tmp_path / "loja.store.key"
+    here("tenant", "export", sample.host, str(file))
+    content = file.read_bytes()
+    if damage == "cut off":
+        file.write_bytes(content[:-1000])
+    elif damage == "changed":
+        file.write_bytes(content[:20_000] + bytes(50) + content[20_050:])
+    elif damage == "missing rows":
+        rewrite(file, "tables/order_taxes.copy", lambda text: b"")
+        rewrite(file, "tables/order_lines.copy", lambda text: text.partition(b"\n")[2])
+    elif damage == "other key":
+        key.write_text("x" * 40)
+    else:
+        added, removed = (["9999_future"], []) if damage == "newer" else ([], ["0026_import_digests"])
+        rewrite(file, "manifest.json", lambda text: migrations(text, added, removed))
+    error = there("tenant", "import", str(file)).error_line
+    assert {
+        "cut off": "is damaged or not an archive",
+        "changed": "is damaged or not an archive",
+        "missing rows": "differ from the export's",
+        "other key": f"{key} is not the key of {file}",
+        "older": "without the migration 0026_import_digests: update that installation and export again",
+        "newer": "with the migration 9999_future; use that version or a newer one",
+    }[damage] in error
+    assert [store["name"] for store in there("tenant", "list", "--json").json] == ["Vizinha"]
+    assert (await one(there, "select count(*) from products"))["count"] == 0
+
+
+def rewrite(file: Path, name: str, change) -> None:
+    with zipfile.ZipFile(file) as archive:
+        members = {member: archive.read(member) for member in archive.namelist()}
+    members[name] = change(members[name])
+    with zipfile.ZipFile(file, "w") as archive:
+        for member, content in members.items():
+            archive.writestr(member, content)
+
+
+def migrations(text: bytes, added: list[str], removed: list[str]) -> bytes:
+    manifest = json.loads(text)
+    manifest["migrations"] = [name for name in [*manifest["migrations"], *added] if name not in removed]
+    return json.dumps(manifest).encode()
+
+
+async def test_an_unreadable_secret_stops_the_export_and_leaves_no_file(sample, here, tmp_path):
+    await stores.set_gateway_secret(sample.scope, "segredo")
+    file = tmp_path / "loja.store"
+    error = here("tenant", "export", sample.host, str(file), VITRINE_SECRET_KEY=OTHER_SECRET).error_line
+    assert error.startswith("1 encrypted values can't be read with any key, first: tenants.gateway_secret")
+    assert [path.name for path in tmp_path.iterdir() if "loja" in path.name] == []
+
+
+# --- Completeness ------------------------------------------------------------------------------------------------------
+
+
+async def test_every_table_of_a_store_moves_or_is_derived(database_url):
+    connection = await asyncpg.connect(database_url)
+    try:
+        parts = await store_parts(connection)
+    finally:
+        await connection.close()
+    moved = {part.table.name for part in parts}
+    assert moved == (set(await store_tables()) - DERIVED) | {STORES, HOSTS, APPS}
+    modelled = {model._meta.db_table for model in all_models(StoreModel) if model._meta.db_table}
+    assert modelled <= moved
+    order = [part.table.name for part in parts]
+    assert order.index("users") < order.index("orders") < order.index("order_lines") < order.index("number_counters")
+
+
+def all_models(base: type) -> set[type]:
+    return {model for child in base.__subclasses__() for model in (child, *all_models(child))}
