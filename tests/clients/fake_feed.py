@@ -32,11 +32,11 @@ class FakeFeed:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer `GET /api/admin/events`."""
-        assert request.query.get("types") == "order.updated"
+        if request.query.get("after") == "expired":
+            return web.json_response({"error": "cursor_expired", "message": "", "oldest_cursor": "c0"}, status=410)
+        assert request.query["types"] == "order.updated"
         if "text/event-stream" in request.headers["Accept"]:
             return await self._stream(request, self._position(request.headers["Last-Event-ID"]))
-        if request.query["after"] == "expired":
-            return web.json_response({"error": "cursor_expired", "message": "", "oldest_cursor": "c0"}, status=410)
         if next(self._failures):
             return web.json_response({"error": "request_timeout", "message": "request timeout"}, status=503)
         events, end = self._page(self._position(request.query["after"]))
