@@ -38,11 +38,15 @@ class Seen:
 
 @dataclass
 class FaultProxy:
-    """Forwards requests. `faults` are used up one by one by the requests to their paths; `paths` are answered here."""
+    """Forwards requests. `faults` are used up one by one by the requests to their paths; `paths` are answered here.
+
+    `stream_messages` are the numbers of messages after which event streams are cut, one after the other.
+    """
 
     target: URL
     faults: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     paths: dict[str, Callable[[web.Request], Any]] = field(default_factory=dict)
+    stream_messages: list[int] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
     _ip: str = field(default_factory=unused_ip)
 
@@ -90,7 +94,22 @@ class FaultProxy:
             request.method, url, data=body, headers=headers, allow_redirects=False
         ) as received:
             kept = {name: value for name, value in received.headers.items() if name.lower() not in _HOP_BY_HOP}
+            if received.content_type == "text/event-stream":
+                return await self._pass_on(request, received, kept)
             return web.Response(status=received.status, headers=kept, body=await received.read())
+
+    async def _pass_on(
+        self, request: web.Request, received: aiohttp.ClientResponse, headers: dict[str, str]
+    ) -> web.StreamResponse:
+        left = self.stream_messages.pop(0) if self.stream_messages else -1
+        response = web.StreamResponse(headers=headers)
+        await response.prepare(request)
+        async for line in received.content:
+            left -= line == b"\n"
+            if left == 0:
+                return self._cut(request)
+            await response.write(line)
+        return response
 
     def _cut(self, request: web.Request) -> web.Response:
         assert request.transport is not None

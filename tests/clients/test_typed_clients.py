@@ -5,6 +5,7 @@ tests/clients/typed has the programs that use them; both languages run the same 
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from typing import Any
@@ -12,8 +13,10 @@ from typing import Any
 import pytest
 from graphql import OperationType, parse
 
+from kernel.ids import uuid7
 from kernel.scope import active_scope
 from models import database
+from server.openapi.documents import documents
 from tests.auth.two_factor_users import add_two_factor_user
 from tests.clients.fake_feed import COMPLETE, CUT_IN_A_MESSAGE, ENDED, NO_STREAM, SILENT, FakeFeed
 from tests.clients.fault_proxy import CUT, LIMITED, LOST, UNAVAILABLE, FaultProxy
@@ -23,6 +26,7 @@ from tests.harness.sample_store import SampleStore
 from tests.harness.scopes import rows
 from tests.harness.storefront import StorefrontClient
 from tests.harness.typed_clients import TypedClient
+from tests.webhooks.kit import emit_events
 
 pytestmark = pytest.mark.slow
 
@@ -233,6 +237,34 @@ async def test_the_feed_is_followed_without_loss_or_repetition_through_interrupt
     result = await typed_client("events", **place(proxy, sample), **given, parts=[12, 30, 80])
     assert result == {"sequences": list(range(1, 81)), "status": 410, "oldest": "c0"}
     assert set(feed.opened) == {CUT_IN_A_MESSAGE, ENDED, NO_STREAM, SILENT, COMPLETE}
+
+
+@pytest.mark.skipif(FEED not in documents()["apps"]["paths"], reason="the application has no event feed")
+@pytest.mark.parametrize("as_user", [False, True], ids=["app", "user"])
+async def test_the_feed_of_the_application_is_followed_through_cut_streams(
+    typed_client: TypedClient, sample: SampleStore, proxy: FaultProxy, as_user: bool
+) -> None:
+    _, tokens = await install(sample)
+    given = {"access_token": tokens["access_token"], "refresh_token": tokens["refresh_token"]}
+    if as_user:
+        given = await session(sample, sample.owner) | {"as_user": True}
+    proxy.stream_messages = [1, 2, 4]
+    subject = uuid7()
+    count = 30
+    await emit_events(sample.store, "order.updated", subject=subject, times=3)
+
+    async def emit() -> None:
+        for _ in range(count - 3):
+            await asyncio.sleep(0.1)
+            await emit_events(sample.store, "order.updated", subject=subject)
+
+    emitting = asyncio.create_task(emit())
+    given |= {"after": "oldest", "types": ["order.updated"]}
+    result = await typed_client("events", **place(proxy, sample), **given, parts=[2, 12, count])
+    await emitting
+    assert result == {"sequences": list(range(1, count + 1)), "status": 400, "oldest": None}
+    streams = [request for request in proxy.of(FEED) if request.headers["Accept"] == "text/event-stream"]
+    assert bool(streams) is not as_user
 
 
 async def test_pages_replace_streams_that_do_not_pass(
