@@ -22,7 +22,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --no-config --universal --python-versio
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test test-fast check snapshots bench soak assets clients lock clean FORCE
+.PHONY: help run test test-fast check snapshots bench soak assets clients packages lock clean FORCE
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.* ## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -69,13 +69,17 @@ assets: $(ASSETS) ## build the browser assets
 clients: $(INSTALLED_DEV) ## install the clients and client generators that tests run
 	@$(BIN)/python -m tests.harness.packages
 
+packages: $(INSTALLED_DEV) ## build the typed clients for TypeScript and Python into .vitrine/build/packages
+	@$(BIN)/python -m clients.build
+
 lock: $(INSTALLED_DEV) ## update the lock files of Python packages (LOCK_ARGS=--upgrade for newer versions)
 	@$(COMPILE) pyproject.toml $(LOCK_ARGS) --group build --output-file requirements.lock
 	@$(COMPILE) pyproject.toml $(LOCK_ARGS) --group build --group dev --constraints requirements.lock \
 		--output-file requirements-dev.lock
 	@$(COMPILE) pyproject.toml $(LOCK_ARGS) --extra tracing --constraints requirements-dev.lock \
 		--output-file requirements-tracing.lock
-	@$(COMPILE) tests/clients/ariadne/requirements.in $(LOCK_ARGS) --output-file tests/clients/ariadne/requirements.lock
+	@for folder in ariadne typed; do $(COMPILE) tests/clients/$$folder/requirements.in $(LOCK_ARGS) \
+		--output-file tests/clients/$$folder/requirements.lock || exit; done
 
 clean: ## remove build and test artifacts; keeps the data in .vitrine/
 	@rm -rf $(VENV) server/assets/built .vitrine/build \

@@ -226,6 +226,8 @@ def evaluate_annotations(cls: type) -> None:
                 cls.__annotations__[name] = eval(annotation, names)  # noqa: S307  # of this program
 
 
+_NO_KEY = " Ignores the Idempotency-Key."
+
 INHERITED = Access(anonymous=True, note="Reachable only through a field with its own access rule.")
 
 
@@ -260,7 +262,7 @@ def root_field(
         return strawberry.field(
             resolver=checked,
             name=name,
-            description=f"{description} Available to {_describe(access)}.",
+            description=f"{description} Available to {_describe(access)}.{_NO_KEY if secret else ''}",
             metadata={ACCESS: access, INTERNAL: internal, SECRET: secret, **(metadata or {})},
         )
 

@@ -7,4 +7,5 @@ pytest_plugins = [
     "tests.harness.http",
     "tests.harness.sample_store",
     "tests.harness.clients",
+    "tests.harness.typed_clients",
 ]

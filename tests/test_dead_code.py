@@ -38,6 +38,17 @@ OBSERVED = {
     "validate_operations",
     "words_sql",
 }
+# Used by the generated modules of the typed client, and its attributes with their classes.
+GENERATED_OPERATIONS = [
+    "Operations",
+    "_records",
+    "_request",
+    "_part",
+    "new_idempotency_key",
+    "current",
+    "apps",
+    "legacy",
+]
 # Started by name in another process.
 STARTED_BY_NAME = {"run_child"}
 
@@ -52,6 +63,19 @@ def test_no_function_method_or_class_is_unused():
         and item.name not in OBSERVED | STARTED_BY_NAME
         # Models describe tables; the domain reads most of them by SQL.
         and not (item.typ == "class" and item.filename.parent.name == "models")
+    ]
+    assert unused == []
+
+
+def test_nothing_of_the_typed_client_is_unused_by_itself_and_by_the_program_that_tests_it():
+    vulture = Vulture(ignore_names=GENERATED_OPERATIONS)
+    client = ROOT / "clients" / "python" / "vitrine_client"
+    program = ROOT / "tests" / "clients" / "typed" / "scenarios.py"
+    vulture.scavenge([str(client), str(program)], exclude=["*/generated/*", "*/__init__.py"])
+    unused = [
+        f"{item.filename.relative_to(ROOT)}:{item.first_lineno} {item.typ} {item.name}"
+        for item in vulture.get_unused_code(min_confidence=60)
+        if item.typ in ("function", "method", "property", "class", "attribute") and item.filename != program
     ]
     assert unused == []
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -15,16 +17,19 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+CLIENT_PROJECT = tomllib.loads((ROOT / "clients/python/pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCKS = (
     "requirements.lock",
     "requirements-dev.lock",
     "requirements-tracing.lock",
     "requirements-node.lock",
     "tests/clients/ariadne/requirements.lock",
+    "tests/clients/typed/requirements.lock",
 )
 
 LAYERS = {"kernel", "models", "auth", "domain", "schema", "resolvers", "rest_facade", "server"}
-TOP_LEVEL_FOLDERS = LAYERS | {"tests", "bench", "deploy", "docs", "examples", ".ci"}
+TOP_LEVEL_FOLDERS = LAYERS | {"tests", "bench", "clients", "deploy", "docs", "examples", ".ci"}
+CLIENT = ROOT / "clients" / "python" / "vitrine_client"
 VAGUE_NAMES = {"utils", "util", "helpers", "common", "misc"}
 
 LARGEST_FILE_BYTES = 1_000_000
@@ -75,7 +80,11 @@ def relative(path: Path) -> str:
 
 
 def modules() -> list[Path]:
-    return [path for path in files() if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in LAYERS]
+    return [
+        path
+        for path in files()
+        if path.suffix == ".py" and (path.relative_to(ROOT).parts[0] in LAYERS or path.is_relative_to(CLIENT))
+    ]
 
 
 def pins(lock: str) -> dict[str, str]:
@@ -101,6 +110,19 @@ def test_every_layer_is_packaged_type_checked_and_linted():
     assert set(PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]) == LAYERS
     assert set(PYPROJECT["tool"]["importlinter"]["root_packages"]) == LAYERS
     assert set(PYPROJECT["tool"]["mypy"]["files"]) >= LAYERS
+
+
+def test_the_typed_client_imports_only_what_is_installed_with_it():
+    imported = {
+        name.partition(".")[0]
+        for path in files()
+        if path.suffix == ".py" and path.is_relative_to(CLIENT)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [])
+        + ([alias.name for alias in node.names] if isinstance(node, ast.Import) else [])
+    }
+    required = {Requirement(line).name for line in CLIENT_PROJECT["dependencies"]}
+    assert imported - sys.stdlib_module_names == required | {CLIENT.name}
 
 
 def test_every_folder_with_modules_is_a_package():

@@ -57,7 +57,7 @@ ALLOWED = re.compile(
 )
 WORD = re.compile(r"[A-Za-z]+")
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-TEXT_SUFFIXES = {".py", ".md", ".graphql", ".toml", ".html", ".js", ".jsx", ".css"}
+TEXT_SUFFIXES = {".py", ".md", ".graphql", ".toml", ".html", ".js", ".jsx", ".mjs", ".ts", ".css"}
 
 # Landed migrations are never edited, results of measurements neither; snapshots follow the code.
 EXEMPT = re.compile(

@@ -1,4 +1,4 @@
-"""Other people's clients and generators that tests run: `python -m tests.harness.packages` installs them in folders of their own.
+"""Packages that tests run and `clients.build` builds with: `python -m tests.harness.packages` installs them in folders of their own.
 
 Tests are skipped where their packages are not installed.
 """
@@ -15,13 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from clients.build import OLDEST_NODE, TYPESCRIPT
 from server.assets import build
 from server.assets.build import ROOT, BuildFailed, Tools
 
 BUILD = ROOT / ".vitrine" / "build"
 COMMAND = "python -m tests.harness.packages"
-# What the newest of the npm packages require.
-OLDEST_NODE = (20, 19)
 SECONDS = 240
 
 
@@ -35,7 +34,7 @@ class Packages(ABC):
     @property
     def folder(self) -> Path:
         """Return where they are installed."""
-        return BUILD / "-".join(part for part in self.sources.relative_to(ROOT).parts if part != "tests")
+        return BUILD / "-".join(self.sources.relative_to(ROOT).parts).removeprefix("tests-")
 
     @abstractmethod
     def is_installed(self) -> bool:
@@ -126,11 +125,13 @@ GENERATORS = NodePackages("client generators", ROOT / "tests" / "openapi" / "gen
 CLIENTS = NodePackages("clients", ROOT / "tests" / "clients" / "packages")
 EXAMPLE = NodePackages("example storefront", ROOT / "examples" / "storefront")
 ARIADNE = PythonPackages("ariadne-codegen", ROOT / "tests" / "clients" / "ariadne")
+TYPED_NODE = NodePackages("the typed client's generators", TYPESCRIPT)
+TYPED_PYTHON = PythonPackages("the typed client's dependencies and mypy", ROOT / "tests" / "clients" / "typed")
 
 
 def main() -> int:
     """Install what is missing; a failure is reported and leaves the tests that need it out."""
-    for packages in (GENERATORS, CLIENTS, EXAMPLE, ARIADNE):
+    for packages in (GENERATORS, CLIENTS, EXAMPLE, ARIADNE, TYPED_NODE, TYPED_PYTHON):
         if packages.is_installed():
             continue
         print(f"Installing {packages.title} into .vitrine/build/ for the tests ...", flush=True)
