@@ -24,8 +24,8 @@ _WARM_UP_REQUESTS = 24
 _WARM_UP_SECONDS = 0.5
 
 
-REVALIDATED = "revalidated"
-"""The contestant that must answer 304."""
+CACHED, REVALIDATED = "cached", "revalidated"
+"""The contestants that answer every request from memory, and with 304."""
 
 
 class ResponsesDiffer(Exception):
@@ -229,6 +229,9 @@ class Measurement:
         sent: dict[str, int],
     ) -> None:
         for name in requests_by_name:
+            if name == CACHED:
+                for request in requests_by_name[name]:
+                    send_request(self._servers[name].address, request)
             self._run(name, item, requests_by_name[name], _WARM_UP_SECONDS, sent)
         names = list(requests_by_name)
         for number in range(self._schedule.rounds):

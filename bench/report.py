@@ -99,10 +99,12 @@ def _details(results: Sequence[Result]) -> list[str]:
     ]
     for result in results:
         values = result.as_json
+        database = f"{values['database_us']:,.0f}" if result.database_us else "–"
         rates = [sample.rate for sample in result.samples]
         lines.append(
             f"| {result.item} | {result.contestant} | {values['p50_ms']:.2f} | {values['p99_ms']:.2f} "
-            f"| {result.median('p99') / result.median('p50'):.1f} | {values['cpu_us']:,.0f} | {values['database_us'] or 0:,.0f} | {_statements(result)} | {values['bytes']:,} "
+            f"| {result.median('p99') / result.median('p50'):.1f} | {values['cpu_us']:,.0f} | {database} "
+            f"| {_statements(result)} | {values['bytes']:,} "
             f"| {values['memory_mb']:.0f} | {(max(rates) - min(rates)) / result.median('rate'):.0%} |"
         )
     return lines

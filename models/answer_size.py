@@ -6,6 +6,7 @@ no limit here.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -114,6 +115,29 @@ def count_nested(value: Any) -> int:
     if isinstance(value, list):
         return sum([count_nested(item) for item in value])
     return 1 + sum([count_nested(item) for item in value.values()]) if isinstance(value, dict) else 0
+
+
+def add_values(answer: AnswerSize, values: Iterable[Any]) -> None:
+    """Count the objects in values of the answer and at most the number of their bytes, as `count_nested` and `value_size` do."""
+    objects = size = 0
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            objects += 1
+            for key, item in value.items():
+                size += len(key)
+                if isinstance(item, str):
+                    size += len(item)
+                elif isinstance(item, dict | list):
+                    waiting.append(item)
+                else:
+                    size += 1
+        elif isinstance(value, list):
+            waiting += value
+        else:
+            size += len(value) if isinstance(value, str) else 1
+    answer.add(objects, size)
 
 
 def value_size(value: Any) -> int:

@@ -1,7 +1,8 @@
 """Compiled reads: fetch a tree of records in the form of the response; compiled once per document, run with few statements.
 
-A list takes one statement per level; a single record, and a short list without an offset, one statement in total. SQL texts are cached by
-the text of their conditions, which depend on the caller's access and the filters.
+A list takes one statement per level; a single record, and a short list without an offset, one statement in total, and one more for each
+relation that PostgreSQL can't build as JSON. SQL texts are cached by the text of their conditions, which depend on the caller's access and
+the filters.
 
 Cases that need the exact behaviour of graphql-core's executor (a field the caller may not read, null in a non-null field) raise
 `NotCompiled`, and the caller runs the executor.
@@ -21,10 +22,10 @@ from kernel.event_loop import PART_SIZE, in_parts
 from kernel.record_conversion import Inline, RecordConversion
 from kernel.scope import Scope
 from models import database
-from models.answer_size import AnswerSize, count_nested, current_answer, value_size
+from models.answer_size import AnswerSize, add_values, count_nested, current_answer, value_size
 from models.caller_cache import AccessConditions, AccessConditionsPool, CallerCache
 from models.queries import Condition, ToOne, key_columns, page_of
-from models.read_statements import ReadStatement, fits_one_statement, json_object_starts
+from models.read_statements import ReadStatement, fits_json, json_object_starts
 from models.response_shapes import (
     Calculation,
     ConstantField,
@@ -54,16 +55,13 @@ class CompiledReader:
     def __init__(self, shape: ResponseShape, *, native: bool, conversion: RecordConversion | None = None) -> None:
         self.entity = shape.entity
         self._levels = RecordReader(shape, native, conversion=conversion)
-        self._single = (
-            RecordReader(shape, native, whole=True, conversion=conversion) if fits_one_statement(shape) else None
-        )
-        # For short lists: without relations the level reader needs one statement as well.
-        self._short_lists = self._single if self._levels.relations else None
+        self._single = RecordReader(shape, native, whole=True, conversion=conversion)
+        # Without relations the level reader needs one statement as well.
+        self._short_lists = self._single if self._levels.relations else self._levels
 
     async def fetch_one(self, scope: Scope, condition: Condition) -> Any:
         """Read the first record that matches the condition, or None."""
-        reader = self._single or self._levels
-        objects = await reader.build(scope, await reader.fetch(scope, (condition,), _FIRST))
+        objects = await self._single.build(scope, await self._single.fetch(scope, (condition,), _FIRST))
         return objects[0] if objects else None
 
     async def fetch_many(
@@ -86,16 +84,14 @@ class CompiledReader:
         return await reader.build(scope, [row[:-2] for row in rows]), [row[-2:] for row in rows]
 
     def _reader(self, limit: int) -> RecordReader:
-        return (
-            self._short_lists if self._short_lists is not None and limit <= SINGLE_STATEMENT_MAX_ROWS else self._levels
-        )
+        return self._short_lists if limit <= SINGLE_STATEMENT_MAX_ROWS else self._levels
 
 
 class RecordReader:
     """Reads records of one shape and builds their objects.
 
-    Related records are read by the same statement as JSON (`whole`), or by one statement per level: narrow ones are joined. With a
-    `relation` it reads the related records of many parents at once.
+    Related records are read by the same statement as JSON (`whole`, where they can be), or by one statement per level: narrow ones are
+    joined. With a `relation` it reads the related records of many parents at once.
     """
 
     def __init__(
@@ -200,7 +196,7 @@ class RecordReader:
 
     def _related(self, field: RelationField) -> str:
         link, shape = field.link, field.shape
-        if self._whole:
+        if self._whole and fits_json(field):
             position = self._statement.add(field, field.guard)
             self._sized.append(position)
             return f"related(a{position})"
@@ -209,7 +205,9 @@ class RecordReader:
             alias, position = self._statement.join(shape.entity, link, field.guard)
             return f"(None if a{position} is None else {self._object(shape.fields, alias)})"
         position = self._statement.add_source(link, field.guard)
-        self.relations.append((RecordReader(shape, self._native, relation=field), position))
+        is_short = field.is_one or (field.limit is not None and field.limit <= SINGLE_STATEMENT_MAX_ROWS)
+        whole = self._whole and is_short
+        self.relations.append((RecordReader(shape, self._native, whole=whole, relation=field), position))
         at = len(self.relations) - 1
         return f"m{at}(a{position})" if field.is_one else f"m{at}(a{position}, missing[{at}])"
 
@@ -322,11 +320,14 @@ async def _calculated(
         results = dict(zip(totals, await calculate(scope, list(totals)), strict=True))
     except DomainError as error:
         raise NotCompiled from error
-    answer = current_answer()
-    for value, result in results.items():
+    for result in results.values():
         if isinstance(result, DomainError):
             raise NotCompiled from result
-        if answer is not None:
+    answer = current_answer()
+    if answer is not None and len(totals) == totals.total():
+        add_values(answer, results.values())
+    elif answer is not None:
+        for value, result in results.items():
             answer.add(totals[value] * count_nested(result), totals[value] * value_size(result))
     return results
 

@@ -177,10 +177,9 @@ def count_sql(entity: Entity, visible: str, conditions: Sequence[str]) -> str:
     return f"SELECT count(*) {_rows_sql(entity, 't', bound[0], conditions=bound[1:])}"
 
 
-def fits_one_statement(shape: ResponseShape) -> bool:
+def fits_json(relation: RelationField) -> bool:
     """Return whether PostgreSQL can build the related records: none needs a null check in Python, none has too many fields."""
-    relations = [field for field in row_fields(shape.fields) if isinstance(field, RelationField)]
-    return all(field.page is None and _fits_json(field.shape.fields) for field in relations)
+    return relation.page is None and _fits_json(relation.shape.fields)
 
 
 def _fits_json(fields: tuple[ResponseField, ...]) -> bool:

@@ -8,6 +8,7 @@ from strawberry import Info
 from auth.access import Access
 from domain.people import own_account, registration, two_factor
 from models.queries import Row
+from resolvers.compiled_results import RESULT, ResultField
 from schema.fields import root_field
 from schema.inputs.optional_fields import provided_fields
 from schema.inputs.people import RegistrationInput
@@ -29,7 +30,11 @@ TWO_FACTOR_DISABLED = "two-factor authentication is off"
 class TwoFactorQueries:
     """Queries about two-factor authentication."""
 
-    @root_field(SIGNED_IN_USERS, "Returns the caller's two-factor authentication status.")
+    @root_field(
+        SIGNED_IN_USERS,
+        "Returns the caller's two-factor authentication status.",
+        metadata={RESULT: ResultField(SIGNED_IN_USERS, two_factor.load_status)},
+    )
     async def two_factor(self, info: Info) -> TwoFactorStateObject:
         """Return the two-factor authentication status."""
         return await two_factor.load_status(info.context.scope)  # type: ignore[return-value]

@@ -17,9 +17,10 @@ from domain.carts.reorder import reorder
 from domain.carts.totals import shipping_options_for
 from models import row_reads
 from models.queries import Row, refers_to
+from resolvers.compiled_results import RESULT, ResultField
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import rename_error_fields, rename_fields, rename_line_fields
-from resolvers.results import cart_result, linked
+from resolvers.results import cart_result, linked, load_linked_cart
 from schema.fields import root_field
 from schema.inputs.carts import CartAddressInput, CartCheckoutInput, CartInput, CartItemInput
 from schema.inputs.optional_fields import provided_fields
@@ -56,7 +57,15 @@ def _rename_items(fields: dict[str, Any]) -> dict[str, Any]:
 class CartQueries:
     """Queries of carts and placed orders."""
 
-    @root_field(VIEW_CARTS, "Returns a cart by ID with current totals; null if it doesn't exist.")
+    @root_field(
+        VIEW_CARTS,
+        "Returns a cart by ID with current totals; null if it doesn't exist.",
+        metadata={
+            RESULT: ResultField(
+                VIEW_CARTS, load_linked_cart, executed=frozenset({"payment_methods", "shipping_options"})
+            )
+        },
+    )
     async def cart(self, info: Info, id: ID) -> CartObject | None:
         """Return a cart."""
         return await cart_result(info, await load_cart_record(info.context.scope, id))  # type: ignore[no-any-return]

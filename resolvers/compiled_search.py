@@ -11,7 +11,7 @@ from graphql.execution.values import VariableValues, get_argument_values
 from domain.search.products import find_products
 from kernel.errors import DomainError
 from kernel.scope import Scope
-from models.answer_size import count_nested, current_answer, value_size
+from models.answer_size import current_answer
 from models.compiled_reads import CompiledReader
 from models.queries import by_ids
 from models.response_shapes import NotCompiled
@@ -92,5 +92,5 @@ class CompiledSearch:
             values["facets"] = facet_values(result.facets)
             answer = current_answer()
             if answer is not None:
-                answer.add(count_nested(values["facets"]), value_size(values["facets"]))
+                answer.add(*result.facets.least_size)
         return arrange(self._layout, values)

@@ -1,9 +1,10 @@
 """Compile read-only queries to SQL reads that bypass the GraphQL executor, once per document and variables.
 
-A query whose root fields all come from `resolvers.entity_queries`, or search products, is compiled to a list of reads: entity, conditions,
-page bounds, and a compiled reader of the response shape. Running it executes only SQL statements. Whatever the compiled query
-can't answer exactly like the executor (an error, null in a non-null field, invalid page bounds) raises `NotCompiled` and the executor takes
-over; the executor is the reference, and `tests/graphql/test_query_compiler.py` compares the two.
+A query whose root fields all come from `resolvers.entity_queries`, search products or are declared in `resolvers.compiled_results` is
+compiled to a list of reads: entity, conditions, page bounds, and a compiled reader of the response shape. Running it executes only SQL
+statements and the domain's calculations. Whatever the compiled query can't answer exactly like the executor (an error, null in a non-null
+field, invalid page bounds) raises `NotCompiled` and the executor takes over; the executor is the reference, and
+`tests/graphql/test_query_compiler.py` compares the two.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import orjson
 from graphql import (
     FieldNode,
     FragmentDefinitionNode,
+    GraphQLField,
     GraphQLObjectType,
     GraphQLSchema,
     NameNode,
@@ -31,6 +33,7 @@ from kernel.scope import Scope
 from models.replicas import replica_read
 from models.response_shapes import NotCompiled
 from resolvers.compiled_fields import CompilationValues, CompiledRootField, CompiledTypename
+from resolvers.compiled_results import OWN_RECORD, RESULT, CompiledOwnRecord, CompiledResult
 from resolvers.compiled_search import CompiledSearch
 from resolvers.entity_queries import ENTITY_QUERY
 from resolvers.search_requests import SEARCH_FIELD
@@ -50,7 +53,7 @@ MAX_CACHED_TOKENS = 100_000
 MAX_VARIABLES_LENGTH = 4096
 
 
-CompiledField: TypeAlias = CompiledRootField | CompiledSearch | CompiledTypename
+CompiledField: TypeAlias = CompiledRootField | CompiledSearch | CompiledTypename | CompiledOwnRecord | CompiledResult
 
 
 class QueryPlan:
@@ -234,16 +237,29 @@ class QueryCompiler:
             field = root.fields.get(nodes[0].name.value)
             declared = strawberry_field(field) if field is not None else None
             metadata = declared.metadata if declared is not None else {}
-            query, search = metadata.get(ENTITY_QUERY), metadata.get(SEARCH_FIELD)
-            if field is None:
+            target = get_named_type(field.type) if field is not None else None
+            if field is None or not isinstance(target, GraphQLObjectType):
                 raise NotCompiled
-            target = get_named_type(field.type)
-            if query is not None:
-                assert isinstance(target, GraphQLObjectType)
-                compiled.append(CompiledRootField(key, query, values, target, field, nodes, native=self._native))
-            elif search is not None:
-                assert isinstance(target, GraphQLObjectType)
-                compiled.append(CompiledSearch(key, search, values, target, field, nodes, native=self._native))
-            else:
-                raise NotCompiled
+            compiled.append(self._root_field(key, metadata, values, target, field, nodes))
         return compiled
+
+    def _root_field(
+        self,
+        key: str,
+        metadata: Mapping[object, Any],
+        values: CompilationValues,
+        target: GraphQLObjectType,
+        field: GraphQLField,
+        nodes: list[FieldNode],
+    ) -> CompiledField:
+        query, search = metadata.get(ENTITY_QUERY), metadata.get(SEARCH_FIELD)
+        if query is not None:
+            return CompiledRootField(key, query, values, target, field, nodes, native=self._native)
+        if search is not None:
+            return CompiledSearch(key, search, values, target, field, nodes, native=self._native)
+        own, result = metadata.get(OWN_RECORD), metadata.get(RESULT)
+        if own is not None and self._native:
+            return CompiledOwnRecord(key, own, values, target, nodes)
+        if result is not None and self._native:
+            return CompiledResult(key, result, values, target, field, nodes)
+        raise NotCompiled

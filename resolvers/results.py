@@ -6,10 +6,11 @@ from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any
 
 from domain.carts.locked import OPEN, find_cart
-from domain.carts.record import shipping_option_record
+from domain.carts.record import load_cart_record, shipping_option_record
 from domain.carts.totals import shipping_options_for
 from domain.payments.read import ACCEPTED
 from kernel.errors import DomainError
+from kernel.scope import Scope
 from models import row_reads
 from models.queries import Row
 from models.row_reads import link_rows
@@ -44,6 +45,16 @@ async def cart_result(info: Any, record: Mapping[str, Any] | None) -> Any:
         "gifts": linked(info, record["gifts"], "gifts"),
         "shipping_option": None if option is None else linked(info, [option], "shipping_option")[0],
     }
+
+
+async def load_linked_cart(scope: Scope, id: object) -> dict[str, Any] | None:
+    """Return the record of a cart whose warnings contain the lines that they are about; None for none."""
+    record = await load_cart_record(scope, id)
+    if record is None:
+        return None
+    by_id = {item["id"]: item for item in record["items"]}
+    warnings = [{**warning, "item": by_id.get(warning["item_id"])} for warning in record["warnings"]]
+    return {**record, "warnings": warnings}
 
 
 async def _selected(info: Any, name: str, load: Coroutine[Any, Any, Any]) -> Any:

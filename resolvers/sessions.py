@@ -19,6 +19,7 @@ from kernel.scope import Scope
 from models import row_reads
 from models.queries import Condition, Row
 from models.response_shapes import ObjectField, ResponseField, ResponseShape, ScalarField
+from resolvers.compiled_results import OWN_RECORD, RESULT, OwnRecord, ResultField
 from resolvers.mutation_helpers import DeletedRecordObject, deleted_record
 from schema.fields import root_field
 from schema.scalars import ID
@@ -64,10 +65,13 @@ def _without_guards(fields: tuple[ResponseField, ...]) -> tuple[ResponseField, .
     )
 
 
+def _own_shape(shape: ResponseShape) -> ResponseShape:
+    return ResponseShape(_OWN_USER, _without_guards(shape.fields))
+
+
 async def load_own_user(info: Info) -> Row | None:
     """Load the caller's own account with the field's selection, restricted fields included."""
-    shape = ResponseShape(_OWN_USER, _without_guards(requested_shape(info).fields))
-    rows = await row_reads.fetch_many(info.context.scope, shape, limit=1)
+    rows = await row_reads.fetch_many(info.context.scope, _own_shape(requested_shape(info)), limit=1)
     return rows[0] if rows else None
 
 
@@ -75,7 +79,11 @@ async def load_own_user(info: Info) -> Row | None:
 class AccountQueries:
     """Queries about the caller's account."""
 
-    @root_field(SIGNED_IN_USERS, "Returns the caller's account, including restricted fields.")
+    @root_field(
+        SIGNED_IN_USERS,
+        "Returns the caller's account, including restricted fields.",
+        metadata={OWN_RECORD: OwnRecord(SIGNED_IN_USERS, _own_shape)},
+    )
     async def me(self, info: Info) -> UserObject:
         """Return the caller's account."""
         user = await load_own_user(info)
@@ -83,7 +91,11 @@ class AccountQueries:
             raise NotFound("user")
         return user  # type: ignore[return-value]
 
-    @root_field(SIGNED_IN_USERS, "Returns the caller's active sessions, most recently used first.")
+    @root_field(
+        SIGNED_IN_USERS,
+        "Returns the caller's active sessions, most recently used first.",
+        metadata={RESULT: ResultField(SIGNED_IN_USERS, sessions.list_sessions)},
+    )
     async def sessions(self, info: Info) -> list[SessionObject]:
         """List the caller's sessions."""
         return await sessions.list_sessions(info.context.scope)  # type: ignore[return-value]

@@ -19,6 +19,7 @@ from kernel.request_parts import record_serialization
 
 JSON = "application/json"
 WRITE_SIZE = 64 * 1024
+_NOT_MODIFIED = 304
 UNEXPECTED_ERROR = "an unexpected error occurred"
 DATABASE_ERROR = "a database error occurred"
 
@@ -66,7 +67,10 @@ class BytesResponse(web.Response):
         self._must_be_empty_body = False
         writer = self._payload_writer = request._payload_writer
         headers = self._headers
-        headers[hdrs.CONTENT_LENGTH] = str(len(body))
+        if self._status == _NOT_MODIFIED:  # both are those of the answer that the client has
+            headers.pop(hdrs.CONTENT_TYPE, None)
+        else:
+            headers[hdrs.CONTENT_LENGTH] = str(len(body))
         headers[hdrs.DATE] = rfc822_formatted_time()
         request.app[ADD_HEADERS](request, self)
         await writer.write_headers(f"HTTP/1.1 {self._status} {self._reason}", headers)

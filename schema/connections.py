@@ -124,7 +124,10 @@ def arrange(layout: Layout, values: Mapping[str, Any]) -> dict[str, Any]:
         if nested is None:
             data[key] = values[name] if name[0] != "=" else name[1:]
         elif isinstance(value := values[name], list):
-            data[key] = [arrange(nested, item) for item in value]
+            if all(inner is None and source[0] != "=" for _, source, inner in nested):
+                data[key] = [{shown: item[source] for shown, source, _ in nested} for item in value]
+            else:
+                data[key] = [arrange(nested, item) for item in value]
         else:
             data[key] = arrange(nested, value)
     return data

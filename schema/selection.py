@@ -107,6 +107,13 @@ def response_shape(values: ExecutionValues, type_: GraphQLNamedType, nodes: Sequ
     return _FieldCollector(values, by_response_key=True).shape(type_, list(nodes))
 
 
+def response_relation(
+    values: ExecutionValues, type_: GraphQLObjectType, group: Sequence[FieldNode]
+) -> RelationField | None:
+    """Return the relation that field nodes of one response key select of a result; None for another field."""
+    return _FieldCollector(values, by_response_key=True).relation(type_, list(group))
+
+
 def collect_fields(
     values: ExecutionValues, type_: GraphQLObjectType, nodes: Sequence[FieldNode]
 ) -> dict[str, list[FieldNode]]:
@@ -181,13 +188,16 @@ class _FieldCollector:
 
     def relations(self, type_: GraphQLNamedType, nodes: list[FieldNode]) -> list[RelationField]:
         assert isinstance(type_, GraphQLObjectType)
-        relations = []
-        for key, group in self.group(type_, nodes).items():
-            field = type_.fields.get(group[0].name.value)
-            source = field_source(field) if field is not None else None
-            if field is not None and isinstance(source, RelationSource):
-                relations.append(self._relation(key, field, source, group))
-        return relations
+        groups = self.group(type_, nodes)
+        relations = [self.relation(type_, group, key) for key, group in groups.items()]
+        return [relation for relation in relations if relation is not None]
+
+    def relation(self, type_: GraphQLObjectType, group: list[FieldNode], key: str = "") -> RelationField | None:
+        field = type_.fields.get(group[0].name.value)
+        source = field_source(field) if field is not None else None
+        if field is None or not isinstance(source, RelationSource):
+            return None
+        return self._relation(key, field, source, group)
 
     def _relation(self, key: str, field: GraphQLField, source: RelationSource, group: list[FieldNode]) -> RelationField:
         if source.own_order is not None:
@@ -306,7 +316,8 @@ def _in_response(result: Any, shape: _ResultShape) -> Any:
     if not isinstance(result, dict):
         return result
     return {
-        key: name if nested is None else _in_response(result[name], nested) for key, (name, nested) in shape.items()
+        key: _in_response(result[name], nested) if nested else name if nested is None else result[name]
+        for key, (name, nested) in shape.items()
     }
 
 

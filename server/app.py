@@ -18,7 +18,7 @@ from rest_facade.compression import add_vary
 from rest_facade.responses import ADD_HEADERS, RESTART_TIMEOUT
 from rest_facade.routing import Route
 from server import authorization_metadata, credit_bureau, example_storefront, graphql_view, mail_page
-from server.catalogue_cache import CATALOGUE_CACHE, CatalogueCache
+from server.catalogue_cache import CATALOGUE_CACHE, RECOGNIZED_REQUESTS, CatalogueCache, RecognizedRequests
 from server.connections import PIPELINE, SERVER_NAME
 from server.connections import SETTINGS as SETTINGS
 from server.cross_origin import allow_cross_origin
@@ -64,6 +64,7 @@ def create_app(
     app[COUNTERS] = counters if counters is not None else ProcessCounters()
     app[HEALTH] = Readiness(checks)
     app[CATALOGUE_CACHE] = CatalogueCache(settings.catalogue_cache_bytes)
+    app[RECOGNIZED_REQUESTS] = RecognizedRequests()
 
     app[HEALTH].add_routes(app)
     add_routes(app, facade_routes() if routes is None else routes)

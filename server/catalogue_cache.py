@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Collection, Hashable
 from dataclasses import dataclass, field
+from time import monotonic
 
 from aiohttp import hdrs, web
 
@@ -22,24 +23,30 @@ from rest_facade.compression import add_vary
 from rest_facade.responses import BytesResponse
 
 CATALOGUE_CACHE: web.AppKey[CatalogueCache] = web.AppKey("catalogue_cache")
+RECOGNIZED_REQUESTS: web.AppKey[RecognizedRequests] = web.AppKey("recognized_requests")
 
 # Besides the body: the key, the headers, and what compression adds for each coding.
 _ENTRY_BYTES = 2_000
 _MAX_SHARE = 8  # of the cache, for one answer
 _REVALIDATED = (hdrs.METH_GET, hdrs.METH_HEAD)
 _VARY = (hdrs.AUTHORIZATION, "X-API-Key", "X-Tenant-ID")
+_ALL_VARY = ", ".join(_VARY)
+_RECOGNIZED, _RECOGNIZED_BYTES = 2_000, 4_000
+# A persisted document counts as used when it is looked up.
+_RECOGNIZED_SECONDS = 600.0
 _USES = metrics.counter("vitrine_cache_requests_total", "Questions to a cache, by its answer.", "cache", "result")
 
 
 @dataclass(slots=True)
 class _Answer:
-    """A response to repeat, with its body in each content coding that a client asked for."""
+    """A response to repeat, with its tag and its body in each content coding that a client asked for."""
 
     body: bytes
     status: int
     content_type: str
     headers: dict[str, str]
     store: Store
+    tag: str
     encodings: dict[str, bytes] = field(default_factory=dict)
 
     @property
@@ -69,24 +76,31 @@ class CatalogueCache:
         A response that `produce` marks with `Cache-Control` is neither kept nor marked; an error is not kept.
         """
         version = await self._versions.current(scope)
+        key = _key(scope, version, identity)
+        known = _known_tags(request)
+        answer = self._find(key, scope.store)
+        if answer is not None:
+            return _repeated(answer, scope, known)
         tag = self._tag(scope, version, identity)
-        known = {each.value for each in request.if_none_match or ()} if request.method in _REVALIDATED else set()
         if tag in known:
             _USES.add("catalogue", "revalidated")
-            return _marked(web.Response(status=304), scope, tag)
-        key = (scope.store.id, version, scope.actor.scopes, scope.actor.server_side, identity)
-        answer = self._find(key, scope.store)
-        _USES.add("catalogue", "missed" if answer is None else "hit")
-        if answer is not None:
-            return _marked(web.Response(status=304) if "*" in known else _repeated(answer), scope, tag)
+            return _marked(_not_modified(), scope, tag)
+        _USES.add("catalogue", "missed")
         response = await produce()
         if response.status != 200 or hdrs.CACHE_CONTROL in response.headers or not isinstance(response, web.Response):
             return response
         if isinstance(response, BytesResponse) and isinstance(response.body, bytes):
-            answer = _Answer(response.body, response.status, response.content_type, dict(response.headers), scope.store)
+            headers = dict(response.headers)
+            answer = _Answer(response.body, response.status, response.content_type, headers, scope.store, tag)
             response.encodings = answer.encodings
             self._keep(key, answer)
-        return _marked(web.Response(status=304) if "*" in known else response, scope, tag)
+        return _marked(_not_modified() if "*" in known else response, scope, tag)
+
+    async def repeat(self, request: web.Request, scope: Scope, identity: Hashable) -> web.StreamResponse | None:
+        """Return the answer in memory, or its 304; None without one."""
+        version = await self._versions.current(scope)
+        answer = self._find(_key(scope, version, identity), scope.store)
+        return None if answer is None else _repeated(answer, scope, _known_tags(request))
 
     def _tag(self, scope: Scope, version: str, identity: Hashable) -> str:
         """Return the tag, which only a successful answer to the same request had: with it, no error is missed by a 304."""
@@ -129,12 +143,51 @@ def is_cacheable(scope: Scope) -> bool:
     return scope.actor.kind is ActorKind.STOREFRONT and scope.actor.user_id is None
 
 
-def _repeated(answer: _Answer) -> BytesResponse:
+class RecognizedRequests:
+    """What requests for the catalogue ask for, by their bytes: one that is sent again needn't be parsed to find its answer."""
+
+    def __init__(self) -> None:
+        self._identities: OrderedDict[Hashable, tuple[float, Hashable]] = OrderedDict()
+
+    def find(self, scope: Scope, content: str | bytes, form: Hashable) -> Hashable | None:
+        """Return what a request asks for, None if it isn't known; `form` is all that its answer depends on besides the content."""
+        known = self._identities.get((scope.store.id, form, content))
+        return known[1] if known is not None and monotonic() < known[0] else None
+
+    def add(self, scope: Scope, content: str | bytes, form: Hashable, identity: Hashable) -> None:
+        """Remember what a request asks for; the one recognized first is forgotten for it."""
+        if len(content) > _RECOGNIZED_BYTES:
+            return
+        self._identities[scope.store.id, form, content] = (monotonic() + _RECOGNIZED_SECONDS, identity)
+        if len(self._identities) > _RECOGNIZED:
+            self._identities.popitem(last=False)
+
+
+def _key(scope: Scope, version: str, identity: Hashable) -> Hashable:
+    return (scope.store.id, version, scope.actor.scopes, scope.actor.server_side, identity)
+
+
+def _known_tags(request: web.Request) -> Collection[str]:
+    """Return the tags of the answers that the client has (RFC 9110, section 13.1.2)."""
+    if hdrs.IF_NONE_MATCH not in request.headers or request.method not in _REVALIDATED:
+        return ()
+    return {each.value for each in request.if_none_match or ()}
+
+
+def _not_modified() -> BytesResponse:
+    return BytesResponse(b"", status=304)
+
+
+def _repeated(answer: _Answer, scope: Scope, known: Collection[str]) -> web.Response:
+    if known and (answer.tag in known or "*" in known):
+        _USES.add("catalogue", "revalidated")
+        return _marked(_not_modified(), scope, answer.tag)
+    _USES.add("catalogue", "hit")
     response = BytesResponse(
         answer.body, status=answer.status, headers=answer.headers, content_type=answer.content_type
     )
     response.encodings = answer.encodings
-    return response
+    return _marked(response, scope, answer.tag)
 
 
 def _marked(response: web.Response, scope: Scope, tag: str) -> web.Response:
@@ -145,6 +198,9 @@ def _marked(response: web.Response, scope: Scope, tag: str) -> web.Response:
     headers[hdrs.CACHE_CONTROL] = (
         f"public, max-age={seconds}, stale-while-revalidate={seconds}" if seconds else "private, no-cache"
     )
+    if hdrs.VARY not in headers:
+        headers[hdrs.VARY] = _ALL_VARY
+        return response
     for name in _VARY:
         add_vary(headers, name)
     return response

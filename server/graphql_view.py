@@ -30,7 +30,7 @@ from rest_facade.routing import scope_of
 from schema.documents import INTROSPECTION_FIELDS, DocumentCache, PreparedDocument, calculate_cost, check_cost
 from schema.execution import format_document_error, format_error, graphql_error_code
 from schema.secret_fields import returns_secret
-from server.catalogue_cache import CATALOGUE_CACHE, is_cacheable
+from server.catalogue_cache import CATALOGUE_CACHE, RECOGNIZED_REQUESTS, is_cacheable
 from server.graphql_errors import ERROR_FORMAT
 from server.middleware.idempotency import HEADER, handle_once
 from server.playground import add_asset_routes, playground
@@ -84,26 +84,41 @@ async def post(request: web.Request) -> web.StreamResponse:
             "the content type must be application/json",
         )
     try:
-        body = parse_json(await read_raw(request))
+        content = await read_raw(request)
+        if (repeated := await _repeat(request, content)) is not None:
+            return repeated
+        body = parse_json(content)
     except MalformedBody as error:
         return _error_response(request, 400, f"invalid request body: {error}")
     if isinstance(body, list):
         return _error_response(request, 400, "batches are not supported; send one operation")
     if not isinstance(body, dict):
         return _error_response(request, 400, "the body must be a JSON object")
-    return await _execute(request, body, allow_mutations=True)
+    return await _execute(request, content, body, allow_mutations=True)
 
 
 async def get(request: web.Request) -> web.StreamResponse:
     """Execute a query sent by GET; a mutation is 405."""
-    params: dict[str, Any] = dict(parse_qsl(request.rel_url.raw_query_string, keep_blank_values=True))
+    content = request.rel_url.raw_query_string
+    if (repeated := await _repeat(request, content)) is not None:
+        return repeated
+    params: dict[str, Any] = dict(parse_qsl(content, keep_blank_values=True))
     for name in ("variables", "extensions"):
         if name in params:
             try:
                 params[name] = parse_json(params[name].encode("utf-8", "surrogatepass")) if params[name] else None
             except MalformedBody as error:
                 return _error_response(request, 400, f"{name}: {error}")
-    return await _execute(request, params, allow_mutations=False)
+    return await _execute(request, content, params, allow_mutations=False)
+
+
+async def _repeat(request: web.Request, content: str | bytes) -> web.StreamResponse | None:
+    """Return the answer in memory to a request for the catalogue that was sent before, in the same bytes; None without one."""
+    scope = scope_of(request)
+    if not is_cacheable(scope):
+        return None
+    identity = request.app[RECOGNIZED_REQUESTS].find(scope, content, _wants_response_json(request))
+    return None if identity is None else await request.app[CATALOGUE_CACHE].repeat(request, scope, identity)
 
 
 async def schema_text(request: web.Request) -> web.Response:
@@ -116,7 +131,9 @@ async def schema_text(request: web.Request) -> web.Response:
     return web.Response(body=text, content_type="text/plain", charset="utf-8", headers=headers)
 
 
-async def _execute(request: web.Request, body: dict[str, Any], *, allow_mutations: bool) -> web.StreamResponse:
+async def _execute(
+    request: web.Request, content: str | bytes, body: dict[str, Any], *, allow_mutations: bool
+) -> web.StreamResponse:
     scope = scope_of(request)
     if problem := _validate_body(body):
         return _error_response(request, 400, problem)
@@ -137,7 +154,9 @@ async def _execute(request: web.Request, body: dict[str, Any], *, allow_mutation
         return await _execute_prepared(request, scope, prepared, name, variables, allow_mutations=allow_mutations)
 
     if is_cacheable(scope) and _is_catalogue_read(request, prepared, name):
-        asked = (text, name, orjson.dumps(variables, option=orjson.OPT_SORT_KEYS), _wants_response_json(request))
+        form = _wants_response_json(request)
+        asked = (text, name, orjson.dumps(variables, option=orjson.OPT_SORT_KEYS), form)
+        request.app[RECOGNIZED_REQUESTS].add(scope, content, form, asked)
         return await request.app[CATALOGUE_CACHE].respond(request, scope, asked, respond)
     return await respond()
 

@@ -20,8 +20,8 @@ from kernel.text import compound_words
 
 _IMAGE = """LEFT JOIN LATERAL (SELECT i.url::varchar AS url, i.alt::varchar AS alt, i.width, i.height FROM product_images i
     WHERE i.tenant_id = $1 AND i.product_id = t.id AND i.position = 0 ORDER BY i.id LIMIT 1) i ON true"""
-_IS_ON_SALE = """(t.status = 'A' AND t.deleted_at IS NULL AND NOT EXISTS (SELECT FROM vendors v WHERE v.tenant_id = $1 AND v.id = t.vendor_id
-    AND (v.status <> 'A' OR v.deleted_at IS NOT NULL)))"""
+_IS_ON_SALE = """(t.status = 'A' AND t.deleted_at IS NULL AND NOT EXISTS (SELECT FROM vendors v
+    WHERE v.tenant_id = $1 AND v.id = t.vendor_id AND (v.status <> 'A' OR v.deleted_at IS NOT NULL)))"""
 _IS_AVAILABLE = f"""({_IS_ON_SALE} AND (t.tracking = 'D' OR greatest(t.min_quantity, 1) <= coalesce((SELECT max(c.stock) FROM combinations c
     WHERE c.tenant_id = $1 AND c.product_id = t.id AND c.deleted_at IS NULL), t.stock)))"""
 _CATEGORIES = """ARRAY(SELECT a.id::bigint FROM product_categories k JOIN categories c ON c.tenant_id = $1 AND c.id = k.category_id,
@@ -118,8 +118,9 @@ STATEMENTS: Mapping[str, str] = {
         SELECT {_CARD}, {_CATEGORIES} FROM unnest($2::bigint[]) WITH ORDINALITY AS o (id, place)
         JOIN products t ON t.tenant_id = $1 AND t.id = o.id WHERE t.deleted_at IS NULL AND t.status = 'A' ORDER BY o.place""",
     "S5 cart": """
-        SELECT c.id, c.public_id::varchar, (CASE WHEN c.status = 'open' AND c.expires_at <= now() THEN 'expired' ELSE c.status END)::varchar,
-            s.currency::varchar, nullif(c.coupon_code, '')::varchar, m.base_cents, m.per_kg_cents, m.per_item_cents, m.free_from_cents,
+        SELECT c.id, c.public_id::varchar,
+            (CASE WHEN c.status = 'open' AND c.expires_at <= now() THEN 'expired' ELSE c.status END)::varchar, s.currency::varchar,
+            nullif(c.coupon_code, '')::varchar, m.base_cents, m.per_kg_cents, m.per_item_cents, m.free_from_cents,
             EXISTS (SELECT FROM promotions p WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND p.status = 'A' AND p.zone = 'cart'
                 AND p.coupon_key IN ('', lower(c.coupon_code)) AND (p.from_at IS NULL OR p.from_at <= now()))
             OR EXISTS (SELECT FROM shipping_rates x WHERE x.tenant_id = $1 AND x.shipping_method_id = m.id)

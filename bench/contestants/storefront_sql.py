@@ -22,7 +22,8 @@ from bench.contestants.json_sql import (
     text,
 )
 
-_MODIFIERS = """(SELECT coalesce(sum(CASE v.modifier_type WHEN 'A' THEN v.modifier ELSE round(t.price_cents::numeric * v.modifier / 10000) END), 0)
+_MODIFIERS = """(SELECT coalesce(sum(CASE v.modifier_type WHEN 'A' THEN v.modifier
+        ELSE round(t.price_cents::numeric * v.modifier / 10000) END), 0)
     FROM combination_choices k JOIN option_variants v ON v.tenant_id = $1 AND v.id = k.variant_id
     WHERE k.tenant_id = $1 AND k.combination_id = c.id)"""
 _COMBINATIONS = "FROM combinations c WHERE c.tenant_id = $1 AND c.product_id = t.id AND c.deleted_at IS NULL"

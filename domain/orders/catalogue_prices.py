@@ -12,8 +12,7 @@ from typing import Any
 
 from domain.orders.draft import DraftLine, options_object
 from domain.orders.lines import load_offers, price_lines
-from domain.promotions.conditions import CATALOG
-from domain.promotions.rewards import PromotedLine, PromotionContext, evaluate_promotions, load_active_promotions
+from domain.promotions.rewards import PromotedLine, catalogue_reward
 from kernel.errors import DomainError, NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, read_fields
 from kernel.scope import ActorKind, Scope, active_scope
@@ -35,8 +34,8 @@ async def catalogue_prices(
 ) -> list[CataloguePrice | DomainError]:
     """Return the price of each product (id, catalogue price in cents) for the caller, or why it has none with these options.
 
-    `options` are chosen options as in a cart; without them the catalogue prices are the base. Takes at most five statements, two without
-    options, one without promotions. Raises ValidationFailed for options of a wrong form.
+    `options` are chosen options as in a cart; without them the catalogue prices are the base. Takes one statement, a second if
+    promotions ask for features or earlier purchases, and two more with options. Raises ValidationFailed for options of a wrong form.
     """
     with active_scope(scope):
         base_prices: dict[int, int | DomainError] = dict(products)
@@ -69,10 +68,8 @@ async def _prices_with_options(
 
 
 async def _after_promotions(scope: Scope, base_prices: Mapping[int, int]) -> dict[int, CataloguePrice]:
-    promotions = [entry for entry in await load_active_promotions(scope, None) if entry.zone == CATALOG]
     lines = [PromotedLine(product, 1, cents) for product, cents in base_prices.items()]
-    reward = await evaluate_promotions(scope, promotions, lines, PromotionContext(user_id=_customer(scope)))
-    names = {promotion.id: promotion.name for promotion in promotions}
+    reward, names = await catalogue_reward(scope, lines, _customer(scope))
     applied = reward.line_promotions or ((),) * len(lines)
     return {
         line.product_id: CataloguePrice(cents, line.price_cents, tuple(names[number] for number in reductions))

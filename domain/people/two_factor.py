@@ -48,13 +48,16 @@ class TwoFactorStatus:
 
 async def load_status(scope: Scope) -> TwoFactorStatus:
     """Return the status of the caller's second factor."""
-    user_id = own_user_id(scope)
-    left: int = await database.fetchval(
-        "select count(*) from recovery_codes where tenant_id = $1 and user_id = $2 and used_at is null",
+    row = await database.fetchrow(
+        """
+        select exists (select from two_factors where tenant_id = $1 and user_id = $2 and confirmed_at is not null) as enabled,
+            (select count(*) from recovery_codes where tenant_id = $1 and user_id = $2 and used_at is null) as codes
+        """,
         scope.store.id,
-        user_id,
+        own_user_id(scope),
     )
-    return TwoFactorStatus(await two_factor_codes.is_enabled(scope, user_id), left)
+    assert row is not None
+    return TwoFactorStatus(row["enabled"], row["codes"])
 
 
 async def begin_enrolment(scope: Scope) -> Enrolment:

@@ -160,7 +160,7 @@ def _catalogue_price(
                 price -= _discount_cents(gift, price)
         if price != line.price_cents:
             reductions.append(promotion)
-        line = replace(line, price_cents=price)
+            line = replace(line, price_cents=price)
     return line, reductions
 
 

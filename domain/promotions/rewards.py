@@ -79,9 +79,11 @@ WHERE p.tenant_id = $1 AND EXISTS (SELECT 1 FROM promotion_uses u
     WHERE u.tenant_id = p.tenant_id AND u.promotion_id = p.id AND u.order_id = $2)
 """
 
-_CONTEXT = """
-SELECT
-    (SELECT coalesce(jsonb_object_agg(product.product_id, product.ids), '{}') FROM (
+
+def _context_columns(promotions: str) -> str:
+    """Return what rules ask of products and customer; parameters as in `_CONTEXT`, `promotions` (trusted SQL) is an array of ids."""
+    return f"""
+    (SELECT coalesce(jsonb_object_agg(product.product_id, product.ids), '{{}}') FROM (
         SELECT pc.product_id, jsonb_agg(DISTINCT ancestor.id::bigint) AS ids
         FROM product_categories pc JOIN categories c ON c.tenant_id = pc.tenant_id AND c.id = pc.category_id
             CROSS JOIN LATERAL unnest(string_to_array(c.id_path, '/')) AS ancestor (id)
@@ -89,11 +91,20 @@ SELECT
     ) AS product) AS categories,
     ARRAY(SELECT m.usergroup_id FROM usergroup_memberships m JOIN usergroups g ON g.tenant_id = m.tenant_id AND g.id = m.usergroup_id
         WHERE m.tenant_id = $1 AND m.user_id = $3 AND m.status = 'A' AND g.status <> 'D' AND g.deleted_at IS NULL) AS usergroups,
-    (SELECT coalesce(jsonb_object_agg(uses.promotion_id, uses.count), '{}') FROM (
+    (SELECT coalesce(jsonb_object_agg(uses.promotion_id, uses.count), '{{}}') FROM (
         SELECT u.promotion_id, count(*) FROM promotion_uses u JOIN orders o ON o.tenant_id = u.tenant_id AND o.id = u.order_id
-        WHERE u.tenant_id = $1 AND u.promotion_id = ANY($5::bigint[]) AND NOT u.given_back
+        WHERE ($3 IS NOT NULL OR $4 <> '') AND u.tenant_id = $1 AND u.promotion_id = ANY({promotions}) AND NOT u.given_back
             AND (o.user_id = $3 OR o.email = nullif($4, '')) AND u.order_id IS DISTINCT FROM $6 GROUP BY u.promotion_id
     ) AS uses) AS used_by_customer
+"""
+
+
+_CONTEXT = f"SELECT {_context_columns('$5::bigint[]')}"
+# The promotions of the catalogue, and the context only if there are any.
+_CATALOGUE = f"""
+WITH active AS MATERIALIZED ({active_sql("$5", "''")} AND p.zone = 'catalog')
+SELECT promotions.entries, context.* FROM (SELECT jsonb_agg(to_jsonb(active)) AS entries FROM active) AS promotions
+    LEFT JOIN LATERAL (SELECT {_context_columns("ARRAY(SELECT id FROM active)")}) AS context ON promotions.entries IS NOT NULL
 """
 
 
@@ -136,6 +147,21 @@ class PromotionContext:
     order_id: int | None = None
 
 
+async def catalogue_reward(
+    scope: Scope, lines: Sequence[PromotedLine], user_id: int | None
+) -> tuple[Reward, dict[int, str]]:
+    """Return the prices of these lines after the promotions of the catalogue, and the names of the promotions.
+
+    Takes one statement, or two if conditions need further facts.
+    """
+    products = list({line.product_id for line in lines})
+    [record] = await fetch(_CATALOGUE, scope.store.id, products, user_id, "", scope.now, None)
+    promotions = promotions_from(_json(record["entries"]) or ())
+    context = PromotionContext(user_id)
+    reward = await evaluate_promotions(scope, promotions, lines, context, known=record)
+    return reward, {promotion.id: promotion.name for promotion in promotions}
+
+
 async def load_active_promotions(scope: Scope, coupon_code: str | None) -> list[ActivePromotion]:
     """Load the currently active promotions."""
     return promotions_from(await fetch(_ACTIVE, scope.store.id, scope.now, coupon_key(coupon_code)))
@@ -173,20 +199,16 @@ async def evaluate_promotions(
     context: PromotionContext,
     *,
     coupon_code: str | None = None,
+    known: Mapping[str, Any] | None = None,
 ) -> Reward:
-    """Return the reward of these promotions: none without promotions, else in one statement, or two if conditions need further facts."""
+    """Return the reward of these promotions: none without promotions, else in one statement, or two if conditions need further facts.
+
+    `known` is a row with the columns of `_CONTEXT`, if it has been read.
+    """
     if not promotions:
         return _empty_reward(lines)
     products = list({line.product_id for line in lines})
-    [record] = await fetch(
-        _CONTEXT,
-        scope.store.id,
-        products,
-        context.user_id,
-        context.email,
-        [promotion.id for promotion in promotions],
-        context.order_id,
-    )
+    record = known or await _load_context(scope, promotions, products, context)
     categories: dict[str, list[int]] = _json(record["categories"])
     rules = [promotion.rule for promotion in promotions]
     facts: PurchaseFacts = await load_facts(scope, rules, products, context.user_id, context.order_id)
@@ -220,6 +242,17 @@ async def evaluate_promotions(
         points=facts.points,
     )
     return calculate_reward(promotions, rule_context)
+
+
+async def _load_context(
+    scope: Scope, promotions: Sequence[ActivePromotion], products: Sequence[int], context: PromotionContext
+) -> Mapping[str, Any]:
+    numbers = [promotion.id for promotion in promotions]
+    [record] = await fetch(
+        _CONTEXT, scope.store.id, products, context.user_id, context.email, numbers, context.order_id
+    )
+    row: Mapping[str, Any] = record
+    return row
 
 
 def coupon_key(code: str | None) -> str:

@@ -100,11 +100,14 @@ def evaluate(rule: Rule, context: RuleContext, promotion_id: int, line: RuleLine
     """Return whether a rule is met by a purchase or, with a `line`, by that line alone (catalogue promotions)."""
     if "set" not in rule:
         return _TESTS[rule["test"]](_Test(rule, context, promotion_id, line))
-    results = (evaluate(part, context, promotion_id, line) is rule["holds"] for part in rule["of"])
-    return all(results) if rule["set"] == "all" or not rule["of"] else any(results)
+    needs_all, holds = rule["set"] == "all" or not rule["of"], rule["holds"]
+    for part in rule["of"]:
+        if (evaluate(part, context, promotion_id, line) is holds) is not needs_all:
+            return not needs_all
+    return needs_all
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: made for each test of each line
 class _Test:
     rule: Rule
     context: RuleContext
@@ -148,6 +151,12 @@ def _products(test: _Test) -> bool:
     for line in test.lines:
         units[line.product_id] = units.get(line.product_id, 0) + line.quantity
     matches = any(units.get(product["id"], 0) >= product["amount"] for product in test.rule["value"])
+    return matches is not (test.rule["op"] in NEGATING)
+
+
+def _categories(test: _Test) -> bool:
+    values = test.rule["value"]
+    matches = any(not line.categories.isdisjoint(values) for line in test.lines)
     return matches is not (test.rule["op"] in NEGATING)
 
 
@@ -220,7 +229,7 @@ _TESTS: Mapping[str, Callable[[_Test], bool]] = {
     "weight": lambda test: test.compare(sum(line.quantity * line.weight_grams for line in test.lines)),
     "price": _price,
     "products": _products,
-    "categories": lambda test: test.matches_any(category for line in test.lines for category in line.categories),
+    "categories": _categories,
     "users": lambda test: test.matches_any((test.context.user_id,)),
     "registered": _is_registered,
     "usergroups": lambda test: test.matches_any(test.context.usergroups),

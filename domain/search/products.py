@@ -16,6 +16,7 @@ from kernel.text import compound_words
 from models.database import fetchrow
 
 MAX_RATING = 5
+ID_LENGTH = 36
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,13 @@ class Facets:
     ratings: tuple[tuple[int, int], ...]
     availability: tuple[tuple[bool, int], ...]
     features: tuple[FeatureFacet, ...]
+
+    @property
+    def least_size(self) -> tuple[int, int]:
+        """The number of objects in an answer with all facets, and about the number of bytes of their ids."""
+        others = (self.categories, self.vendors, self.prices, self.ratings, self.availability, self.features)
+        objects = sum(map(len, others)) + sum(len(feature.values) for feature in self.features)
+        return objects, objects * ID_LENGTH
 
 
 @dataclass(frozen=True, slots=True)

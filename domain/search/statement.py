@@ -3,10 +3,11 @@
     found, exact    the products that match the words, and those that have them exactly as written
     entries         those that the caller sees, with their score and sort key; `failed` has a bit for each choice that a product fails
     page            the ids of one page
-    grouped         the number of entries by the values of each facet and by `failed`; from this Python adds up
+    cells           the number of entries by vendor, price step, rating, availability and `failed` together: several facets from one pass
+    sets, variants  the number of entries by all their categories, and by each variant, and `failed`
 
 With facets a product that fails one choice is still counted: in the facet of that choice, which leaves its own choice out. One that fails
-two counts nowhere.
+two counts nowhere. A choice of categories has no bit: its facet counts categories below, whose products are all in those chosen.
 """
 
 from __future__ import annotations
@@ -60,6 +61,11 @@ class Search:
     counts: bool = False
     facets: bool = False
 
+    @property
+    def counted_choices(self) -> list[Choice]:
+        """The choices that have a bit in `failed`, in its order."""
+        return [choice for choice in self.choices if choice.dimension != Dimension.CATEGORY]
+
 
 @dataclass(slots=True)
 class Statement:
@@ -89,12 +95,14 @@ def write_search(scope: Scope, search: Search) -> Statement:
     """Write the statement of a search; its row is `page`, `total` and the groups of the facets, each as JSON or null."""
     statement = Statement([scope.store.id])
     tables, columns = [], [f"({_page(search, statement)}) AS page"]
-    tables.append(f"entries AS {'MATERIALIZED ' if search.facets else ''}({_entries(search, statement)})")
+    if search.facets:
+        tables += _counted_tables(search, statement)
+    else:
+        tables.append(f"entries AS ({_entries(search, statement)})")
     if search.words:
         tables = [*_matches(search.words, statement), *tables]
     if search.facets:
-        tables += [f"grouped AS MATERIALIZED ({_groups()})", f"variants AS MATERIALIZED ({_variants()})"]
-        columns.append("(SELECT sum(n)::bigint FROM grouped WHERE by_availability AND failed = 0) AS total")
+        columns.append("(SELECT sum(n)::bigint FROM cells WHERE failed = 0) AS total")
         columns += [f"({sql}) AS {name}" for name, sql in _facets(scope, search, statement).items()]
     elif search.counts:
         columns.append("(SELECT count(*) FROM entries) AS total")
@@ -106,39 +114,83 @@ def _matches(words: Sequence[str], statement: Statement) -> list[str]:
     asked = statement.value(list(words), "text[]")
     return [
         f"found AS MATERIALIZED (SELECT search_products(vitrine_products_query({asked}, false)) AS id)",
-        f"exact AS MATERIALIZED (SELECT search_products(vitrine_products_query({asked}, true)) AS id)",
+        f"exact AS (SELECT search_products(vitrine_products_query({asked}, true)) AS id)",
     ]
 
 
-def _source(search: Search) -> str:
-    """Return the entries that match: two parts, since a comparison with a set would be one with each of its members."""
+def _source(search: Search, statement: Statement) -> str:
+    """Return the entries that match, with how they match the words: `in_name`, `exactly` (both of names) and `is_exact`.
+
+    A product whose name has all words has them: only for others the exact ones are searched for. The set is hashed; an array would be
+    compared with each of its members. OFFSET 0 keeps the numbers from being calculated for each use.
+    """
     if search.words is None:
         return "search_entries t"
     if not search.words:
-        return "(SELECT e.*, false AS is_exact FROM search_entries e WHERE false) t"
-    of_store = "FROM search_entries e WHERE e.tenant_id = $1 AND e.product_id = ANY(ARRAY"
+        return "(SELECT e.*, 0 AS in_name, 0 AS exactly, false AS is_exact FROM search_entries e WHERE false) t"
+    in_name, exactly = [], []
+    for word in search.words:
+        asked = statement.value(word, "text")
+        in_name.append(f"(e.name_words @@ (SELECT vitrine_word_query({asked})))::int")
+        exactly.append(f"(e.name_words @@ (SELECT vitrine_exact_query({asked})))::int")
     return (
-        f"(SELECT e.*, true AS is_exact {of_store}(SELECT id FROM exact))"
-        f" UNION ALL SELECT e.*, false {of_store}(SELECT id FROM found EXCEPT SELECT id FROM exact))) t"
+        f"(SELECT *, exactly = {len(search.words)} OR product_id IN (SELECT id FROM exact) AS is_exact"
+        f" FROM (SELECT e.*, {' + '.join(in_name)} AS in_name, {' + '.join(exactly)} AS exactly FROM search_entries e"
+        " WHERE e.tenant_id = $1 AND e.product_id = ANY(ARRAY(SELECT id FROM found)) OFFSET 0) e) t"
     )
 
 
 def _entries(search: Search, statement: Statement) -> str:
+    """Return the entries of a search without facets."""
     key, is_joined = _key(search, statement)
-    source = _source(search)
-    if is_joined or search.restrictions:
-        source += " JOIN products p ON p.tenant_id = $1 AND p.id = t.product_id"
-    where = ["t.tenant_id = $1", statement.bind(search.visible), *map(statement.bind, search.restrictions)]
-    choices = [statement.bind(choice.condition) for choice in search.choices]
-    if not search.facets:
-        where += [f"({text})" for text in choices]
-        return f"SELECT t.product_id AS id, {key} AS key FROM {source} WHERE {_all(where)}"
-    failed = " + ".join([f"CASE WHEN {text} THEN 0 ELSE {1 << bit} END" for bit, text in enumerate(choices)]) or "0"
-    sql = (
-        f"SELECT t.product_id AS id, {key} AS key, t.vendor_id, t.price_cents, t.rating,"
-        f" {statement.bind(Condition(IS_AVAILABLE))} AS is_available, t.category_ids, t.variant_ids, {failed} AS failed"
-        f" FROM {source} WHERE {_all(where)}"
+    tables = _tables(search, statement, is_joined or bool(search.restrictions))
+    where = [*_where(search, statement), *[statement.bind(choice.condition) for choice in search.choices]]
+    return f"SELECT t.product_id AS id, {key} AS key FROM {tables} WHERE {_all(where)}"
+
+
+def _tables(search: Search, statement: Statement, is_joined: bool) -> str:
+    source = _source(search, statement)
+    return f"{source} JOIN products p ON p.tenant_id = $1 AND p.id = t.product_id" if is_joined else source
+
+
+def _where(search: Search, statement: Statement) -> list[str]:
+    return ["t.tenant_id = $1", statement.bind(search.visible), *map(statement.bind, search.restrictions)]
+
+
+def _counted_tables(search: Search, statement: Statement) -> list[str]:
+    """Return the entries of a search with facets, and their numbers.
+
+    Where the whole catalogue is counted, the entries are read from their table each time, which costs less than a copy of all.
+    """
+    key, is_joined = _key(search, statement)
+    steps = ",".join(map(str, PRICE_STEPS))
+    columns = (
+        f"t.product_id AS id, {key} AS key, t.vendor_id, width_bucket(t.price_cents, '{{{steps}}}'::bigint[]) AS step,"
+        f" t.rating / 100 AS stars, {statement.bind(Condition(IS_AVAILABLE))} AS is_available"
     )
+    sources, kept = ["entries", "entries"], "MATERIALIZED"
+    if search.words is None and not search.choices and not search.restrictions:
+        sources = [f"({_narrowed(search, statement, f't.{name}')}) e" for name in ("category_ids", "variant_ids")]
+        kept = "NOT MATERIALIZED"
+    else:
+        columns += ", t.category_ids, t.variant_ids"
+    return [
+        f"entries AS {kept} ({_narrowed(search, statement, columns, is_joined=is_joined)})",
+        "cells AS MATERIALIZED (SELECT vendor_id, step, stars, is_available, failed, count(*) AS n FROM entries GROUP BY 1, 2, 3, 4, 5)",
+        f"sets AS MATERIALIZED (SELECT category_ids, failed, count(*) AS n FROM {sources[0]} GROUP BY 1, 2)",
+        "variants AS MATERIALIZED (SELECT variant_id, failed, count(*) AS n"
+        f" FROM (SELECT unnest(variant_ids) AS variant_id, failed FROM {sources[1]}) u GROUP BY 1, 2)",
+    ]
+
+
+def _narrowed(search: Search, statement: Statement, columns: str, *, is_joined: bool = False) -> str:
+    """Return the entries that at most one choice leaves out, with these columns and `failed`."""
+    where = _where(search, statement)
+    where += [statement.bind(choice.condition) for choice in search.choices if choice.dimension == Dimension.CATEGORY]
+    choices = [statement.bind(choice.condition) for choice in search.counted_choices]
+    failed = " + ".join([f"CASE WHEN {text} THEN 0 ELSE {1 << bit} END" for bit, text in enumerate(choices)]) or "0"
+    tables = _tables(search, statement, is_joined or bool(search.restrictions))
+    sql = f"SELECT {columns}, {failed} AS failed FROM {tables} WHERE {_all(where)}"
     if len(choices) < 2:
         return sql
     failures = ", ".join(["0", *(str(1 << bit) for bit in range(len(choices)))])
@@ -157,12 +209,7 @@ def _key(search: Search, statement: Statement) -> tuple[str, bool]:
     available = f"({statement.bind(Condition(IS_AVAILABLE))})::int"
     if not search.words:
         return f"{available}::bigint", False
-    in_name, exactly = [], []
-    for word in search.words:
-        asked = statement.value(word, "text")
-        in_name.append(f"(t.name_words @@ (SELECT vitrine_word_query({asked})))::int")
-        exactly.append(f"(t.name_words @@ (SELECT vitrine_exact_query({asked})))::int")
-    score = f"({' + '.join(in_name)}) * {MAX_TERMS} + {' + '.join(exactly)}"
+    score = f"t.in_name * {MAX_TERMS} + t.exactly"
     return f"((({score}) * 2 + t.is_exact::int) * 2 + {available})::bigint", False
 
 
@@ -188,34 +235,9 @@ def _page(search: Search, statement: Statement) -> str:
 # --- facets -----------------------------------------------------------------------------------------------------------
 
 
-def _groups() -> str:
-    """Return the numbers of entries by the values of each facet but those of features, all in one pass."""
-    steps = ",".join(map(str, PRICE_STEPS))
-    values = ("vendor_id", "step", "stars", "is_available", "category_ids")
-    flags = ", ".join(
-        [
-            f"grouping({value}) = 0 AS by_{name}"
-            for value, name in zip(values, ("vendor", "price", "rating", "availability", "categories"), strict=True)
-        ]
-    )
-    sets = ", ".join([f"({value}, failed)" for value in values])
-    return (
-        f"SELECT {', '.join(values)}, failed, {flags}, count(*) AS n FROM (SELECT vendor_id, is_available, category_ids, failed,"
-        f" rating / 100 AS stars, width_bucket(price_cents, '{{{steps}}}'::bigint[]) AS step FROM entries) e"
-        f" GROUP BY GROUPING SETS ({sets})"
-    )
-
-
-def _variants() -> str:
-    return (
-        "SELECT variant_id, failed, count(*) AS n FROM (SELECT unnest(variant_ids) AS variant_id, failed FROM entries) e"
-        " GROUP BY variant_id, failed"
-    )
-
-
 def _bit(search: Search, dimension: str) -> int:
     """Return the bit of the choice in a dimension, 0 if there is none."""
-    return next((1 << bit for bit, choice in enumerate(search.choices) if choice.dimension == dimension), 0)
+    return next((1 << bit for bit, choice in enumerate(search.counted_choices) if choice.dimension == dimension), 0)
 
 
 def _counted(search: Search, dimension: str) -> str:
@@ -227,17 +249,17 @@ def _facets(scope: Scope, search: Search, statement: Statement) -> dict[str, str
     return {
         "categories": _categories(scope, search, statement),
         "vendors": _vendors(scope, search, statement),
-        "prices": _plain("step", "price", search, Dimension.PRICE),
-        "ratings": _plain("stars", "rating", search, Dimension.RATING),
-        "availability": _plain("is_available", "availability", search, Dimension.AVAILABILITY),
+        "prices": _plain("step", search, Dimension.PRICE),
+        "ratings": _plain("stars", search, Dimension.RATING),
+        "availability": _plain("is_available", search, Dimension.AVAILABILITY),
         "features": _features(scope, search, statement),
     }
 
 
-def _plain(value: str, name: str, search: Search, dimension: Dimension) -> str:
+def _plain(value: str, search: Search, dimension: Dimension) -> str:
     return (
-        f"SELECT json_agg(json_build_array(g.value, g.n) ORDER BY g.value) FROM (SELECT {value} AS value, sum(n)::bigint AS n FROM grouped"
-        f" WHERE by_{name} AND {_counted(search, dimension)} GROUP BY 1) g"
+        f"SELECT json_agg(json_build_array(g.value, g.n) ORDER BY g.value) FROM (SELECT {value} AS value, sum(n)::bigint AS n FROM cells"
+        f" WHERE {_counted(search, dimension)} GROUP BY 1) g"
     )
 
 
@@ -259,7 +281,7 @@ def _categories(scope: Scope, search: Search, statement: Statement) -> str:
         )
     rows = (
         "SELECT c.id, c.public_id, c.name, c.position, g.n FROM (SELECT id, sum(n)::bigint AS n FROM (SELECT unnest(category_ids) AS id, n"
-        f" FROM grouped WHERE by_categories AND {_counted(search, Dimension.CATEGORY)}) u GROUP BY id) g"
+        f" FROM sets WHERE {_counted(search, Dimension.CATEGORY)}) u GROUP BY id) g"
         f" JOIN categories c ON c.tenant_id = $1 AND c.id = g.id WHERE {parents} AND {statement.bind(shown_categories(scope))}"
     )
     return _rows("id, public_id, name, n", rows, "position, id")
@@ -269,8 +291,8 @@ def _vendors(scope: Scope, search: Search, statement: Statement) -> str:
     is_chosen = _is_chosen(search, Dimension.VENDOR, "v.id", "t.vendor_id", statement)
     rows = (
         f"SELECT v.id, v.public_id, v.name, g.n, {is_chosen} AS is_chosen"
-        " FROM (SELECT vendor_id AS id, sum(n)::bigint AS n FROM grouped WHERE by_vendor"
-        f" AND {_counted(search, Dimension.VENDOR)} GROUP BY 1) g"
+        " FROM (SELECT vendor_id AS id, sum(n)::bigint AS n FROM cells WHERE"
+        f" {_counted(search, Dimension.VENDOR)} GROUP BY 1) g"
         f" JOIN vendors v ON v.tenant_id = $1 AND v.id = g.id WHERE {statement.bind(shown_vendors(scope))}"
     )
     return _rows("id, public_id, name, n, is_chosen", rows, "is_chosen DESC, n DESC, name, id")

@@ -253,7 +253,7 @@ async def test_a_list_of_any_length_takes_as_many_statements(sample: SampleStore
         assert errors == []
         assert [product["pricing"]["price_cents"] for product in data["products"]] == [900] * length
         counts.append(count)
-    assert counts == [3, 3]
+    assert counts == [2, 2]
 
 
 async def test_compiled_reads_calculate_prices_like_the_executor(sample: SampleStore, products: list[Any]) -> None:

@@ -78,7 +78,6 @@ async def test_short_lists_cache_a_limited_number_of_statements(scope: Scope) ->
             nodes, keys = await reader.fetch_with_keys(scope, conditions, sort="name", limit=10)
             assert nodes == [VASE]
             assert len(keys) == 1
-    assert reader._single is not None
     assert len(reader._single._statements) == LIMIT
     assert len(reader._single._access(scope).statements) <= LIMIT
 
@@ -91,7 +90,6 @@ async def test_single_records_cache_a_limited_number_of_statements(scope: Scope)
         for _ in range(4 * LIMIT):
             objects = await reader.fetch_one(_another_caller(scope), Condition("t.name = {}", ("Vaso",)))
             assert objects == VASE
-    assert reader._single is not None
     assert len(reader._single._statements) == LIMIT
 
 
@@ -134,6 +132,5 @@ async def test_all_caches_together_are_limited(scope: Scope, monkeypatch: pytest
 async def test_callers_with_equal_access_share_statements(scope: Scope) -> None:
     products = Entity("products", "products", lambda _scope: Condition("t.id > 0"))
     reader = CompiledReader(_shape(products, products), native=False)
-    assert reader._single is not None
     one, other = (reader._single._access(_another_caller(scope)) for _ in range(2))
     assert one is other

@@ -428,7 +428,7 @@ async def test_the_memory_is_bounded(sample: SampleStore):
 
     class Request:
         method = "POST"
-        if_none_match = None
+        headers: Mapping[str, str] = MappingProxyType({})
 
     scope: Scope = sample.as_storefront()
     produced = 0
