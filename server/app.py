@@ -113,14 +113,16 @@ def _offered_store(
 
     async def find(request: web.Request) -> OfferedStore:
         host = request.headers.get(hdrs.HOST, "")
-        if not store_resolver.is_shared(host):
-            return OfferedStore()  # the address names the store, or none at all
-        for store_id in (None, *([DEMO_STORE_ID] if settings.is_private_development else [])):
+        is_shared = store_resolver.is_shared(host)
+        for store_id in (None, *([DEMO_STORE_ID] if is_shared and settings.is_private_development else [])):
             try:
                 store = await store_resolver.resolve(host, store_id, public=True)
             except (TenantNotFound, TenantClosed):
                 continue
-            return OfferedStore(str(store.public_id), is_needed=store_id is not None)
-        return OfferedStore(is_needed=True)
+            is_public = example_storefront.is_served(settings, store)
+            token = await example_storefront.storefront_key(store) if is_public else ""
+            # A store's own address names it.
+            return OfferedStore(str(store.public_id) if is_shared else "", store_id is not None, token)
+        return OfferedStore(is_needed=is_shared)
 
     return find

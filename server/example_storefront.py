@@ -44,7 +44,9 @@ PATHS = (
 )
 _DEMO_HOST = "demo.localhost"
 
-_STYLE = "body { font: 16px/1.5 system-ui, sans-serif; max-width: 42rem; margin: 3rem auto; padding: 0 1rem; color: #222 }"
+_STYLE = (
+    "body { font: 16px/1.5 system-ui, sans-serif; max-width: 42rem; margin: 3rem auto; padding: 0 1rem; color: #222 }"
+)
 _STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _IMPORT = re.compile(r"""(?:from|import)\s*"\./(?P<name>[\w.-]+\.js)\"""")
 
@@ -118,7 +120,7 @@ def add_routes(app: web.Application, settings: Settings, store_resolver: StoreRe
         version = built_version(request.config_dict.get(BUILT_KEY, BUILT))
         if version is None:
             return web.Response(status=503, text=NOT_BUILT)
-        page = render_shop(version, store, await _storefront_key(store), request.config_dict[BUILT_KEY])
+        page = render_shop(version, store, await storefront_key(store), request.config_dict[BUILT_KEY])
         return _respond(request, page, _SHOP_HEADERS)
 
     async def home(request: web.Request) -> web.Response:
@@ -138,7 +140,8 @@ def is_served(settings: Settings, store: Store) -> bool:
     return not settings.is_production and str(store.public_id) == DEMO_STORE_ID
 
 
-async def _storefront_key(store: Store) -> str:
+async def storefront_key(store: Store) -> str:
+    """Return the key of the store's page."""
     scope = system_scope(store)
     with active_scope(scope):
         return await derived_storefront_key(scope, KEY_NAME)

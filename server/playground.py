@@ -69,10 +69,14 @@ PAGE = """<!doctype html>
 
 @dataclass(frozen=True, slots=True)
 class OfferedStore:
-    """The UUID in the page's store field, "" for none; `is_needed` where stores share the address and none is its default."""
+    """The UUID in the page's store field, "" for none; `is_needed` where stores share the address and none is its default.
+
+    `token` is the store's public storefront key, where there is one, so that the page's first query works.
+    """
 
     id: str = ""
     is_needed: bool = False
+    token: str = ""
 
 
 def built_version(built: Path = BUILT) -> str | None:
@@ -92,6 +96,7 @@ def render_page(version: str, store: OfferedStore) -> str:
         "sdl": "/graphql/schema",
         "assets": assets,
         "store": store.id,
+        "token": store.token,
         "needsStore": store.is_needed,
     }
     # An unescaped "<" could end the script element.

@@ -131,7 +131,7 @@ class Page:
 
     async def fill(self, selector: str, text: str) -> None:
         """Replace the text of the first matching input."""
-        await self.wait_for(f"document.querySelector({json.dumps(selector)})")
+        await self.wait_for(f"document.querySelector({json.dumps(selector)}) !== null")
         await self.evaluate(f"document.querySelector({json.dumps(selector)}).select()")
         await self.type(text)
 

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -309,6 +310,34 @@ async def test_at_a_shared_address_the_page_asks_for_a_store_and_sends_nothing_w
         await _fill(page, "#token", shared.credentials["token"])
         await _fill(page, "#store", shared.store)
         await page.wait_for(SCHEMA_READ)
+
+
+@pytest.mark.browser
+@needs_assets
+@needs_chromium
+async def test_on_a_phone_the_columns_stack(playground_store: PlaygroundStore) -> None:
+    async with chromium() as browser:
+        page = await browser.open(f"{playground_store.url}/graphql/playground", width=390, height=844, is_phone=True)
+        await page.wait_for("document.querySelectorAll('.graphiql-query-editor .view-line').length > 3")
+        await _fill(page, "#store", playground_store.store)
+        await _fill(page, "#token", playground_store.credentials["token"])
+        await page.wait_for(SCHEMA_READ)
+        await page.click(STORE_TAB)
+        await page.click(RUN_BUTTON)
+        await page.wait_for(f"{RESPONSE}.includes({json.dumps(playground_store.store_name)})")
+        await page.click('button[aria-label="Show Documentation Explorer"]')
+        await page.wait_for("document.querySelector('.graphiql-doc-explorer')?.innerText.includes('query')")
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        await page.screenshot(SCREENSHOTS / "playground-phone.png", whole=True)
+
+        boxes = await page.evaluate(
+            "['.bar', '.graphiql-sidebar', '.graphiql-plugin', '.graphiql-editors', '.graphiql-response'].map(name =>"
+            " document.querySelector(name).getBoundingClientRect()).map(({top, bottom, width}) => [top, bottom, width])"
+        )
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 390
+        for (_, bottom, width), (top, _, _) in pairwise(boxes):
+            assert bottom <= top
+            assert width > 340
 
 
 @pytest.mark.browser

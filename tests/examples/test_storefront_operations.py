@@ -110,7 +110,9 @@ def test_a_use_of_a_field_that_an_operation_does_not_select_fails_the_type_check
 def test_the_scalars_are_those_of_the_guide() -> None:
     guide = (ROOT / "docs" / "building-a-storefront.md").read_text(encoding="utf-8")
     documented = re.search(r"^ *scalars:\n((?: +\w+: .*\n)+)", guide, re.MULTILINE)
-    configured = re.search(r"scalars: \{\n(.*?)\n    \}", (EXAMPLE.sources / "codegen.mjs").read_text("utf-8"), re.DOTALL)
+    configured = re.search(
+        r"scalars: \{\n(.*?)\n    \}", (EXAMPLE.sources / "codegen.mjs").read_text("utf-8"), re.DOTALL
+    )
     assert documented is not None
     assert configured is not None
     pairs = re.compile(r"(\w+): \"?([\w<>, ]+?)\"?,?$", re.MULTILINE)

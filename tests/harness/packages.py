@@ -48,7 +48,9 @@ class Packages(ABC):
         """Copy the files into a test's folder, where programs find the packages, or skip the test without them."""
         if not self.is_installed():
             pytest.skip(f"{self.title}: not installed ({COMMAND})")
-        shutil.copytree(self.sources, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
+        shutil.copytree(
+            self.sources, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "node_modules")
+        )
         return folder
 
 

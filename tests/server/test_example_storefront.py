@@ -118,11 +118,23 @@ async def test_the_page_runs_only_the_servers_scripts(everywhere: TestClient, sa
 async def test_a_name_cannot_leave_its_place_in_the_page(tmp_path: Path) -> None:
     version = "0" * 16
     (tmp_path / version).mkdir()
-    (tmp_path / version / "shop.js").write_text('import{a}from"./shop-chunk-A1.js";import"./shop-chunk-B2.js";import("./shop-order.js")')
+    (tmp_path / version / "shop.js").write_text(
+        'import{a}from"./shop-chunk-A1.js";import"./shop-chunk-B2.js";import("./shop-order.js")'
+    )
     page = example_storefront.render_shop(version, Store(1, uuid7(), "</script><b>x"), "sfk_", tmp_path)
     assert re.findall(r'modulepreload" href=".*/(.*)"', page) == ["shop-chunk-A1.js", "shop-chunk-B2.js"]
     assert "<b>" not in page
     assert config_of(page)["name"] == "</script><b>x"
+
+
+@needs_assets
+async def test_the_playground_has_the_key_of_a_store_that_shows_the_example(
+    everywhere: TestClient, sample: SampleStore
+) -> None:
+    shop = config_of((await get(everywhere, sample.host))[2])
+    playground = config_of((await get(everywhere, sample.host, "/graphql/playground"))[2])
+    assert (playground["token"], playground["store"], playground["needsStore"]) == (shop["key"], "", False)
+    assert config_of((await get(sample.http, sample.host, "/graphql/playground"))[2])["token"] == ""
 
 
 async def test_stores_other_than_the_demo_store_show_nothing_unless_asked(sample: SampleStore) -> None:

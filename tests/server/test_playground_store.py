@@ -20,7 +20,8 @@ from tests.server.middleware_server import FakeStoreResolver, run_server
 
 DEFAULT = Store(id=9, public_id=UUID("01900000-0000-7000-8000-000000000009"), name="Default")
 DEMO = Store(id=10, public_id=UUID(DEMO_STORE_ID), name="Demo")
-DEVELOPMENT, PRODUCTION = Settings(), Settings(env="production", secret_key="x" * 32)
+DEVELOPMENT = Settings(example_storefront=False)  # whose key is in the page too
+PRODUCTION = Settings(env="production", secret_key="x" * 32)
 
 
 @dataclass

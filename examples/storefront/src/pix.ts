@@ -1,6 +1,6 @@
 // The code of a static Pix payment ("Pix copia e cola"): BR Code, the EMV QR code of Banco Central's "Manual de Padrões para Iniciação
 // do Pix". In a real shop the server creates a charge at the payment gateway and shows the gateway's code, which expires and is
-// confirmed by itself; this shop has no server, so it makes one with a key that belongs to nobody.
+// confirmed by itself; this shop has no server, so it makes one with a key that does not exist.
 
 const KEY = "loja@example.com";
 const CITY = "SAO PAULO";

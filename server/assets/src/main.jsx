@@ -59,7 +59,7 @@ function ClearError({ failed }) {
 }
 
 function Playground({ config }) {
-  const [token, setToken] = useStored(sessionStorage, 'vitrine:token', '');
+  const [token, setToken] = useStored(sessionStorage, 'vitrine:token', config.token);
   const [store, setStore] = useStored(localStorage, 'vitrine:store', config.store);
   const [schema, setSchema] = useState({ ok: true, text: '' });
 

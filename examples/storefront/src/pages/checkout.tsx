@@ -23,6 +23,7 @@ import { Loaded } from "../ui/page";
 import { Totals } from "./cart";
 
 type CartRecord = NonNullable<CheckoutPageQuery["cart"]>;
+type PaymentMethod = NonNullable<CartRecord["payment_methods"]>[number];
 type SavedAddress = NonNullable<NonNullable<AddressBookQuery["me"]>["addresses"]>[number];
 
 interface StepProps {
@@ -170,10 +171,23 @@ function DeliveryStep({ cart, reload }: StepProps) {
   );
 }
 
+const UNANSWERED = new Set(["OFFLINE", "UNAVAILABLE", "INTERNAL"]);
+
+// Pages that come by http from another machine have no crypto.randomUUID.
+const newKey = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4)), String).join("-");
+
+/** What a payment method adds to an amount; its percentage is in hundredths of a percent. */
+function surchargeOf(method: PaymentMethod, cents: number): number {
+  return method.surcharge_cents + Math.round((method.surcharge_percent * cents) / 10_000);
+}
+
 function PaymentStep({ cart, reload }: StepProps) {
-  // One key for all attempts of this checkout: an answer that was lost is not a second order.
-  const key = useRef(crypto.randomUUID?.() ?? `${cart.id}-${Date.now()}`);
+  // One key until there is an answer: sent again after a lost one, it doesn't order twice.
+  const key = useRef(newKey());
   const methods = cart.payment_methods ?? [];
+  const [chosen, setChosen] = useState(methods[0]?.id);
+  const method = methods.find(({ id }) => id === chosen);
+  const total = cart.total_cents + (method ? surchargeOf(method, cart.total_cents) : 0);
   async function submit({ payment, email, name, notes }: Record<string, string>) {
     const input = { payment_id: payment, notes, ...(!isSignedIn.value && { customer_email: email, customer_name: name }) };
     try {
@@ -181,16 +195,17 @@ function PaymentStep({ cart, reload }: StepProps) {
       keepCart(null);
       navigate(`/pedido#id=${cart_checkout.order.id}&token=${cart_checkout.token}`);
     } catch (error) {
-      key.current = crypto.randomUUID?.() ?? `${cart.id}-${Date.now()}`;
-      if (error instanceof Refusal && isGone(error)) keepCart(null);
-      else if (error instanceof Refusal && error.code === "RULE_VIOLATION") await reload();
+      if (!(error instanceof Refusal) || UNANSWERED.has(error.code)) throw error;
+      key.current = newKey();
+      if (isGone(error)) keepCart(null);
+      else if (error.code === "RULE_VIOLATION") await reload();
       throw error;
     }
   }
   return (
     <section>
       <h2>Pagamento</h2>
-      <Form label={`Fazer pedido · ${money(cart.total_cents, cart.currency)}`} submit={submit}>
+      <Form label={`Fazer pedido · ${money(total, cart.currency)}`} submit={submit}>
         {(fields) => (
           <>
             {!isSignedIn.value && (
@@ -201,15 +216,18 @@ function PaymentStep({ cart, reload }: StepProps) {
             )}
             <fieldset>
               <legend class="hidden">Forma de pagamento</legend>
-              {methods.map((method, index) => (
-                <label key={method.id} class="choice wide">
-                  <input type="radio" name="payment" value={method.id} defaultChecked={index === 0} />
-                  <span>
-                    {method.name} <small>{plainText(method.description)}</small>
-                  </span>
-                  {method.surcharge_cents > 0 && <strong>+ {money(method.surcharge_cents, cart.currency)}</strong>}
-                </label>
-              ))}
+              {methods.map((method) => {
+                const surcharge = surchargeOf(method, cart.total_cents);
+                return (
+                  <label key={method.id} class="choice wide">
+                    <input type="radio" name="payment" value={method.id} checked={method.id === chosen} onChange={() => setChosen(method.id)} />
+                    <span>
+                      {method.name} <small>{plainText(method.description)}</small>
+                    </span>
+                    {surcharge > 0 && <strong>+ {money(surcharge, cart.currency)}</strong>}
+                  </label>
+                );
+              })}
             </fieldset>
             <Field name="notes" label="Observações (opcional)" />
           </>

@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { renderSVG } from "uqr";
 import { keepCart } from "../api/cart";
+import { Refusal } from "../api/errors";
 import { request, useRead } from "../api/requests";
 import { config } from "../config";
 import { date, money, orderStatus, plainText } from "../format";
@@ -42,7 +43,9 @@ export function Order() {
 
 function OrderView({ order, token }: { order: OrderRecord; token: string | null }) {
   const again = useAction(async () => {
-    keepCart((await request(ReorderDocument, { id: order.id, token })).order_reorder);
+    const { order_reorder: cart } = await request(ReorderDocument, { id: order.id, token });
+    if (cart.items.length === 0) throw new Refusal(cart.warnings.map(({ message }) => message).join(" "), "EMPTY");
+    keepCart({ id: cart.id, quantity_total: cart.items.reduce((sum, { quantity }) => sum + quantity, 0) });
     navigate("/carrinho");
   });
   const isPix = /pix/i.test(order.payment_method?.name ?? "");

@@ -1,0 +1,123 @@
+"""Use the example storefront like a customer, and check on the way that each page works for everyone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernel.scope import Store
+from tests.browser.chromium import Browser, BrowserError, Page
+from tests.browser.test_playground import SCREENSHOTS
+from tests.harness.packages import EXAMPLE
+
+AXE = EXAMPLE.folder / "node_modules" / "axe-core" / "axe.min.js"
+MIN_TARGET = 44
+# Links in the flow of a text are as high as its lines (WCAG 2.5.8 exempts them).
+_SMALL_TARGETS = """
+    [...document.querySelectorAll('button, select, summary, input:not([type=checkbox], [type=radio]), nav a, .card a, .button')]
+        .map(element => [element, element.getBoundingClientRect()])
+        .filter(([element, box]) => box.width > 1 && (box.height < %d || box.width < 24))
+        .map(([element, box]) => `${element.outerHTML.slice(0, 80)} ${box.width} × ${box.height}`)
+"""
+_VIOLATIONS = """
+    axe.run(document, {resultTypes: ['violations']}).then(results => results.violations.map(violation =>
+        `${violation.id}: ${violation.nodes.map(node => node.html.slice(0, 120) + ' ' + node.any.map(each => each.message)).join(' | ')}`))
+"""
+# Amounts of money have a no-break space.
+_CONTROL = """
+    [...document.querySelectorAll(%s)].find(element => element.getClientRects().length
+        && (element.ariaLabel || element.innerText || element.textContent).replace(/\\s+/g, ' ').trim().startsWith(%s))
+"""
+
+
+@dataclass(frozen=True)
+class Width:
+    """The size of a screen."""
+
+    name: str
+    width: int
+    height: int
+
+    @property
+    def is_phone(self) -> bool:
+        return self.name == "phone"
+
+
+PHONE = Width("phone", 390, 844)
+DESKTOP = Width("desktop", 1280, 900)
+
+
+@dataclass
+class Shopper:
+    """A customer with a browser in a store's shop."""
+
+    page: Page
+    store: Store
+    address: str
+    width: Width
+    visited: list[str] = field(default_factory=list)
+
+    @classmethod
+    async def enter(cls, browser: Browser, store: Store, address: str, width: Width) -> Shopper:
+        page = await browser.open(f"{address}/", width=width.width, height=width.height, is_phone=width.is_phone)
+        return cls(page, store, address, width)
+
+    async def see(self, text: str) -> None:
+        """Wait until the page shows a text."""
+        shown = "(document.querySelector('#shop')?.innerText ?? '').replace(/\\s+/g, ' ')"
+        try:
+            await self.page.wait_for(f"{shown}.includes({json.dumps(text)})")
+        except BrowserError as error:
+            raise BrowserError(f"{error}; shown: {await self.page.evaluate(shown)}") from error
+
+    async def press(self, text: str, kind: str = "a, button, summary, label") -> None:
+        """Click the first visible control whose text begins so."""
+        control = _CONTROL % (json.dumps(kind), json.dumps(text))
+        await self.page.wait_for(f"(control => control && !control.disabled)({control})")
+        await self.page.evaluate(f"({control}).setAttribute('data-pressed', '')")
+        try:
+            await self.page.click("[data-pressed]")
+        finally:
+            await self.page.evaluate("document.querySelector('[data-pressed]')?.removeAttribute('data-pressed')")
+
+    async def fill(self, **values: str) -> None:
+        """Fill inputs by name."""
+        for name, text in values.items():
+            if name == "state":
+                await self.page.evaluate(
+                    f"(select => {{ select.value = {json.dumps(text)};"
+                    " select.dispatchEvent(new Event('change', {bubbles: true})) })(document.querySelector('[name=state]'))"
+                )
+            else:
+                await self.page.fill(f"main [name={name}]", text)
+
+    async def go(self, path: str) -> None:
+        await self.page.call("Page.navigate", url=f"{self.address}{path}")
+        await self.page.wait_for("document.querySelector('main h1') !== null")
+
+    async def check(self, name: str) -> None:
+        """Check the page that is shown: accessibility, width, size of its targets; and keep a screenshot."""
+        await self.page.wait_for(
+            "document.querySelector('main h1') !== null && document.querySelector('[aria-busy=true]') === null"
+        )
+        if not await self.page.evaluate("typeof axe === 'object'"):
+            await self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        # axe measures contrast, which a fading page doesn't have yet.
+        await self.page.wait_for("document.getAnimations().length === 0")
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        await self.page.screenshot(SCREENSHOTS / f"shop-{self.width.name}-{name}.png", whole=True)
+        assert await self.page.evaluate(_VIOLATIONS) == [], name
+        assert await self.page.evaluate("document.documentElement.scrollWidth") <= self.width.width, name
+        if self.width.is_phone:
+            assert await self.page.evaluate(_SMALL_TARGETS % MIN_TARGET) == [], name
+        assert await self.page.evaluate("document.querySelectorAll('h1').length") == 1, name
+        self.visited.append(name)
+
+    async def text(self, selector: str) -> str:
+        text: Any = await self.page.wait_for(f"document.querySelector({json.dumps(selector)})?.innerText")
+        return str(text)
+
+    async def focused(self) -> str:
+        """Return the text of the focused element."""
+        return str(await self.page.evaluate("document.activeElement.innerText ?? ''"))

@@ -1,0 +1,407 @@
+"""The example storefront in a browser: from the home page to a paid order, and an account with two factors and addresses."""
+
+from __future__ import annotations
+
+import re
+from binascii import crc_hqx
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pyotp
+import pytest
+from aiohttp.test_utils import TestClient
+
+from domain import stores
+from kernel.clock import now
+from kernel.ids import uuid7
+from kernel.scope import Store
+from kernel.settings import Settings
+from models import database
+from server.demo.credentials import ensure_owner
+from server.demo.seeding import seed_store
+from server.demo.stores import DEMO
+from server.playground import BUILT, built_version
+from tests.browser.chromium import Browser, chromium
+from tests.browser.shop import DESKTOP, PHONE, Shopper, Width
+from tests.browser.test_playground import needs_assets, needs_chromium
+from tests.current.test_registration import mailed_token
+from tests.harness import gateway
+from tests.harness.database import NewStore
+from tests.harness.http import Client, ServeApplication
+from tests.harness.packages import COMMAND, EXAMPLE
+from tests.harness.scopes import system_scope
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    needs_assets,
+    needs_chromium,
+    pytest.mark.skipif(not EXAMPLE.is_installed(), reason=f"{EXAMPLE.title}: not installed ({COMMAND})"),
+]
+each_width = pytest.mark.parametrize("width", [PHONE, DESKTOP], ids=lambda width: width.name)
+
+MAX_SCRIPT_BYTES = 100 * 1024
+ADDRESS = {
+    "name": "Ana Souza",
+    "street": "Rua das Flores",
+    "number": "10",
+    "district": "Centro",
+    "city": "São Paulo",
+    "state": "SP",
+    "zipcode": "01001-000",
+}
+PASSWORD = "uma senha bem comprida"
+
+
+@pytest.fixture(scope="module")
+async def shop_server(serve_application: ServeApplication) -> TestClient:
+    return await serve_application(Settings(ip_rate=0, failed_auth_rate=0, example_storefront=True))
+
+
+@pytest.fixture(scope="module")
+async def demo_store(new_store: NewStore) -> Store:
+    """Return a store with the demo store's name and data."""
+    store = await new_store(name=DEMO.name)
+    await seed_store(await ensure_owner(store, DEMO.personas[0]), DEMO, now())
+    return store
+
+
+@pytest.fixture(scope="module")
+async def address(shop_server: TestClient, demo_store: Store) -> str:
+    host = f"shop-{demo_store.public_id.hex}.localhost"
+    async with database.cross_store_connection() as platform:
+        await platform.execute("insert into store_hosts (host, store_id) values ($1, $2)", host, demo_store.id)
+    return f"http://{host}:{shop_server.make_url('/').port}"
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    async with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+async def shopper(browser: Browser, demo_store: Store, address: str, width: Width) -> AsyncIterator[Shopper]:
+    async with database.cross_store_connection() as platform:
+        await platform.execute("delete from signin_counts")  # all tests sign in from the browser's address
+    shopper = await Shopper.enter(browser, demo_store, address, width)
+    yield shopper
+    assert shopper.page.complaints == []
+    assert [
+        url for url in shopper.page.requests if not url.startswith((f"{address}/", "https://placehold.co/", "data:"))
+    ] == []
+    assert (await shopper.page.call("Network.getAllCookies"))["cookies"] == []
+
+
+@each_width
+async def test_from_the_home_page_to_a_paid_order(shopper: Shopper, shop_server: TestClient) -> None:
+    await browse(shopper)
+    await fill_cart(shopper)
+    await order_as_guest(shopper)
+    order = await read_pix(shopper)
+    await notify(shopper, shop_server, *order)
+    await shopper.see("Pago")
+    await shopper.check("order-paid")
+    await shopper.press("Comprar de novo")
+    await shopper.see("Finalizar compra")
+    assert "Camiseta Cordel" in await shopper.text("main .lines")
+
+
+async def browse(shopper: Shopper) -> None:
+    """Find products by search, category and facets."""
+    await shopper.see("Novidades")
+    await shopper.check("home")
+    await shopper.page.fill("[role=search] input", "canecca")
+    await shopper.page.press("Enter")
+    await shopper.see("Mostrando caneca")
+    assert await shopper.focused() == "Busca: canecca"
+    await shopper.check("search")
+    await shopper.page.fill("[role=search] input", "caderno")
+    await shopper.page.press("Enter")
+    await shopper.see("Caderno Capim")
+
+    if shopper.width.is_phone:
+        await shopper.press("Categorias", "summary")
+    await shopper.press("Cozinha", "header a")
+    await shopper.see("6 produtos")
+    assert await shopper.focused() == "Cozinha"
+    if shopper.width.is_phone:
+        await shopper.press("Filtrar", "summary")
+    await shopper.press("Madeira", ".facets label")
+    await shopper.see("4 produtos")
+    await shopper.press("R$ 100,00 a", ".facets label")
+    await shopper.see("2 produtos")
+    await shopper.check("category")
+    await shopper.page.evaluate(
+        "(select => { select.value = 'PRICE_ASC'; select.dispatchEvent(new Event('change', {bubbles: true})) })"
+        "(document.querySelector('.toolbar select'))"
+    )
+    await shopper.page.wait_for("document.querySelector('.card .name')?.innerText === 'Pilão de goiabeira'")
+    # The choices are in the address.
+    await shopper.page.call("Page.reload")
+    await shopper.see("2 produtos")
+    await shopper.page.wait_for("document.querySelector('.card .name')?.innerText === 'Pilão de goiabeira'")
+
+    await shopper.go("/busca?q=")
+    await shopper.press("Mostrar mais produtos")
+    await shopper.see("48 de")
+    await shopper.page.wait_for("[...document.querySelectorAll('.card a')].indexOf(document.activeElement) === 24")
+
+
+async def fill_cart(shopper: Shopper) -> None:
+    """Choose options, meet the limits of the stock, and try coupons."""
+    await shopper.go("/produto/camiseta-cordel")
+    await shopper.check("product")
+    await shopper.press("GG", "label")
+    await shopper.page.wait_for("document.querySelector('.purchase .price').innerText.includes('94,90')")
+    # There is no black one of this size: it is offered as another choice, which changes the size.
+    assert "indisponível" in await shopper.page.evaluate(
+        "[...document.querySelectorAll('.variants label')].find(label => label.innerText.startsWith('Preta')).textContent"
+    )
+    await shopper.press("Preta", "label")
+    await shopper.page.wait_for("document.querySelector('.purchase .price').innerText.includes('92,90')")
+    await shopper.press("Natural", "label")
+    await shopper.see("Só ")
+    stock = int(re.sub(r"\D", "", await shopper.text(".purchase .quiet")))
+    await shopper.press("Adicionar ao carrinho")
+    await shopper.see("Adicionado.")
+    await shopper.press("Ver carrinho")
+    await shopper.see("Cor: Natural")
+    await shopper.check("cart")
+    for quantity in range(2, stock + 2):
+        await shopper.press("Mais um")
+        await shopper.page.wait_for(f"document.querySelector('.lines output').innerText === '{quantity}'")
+    await shopper.press(f"Levar {stock}")
+    await shopper.page.wait_for("document.querySelector('.warning') === null")
+    for quantity in range(stock - 1, 0, -1):
+        await shopper.press("Menos um")
+        await shopper.page.wait_for(f"document.querySelector('.lines output').innerText === '{quantity}'")
+    await shopper.fill(code="NAOEXISTE")
+    await shopper.press("Aplicar")
+    await shopper.see("O cupom não está disponível para este carrinho.")
+    await shopper.check("cart-refused-coupon")
+    await shopper.fill(code="BEMVINDO10")
+    await shopper.press("Aplicar")
+    await shopper.see("Desconto")
+
+
+async def order_as_guest(shopper: Shopper) -> None:
+    await shopper.press("Finalizar compra")
+    await shopper.see("Endereço de entrega")
+    await shopper.fill(**{**ADDRESS, "zipcode": "1"})
+    await shopper.press("Entregar neste endereço")
+    await shopper.page.wait_for("document.activeElement.name === 'zipcode'")
+    assert await shopper.page.evaluate("document.activeElement.getAttribute('aria-invalid')") == "true"
+    await shopper.check("checkout-refused-address")
+    await shopper.fill(zipcode=ADDRESS["zipcode"])
+    await shopper.press("Entregar neste endereço")
+    await shopper.press("Entrega econômica", "label")
+    await shopper.press("Boleto bancário", "label")
+    with_surcharge = await shopper.text(".steps form:last-of-type .primary")
+    await shopper.press("Pix", "label")
+    assert await shopper.text(".steps form:last-of-type .primary") != with_surcharge
+    await shopper.fill(email=f"{uuid7().hex}@example.com")  # the coupon is valid once for each customer
+    await shopper.check("checkout")
+    await shopper.press("Fazer pedido")
+    await shopper.see("Aguardando pagamento")
+    await shopper.check("order")
+
+
+async def read_pix(shopper: Shopper) -> tuple[str, int]:
+    """Return the id and the total of the order shown, with a Pix code of this amount."""
+    code = await shopper.page.evaluate("document.querySelector('.pix textarea').value")
+    assert code[-4:] == f"{crc_hqx(code[:-4].encode(), 0xFFFF):04X}"
+    amount = re.search(r"5303986540(\d)", code)
+    assert amount is not None
+    start = amount.end()
+    total = round(float(code[start : start + int(amount[1])]) * 100)
+    shown = await shopper.text(".totals div:last-child dd")
+    assert total == int(re.sub(r"\D", "", shown))
+    order = await shopper.page.evaluate("new URLSearchParams(location.hash.slice(1)).get('id')")
+    return order, total
+
+
+async def notify(shopper: Shopper, shop_server: TestClient, order: str, total: int) -> None:
+    """Send the gateway's notification that the order was paid."""
+    secret = await stores.gateway_secret(system_scope(shopper.store))
+    assert secret is not None
+    body = gateway.raw(gateway.event("charge.paid", gateway.charge(order, total, payment_method="pix")))
+    client = Client(shop_server, shopper.store)
+    headers = {"X-Hub-Signature-256": gateway.signature(body, secret)}
+    response = await client.post("/api/v1/webhooks/gateway", data=body, headers=headers)
+    assert response.status == 200
+
+
+@each_width
+async def test_an_account_with_two_factors_and_addresses(shopper: Shopper) -> None:
+    email = f"{uuid7().hex}@example.com"
+    await shopper.go("/produto/vaso-jurema")
+    await shopper.press("Adicionar ao carrinho")
+    await shopper.see("Adicionado.")
+    await sign_up(shopper, email)
+    await sign_in(shopper, email)
+    # The guest's cart is the customer's now.
+    assert (await shopper.text(".badge")).startswith("1")
+    await manage_addresses(shopper)
+    await order_to_saved_address(shopper)
+    secret = await enable_two_factor(shopper)
+    await sign_in_with_two_factor(shopper, email, secret)
+    # A new tab's page has the refresh token only.
+    await shopper.page.call("Page.reload")
+    await shopper.see("Olá, Ana Souza")
+    assert await shopper.text(".orders .status") == "Aguardando pagamento"
+    await shopper.check("account")
+    await shopper.press("Pedido", ".orders a")
+    await shopper.see("Comprar de novo")
+
+
+async def sign_up(shopper: Shopper, email: str) -> None:
+    await shopper.go("/criar-conta")
+    await shopper.fill(name="Ana Souza", email="ana", password="curta")
+    await shopper.press("Criar conta", "button")
+    await shopper.see("Este e-mail não é válido.")
+    await shopper.see("Use de 8 a 128 caracteres.")
+    await shopper.check("sign-up-refused")
+    await shopper.fill(email=email, password=PASSWORD)
+    await shopper.press("Criar conta", "button")
+    await shopper.see("Confirme seu e-mail")
+    await shopper.check("sign-up")
+    await shopper.fill(token=await mailed_token(shopper.store, "email_verification"))
+    await shopper.press("Confirmar e-mail")
+    await shopper.see("E-mail confirmado.")
+
+
+async def sign_in(shopper: Shopper, email: str) -> None:
+    await shopper.go("/entrar")
+    await shopper.fill(identifier=email, password="não é esta")
+    await shopper.press("Entrar", "main button")
+    await shopper.see("E-mail ou senha incorretos.")
+    await shopper.check("sign-in-refused")
+    await shopper.fill(password=PASSWORD)
+    await shopper.press("Entrar", "main button")
+    await shopper.see("Olá, Ana Souza")
+    await shopper.see("Você ainda não fez pedidos.")
+
+
+async def manage_addresses(shopper: Shopper) -> None:
+    """Create two addresses, change one, change the default, delete the other."""
+    await shopper.press("Endereços")
+    await shopper.see("Nenhum endereço salvo.")
+    await shopper.press("Novo endereço")
+    await shopper.page.wait_for("document.activeElement.name === 'name'")
+    await shopper.fill(**ADDRESS)
+    await shopper.check("address-form")
+    await shopper.press("Salvar endereço")
+    await shopper.see("Rua das Flores, 10")
+    await shopper.press("Novo endereço")
+    await shopper.fill(**{**ADDRESS, "street": "Rua Augusta", "number": "500"})
+    await shopper.press("Salvar endereço")
+    await shopper.see("Rua Augusta, 500")
+    await shopper.press("Usar para entrega: Rua Augusta")
+    await shopper.page.wait_for(
+        "[...document.querySelectorAll('.addresses li')].find(li => li.innerText.includes('Augusta')).innerText.includes('Entrega')"
+    )
+    await shopper.press("Editar: Rua Augusta")
+    await shopper.fill(complement="ap. 12")
+    await shopper.press("Salvar endereço")
+    await shopper.see("Rua Augusta, 500, ap. 12")
+    await shopper.press("Excluir: Rua das Flores")
+    await shopper.page.wait_for("document.querySelectorAll('.addresses li').length === 1")
+    await shopper.check("addresses")
+
+
+async def order_to_saved_address(shopper: Shopper) -> None:
+    await shopper.press("Carrinho")
+    await shopper.press("Finalizar compra")
+    await shopper.press("Entregar em Rua Augusta")
+    await shopper.press("Retirada no ateliê", "label")
+    await shopper.press("Pix", "label")
+    await shopper.check("checkout-signed-in")
+    await shopper.press("Fazer pedido")
+    await shopper.see("Aguardando pagamento")
+
+
+async def enable_two_factor(shopper: Shopper) -> str:
+    """Turn two factors on; return the secret in the authenticator app."""
+    await shopper.press("Conta", "header a")
+    await shopper.press("Segurança")
+    await shopper.press("Ativar")
+    secret = await shopper.text("#secret")
+    await shopper.check("two-factor")
+    await shopper.fill(code=pyotp.TOTP(secret).at(now()))
+    await shopper.press("Confirmar")
+    await shopper.see("Guarde estes códigos")
+    assert (
+        len(await shopper.page.evaluate("[...document.querySelectorAll('.codes li')].map(code => code.innerText)")) >= 8
+    )
+    await shopper.check("recovery-codes")
+    return secret
+
+
+async def sign_in_with_two_factor(shopper: Shopper, email: str, secret: str) -> None:
+    await shopper.press("Pedidos")
+    await shopper.press("Sair")
+    await shopper.see("Novidades")
+    assert await shopper.page.evaluate("localStorage.length") == 0
+    await shopper.press("Entrar", "header a")
+    await shopper.fill(identifier=email, password=PASSWORD)
+    await shopper.press("Entrar", "main button")
+    await shopper.see("Verificação em duas etapas")
+    assert await shopper.focused() == "Verificação em duas etapas"
+    await shopper.fill(code="000000")
+    await shopper.press("Confirmar")
+    await shopper.see("O código não confere ou expirou.")
+    await shopper.check("second-step")
+    # A code is accepted once, so this is that of the next time step.
+    await shopper.fill(code=pyotp.TOTP(secret).at(now() + timedelta(seconds=30)))
+    await shopper.press("Confirmar")
+    await shopper.see("Olá, Ana Souza")
+
+
+@each_width
+async def test_a_page_is_used_by_keyboard_alone(shopper: Shopper) -> None:
+    await shopper.see("Novidades")
+    await shopper.page.press("Tab")
+    assert await shopper.focused() == "Pular para o conteúdo"
+    await shopper.page.press("Enter")
+    await shopper.page.press("Tab")
+    assert await shopper.focused() == "Conheça a loja"
+    await shopper.page.press("Enter")
+    await shopper.see("Reunimos ateliês")
+    assert await shopper.focused() == "Quem somos"
+    await shopper.check("content")
+    await shopper.page.evaluate("history.back()")
+    await shopper.see("Novidades")
+    assert await shopper.focused() == DEMO.name
+
+
+@pytest.mark.parametrize("width", [PHONE], ids=["phone"])
+async def test_the_first_paint_takes_less_than_100_kb_of_script(shopper: Shopper) -> None:
+    await shopper.see("Novidades")
+    scripts = {url.rpartition("/")[2] for url in shopper.page.requests if url.endswith(".js")}
+    assert "shop.js" in scripts
+    sizes = {name: (BUILT / str(built_version()) / name).stat().st_size for name in scripts}
+    # Not compressed; what is sent is about a third.
+    assert sum(sizes.values()) < MAX_SCRIPT_BYTES, sizes
+
+
+@pytest.mark.parametrize("width", [PHONE], ids=["phone"])
+async def test_a_visitors_catalogue_reads_are_revalidated_by_the_browser(shopper: Shopper) -> None:
+    await shopper.see("Novidades")
+    # The first visit teaches the store the documents; from then on they are short GETs.
+    await shopper.page.call("Page.reload")
+    await shopper.see("Novidades")
+    shopper.page.requests.clear()
+    await shopper.page.call("Page.reload")
+    await shopper.see("Novidades")
+    reads = [url for url in shopper.page.requests if "/graphql" in url]
+    assert len(reads) == 2  # the menu and the page
+    assert all(
+        "persistedQuery" in url and "query=" not in url.partition("?")[2].replace("persistedQuery", "") for url in reads
+    )
+    # A 304 transfers its head alone.
+    transferred = await shopper.page.evaluate(
+        "performance.getEntriesByType('resource').filter(({name}) => name.includes('/graphql'))"
+        ".map(({transferSize, encodedBodySize}) => transferSize < encodedBodySize)"
+    )
+    assert transferred == [True, True]
