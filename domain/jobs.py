@@ -15,6 +15,7 @@ from functools import partial
 from auth import cleanup
 from auth.store_resolution import build_store
 from domain import idempotency
+from domain.bulk import operations as bulk_operations
 from domain.carts import cleanup as cart_cleanup
 from domain.carts import events as cart_events
 from domain.gateway import notifications
@@ -228,6 +229,7 @@ _ORDERS_PER_BATCH = 500
 _EVENTS_PER_BATCH = 5_000
 _NOTIFICATIONS_PER_BATCH = 200
 _CARTS_PER_BATCH = 1_000
+_BULK_PER_BATCH = 500
 
 
 async def expire_unpaid_orders(scope: Scope) -> int:
@@ -273,6 +275,8 @@ async def delete_expired_data(scope: Scope) -> None:
         while await database.execute(_DELETE_EVENTS, scope.store.id, scope.now - EVENT_RETENTION, _EVENTS_PER_BATCH):
             pass
         while await cart_cleanup.delete_closed_carts(scope, limit=_CARTS_PER_BATCH) == _CARTS_PER_BATCH:
+            pass
+        while await bulk_operations.delete_expired(scope, limit=_BULK_PER_BATCH) == _BULK_PER_BATCH:
             pass
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import asyncpg
 from asyncpg.connection import Connection
+from asyncpg.cursor import Cursor
 from asyncpg.prepared_stmt import PreparedStatement
 
 from models.store_binding import BIND, BIND_PIPELINED, StoreBinding, binding_message, setting_value
@@ -106,6 +107,13 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         """Run a statement and return its rows, at most `limit` (0: all); with `return_status` also its command tag."""
         self._check_open()
         return await self._execute(query, args, limit, None, return_status=return_status)
+
+    async def open_cursor(self, query: str, args: Sequence[Any]) -> Cursor[asyncpg.Record]:
+        """Open a cursor on a statement, in a transaction, whose store is bound."""
+        self._check_open()
+        _count(query, args)
+        cursor: Cursor[asyncpg.Record] = await self.cursor(query, *args)
+        return cursor
 
     async def _execute(
         self,

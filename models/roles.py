@@ -70,6 +70,10 @@ _CROSS_STORE_GRANTS: dict[str, str] = {
     "wrong_attempts": "SELECT (tenant_id, id, at), DELETE",
     "lockouts": "SELECT (tenant_id, id, until), DELETE",
     "mails": "SELECT (tenant_id, id, status, created_at, due_at)",
+    "bulk_operations": (
+        "SELECT (tenant_id, id, public_id, kind, state, credential, user_id, installation_id, scopes, document, upload, is_atomic,"
+        " due_at, claim, tries, started_at), UPDATE (state, due_at, claim, tries, started_at)"
+    ),
 }
 _SEARCH_TABLES = {"search_products": "products", "search_users": "users"}
 

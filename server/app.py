@@ -17,7 +17,7 @@ from rest_facade.bodies import MAX_BYTES
 from rest_facade.compression import add_vary
 from rest_facade.responses import ADD_HEADERS, RESTART_TIMEOUT
 from rest_facade.routing import Route
-from server import authorization_metadata, credit_bureau, graphql_view, mail_page
+from server import authorization_metadata, bulk_files, credit_bureau, graphql_view, mail_page
 from server.catalogue_cache import CATALOGUE_CACHE, CatalogueCache
 from server.connections import PIPELINE
 from server.connections import SETTINGS as SETTINGS
@@ -78,6 +78,7 @@ def create_app(
     app[STORE_KEY] = _offered_store(settings, store_resolver)
     page.add_routes(app)
     authorization_metadata.add_routes(app, settings)
+    bulk_files.add_routes(app)
     if settings.is_private_development:
         mail_page.add_routes(app)
         credit_bureau.add_routes(app)

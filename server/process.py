@@ -16,11 +16,13 @@ from auth import credential_cache, hash_keys
 from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
 from domain.b2b import bureau
+from domain.bulk.configuration import configure as configure_bulk
 from kernel import garbage_collection, logging
 from kernel.settings import Settings
 from models import catalogue_versions
 from server import mail_page
 from server.app import HEALTH, SETTINGS, create_app
+from server.bulk_files import bulk_configuration
 from server.connections import Runner
 from server.database import DatabaseLocation, connection_pools, readiness_checks
 from server.outgoing import outgoing_client
@@ -50,6 +52,7 @@ async def process_resources(settings: Settings, location: DatabaseLocation) -> A
         outgoing_client(allows_private=settings.allows_private_endpoints),
     ):
         auth.configure(*settings.secret_keys)
+        configure_bulk(bulk_configuration(settings))
         await hash_keys.load()
         yield
 
