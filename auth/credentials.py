@@ -7,7 +7,7 @@ forged one is merely invalid (docs/reference/shared.md#order-of-checks).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
@@ -15,6 +15,7 @@ from uuid import UUID
 
 from auth import api_keys, app_tokens, legacy_tokens, privileges
 from auth.access_tokens import INVALID_TOKEN, AccessTokenClaims, verify_access_token
+from auth.app_scopes import expand_scopes
 from auth.credential_cache import VerifiedCredential, process_cache
 from auth.signing_keys import process_key_ring
 from kernel.errors import TenantMismatch, TokenRevoked, Unauthenticated
@@ -155,20 +156,42 @@ async def _api_key(scope: Scope, email: str, secret: str) -> VerifiedCredential:
 async def _user(
     scope: Scope, user_id: int, expires_at: datetime, *, session_id: int | None = None
 ) -> VerifiedCredential:
+    actor = await load_user(scope, user_id)
+    return VerifiedCredential(replace(actor, session_id=session_id), scope.store.id, user_id, expires_at)
+
+
+async def load_user(scope: Scope, user_id: int) -> Actor:
+    """Return the user as a caller with its present privileges; raise `TokenRevoked` if it may not sign in any more."""
     account = await privileges.load_account(scope, user_id)
     if account is None or account.status != "A":
         raise TokenRevoked("account disabled")
-    actor = Actor(
+    return Actor(
         kind=_ACTOR_KINDS[account.user_type],
         user_id=account.id,
         user_public_id=account.public_id,
         vendor_id=account.vendor_id if account.user_type == "V" else None,
         privileges=account.privileges,
         is_owner=account.is_owner,
-        session_id=session_id,
         credential=f"user:{account.id}",
     )
-    return VerifiedCredential(actor, scope.store.id, account.id, expires_at)
+
+
+async def load_app(scope: Scope, installation_id: int, scopes: Iterable[str]) -> Actor:
+    """Return the installed app as a caller with those of its token's `scopes` that it still has; raise `TokenRevoked` if it was removed."""
+    row = await database.fetchrow(
+        "select app_id, scopes, removed_at from app_installations where tenant_id = $1 and id = $2",
+        scope.store.id,
+        installation_id,
+    )
+    if row is None or row["removed_at"] is not None:
+        raise TokenRevoked(app_tokens.APP_REMOVED)
+    return Actor(
+        kind=ActorKind.APP,
+        scopes=expand_scopes(scopes) & expand_scopes(row["scopes"]),
+        app_id=row["app_id"],
+        installation_id=installation_id,
+        credential=f"app:{row['app_id']}",
+    )
 
 
 async def _verify_elsewhere(scope: Scope, public_id: UUID, verify: Verifier) -> None:

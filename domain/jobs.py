@@ -14,6 +14,7 @@ from functools import partial
 
 from auth.store_resolution import build_store
 from domain import retention
+from domain.bulk import operations as bulk_operations
 from domain.carts import cleanup as cart_cleanup
 from domain.carts import events as cart_events
 from domain.gateway import notifications
@@ -210,6 +211,7 @@ _STORES_OF_JOB = "select * from tenants where created_at <= $1 and id % {count} 
 _ORDERS_PER_BATCH = 500
 _NOTIFICATIONS_PER_BATCH = 200
 _CARTS_PER_BATCH = 1_000
+_BULK_PER_BATCH = 500
 
 
 async def expire_unpaid_orders(scope: Scope) -> int:
@@ -246,6 +248,9 @@ def retention_jobs(days: Mapping[str, int]) -> tuple[Job, ...]:
 
     async def delete_expired(scope: Scope) -> None:
         await retention.delete_expired(scope, days)
+        with active_scope(scope):
+            while await bulk_operations.delete_expired(scope, limit=_BULK_PER_BATCH) == _BULK_PER_BATCH:
+                pass
 
     async def forget_addresses(_: ShouldContinue) -> JobResult:
         await retention.forget_addresses(now())

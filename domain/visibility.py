@@ -24,11 +24,13 @@ class VisibleRows:
     """The rows visible to each kind of caller; an instance is an `Entity.visible`.
 
     `admin` are the privileges of which an administrator needs any. `app` and `storefront` name the required scope (any of several for
-    `app`); `own_app` is the condition for rows of the calling app, visible without a scope; `storefront_rows` restricts what a storefront
-    key sees. `user_only` accepts user tokens only. `module` is the store setting that can disable the entity.
+    `app`); `own_app` is the condition for rows of the calling app, visible without a scope. `admin_rows` and `storefront_rows` restrict
+    what administrators and storefront keys see. `user_only` accepts user tokens only. `module` is the store setting that can disable the
+    entity.
     """
 
     admin: tuple[str, ...] = ()
+    admin_rows: str = ""
     app: str | tuple[str, ...] | None = None
     own_app: str = ""
     vendor: str | None = None
@@ -64,6 +66,8 @@ class VisibleRows:
             return _condition(self.own_app, scope)
         if kind is ActorKind.STOREFRONT:
             return _condition(self.storefront_rows, scope)
+        if kind is ActorKind.ADMIN:
+            return _condition(self.admin_rows, scope)
         return None
 
 

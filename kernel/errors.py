@@ -18,6 +18,7 @@
     ├── Conflict                   409   the request contradicts the current state
     ├── RuleViolation              422   a well-formed request that a business rule refuses
     ├── TooLarge                   413   the body is over the limit
+    ├── StorageFull                507   a file can't be stored
     ├── TooComplex                 400   a GraphQL document over a limit
     ├── RateLimited                429   too many requests; has the seconds to wait
     │   └── AccountLocked          429
@@ -232,6 +233,16 @@ class TooLarge(DomainError):
 
     code = "TOO_LARGE"
     status = 413
+
+
+class StorageFull(DomainError):
+    """Report that a file can't be written, because the disk is full or fails."""
+
+    code = "STORAGE_FULL"
+    status = 507
+
+    def __init__(self) -> None:
+        super().__init__("the file could not be stored; try again later")
 
 
 class TooComplex(DomainError):

@@ -408,6 +408,31 @@ class Settings:
             unset="the periods of [retention](deploy.md#retention)",
         ),
     )
+    bulk_dir: Path | None = field(
+        default=None,
+        metadata=_metadata(
+            "VITRINE_BULK_DIR",
+            DIRECTORY,
+            "The directory of the files of bulk operations, shared by the machines with web processes and workers.",
+            unset="bulk in VITRINE_DATA_DIR",
+        ),
+    )
+    bulk_daily_rows: int = field(
+        default=10_000_000,
+        metadata=_metadata(
+            "VITRINE_BULK_DAILY_ROWS",
+            RATE,
+            "The lines that the bulk queries of one user or app may have in a day; 0 for no limit.",
+        ),
+    )
+    bulk_upload_bytes: int = field(
+        default=256 * 1024 * 1024,
+        metadata=_metadata(
+            "VITRINE_BULK_UPLOAD_BYTES",
+            integer_between(1),
+            "The maximum size of the file of a bulk mutation in bytes.",
+        ),
+    )
     data_dir: Path = field(
         default=Path(".vitrine"),
         metadata=_metadata(

@@ -24,4 +24,5 @@ MODEL_MODULES = [
     "models.notifications",
     "models.warehouses",
     "models.b2b",
+    "models.bulk",
 ]

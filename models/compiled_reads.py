@@ -11,7 +11,7 @@ Cases that need the exact behaviour of graphql-core's executor (a field the call
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import orjson
@@ -47,6 +47,7 @@ JOIN_MAX_COLUMNS = 6
 MAX_CACHED_STATEMENTS = 200
 
 _FIRST = Condition(" LIMIT 1")
+_NO_TAIL = Condition("")
 
 
 class CompiledReader:
@@ -237,6 +238,21 @@ class RecordReader:
         self, scope: Scope, conditions: Sequence[Condition], tail: Condition, extra: Condition | None = None
     ) -> list[Any]:
         """Fetch the records of a list, with `extra` columns at the end."""
+        sql, params = self.statement(scope, conditions, tail, extra)
+        return await database.fetch(sql, *params)
+
+    def statement(
+        self,
+        scope: Scope,
+        conditions: Sequence[Condition] = (),
+        tail: Condition = _NO_TAIL,
+        extra: Condition | None = None,
+        keys: Iterable[Any] | None = None,
+    ) -> tuple[str, list[Any]]:
+        """Return the statement of a list, or with `keys` that of the rows related to these parents, and its parameters.
+
+        Raise `NotCompiled` for what the caller may not read; its cause is the `DomainError`.
+        """
         access = self._access(scope)
         texts = tuple([condition.sql for condition in conditions])
         sql = self._sql(access, tail.sql, "" if extra is None else extra.sql, texts)
@@ -246,7 +262,15 @@ class RecordReader:
         params += tail.params
         if extra is not None:
             params += extra.params
-        return await database.fetch(sql, *params)
+        if keys is not None:
+            params.append(array_literal(keys))
+        return sql, params
+
+    def check(self, scope: Scope) -> None:
+        """Raise `NotCompiled` if the caller may not read a field, as `statement`; relations included."""
+        self._access(scope)
+        for reader, _ in self.relations:
+            reader.check(scope)
 
     async def build(self, scope: Scope, records: Sequence[Any], times: Sequence[int] | None = None) -> list[Any]:
         """Read the related records and build the objects. `times`: how often the answer contains each record; None: once.

@@ -15,6 +15,7 @@ from typing import Any
 
 import asyncpg
 from asyncpg.connection import Connection
+from asyncpg.cursor import Cursor
 
 from kernel import tracing
 from kernel.request_parts import record_database
@@ -114,6 +115,13 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
     async def run(self, query: str, args: Sequence[Any], limit: int = 0, *, return_status: bool = False) -> Any:
         """Run a statement and return its rows, at most `limit` (0: all); with `return_status` also its command tag."""
         return await self._execute(query, args, limit, None, return_status=return_status)
+
+    async def open_cursor(self, query: str, args: Sequence[Any]) -> Cursor[asyncpg.Record]:
+        """Open a cursor on a statement, in a transaction, whose store is bound."""
+        self._check_open()
+        _count(query, args)
+        cursor: Cursor[asyncpg.Record] = await self.cursor(query, *args)
+        return cursor
 
     async def _execute(
         self,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Any
@@ -352,6 +352,43 @@ async def separate_transaction(scope: Scope) -> AsyncIterator[None]:
     with active_scope(scope):
         async with StoreTransaction(database.client, pool):
             yield
+
+
+@asynccontextmanager
+async def snapshot(scope: Scope) -> AsyncIterator[None]:
+    """Open a transaction that only reads, all of it what was committed when its first statement ran; not inside of another."""
+    if open_transaction() is not None:
+        raise RuntimeError("a snapshot begins outside of a transaction")
+    async with transaction(scope):
+        await execute("set transaction isolation level repeatable read, read only")
+        yield
+
+
+async def stream(sql: str, *args: Any, size: Callable[[], int]) -> AsyncIterator[list[asyncpg.Record]]:
+    """Run a statement in the open transaction and yield its rows by a cursor, at most `size()` at a time.
+
+    Between two parts the transaction runs other statements.
+    """
+    current = open_transaction()
+    if current is None:
+        raise RuntimeError("no transaction is open")
+    with translate_errors():
+        connection = await current.acquire()
+        try:
+            cursor = await connection.open_cursor(sql, args)
+        finally:
+            current.release()
+        while True:
+            wanted = size()
+            await current.acquire()
+            try:
+                records = await cursor.fetch(wanted)
+            finally:
+                current.release()
+            if records:
+                yield records
+            if len(records) < wanted:
+                return
 
 
 def on_commit(callback: CommitCallback) -> None:

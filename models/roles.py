@@ -76,6 +76,10 @@ _CROSS_STORE_GRANTS: dict[str, str] = {
     "mails": "SELECT (tenant_id, id, status, created_at, due_at)",
     # The only role that deletes entries (domain/retention.py).
     "audit_entries": "SELECT (tenant_id, id, at), DELETE",
+    "bulk_operations": (
+        "SELECT (tenant_id, id, public_id, kind, state, credential, user_id, installation_id, scopes, document, upload, is_atomic,"
+        " due_at, claim, tries, started_at), UPDATE (state, due_at, claim, tries, started_at)"
+    ),
 }
 _SEARCH_TABLES = {"search_products": "products", "search_users": "users"}
 

@@ -39,6 +39,7 @@ MODULES = (
     "sessions",
     "apps",
     "webhooks",
+    "bulk",
     "account",
     "vendor_app",
     "b2b",

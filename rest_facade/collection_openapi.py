@@ -78,5 +78,10 @@ def list_query(definition: ListDefinition) -> dict[str, Schema]:
         definition.size_parameter: page_size_schema(definition.default_size, definition.max_size),
         "sort_by": {"type": "string", "enum": list(definition.sorts)},
         "sort_order": {"type": "string", "enum": list(DIRECTIONS)},
-        **{name: DATE if name in _DATE_FILTERS else STRING for name in definition.filters},
+        **filter_query(definition),
     }
+
+
+def filter_query(definition: ListDefinition) -> dict[str, Schema]:
+    """Describe the query parameters that narrow a list down."""
+    return {name: DATE if name in _DATE_FILTERS else STRING for name in definition.filters}

@@ -63,11 +63,12 @@ class ListDefinition:
         return {
             "page": page_number(query),
             "per_page": page_size(query, self.size_parameter, self.default_size, self.max_size),
-            "filter": self._filter(query, store),
+            "filter": self.filter(query, store),
             "sort": self._sort(query),
         }
 
-    def _filter(self, query: Query, store: Store) -> dict[str, Any]:
+    def filter(self, query: Query, store: Store) -> dict[str, Any]:
+        """Return the filter of the operation; raises `MalformedRequest` for the first invalid parameter."""
         filters = dict(self.fixed_filters)
         for name, parameter in self.filters.items():
             text = query.get(name, "").strip()

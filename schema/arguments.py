@@ -80,6 +80,10 @@ _BY_NAME: Mapping[str, str] = {
     "zipcode": "The CEP.",
 }
 _BY_FIELD: Mapping[str, str] = {
+    "bulk_query_create.query": "The document: a query whose root fields are lists or connections, without variables and pages.",
+    "bulk_mutation_create.mutation": "The document: a mutation with variables.",
+    "bulk_mutation_create.upload": "The ID of the upload with the variables, a JSON object on each line.",
+    "bulk_mutation_create.all_or_nothing": "Whether a refused line undoes all others; for at most 10,000 lines.",
     "order_reorder.cart_id": "The ID of the cart; a new one by default.",
     "cart_merge.id": "The ID of the cart that takes over; by default the caller's cart changed last.",
     "cart_apply_coupon.code": "The coupon code; empty to remove the coupon.",

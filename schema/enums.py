@@ -140,6 +140,8 @@ AddressKind = NewType("AddressKind", str)
 CreditRisk = NewType("CreditRisk", str)
 ActorKind = NewType("ActorKind", str)
 DeliveryState = NewType("DeliveryState", str)
+BulkOperationKind = NewType("BulkOperationKind", str)
+BulkOperationState = NewType("BulkOperationState", str)
 NotificationType = NewType("NotificationType", str)
 NotificationStatus = NewType("NotificationStatus", str)
 AppMode = NewType("AppMode", str)
@@ -260,6 +262,19 @@ ENUMS: dict[object, ScalarDefinition] = {
         failed="The latest attempt failed; it is retried at `next_try_at`.",
         dead="All attempts failed.",
         cancelled="The endpoint was deleted or disabled.",
+    ),
+    BulkOperationKind: _words(
+        "BulkOperationKind", "What a bulk operation does.", query="It reads records.", mutation="It writes records."
+    ),
+    BulkOperationState: _words(
+        "BulkOperationState",
+        "The state of a bulk operation.",
+        pending="No worker has begun.",
+        running="A worker executes it.",
+        cancelling="It was cancelled and is about to stop.",
+        completed="The result can be loaded.",
+        failed="It stopped with an error.",
+        cancelled="It was cancelled.",
     ),
     NotificationType: _words(
         "NotificationType", "The type of a notification.", order="Orders.", stock="Low stock.", app="Sent by an app."

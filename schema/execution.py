@@ -47,6 +47,7 @@ CODES = {
     "UNAVAILABLE",
     "TENANT_CLOSED",
     "TOO_LARGE",
+    "STORAGE_FULL",
     "INTERNAL",
 }
 

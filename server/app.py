@@ -17,7 +17,7 @@ from rest_facade.bodies import MAX_BYTES
 from rest_facade.compression import add_vary
 from rest_facade.responses import ADD_HEADERS, RESTART_TIMEOUT
 from rest_facade.routing import Route
-from server import authorization_metadata, credit_bureau, example_storefront, graphql_view, mail_page
+from server import authorization_metadata, bulk_files, credit_bureau, example_storefront, graphql_view, mail_page
 from server.catalogue_cache import CATALOGUE_CACHE, RECOGNIZED_REQUESTS, CatalogueCache, RecognizedRequests
 from server.connections import PIPELINE, SERVER_NAME
 from server.connections import SETTINGS as SETTINGS
@@ -77,6 +77,7 @@ def create_app(
     page.add_routes(app)
     example_storefront.add_routes(app, settings, store_resolver)
     authorization_metadata.add_routes(app, settings)
+    bulk_files.add_routes(app)
     if settings.is_private_development:
         mail_page.add_routes(app)
         credit_bureau.add_routes(app)

@@ -16,6 +16,7 @@ from auth import credential_cache, hash_keys
 from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
 from domain.b2b import bureau
+from domain.bulk.configuration import configure as configure_bulk
 from kernel import garbage_collection, logging
 from kernel.event_loop import measured_pauses
 from kernel.settings import Settings
@@ -23,6 +24,7 @@ from models import catalogue_versions
 from models.database import use_replicas
 from server import mail_page
 from server.app import create_app
+from server.bulk_files import bulk_configuration
 from server.catalogue_cache import CATALOGUE_CACHE
 from server.connections import SETTINGS, Runner
 from server.database import DatabaseLocation, connection_pools, readiness_checks
@@ -67,6 +69,7 @@ async def process_resources(settings: Settings, location: DatabaseLocation) -> A
         outgoing_client(allows_private=settings.allows_private_endpoints),
     ):
         auth.configure(*settings.secret_keys)
+        configure_bulk(bulk_configuration(settings))
         await hash_keys.load()
         yield
 

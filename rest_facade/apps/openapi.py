@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rest_facade.apps import exports
 from rest_facade.apps.records import ADMIN, ORDERS, PRODUCTS, STOREFRONT, USERS
 from rest_facade.apps.webhooks import PATH as WEBHOOKS
-from rest_facade.collection_openapi import STATUS_BODY, collection_docs, list_query
+from rest_facade.collection_openapi import STATUS_BODY, collection_docs, filter_query, list_query
 from rest_facade.openapi import BOOLEAN, STRING, OperationResult, RouteDocs, RouteKey, request_body
 from rest_facade.webhooks_openapi import webhook_endpoint_docs
 
@@ -28,6 +29,16 @@ def route_docs() -> dict[RouteKey, RouteDocs]:
             "Update an order's status", OperationResult("AppOrderSetStatus"), body=STATUS_BODY
         ),
         **collection_docs(USERS, "App", ADMIN),
+        **{
+            ("GET", exports.path_of(collection)): RouteDocs(
+                f"Export {collection.name} as JSON Lines, one a line",
+                STRING,
+                query=filter_query(collection.list_definition),
+                media=exports.CONTENT_TYPE,
+                operation=exports.operation_of(collection),
+            )
+            for collection in exports.COLLECTIONS
+        },
         **webhook_endpoint_docs(WEBHOOKS, "App", "limit"),
         ("POST", f"{WEBHOOKS}/rotate-secret"): RouteDocs(
             "Rotate the app's client secret",

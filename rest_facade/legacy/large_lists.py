@@ -12,15 +12,15 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aiohttp import hdrs, web
+from aiohttp import web
 
 from kernel.record_conversion import RecordConversion
 from kernel.scope import Scope
 from resolvers.execute import FacadeOperation, execute
-from rest_facade.compression import compress_stream
 from rest_facade.legacy.queries import ALL_RECORDS, MAX_SIZE, ListQuery, params_of
 from rest_facade.legacy.resource import Record, Resource
-from rest_facade.responses import JSON, RESTART_TIMEOUT, to_json
+from rest_facade.responses import JSON, to_json
+from rest_facade.streaming import send_parts
 
 _BATCH = 100
 # The largest page of GraphQL.
@@ -95,34 +95,26 @@ async def stream_list(
 
     `variables` are those of the operation besides the query's, such as permissions.
     """
-    resource = large_list.resource
     total = await large_list.count(scope, {**query.variables, **variables})
     numbers = await large_list.read_numbers(scope, query, total)
-    response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: JSON})
-    response.enable_chunked_encoding()
-    compress_stream(request, response)
-    await response.prepare(request)
-    if request.method == hdrs.METH_HEAD:
-        return response
+    batches = large_list.read_batches(scope, numbers, variables, render)
+    return await send_parts(request, JSON, _parts(large_list.resource, batches, name, params_of(query, total)))
+
+
+async def _parts(
+    resource: Resource, batches: AsyncIterator[list[Record]], name: str, params: Mapping[str, Any]
+) -> AsyncIterator[bytes]:
+    """Yield the JSON of a page by batches."""
     opening, closing = (b"{", b"}") if resource.always_keyed else (b"[", b"]")
     if not resource.unwrapped:
         opening = b"{" + to_json(name) + b":" + opening
-        closing += b',"params":' + to_json(params_of(query, total)) + b"}"
-    try:
-        separator = opening
-        async for rows in large_list.read_batches(scope, numbers, variables, render):
-            entries = b",".join(_entry(resource, row) for row in rows)
-            if entries:
-                await response.write(separator + entries)
-                separator = b","
-            request.app[RESTART_TIMEOUT]()
-        await response.write((opening if separator == opening else b"") + closing)
-        await response.write_eof()
-    except BaseException:
-        if request.transport is not None:
-            request.transport.abort()
-        raise
-    return response
+        closing += b',"params":' + to_json(params) + b"}"
+    separator = opening
+    async for rows in batches:
+        entries = b",".join(_entry(resource, row) for row in rows)
+        yield separator + entries if entries else b""
+        separator = b"," if entries else separator
+    yield (opening if separator == opening else b"") + closing
 
 
 def _entry(resource: Resource, row: Record) -> bytes:

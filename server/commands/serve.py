@@ -15,6 +15,7 @@ from server.commands.output import print_line
 
 if TYPE_CHECKING:
     from domain.jobs import Job
+    from server.bulk_worker import BulkWorker
     from server.database import DatabaseLocation
     from server.demo.setup import DemoResult
     from server.job_worker import JobWorker
@@ -74,11 +75,7 @@ class _ServeSession:
             return
         if not settings.is_production:
             await self._ensure_demo_stores(settings, location)
-        from resolvers.webhook_queries import run_query
-        from server.job_worker import JobWorker
-        from server.webhook_worker import WebhookWorker
-
-        async with _running(JobWorker(_jobs(settings)), WebhookWorker(run_query)):
+        async with _running(*_workers(settings)):
             yield
 
     async def _ensure_demo_stores(self, settings: Settings, location: DatabaseLocation) -> None:
@@ -122,7 +119,7 @@ class _ServeSession:
 
 
 @asynccontextmanager
-async def _running(*workers: JobWorker | WebhookWorker) -> AsyncIterator[list[asyncio.Task[None]]]:
+async def _running(*workers: JobWorker | WebhookWorker | BulkWorker) -> AsyncIterator[list[asyncio.Task[None]]]:
     """Run the workers meanwhile; at the end let them finish or release their work."""
     tasks = [asyncio.create_task(worker.run()) for worker in workers]
     try:
@@ -131,6 +128,18 @@ async def _running(*workers: JobWorker | WebhookWorker) -> AsyncIterator[list[as
         for worker in workers:
             worker.stop()
         await asyncio.gather(*tasks)
+
+
+def _workers(settings: Settings) -> tuple[JobWorker, WebhookWorker, BulkWorker]:
+    from domain.bulk.operations import MUTATION, QUERY
+    from resolvers import bulk_mutations, bulk_queries
+    from resolvers.webhook_queries import run_query
+    from server.bulk_worker import BulkWorker
+    from server.job_worker import JobWorker
+    from server.webhook_worker import WebhookWorker
+
+    bulk = BulkWorker({QUERY: bulk_queries.run, MUTATION: bulk_mutations.run})
+    return JobWorker(_jobs(settings)), WebhookWorker(run_query), bulk
 
 
 def _jobs(settings: Settings) -> list[Job]:
@@ -160,15 +169,14 @@ def _worker(_: argparse.Namespace) -> None:
 async def _work(settings: Settings) -> None:
     import signal
 
+    from domain.bulk.configuration import configure
     from kernel import logging
     from kernel.event_loop import measured_pauses
-    from resolvers.webhook_queries import run_query
     from server.backlog_metrics import worker_values
-    from server.job_worker import JobWorker
+    from server.bulk_files import bulk_configuration
     from server.metrics import WORKER_PORT_OFFSET, metrics_server
     from server.outgoing import outgoing_client
     from server.tracing import tracing_to_collector
-    from server.webhook_worker import WebhookWorker
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -180,8 +188,9 @@ async def _work(settings: Settings) -> None:
         outgoing_client(allows_private=settings.allows_private_endpoints),
         metrics_server(settings, worker_values, port_offset=WORKER_PORT_OFFSET),
     ):
+        configure(bulk_configuration(settings))
         logging.event("worker started", env=settings.env)
-        async with _running(JobWorker(_jobs(settings)), WebhookWorker(run_query)) as tasks:
+        async with _running(*_workers(settings)) as tasks:
             # A worker task ends by itself only on an unexpected error.
             stopped = asyncio.create_task(stop.wait())
             with measured_pauses():

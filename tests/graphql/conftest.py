@@ -18,6 +18,7 @@ from models import database
 from models.apps import AppInstallation, StorefrontKey
 from models.b2b import BusinessPartner, Manager, ManagerTransaction, MixProduct, OrderLimit, PaymentCode
 from models.boxes import Attachment, BoxDescription, ProductBox
+from models.bulk import BulkOperation
 from models.carts import Cart
 from models.catalog import (
     Category,
@@ -257,6 +258,13 @@ async def create_records(scope: Scope) -> StoreRecords:
         await IssuedCoupon.create(
             promotion_id=pricing["promotion"].id, order_id=orders[0].id, code="ABC", code_key="abc", active_at=scope.now
         )
+        bulk_operation = await BulkOperation.create(
+            kind="query",
+            credential=f"user:{admin.id}",
+            user_id=admin.id,
+            document="{ products { id } }",
+            due_at=scope.now,
+        )
         audit_entry = await AuditEntry.create(action="product.deleted", subject_type="product", subject_id="1")
     created = {
         **pricing,
@@ -296,6 +304,7 @@ async def create_records(scope: Scope) -> StoreRecords:
         "installed_app": installed_app,
         "event_endpoint": endpoint,
         "event_delivery": delivery,
+        "bulk_operation": bulk_operation,
         "storefront_key": storefront_key,
     }
     ids = {name: str(record.public_id) for name, record in created.items()}

@@ -23,7 +23,7 @@ from tests.harness.sample_store import SampleStore
 pytestmark = pytest.mark.slow
 
 NAMES = tuple(documents())
-_PYTHON_CONFIG = "post_hooks: []\n"
+_PYTHON_CONFIG = "post_hooks: []\ncontent_type_overrides:\n  application/jsonl: application/octet-stream\n"
 
 
 def operation_ids(name: str) -> set[str]:

@@ -1,0 +1,101 @@
+"""Measure a bulk query of a whole catalogue: `python -m bench.bulk [--products N]`; print each bar, exit with 1 unless all are met.
+
+This process is the worker: it executes the operation that its store's owner created, with images, categories and features of all
+products. The database has one core besides, as in production on two. Memory is the growth of the process to its peak.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import asyncpg
+
+import auth
+from bench.bars import Bar, table
+from bench.database import SQL, BenchDatabase, Size, create_database, running_postgres
+from domain.bulk import operations
+from domain.bulk.configuration import BulkConfiguration, configure
+from domain.stores import find_store
+from kernel.clock import now
+from kernel.scope import SYSTEM, Scope, active_scope
+from models import database
+from resolvers import bulk_queries
+from server.bulk_worker import BulkWorker
+
+PRODUCTS = 100_000
+MAX_SECONDS = 30.0
+MAX_EXTRA_MIB = 64.0
+QUERIES = {
+    "products": (
+        "{ products { id sku name slug price_cents stock status description created_at vendor { id name }"
+        " images { url alt position } categories { id name } features { feature { id name } variant { id name } } } }"
+    ),
+    "categories with their products": "{ categories { id name products { edges { node { id sku price_cents } } } } }",
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.bulk", description=__doc__)
+    parser.add_argument("--products", type=int, default=PRODUCTS, help="products in the store")
+    size = Size(products=parser.parse_args().products, users=100, orders=100)
+    with running_postgres() as (postgres, log):
+        filled = asyncio.run(create_database(postgres, log, "bulk", size))
+        bars = asyncio.run(_measure_all(filled))
+    print(table(bars))
+    return 0 if all(bar.is_met for bar in bars) else 1
+
+
+async def _measure_all(filled: BenchDatabase) -> list[Bar]:
+    connection = await asyncpg.connect(filled.superuser_url)
+    try:
+        await connection.execute((SQL / "bulk.sql").read_text(encoding="utf-8"))
+        await connection.execute("vacuum analyze")
+    finally:
+        await connection.close()
+    auth.configure(b"a key of the benchmark only, which signs nothing")
+    await database.connect(database.DatabaseSettings(filled.owner_url))
+    try:
+        with tempfile.TemporaryDirectory(prefix="vitrine-bulk-") as folder:
+            configure(BulkConfiguration(Path(folder)))
+            return [bar for name, query in QUERIES.items() for bar in await _measure(name, query)]
+    finally:
+        await database.close()
+
+
+async def _measure(name: str, query: str) -> list[Bar]:
+    store = await find_store(1)
+    scope = Scope(store, SYSTEM, "bench", now(), family="graphql")
+    with active_scope(scope):
+        owner = await operations.load_user(scope, store.owner_id or 0)
+        caller = Scope(store, owner, "bench", now(), family="graphql")
+        number = await operations.create(caller, operations.QUERY, query)
+    memory, started, cpu = _peak_mib(), time.monotonic(), time.process_time()
+    await BulkWorker({operations.QUERY: bulk_queries.run}).run_next()
+    seconds, extra = time.monotonic() - started, _peak_mib() - memory
+    with active_scope(scope):
+        row = await database.fetchrow("SELECT * FROM bulk_operations WHERE tenant_id = 1 AND id = $1", number)
+    assert row is not None
+    assert row["state"] == "completed", row["error_message"]
+    print(
+        f"{name}: {row['object_count']} lines, {row['file_size'] / 2**20:.0f} MiB in {seconds:.1f} s,"
+        f" {time.process_time() - cpu:.1f} s of CPU, {extra:.1f} MiB more memory",
+        flush=True,
+    )
+    return [
+        Bar(f"{name}: time", f"{seconds:.1f} s", f"at most {MAX_SECONDS:g} s", seconds <= MAX_SECONDS),
+        Bar(f"{name}: memory", f"{extra:.1f} MiB", f"at most {MAX_EXTRA_MIB:g} MiB", extra <= MAX_EXTRA_MIB),
+    ]
+
+
+def _peak_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,22 @@
+"""Queryable fields of bulk operations: every caller sees its own."""
+
+from __future__ import annotations
+
+from domain.filters import exact, ids, sorts
+from domain.visibility import VisibleRows
+from models.queries import Entity
+
+STATES = ("pending", "running", "cancelling", "completed", "failed", "cancelled")
+_OWN = "t.user_id = {user}"
+
+BULK_OPERATIONS = Entity(
+    name="bulk operation",
+    table="bulk_operations",
+    visible=VisibleRows(admin_rows=_OWN, own_app="t.installation_id = {installation}", vendor=_OWN),
+    filters={
+        "id": ids("bulk operations"),
+        **exact("text", kind="of these kinds: `query`, `mutation`", state="in any of these states"),
+    },
+    sorts=sorts("id"),
+    default_sort="-id",
+)

@@ -1,0 +1,2 @@
+DROP TABLE bulk_results;
+DROP TABLE bulk_operations;

@@ -1,0 +1,273 @@
+"""Bulk mutations: one mutation executed for each line of an uploaded file (docs/reference/bulk.md#bulk-mutations).
+
+A batch of lines is one transaction, which also stores their results: a worker that takes over goes on after the last batch, so that no
+line takes effect twice. Each line is a savepoint: a refused one changes nothing. With `is_atomic` all lines are one transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import orjson
+from graphql import ExecutionResult, FieldNode, OperationDefinitionNode, OperationType
+
+from auth.access import Access
+from domain.bulk import operations
+from domain.bulk.files import ResultFile, result_path
+from domain.bulk.operations import Cancelled, ClaimedOperation, Progress, SavedLines
+from domain.bulk.uploads import MAX_LINE_BYTES, Line, find_upload, read_lines
+from kernel.clock import now
+from kernel.errors import DomainError, NotFound, RuleViolation, TooLarge, Unavailable, ValidationFailed
+from kernel.request_bodies import MalformedBody, parse_json_object
+from kernel.scope import Scope, active_scope
+from models.bulk_reads import JSON_LINE
+from models.database import retry_conflicts, transaction
+from resolvers.bulk_queries import REPORT_SECONDS, documents, prepare_operation, query_error
+from resolvers.operations import OperationExecutor
+from schema.documents import PreparedDocument
+from schema.execution import error_of, format_error, graphql_error_code
+from schema.fields import ACCESS, SECRET, strawberry_field
+
+BATCH_LINES = 100
+BATCH_BYTES = 4 * 1024 * 1024
+# A batch holds its locks until it ends.
+BATCH_SECONDS = 5.0
+MAX_ATOMIC_LINES = 10_000
+MAX_ATOMIC_BYTES = 64 * 1024 * 1024
+
+
+class _Refused(Exception):
+    """Roll back the savepoint of a line that was refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineResult:
+    """The result of a line: its JSON, and its error if it was refused; no JSON for a blank line."""
+
+    number: int
+    content: bytes
+    error: str = ""
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BulkMutation:
+    """A mutation that is executed for each line."""
+
+    prepared: PreparedDocument
+    operation: OperationDefinitionNode
+
+    async def execute_line(self, scope: Scope, line: Line) -> LineResult:
+        """Execute the mutation with the variables of a line, in a savepoint of the open transaction.
+
+        Raise `Unavailable` when the batch has to be repeated.
+        """
+        if line.content is not None and not line.content.strip():
+            return LineResult(line.number, b"")
+        try:
+            variables = _variables(line)
+        except DomainError as error:
+            code = graphql_error_code(error)
+            return _result(line, {"errors": [{"message": error.message, "extensions": {"code": code}}]})
+        result = await self._execute(scope, variables)
+        for failure in result.errors or ():
+            cause = error_of(failure)
+            if isinstance(cause, Unavailable):
+                raise cause
+        if result.errors:
+            return _result(line, {"errors": [format_error(error, scope) for error in result.errors]})
+        return _result(line, {"data": result.data})
+
+    async def _execute(self, scope: Scope, variables: Mapping[str, Any]) -> ExecutionResult:
+        result = ExecutionResult(None, None)
+        try:
+            async with transaction(scope):
+                result = await _executor().execute(scope, self.prepared, self.operation, variables)
+                if result.errors:
+                    raise _Refused
+        except _Refused:
+            pass
+        return result
+
+
+def check_mutation(scope: Scope, text: str) -> BulkMutation:
+    """Return the mutation of a document that can be executed in bulk.
+
+    Raise `ValidationFailed` for the field `mutation`, and the error of a caller who may not execute it.
+    """
+    prepared, operation = prepare_operation(text, OperationType.MUTATION)
+    selections = operation.selection_set.selections
+    if len(selections) != 1 or not isinstance(selections[0], FieldNode):
+        raise query_error("a bulk mutation has one root field", field="mutation")
+    if not operation.variable_definitions:
+        raise query_error("a bulk mutation has variables, of which each line has the values", field="mutation")
+    name = selections[0].name.value
+    root = documents().schema.mutation_type
+    declared = strawberry_field(root.fields[name]) if root is not None else None
+    assert declared is not None
+    access: Access = declared.metadata[ACCESS]
+    # What signs in, returns a secret or calls other servers has effects outside of the transaction.
+    if access.user_only or access.anonymous or declared.metadata[SECRET] or name.startswith("bulk_"):
+        raise query_error(f"{name} can't be executed in bulk", field="mutation")
+    access.check(scope)
+    return BulkMutation(prepared, operation)
+
+
+async def run(scope: Scope, operation: ClaimedOperation, progress: Progress) -> None:
+    """Execute a bulk mutation as the caller in the scope: all lines that are not done, then its result.
+
+    Raise the `DomainError` that stops it, `Cancelled`, or `ClaimLost`. Of lines that took effect before there is a result.
+    """
+    mutation = check_mutation(scope, operation.document)
+    found = find_upload(scope, operation.upload)
+    if found is None:
+        raise NotFound("upload")
+    _, path = found
+    if operation.is_atomic:
+        await retry_conflicts(partial(_run_atomically, scope, operation, mutation, path, progress))
+    else:
+        try:
+            await _run_in_batches(scope, operation, mutation, path, progress)
+        except (Cancelled, DomainError) as error:
+            if not isinstance(error, Unavailable):
+                await _write_result(scope, operation, progress)
+            raise
+        await _write_result(scope, operation, progress)
+        async with transaction(scope):
+            await operations.finish(scope, operation, "completed", progress)
+            await operations.delete_results(scope, operation)
+    await asyncio.to_thread(path.unlink, missing_ok=True)
+
+
+# --- In batches -------------------------------------------------------------------------------------------------------
+
+
+async def _run_in_batches(
+    scope: Scope, operation: ClaimedOperation, mutation: BulkMutation, path: Path, progress: Progress
+) -> None:
+    done, offset, saved = await operations.saved_progress(scope, operation)
+    progress.object_count, progress.error_count = saved.object_count, saved.error_count
+    if operation.state == "cancelling":
+        raise Cancelled
+    while lines := await _read(path, done, offset):
+        await operations.check_rights(scope, operation)
+        at = replace(scope, now=now())
+        with active_scope(at):
+            batch, goes_on = await retry_conflicts(partial(_run_batch, at, operation, mutation, lines))
+        done, offset = done + batch.lines, batch.next_offset
+        progress.object_count += batch.results
+        progress.error_count += batch.errors
+        if not goes_on:
+            raise Cancelled
+
+
+async def _run_batch(
+    scope: Scope, operation: ClaimedOperation, mutation: BulkMutation, lines: list[Line]
+) -> tuple[SavedLines, bool]:
+    """Execute lines and store their results in one transaction; return what was done, and whether to go on."""
+    started = monotonic()
+    results: list[LineResult] = []
+    async with transaction(scope):
+        for line in lines:
+            results.append(await mutation.execute_line(scope, line))
+            if monotonic() - started >= BATCH_SECONDS:
+                break
+        saved = SavedLines(
+            lines[0].number,
+            len(results),
+            sum(bool(result.content) for result in results),
+            sum(bool(result.error) for result in results),
+            lines[len(results) - 1].next_offset,
+            b"".join([result.content for result in results]),
+        )
+        return saved, await operations.save_results(scope, operation, saved)
+
+
+async def _write_result(scope: Scope, operation: ClaimedOperation, progress: Progress) -> None:
+    file = ResultFile(result_path(scope.store.public_id, operation.public_id), operation.claim)
+    try:
+        async with transaction(scope):
+            async for content in operations.saved_results(scope, operation):
+                await file.write(content)
+        await file.finish()
+        progress.file_size = file.size
+    finally:
+        await file.discard()
+
+
+# --- All or nothing ---------------------------------------------------------------------------------------------------
+
+
+async def _run_atomically(
+    scope: Scope, operation: ClaimedOperation, mutation: BulkMutation, path: Path, progress: Progress
+) -> None:
+    """Execute all lines and end the operation in one transaction; raise the error of the first line that is refused."""
+    file = ResultFile(result_path(scope.store.public_id, operation.public_id), operation.claim)
+    progress.object_count = 0
+    done, offset, reported_at = 0, 0, monotonic()
+    try:
+        async with transaction(scope):
+            while lines := await _read(path, done, offset):
+                for line in lines:
+                    result = await mutation.execute_line(scope, line)
+                    if result.error:
+                        progress.error_count = 1
+                        raise RuleViolation(f"line {line.number}: {result.error}", reason=result.code.lower())
+                    progress.object_count += bool(result.content)
+                    await file.write(result.content)
+                    if monotonic() - reported_at >= REPORT_SECONDS:
+                        await operations.report(scope, operation, progress)
+                        await operations.check_rights(scope, operation)
+                        reported_at = monotonic()
+                done, offset = lines[-1].number, lines[-1].next_offset
+                if done > MAX_ATOMIC_LINES or file.size > MAX_ATOMIC_BYTES:
+                    raise TooLarge(f"all or nothing is for at most {MAX_ATOMIC_LINES} lines")
+            await file.finish()
+            progress.file_size = file.size
+            await operations.finish(scope, operation, "completed", progress)
+    except BaseException:
+        progress.object_count = 0
+        raise
+    finally:
+        await file.discard()
+
+
+# --- Lines ------------------------------------------------------------------------------------------------------------
+
+
+async def _read(path: Path, done: int, offset: int) -> list[Line]:
+    try:
+        return await asyncio.to_thread(read_lines, path, done, offset, count=BATCH_LINES, size=BATCH_BYTES)
+    except OSError as error:
+        raise NotFound("upload") from error
+
+
+def _variables(line: Line) -> dict[str, Any]:
+    """Return the variables of a line; raise `TooLarge` and `ValidationFailed`, which name the line."""
+    if line.content is None:
+        raise TooLarge(f"line {line.number} is longer than {MAX_LINE_BYTES} bytes")
+    try:
+        return parse_json_object(line.content)
+    except MalformedBody as error:
+        raise ValidationFailed(f"line {line.number}: {str(error).replace('the body', 'the line')}") from error
+
+
+def _result(line: Line, content: dict[str, Any]) -> LineResult:
+    first = content["errors"][0] if "errors" in content else None
+    return LineResult(
+        line.number,
+        orjson.dumps({"line": line.number, **content}, option=JSON_LINE),
+        first["message"] if first is not None else "",
+        first["extensions"]["code"] if first is not None else "",
+    )
+
+
+@lru_cache(maxsize=1)
+def _executor() -> OperationExecutor:
+    return OperationExecutor(documents().schema, public=True)

@@ -1,0 +1,31 @@
+"""Send responses in parts, each written before the next is read: a slow client occupies no database connection, and no memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from aiohttp import hdrs, web
+
+from rest_facade.compression import compress_stream
+from rest_facade.responses import RESTART_TIMEOUT
+
+
+async def send_parts(request: web.Request, content_type: str, parts: AsyncIterator[bytes]) -> web.StreamResponse:
+    """Send the parts; a failure after the first one closes the connection, since the status has been sent."""
+    response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: content_type})
+    if request.method == hdrs.METH_HEAD:
+        return response  # without the ends of chunks and compression, which are a body
+    response.enable_chunked_encoding()
+    compress_stream(request, response)
+    await response.prepare(request)
+    try:
+        async for part in parts:
+            if part:
+                await response.write(part)
+            request.app[RESTART_TIMEOUT]()
+        await response.write_eof()
+    except BaseException:
+        if request.transport is not None:
+            request.transport.abort()
+        raise
+    return response

@@ -1,0 +1,109 @@
+"""Serve the files of bulk operations by their signed links (docs/reference/bulk.md#files)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from uuid import UUID
+
+from aiohttp import hdrs, web
+from aiohttp.http_exceptions import PayloadEncodingError
+
+from domain.bulk.configuration import BulkConfiguration, configured
+from domain.bulk.files import DOWNLOAD, LINK_LIFETIME, ROUTE, UPLOAD, compressed_path, result_path, verify_link
+from domain.bulk.uploads import UploadedFile, upload_path, upload_too_large
+from kernel.clock import now
+from kernel.errors import Forbidden, MalformedRequest, NotFound, Unavailable, UnsupportedEncoding
+from kernel.ids import parse_uuid
+from kernel.settings import Settings
+from rest_facade.bodies import BODY_TIMEOUT_SECONDS
+from rest_facade.compression import preferred_coding
+from rest_facade.responses import RESTART_TIMEOUT, json_response
+
+CONTENT_TYPE = "application/jsonl"
+_CHUNK = 256 * 1024
+_NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9a-f]{16})?")
+
+
+def bulk_configuration(settings: Settings) -> BulkConfiguration:
+    """Return the configuration of bulk operations."""
+    return BulkConfiguration(
+        folder=settings.bulk_dir or settings.data_dir / "bulk",
+        public_url=settings.public_url,
+        daily_rows=settings.bulk_daily_rows,
+        upload_bytes=settings.bulk_upload_bytes,
+    )
+
+
+def add_routes(app: web.Application) -> None:
+    """Add the routes of files."""
+    path = f"{ROUTE}/{{store}}/{{name}}.jsonl"
+    app.router.add_get(path, download)
+    app.router.add_put(path, upload)
+
+
+async def download(request: web.Request) -> web.StreamResponse:
+    """Send a result, as it is or compressed with gzip, whole or a range of its bytes (RFC 9110, section 14)."""
+    store, name = _signed_file(request, DOWNLOAD)
+    path = result_path(store, name)
+    is_compressed = preferred_coding(request, ("gzip",)) is not None
+    if is_compressed:
+        path = compressed_path(path)
+    if not path.is_file():
+        raise NotFound("file", details={"detail": "the result was deleted"})
+    headers = {
+        hdrs.CONTENT_TYPE: CONTENT_TYPE,
+        hdrs.CONTENT_DISPOSITION: f'attachment; filename="{name}.jsonl"',
+        hdrs.CACHE_CONTROL: "private",
+        hdrs.VARY: hdrs.ACCEPT_ENCODING,
+        "X-Content-Type-Options": "nosniff",
+    }
+    if is_compressed:
+        headers[hdrs.CONTENT_ENCODING] = "gzip"
+    return web.FileResponse(path, chunk_size=_CHUNK, headers=headers)
+
+
+async def upload(request: web.Request) -> web.StreamResponse:
+    """Store a file, once: 201 with its size."""
+    store, name = _signed_file(request, UPLOAD)
+    encoding = request.headers.get(hdrs.CONTENT_ENCODING, "identity").strip().lower()
+    if encoding not in ("", "identity"):
+        raise UnsupportedEncoding(ascii(encoding[:60]), ("identity",))
+    if (request.content_length or 0) > configured().upload_bytes:
+        raise upload_too_large()
+    file = UploadedFile(upload_path(store, name))
+    try:
+        await _receive(request, file)
+        return json_response({"size": await file.finish()}, status=201)
+    finally:
+        await file.discard()
+
+
+async def _receive(request: web.Request, file: UploadedFile) -> None:
+    """Write the body as it arrives; raise `Unavailable` when nothing arrives for a while, or the whole takes longer than its link."""
+    chunks = request.content.iter_chunked(_CHUNK)
+    try:
+        async with asyncio.timeout(LINK_LIFETIME.total_seconds()):
+            while True:
+                async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
+                    chunk = await anext(chunks, b"")
+                if not chunk:
+                    return
+                await file.write(chunk)
+                request.app[RESTART_TIMEOUT]()
+    except TimeoutError as error:
+        raise Unavailable from error
+    except (web.RequestPayloadError, PayloadEncodingError) as error:
+        raise MalformedRequest(detail="the body does not arrive as its headers say") from error
+
+
+def _signed_file(request: web.Request, action: str) -> tuple[UUID, str]:
+    """Return the store and the name of the file that the request's link is for; raise `NotFound` and `Forbidden`."""
+    store, name = parse_uuid(request.match_info["store"]), request.match_info["name"]
+    expires, signature = request.query.get("expires", ""), request.query.get("signature", "")
+    if store is None or _NAME.fullmatch(name) is None:
+        raise NotFound("file")
+    if not (expires.isascii() and expires.isdigit() and len(expires) <= 12):
+        raise Forbidden("link_invalid", details={"detail": "the link has no time"})
+    verify_link(action, store, name, int(expires), signature, now())
+    return store, name

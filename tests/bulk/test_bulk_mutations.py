@@ -1,0 +1,354 @@
+"""Bulk mutations: uploads, results by line, resuming, what is refused (docs/reference/bulk.md#bulk-mutations)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from domain.bulk import operations, uploads
+from domain.bulk.configuration import BulkConfiguration, configure
+from resolvers import bulk_mutations
+from tests.bulk.conftest import CREATE_MUTATION, UPLOAD, Bulk
+from tests.harness.clients import NewApp, NewClient
+from tests.harness.http import Client
+from tests.harness.oauth import graphql_error, graphql_result
+from tests.harness.records import add_product
+from tests.harness.scopes import execute, rows, system_scope, value
+
+CREATE = "mutation ($input: ProductInput!) { product_create(input: $input) { id name } }"
+STOCK = "mutation ($id: ID!, $stock: BigInt!) { product_update(id: $id, input: {stock: $stock}) { stock } }"
+
+
+def product(number: int, **fields: Any) -> dict[str, Any]:
+    return {"input": {"name": f"Caneca {number}", "sku": f"CAN-{number}", "price_cents": 100 * number, **fields}}
+
+
+async def names(client: Client) -> list[str]:
+    return [row["name"] for row in await rows(client.store, "select name from products order by id")]
+
+
+# --- Results ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_mutation_is_executed_for_each_line_in_order(bulk: Bulk, admin: Client):
+    operation, results = await bulk.mutate(admin, CREATE, [product(n) for n in range(1, 251)])
+    assert (operation["state"], operation["object_count"], operation["error_count"]) == ("completed", 250, 0)
+    assert await names(admin) == [f"Caneca {n}" for n in range(1, 251)]
+    ids = [str(row["public_id"]) for row in await rows(admin.store, "select public_id from products order by id")]
+    assert results == [
+        {"line": n, "data": {"product_create": {"id": id, "name": f"Caneca {n}"}}} for n, id in enumerate(ids, 1)
+    ]
+    assert await value(admin.store, "select count(*) from outbox_events where name = 'product.created'") == 250
+    assert await value(admin.store, "select count(*) from bulk_results") == 0
+    assert not list(bulk.folder.rglob("*.upload*"))
+
+
+async def test_a_refused_line_changes_nothing_and_says_why(bulk: Bulk, admin: Client):
+    lines = [product(1), product(2, price_cents=-5), product(3, sku="CAN-1"), product(4, category_id="x"), product(5)]
+    operation, results = await bulk.mutate(admin, CREATE, lines)
+    assert (operation["state"], operation["object_count"], operation["error_count"]) == ("completed", 5, 3)
+    assert await names(admin) == ["Caneca 1", "Caneca 5"]
+    refused = {
+        result["line"]: result["errors"][0]["extensions"]["details"]["fields"]
+        for result in results
+        if "errors" in result
+    }
+    assert refused == {2: {"price_cents": "price_invalid"}, 3: {"sku": "sku_taken"}, 4: {"category_id": "not_found"}}
+
+
+@pytest.mark.parametrize(
+    "line, message, code",
+    [
+        (b"{", "line 2: the line is not JSON", "VALIDATION_FAILED"),
+        (b"[1]", "line 2: the line is not a JSON object", "VALIDATION_FAILED"),
+        (b'{"input": {"name": "\xe9"}}', "line 2: the line is not JSON", "VALIDATION_FAILED"),
+        (b'{"input": {"name": "\\u0000"}}', "line 2: the line holds", "VALIDATION_FAILED"),
+        (b'{"input": {"name": "\\ud800"}}', "line 2: the line is not JSON", "VALIDATION_FAILED"),
+        ('{"input": {}}'.encode("utf-16"), "line 2: the line is not JSON", "VALIDATION_FAILED"),
+        (b'{"x": "' + b"y" * uploads.MAX_LINE_BYTES + b'"}', "line 2 is longer than 2097152 bytes", "TOO_LARGE"),
+        (b"[" * 100_000, "line 2: the line holds more than 25000 values", "VALIDATION_FAILED"),
+        (b'{"other": 1}', "Variable '$input'", "VALIDATION_FAILED"),
+        (b'{"input": {"name": "C", "price_cents": 1e400}}', "line 2: the line is not JSON", "VALIDATION_FAILED"),
+    ],
+)  # fmt: skip
+async def test_a_broken_line_is_refused_and_the_others_are_executed(
+    bulk: Bulk, admin: Client, line: bytes, message: str, code: str
+):
+    content = b'{"input": {"name": "Antes", "price_cents": 1}}\n' + line.replace(b"\n", b"") + b"\n"
+    content += b'{"input": {"name": "Depois", "price_cents": 1}}'
+    operation, results = await bulk.mutate(admin, CREATE, content)
+    assert (operation["state"], operation["error_count"]) == ("completed", 1)
+    assert await names(admin) == ["Antes", "Depois"]
+    [error] = results[1]["errors"]
+    assert (results[1]["line"], error["extensions"]["code"]) == (2, code)
+    assert error["message"].startswith(message), error
+
+
+async def test_blank_lines_and_other_ends_of_lines_are_accepted(bulk: Bulk, admin: Client):
+    first, second = b'{"input": {"name": "A", "price_cents": 1}}', b'{"input": {"name": "B", "price_cents": 1}}'
+    operation, results = await bulk.mutate(admin, CREATE, b"\xef\xbb\xbf" + first + b"\r\n\r\n  \n" + second)
+    assert await names(admin) == ["A", "B"]
+    assert [result["line"] for result in results] == [1, 4]
+    assert operation["object_count"] == 2
+
+
+async def test_an_empty_file_does_nothing(bulk: Bulk, admin: Client):
+    operation, results = await bulk.mutate(admin, CREATE, b"")
+    assert (operation["state"], operation["object_count"], results) == ("completed", 0, [])
+
+
+# --- All or nothing ---------------------------------------------------------------------------------------------------
+
+
+async def test_all_or_nothing_undoes_all_lines_when_one_is_refused(bulk: Bulk, admin: Client):
+    operation, results = await bulk.mutate(admin, CREATE, [product(1), product(2), product(3, name="")], all=True)
+    assert (operation["state"], operation["error_code"], results) == ("failed", "RULE_VIOLATION", [])
+    assert operation["error_message"].startswith("line 3: ")
+    assert await names(admin) == []
+    assert await value(admin.store, "select count(*) from outbox_events") == 0
+
+
+async def test_all_or_nothing_executes_all_lines(bulk: Bulk, admin: Client):
+    operation, results = await bulk.mutate(admin, CREATE, [product(n) for n in range(1, 131)], all=True)
+    assert (operation["state"], operation["object_count"]) == ("completed", 130)
+    assert [result["line"] for result in results] == list(range(1, 131))
+    assert len(await names(admin)) == 130
+
+
+async def test_all_or_nothing_has_a_limit_of_lines(bulk: Bulk, admin: Client, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(bulk_mutations, "MAX_ATOMIC_LINES", 5)
+    operation, _ = await bulk.mutate(admin, CREATE, [product(n) for n in range(1, 8)], all=True)
+    assert (operation["state"], operation["error_code"]) == ("failed", "TOO_LARGE")
+    assert await names(admin) == []
+
+
+# --- Resuming ---------------------------------------------------------------------------------------------------------
+
+
+async def test_a_worker_that_takes_over_repeats_no_line(bulk: Bulk, admin: Client, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(bulk_mutations, "BATCH_LINES", 10)
+    created = await bulk.create_mutation(admin, CREATE, [product(n) for n in range(1, 36)])
+    save_results = operations.save_results
+    batches = []
+
+    async def crash(*arguments: Any) -> Any:
+        batches.append(1)
+        if len(batches) == 3:
+            raise ConnectionError("the worker is gone")
+        return await save_results(*arguments)
+
+    monkeypatch.setattr(operations, "save_results", crash)
+    monkeypatch.setattr(operations, "finish", _nothing)
+    await bulk.work()
+    assert len(await names(admin)) == 20
+    monkeypatch.undo()
+    monkeypatch.setattr(bulk_mutations, "BATCH_LINES", 10)
+    await execute(admin.store, "update bulk_operations set due_at = now() - interval '1 second'")
+    await bulk.work()
+    operation = await bulk.show(admin, created["id"])
+    assert (operation["state"], operation["object_count"]) == ("completed", 35)
+    assert await names(admin) == [f"Caneca {n}" for n in range(1, 36)]
+    assert [result["line"] for result in await bulk.results(admin, operation)] == list(range(1, 36))
+
+
+async def _nothing(*arguments: Any, **options: Any) -> None:
+    pass
+
+
+async def test_a_batch_of_a_worker_that_lost_its_claim_is_rolled_back(
+    bulk: Bulk, admin: Client, monkeypatch: pytest.MonkeyPatch
+):
+    created = await bulk.create_mutation(admin, CREATE, [product(1), product(2)])
+    save_results = operations.save_results
+
+    async def lose(scope: Any, operation: Any, saved: Any) -> Any:
+        from dataclasses import replace
+
+        from kernel.ids import uuid7
+
+        return await save_results(scope, replace(operation, claim=uuid7()), saved)
+
+    monkeypatch.setattr(operations, "save_results", lose)
+    await bulk.work()
+    assert await names(admin) == []
+    assert (await bulk.show(admin, created["id"]))["state"] == "running"
+
+
+async def test_a_cancelled_mutation_stops_between_batches_and_keeps_its_results(
+    bulk: Bulk, admin: Client, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(bulk_mutations, "BATCH_LINES", 10)
+    created = await bulk.create_mutation(admin, CREATE, [product(n) for n in range(1, 36)])
+    check_rights = operations.check_rights
+
+    async def cancel(*arguments: Any) -> None:
+        await check_rights(*arguments)
+        await bulk.cancel(admin, created["id"])
+
+    monkeypatch.setattr(operations, "check_rights", cancel)
+    await bulk.work()
+    operation = await bulk.show(admin, created["id"])
+    assert (operation["state"], operation["object_count"]) == ("cancelled", 10)
+    assert len(await names(admin)) == 10
+    assert [result["line"] for result in await bulk.results(admin, operation)] == list(range(1, 11))
+
+
+async def test_withdrawn_rights_stop_a_mutation_between_batches(
+    bulk: Bulk, new_client: NewClient, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(bulk_mutations, "BATCH_LINES", 10)
+    editor = await new_client("manage_products")
+    created = await bulk.create_mutation(editor, CREATE, [product(n) for n in range(1, 36)])
+    save_results = operations.save_results
+
+    async def withdraw(*arguments: Any) -> Any:
+        await execute(editor.store, "update users set privileges = '{}' where id = $1", editor.user.number)
+        return await save_results(*arguments)
+
+    monkeypatch.setattr(operations, "save_results", withdraw)
+    await bulk.work()
+    operation = await bulk.show(editor, created["id"])
+    assert (operation["state"], operation["error_code"], operation["object_count"]) == ("failed", "FORBIDDEN", 10)
+    assert len(await names(editor)) == 10
+    assert len(await bulk.results(editor, operation)) == 10
+
+
+# --- Who, and what is refused -----------------------------------------------------------------------------------------
+
+
+async def test_an_app_writes_with_its_scopes(bulk: Bulk, new_app: NewApp):
+    app = await new_app("write_products")
+    record = await add_product(app.store)
+    operation, results = await bulk.mutate(app, STOCK, [{"id": record.id, "stock": 7}])
+    assert (operation["state"], results[0]["data"]) == ("completed", {"product_update": {"stock": 7}})
+
+
+async def test_a_vendor_writes_its_own_products_only(bulk: Bulk, sample: Any):
+    client = await sample.client(sample.vendor_user)
+    own, other = await sample.add_product(), await sample.add_product(vendor_id=sample.rival.number)
+    _, results = await bulk.mutate(client, STOCK, [{"id": own.id, "stock": 7}, {"id": other.id, "stock": 8}])
+    assert results[0]["data"] == {"product_update": {"stock": 7}}
+    assert results[1]["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+
+
+async def test_another_stores_records_are_not_found(bulk: Bulk, admin: Client, other_admin: Client):
+    theirs = await add_product(other_admin.store)
+    _, results = await bulk.mutate(admin, STOCK, [{"id": theirs.id, "stock": 7}])
+    assert results[0]["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    "mutation, message",
+    [
+        ("{ products { id } }", "mutation: expected a mutation, not a query"),
+        ("mutation { product_delete(id: 1) { id } }", "mutation: a bulk mutation has variables"),
+        (
+            "mutation ($id: ID!) { a: product_delete(id: $id) { id } b: product_delete(id: $id) { id } }",
+            "mutation: a bulk mutation has one root field",
+        ),
+        ("mutation ($id: ID!) { nothing(id: $id) }", "mutation: Cannot query field 'nothing'"),
+        ("mutation ($id: ID!) { bulk_operation_cancel(id: $id) { id } }", "mutation: bulk_operation_cancel can't be executed in bulk"),
+        (
+            "mutation ($p: String!) { sign_in(identifier: $p, password: $p) { access_token } }",
+            "mutation: sign_in can't be executed in bulk",
+        ),
+        ("mutation ($id: ID!) { session_end(id: $id) { id } }", "mutation: session_end can't be executed in bulk"),
+        ("mutation ($i: CreditCheckInput!) { credit_check(input: $i) { score } }", "mutation: credit_check can't be executed in bulk"),
+    ],
+)  # fmt: skip
+async def test_what_is_no_bulk_mutation_is_refused_at_once(bulk: Bulk, admin: Client, mutation: str, message: str):
+    upload = await bulk.upload(admin, b"{}")
+    error = await graphql_error(admin, CREATE_MUTATION, text=mutation, upload=upload, all=False)
+    assert (error["extensions"]["code"], error["extensions"]["field"]) == ("VALIDATION_FAILED", "mutation"), error
+    assert error["message"].startswith(message), error
+
+
+async def test_what_the_caller_may_not_write_is_refused_at_once(bulk: Bulk, new_client: NewClient):
+    clerk = await new_client("view_products")
+    upload = await bulk.upload(clerk, b"{}")
+    error = await graphql_error(clerk, CREATE_MUTATION, text=CREATE, upload=upload, all=False)
+    assert error["extensions"]["code"] == "FORBIDDEN"
+
+
+async def test_an_upload_is_its_callers_alone(bulk: Bulk, admin: Client, other_admin: Client, new_app: NewApp):
+    upload = await bulk.upload(admin, b"{}")
+    for caller in (other_admin, await new_app()):
+        error = await graphql_error(caller, CREATE_MUTATION, text=CREATE, upload=upload, all=False)
+        assert error["extensions"]["details"]["fields"] == {"upload": "not_found"}
+    for unknown in ("x", "../../etc/passwd", "01a20470-18ea-7000-8000-000000000000", ""):
+        error = await graphql_error(admin, CREATE_MUTATION, text=CREATE, upload=unknown, all=False)
+        assert error["extensions"]["details"]["fields"] == {"upload": "not_found"}
+
+
+# --- Uploads ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_file_is_uploaded_once(bulk: Bulk, admin: Client, visitor: Client):
+    upload = await graphql_result(admin, UPLOAD)
+    assert (await visitor.put(upload["url"], data=b"{}\n")).status == 201
+    again = await visitor.put(upload["url"], data=b"[]\n")
+    assert (again.status, again.body["error"]) == (409, "uploaded")
+    assert [path.read_bytes() for path in bulk.folder.rglob("*.upload*")] == [b"{}\n"]
+
+
+async def test_a_file_over_the_limit_is_refused(bulk: Bulk, admin: Client, visitor: Client):
+    configure(BulkConfiguration(bulk.folder, upload_bytes=100))
+    upload = await graphql_result(admin, UPLOAD)
+    assert upload["max_bytes"] == 100
+
+    async def chunks() -> Any:
+        for _ in range(20):
+            yield b"x" * 10
+
+    for data in (b"x" * 101, chunks()):
+        response = await visitor.put(upload["url"], data=data)
+        assert (response.status, response.body["error"]) == (413, "the file is larger than 100 bytes")
+    assert not list(bulk.folder.rglob("*.upload*"))
+    assert (await visitor.put(upload["url"], data=b"x" * 100)).status == 201
+
+
+async def test_an_upload_needs_its_link(bulk: Bulk, admin: Client, visitor: Client):
+    url = (await graphql_result(admin, UPLOAD))["url"]
+    for changed, status in (
+        (url.partition("?")[0], 403),
+        (url.replace("signature=", "signature=0"), 403),
+        (url.replace("expires=", "expires=1"), 403),
+        (url.replace(".jsonl", "0.jsonl"), 404),
+    ):
+        assert (await visitor.put(changed, data=b"{}")).status == status
+    assert (await visitor.get(url)).status == 403
+    encoded = await visitor.put(url, data=b"{}", headers={"Content-Encoding": "gzip"})
+    assert (encoded.status, encoded.headers["Accept-Encoding"]) == (415, "identity")
+    assert not list(bulk.folder.rglob("*.upload*"))
+
+
+async def test_an_upload_that_can_not_be_stored_is_507(bulk: Bulk, admin: Client, visitor: Client):
+    (bulk.folder / str(admin.store.public_id)).write_text("a file where the folder would be")
+    url = (await graphql_result(admin, UPLOAD))["url"]
+    response = await visitor.put(url, data=b"{}")
+    assert (response.status, response.body["error"]) == (507, "the file could not be stored; try again later")
+
+
+async def test_uploads_that_nothing_used_are_deleted_after_a_day(bulk: Bulk, admin: Client):
+    import os
+    import time
+
+    from domain.jobs import delete_expired_data
+
+    await bulk.upload(admin, b"{}")
+    [path] = bulk.folder.rglob("*.upload")
+    await delete_expired_data(system_scope(admin.store))
+    assert path.exists()
+    os.utime(path, times=(time.time() - 90_000,) * 2)
+    await delete_expired_data(system_scope(admin.store))
+    assert not path.exists()
+
+
+async def test_a_mutation_whose_file_is_gone_fails(bulk: Bulk, admin: Client):
+    created = await bulk.create_mutation(admin, CREATE, [product(1)])
+    for path in bulk.folder.rglob("*.upload"):
+        path.unlink()
+    await bulk.work()
+    operation = await bulk.show(admin, created["id"])
+    assert (operation["state"], operation["error_message"]) == ("failed", "upload not found")
