@@ -27,13 +27,7 @@ def describe_error(error: BaseException) -> str | None:
     from server.postgres_programs import ProgramError
 
     operational = (
-        UnsafePooler
-        | UnsafeRole
-        | MigrationError
-        | EmbeddedPostgresError
-        | StartupError
-        | ArchiveError
-        | ProgramError
+        UnsafePooler | UnsafeRole | MigrationError | EmbeddedPostgresError | StartupError | ArchiveError | ProgramError
     )
     if isinstance(error, operational):
         return str(error)

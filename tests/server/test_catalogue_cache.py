@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from random import Random
+from types import MappingProxyType
 
 import asyncpg
 import pytest
