@@ -243,14 +243,16 @@ async def apply_notifications(scope: Scope) -> None:
         pass
 
 
+async def delete_expired_data(scope: Scope, days: Mapping[str, int] = DEFAULT_DAYS) -> None:
+    """Delete the store's old rows and files; `days` as VITRINE_RETENTION."""
+    await retention.delete_expired(scope, days)
+    with active_scope(scope):
+        while await bulk_operations.delete_expired(scope, limit=_BULK_PER_BATCH) == _BULK_PER_BATCH:
+            pass
+
+
 def retention_jobs(days: Mapping[str, int]) -> tuple[Job, ...]:
     """Return the jobs that delete old rows: each for a part of the stores, and the counters of addresses; `days` as VITRINE_RETENTION."""
-
-    async def delete_expired(scope: Scope) -> None:
-        await retention.delete_expired(scope, days)
-        with active_scope(scope):
-            while await bulk_operations.delete_expired(scope, limit=_BULK_PER_BATCH) == _BULK_PER_BATCH:
-                pass
 
     async def forget_addresses(_: ShouldContinue) -> JobResult:
         await retention.forget_addresses(now())
@@ -263,7 +265,9 @@ def retention_jobs(days: Mapping[str, int]) -> tuple[Job, ...]:
             Job(
                 name,
                 timedelta(hours=1),
-                for_each_store(_STORES_OF_JOB.format(count=len(names), number=number), delete_expired),
+                for_each_store(
+                    _STORES_OF_JOB.format(count=len(names), number=number), partial(delete_expired_data, days=days)
+                ),
             )
             for number, name in enumerate(names)
         ),

@@ -179,7 +179,7 @@ async def use_replicas(urls: Sequence[str]) -> None:
     opened = Replicas(watched, _primary_position, lambda: database.listener.is_listening)
     database.replicas = opened
     write_notices.observe(opened.record_write)
-    await listen(WRITES_CHANNEL, lambda store: opened.record_write(int(store)), after_reconnect=opened.forget)
+    await listen(WRITES_CHANNEL, lambda store: opened.record_write(int(store)), on_missed=opened.forget)
     opened.start()
     replicas.use(opened)
 

@@ -99,7 +99,7 @@ class Cloner:
         """Return the statements that write the store into another database, with the internal id and its own UUIDs."""
         connection = await asyncpg.connect(self._url, statement_cache_size=0)
         try:
-            script = await _write_script(connection, self._store, self._secrets)
+            script = await _write_script(connection, self._store, self._store.id, self._secrets)
         finally:
             await connection.close()
         clone = _Clone(tenant, 0, {public_id: public_id for public_id in script.public_ids}, 0.0, {})

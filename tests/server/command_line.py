@@ -134,7 +134,7 @@ class Vitrine:
     @asynccontextmanager
     async def running(self, command: str, **settings: str) -> AsyncIterator[RunningCommand]:
         """Run a long-running command and stop it at the end."""
-        running = await self.start(command, **settings)
+        running = await self.start(command, None, **settings)
         process = running.process
         try:
             yield running

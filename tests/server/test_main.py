@@ -20,7 +20,7 @@ from kernel.settings import SettingError, Settings
 from models.migrate import migrate
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Route
-from server.app import HEALTH
+from server.health import HEALTH
 from server.sockets import addresses_of, open_sockets
 from tests.harness.processes import restore_sigint
 from tests.server.middleware_server import run_server

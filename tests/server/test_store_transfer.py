@@ -23,7 +23,8 @@ from domain.stores import GATEWAY_PURPOSE
 from kernel.scope import active_scope
 from models.base import StoreModel
 from models.credentials import TwoFactor
-from server.store_transfer import APPS, DERIVED, HOSTS, STORES, store_parts
+from models.table_contents import STORES
+from server.store_transfer import APPS, DERIVED, HOSTS, store_parts
 from tests.models.test_schema import store_tables
 from tests.server.command_line import SECRET, Vitrine
 
@@ -299,5 +300,5 @@ async def test_every_table_of_a_store_moves_or_is_derived(database_url):
     assert order.index("users") < order.index("orders") < order.index("order_lines") < order.index("number_counters")
 
 
-def all_models(base: type) -> set[type]:
+def all_models(base: type[StoreModel]) -> set[type[StoreModel]]:
     return {model for child in base.__subclasses__() for model in (child, *all_models(child))}
