@@ -1,7 +1,7 @@
 """LISTEN on a dedicated connection, because a pooled one must not have session state.
 
 Notifications keep caches true, so a lost one must not leave a cache stale for longer than STALE_SECONDS: the connection is checked every
-CHECK_INTERVAL_SECONDS, also for whether its session listens at all, and what depends on notifications is told when it is lost, after each
+CHECK_INTERVAL_SECONDS, also for whether its session listens at all, and what depends on notifications is called when it is lost, after each
 failed attempt to reconnect, and once more when the new connection listens.
 """
 

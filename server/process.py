@@ -50,7 +50,7 @@ def no_background(settings: Settings, location: DatabaseLocation) -> AbstractAsy
 
 
 class Stop(asyncio.Event):
-    """Set when the server should stop. `drains`: whoever sends requests, a proxy, is to notice it first (VITRINE_DRAIN_TIME)."""
+    """Set when the server should stop. `drains`: a proxy in front must notice it first (VITRINE_DRAIN_TIME)."""
 
     drains = False
 

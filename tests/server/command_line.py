@@ -121,7 +121,7 @@ class Vitrine:
         }
 
     async def start(self, command: str, log: Path | None = None, **settings: str) -> RunningCommand:
-        """Start a long-running command, which the caller stops; one that logs a lot needs a file for it, for nobody reads the pipe."""
+        """Start a long-running command, which the caller stops; one that logs a lot needs a file, since the pipe is not read."""
         errors = subprocess.PIPE if log is None else log.open("ab")
         process = await asyncio.create_subprocess_exec(
             *PROGRAM, command, cwd=self.root, env=self.environment(**settings),
