@@ -79,9 +79,7 @@ class RenewedToken(ABC):
             try:
                 await self._share_renewal(transport)
             except VitrineError as error:
-                is_passing = isinstance(error, ConnectionFailed) or (
-                    isinstance(error, ApiError) and (error.status >= 500 or error.status == 429)
-                )
+                is_passing = isinstance(error, ConnectionFailed) or (isinstance(error, ApiError) and error.is_passing)
                 if not is_passing or self._expires_within(0):
                     raise
         return {"Authorization": f"Bearer {self.tokens.access_token}"}

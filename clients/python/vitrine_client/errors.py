@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 
+# Codes of GraphQL, where an error of execution has the status 200.
+_PASSING = {"UNAVAILABLE", "RATE_LIMITED", "TENANT_CLOSED"}
+
+
 class VitrineError(Exception):
     """Any failure that this package reports."""
 
@@ -52,6 +56,11 @@ class ApiError(VitrineError):
         self.details = dict(details or {})
         self.request_id = request_id
         self.retry_after = retry_after
+
+    @property
+    def is_passing(self) -> bool:
+        """Return whether the same request may succeed later."""
+        return self.status >= 500 or self.status == 429 or self.code in _PASSING
 
     def __str__(self) -> str:
         fields = "".join(f", {name}: {code}" for name, code in self.fields.items())

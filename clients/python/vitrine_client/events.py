@@ -120,7 +120,7 @@ class EventFeed:
                         self._cursor = event["cursor"]
                         yield event
             except (ApiError, ConnectionFailed) as error:
-                if isinstance(error, ApiError) and error.status < 500 and error.status != 429:
+                if isinstance(error, ApiError) and not error.is_passing:
                     raise
                 backoff = min(_LONGEST_PAUSE_SECONDS, 2.0**self._outages)
                 pause = (error.retry_after if isinstance(error, ApiError) else None) or backoff

@@ -52,7 +52,7 @@ abstract class RenewedToken implements Credential {
       try {
         await this.shareRenewal(transport);
       } catch (error) {
-        const isPassing = error instanceof ConnectionFailed || (error instanceof ApiError && (error.status >= 500 || error.status === 429));
+        const isPassing = error instanceof ConnectionFailed || (error instanceof ApiError && error.isPassing);
         if (!isPassing || this.expiresWithin(0)) throw error;
       }
     }

@@ -2,6 +2,9 @@
 
 type Json = Record<string, unknown>;
 
+// Codes of GraphQL, where an error of execution has the status 200.
+const PASSING = new Set(["UNAVAILABLE", "RATE_LIMITED", "TENANT_CLOSED"]);
+
 /** Any failure that this package reports. */
 export class VitrineError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -64,6 +67,11 @@ export class ApiError extends VitrineError {
     this.fields = parts.fields ?? {};
     this.field = parts.field ?? Object.keys(this.fields)[0];
     this.details = parts.details ?? {};
+  }
+
+  /** Whether the same request may succeed later. */
+  get isPassing(): boolean {
+    return this.status >= 500 || this.status === 429 || PASSING.has(this.code);
   }
 }
 

@@ -105,7 +105,7 @@ export class EventFeed {
           yield event;
         }
       } catch (error) {
-        const isPassing = error instanceof ConnectionFailed || (error instanceof ApiError && (error.status >= 500 || error.status === 429));
+        const isPassing = error instanceof ConnectionFailed || (error instanceof ApiError && error.isPassing);
         if (!isPassing) throw error;
         const backoff = Math.min(LONGEST_PAUSE_SECONDS, 2 ** this.outages++);
         pause = (error instanceof ApiError ? error.retryAfter : undefined) ?? backoff;

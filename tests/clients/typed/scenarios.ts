@@ -176,7 +176,7 @@ const scenarios: Record<string, (given: Given) => Promise<unknown>> = {
       for await (const _ of client.events({ after: "expired" })) break;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      return { sequences, status: error.status, oldest: error.details["oldest_cursor"] };
+      return { sequences, status: error.status, oldest: error.details["oldest_cursor"] ?? null };
     }
     return { sequences };
   },
