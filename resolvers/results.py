@@ -28,23 +28,30 @@ async def cart_result(info: Any, record: Mapping[str, Any] | None) -> Any:
     """Return the record of a cart (`domain.carts.record`) with its relations and what is selected besides; None for none."""
     if record is None:
         return None
-    option, items = record["shipping_option"], linked(info, record["items"], "items")
-    choices = iter(linked(info, [choice for item in items for choice in item["choices"]], "items", "choices"))
-    for item in items:
-        item["choices"] = [next(choices) for _ in item["choices"]]
-    warnings = linked(info, record["warnings"], "warnings")
-    by_id = {item["id"]: item for item in items}
+    option, warnings = record["shipping_option"], linked(info, record["warnings"], "warnings")
+    # The lines of warnings have a selection of their own.
+    by_id = {item["id"]: item for item in record["items"]}
+    about = [by_id[warning["item_id"]] for warning in warnings if warning["item_id"] in by_id]
+    shown = iter(_linked_items(info, about, "warnings", "item"))
     for warning in warnings:
-        warning["item"] = by_id.get(warning["item_id"])
+        warning["item"] = next(shown) if warning["item_id"] in by_id else None
     return {
         **record,
-        "items": items,
+        "items": _linked_items(info, record["items"], "items"),
         "warnings": warnings,
         "payment_methods": await _selected(info, "payment_methods", _payment_methods(info, record)),
         "shipping_options": await _selected(info, "shipping_options", _shipping_options(info, record)),
         "gifts": linked(info, record["gifts"], "gifts"),
         "shipping_option": None if option is None else linked(info, [option], "shipping_option")[0],
     }
+
+
+def _linked_items(info: Any, records: Iterable[Mapping[str, Any]], *path: str) -> Any:
+    items = linked(info, records, *path)
+    choices = iter(linked(info, [choice for item in items for choice in item["choices"]], *path, "choices"))
+    for item in items:
+        item["choices"] = [next(choices) for _ in item["choices"]]
+    return items
 
 
 async def load_linked_cart(scope: Scope, id: object) -> dict[str, Any] | None:

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from bench import measurement, report
+from bench import measurement, report, storefront
 from bench.bars import growth_bar, ratio_bars
-from bench.contestants import row_reads
+from bench.contestants import row_reads, storefront_rows, storefront_sql
 from bench.contestants.json_sql import Style
 from bench.contestants.limit_sql import READS, statement
 from bench.database import Size
@@ -105,3 +105,42 @@ async def test_rows_become_the_same_json_as_in_the_other_styles(database, sample
     rows = json.loads(await row_reads.READS[item](fetch, arguments))
 
     assert rows == json.loads(await sample.value(statement(item, Style.TEXTS), *arguments))
+
+
+@pytest.mark.parametrize("style", list(Style))
+@pytest.mark.parametrize("item, key", [("S2", "slug"), ("S6", "user")])
+async def test_the_statements_of_the_pages_match_the_schema(database, sample, item, key, style):
+    slug = await sample.value(
+        "SELECT slug FROM products WHERE tenant_id = $1 AND id = $2", sample.store.id, sample.mug.number
+    )
+    arguments = {"slug": [slug], "user": [sample.bia.id, sample.bia.id]}[key]
+
+    result = await sample.value(storefront_sql.statement(item, style), sample.store.id, *arguments)
+
+    assert json.loads(result)
+
+
+async def test_the_rows_of_a_page_match_the_schema(database, sample):
+    async def fetch(name, *values):
+        return await sample.rows(storefront_rows.STATEMENTS[name], *values)
+
+    page = json.loads(await storefront_rows.READS["S1"](fetch, (sample.store.id, {"sort": "PRICE_ASC"}, None)))
+
+    assert page["data"]["product_connection"]["edges"][0]["node"]["pricing"]["base_cents"] > 0
+
+
+def test_pages_are_compared_by_the_cpu_time_of_server_and_database():
+    limit, vitrine, cached = (_results("S1", name, [100]) for name in ("limit", "vitrine", "cached"))
+    for result, database_us in ((limit, 95.0), (vitrine, 195.0), (cached, 45.0)):
+        result.database_us = [database_us]
+
+    assert [(bar.measured, bar.is_met) for bar in storefront.bars([limit, vitrine, cached])] == [
+        ("0.50 (rate 1.00)", True),
+        ("2.00 (rate 1.00)", False),
+    ]
+
+
+def test_the_pages_are_operations_of_the_guide():
+    assert [item.name for item in storefront.workloads()] == [f"S{number}" for number in range(1, 9)]
+    with pytest.raises(ValueError, match="no operation Nothing"):
+        storefront.operation("Nothing")

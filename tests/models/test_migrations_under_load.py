@@ -150,7 +150,9 @@ class Load:
 @pytest.mark.slow
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("name", NAMES[1:])
-async def test_a_migration_runs_during_the_statements_of_the_previous_version(name: str, filled: str, postgres: EmbeddedServer):
+async def test_a_migration_runs_during_the_statements_of_the_previous_version(
+    name: str, filled: str, postgres: EmbeddedServer
+):
     url = postgres.url(filled)
     for each in reversed(NAMES[NAMES.index(name) :]):
         await revert(url, each)

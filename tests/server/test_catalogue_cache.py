@@ -6,11 +6,14 @@ docs/reference/shared.md#catalogue-caching is the promise.
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from random import Random
 from types import MappingProxyType
+from urllib.parse import urlencode
 
 import asyncpg
 import pytest
@@ -87,6 +90,19 @@ async def test_a_repeated_document_takes_no_statement(shop: StorefrontClient):
     assert second.raw == first.raw
     other = await graphql(shop).post("/graphql", {"query": PRODUCTS.replace("stock", "on_hand: stock")})
     assert other.body != first.body
+
+
+async def test_a_repeated_read_of_a_persisted_document_takes_no_statement(shop: StorefrontClient):
+    digest = hashlib.sha256(PRODUCTS.encode()).hexdigest()
+    extensions = {"persistedQuery": {"version": 1, "sha256Hash": digest}}
+    await graphql(shop).post("/graphql", {"query": PRODUCTS, "extensions": extensions})
+    path = f"/graphql?{urlencode({'extensions': json.dumps(extensions)})}"
+    first, second = await graphql(shop).get(path), await graphql(shop).get(path)
+    assert (first.statements > 0, second.statements) == (True, 0)
+    assert second.body["data"] == first.body["data"]
+    revalidated = await graphql(shop).get(path, headers={"If-None-Match": first.headers["ETag"]})
+    assert (revalidated.status, revalidated.raw, revalidated.statements) == (304, b"", 0)
+    assert not {"Content-Length", "Content-Type"} & revalidated.headers.keys()
 
 
 async def test_variables_names_and_media_types_are_distinguished(shop: StorefrontClient):

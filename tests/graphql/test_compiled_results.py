@@ -1,0 +1,127 @@
+"""The caller's own account and carts, which no entity query reads: compiled queries return what the executor returns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import orjson
+import pytest
+
+from kernel.scope import Actor, ActorKind, Scope, active_scope
+from models import database
+from models.response_shapes import NotCompiled
+from resolvers import root
+from resolvers.query_compiler import CompiledQuery, QueryCompiler
+from schema.documents import prepare_document
+from schema.execution import ExecutionContext, execute_document
+from tests.docs.storefront_guide import PAGE, read_guide
+from tests.harness.sample_store import SampleStore
+from tests.harness.storefront import open_storefront
+
+JSON_OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
+OPERATIONS = {block.name: block.text for block in read_guide(PAGE) if block.language == "graphql"}
+SAVE_ADDRESS = """
+INSERT INTO user_addresses (tenant_id, public_id, user_id, name, is_default_shipping) VALUES ($1, gen_random_uuid(), $2, 'Bia', true)
+"""
+SELL_OUT = "UPDATE products SET on_hand = reserved WHERE tenant_id = $1 AND public_id = $2"
+CART = """
+query($id: ID!) {
+  basket: cart(id: $id) {
+    __typename
+    number: id
+    updated_at
+    address { city }
+    shipping_option { name shipping_method { name } }
+    items { __typename id quantity options product { name category { name } } combination { sku } choices { name option { id } } }
+    warnings { code item { id product { id } } product { name } }
+    gifts { name product { id } }
+  }
+}
+"""
+
+
+def _customer(sample: SampleStore) -> Scope:
+    actor = Actor(ActorKind.CUSTOMER, user_id=sample.bia.number, user_public_id=UUID(sample.bia.id), session_id=1)
+    return replace(sample.scope, family="graphql", actor=actor)
+
+
+def _guest(sample: SampleStore) -> Scope:
+    return sample.as_storefront(scopes=frozenset({"storefront:read", "storefront:cart"}))
+
+
+def _compile(text: str, variables: dict[str, Any]) -> tuple[Any, CompiledQuery | None]:
+    schema = root.public_schema()
+    prepared = prepare_document(schema, text, limited=True)
+    assert prepared.errors == (), prepared.errors
+    operation = prepared.operation(None)
+    assert operation is not None
+    return prepared, QueryCompiler(schema, native=True).get(prepared, operation, variables)
+
+
+async def _both(scope: Scope, text: str, **variables: Any) -> tuple[Any, Any, int]:
+    """Return the compiled data, the executor's, and the number of statements of the first."""
+    prepared, compiled = _compile(text, variables)
+    assert compiled is not None
+    with active_scope(scope):
+        expected = await execute_document(root.public_schema(), prepared, ExecutionContext(scope), variables)
+        assert not expected.errors
+        with database.count_statements() as counted:
+            data = await compiled.run(scope)
+    return (
+        orjson.loads(orjson.dumps(data, option=JSON_OPTIONS)),
+        orjson.loads(orjson.dumps(expected.data)),
+        counted.count,
+    )
+
+
+async def test_an_account_with_orders_and_addresses_is_that_of_the_executor(sample: SampleStore) -> None:
+    shop = (await open_storefront(sample)).as_customer(sample.bia)
+    await shop.order((sample.mug, 1))
+    await shop.cart((sample.mug, 2))
+    await sample.execute(SAVE_ADDRESS, sample.store.id, sample.bia.number)
+    data, expected, statements = await _both(_customer(sample), OPERATIONS["Account"], first=10)
+    assert data == expected
+    assert list(data["me"]) == list(expected["me"])
+    assert data["me"]["orders"]["edges"]
+    assert data["me"]["addresses"]
+    assert data["sessions"]
+    assert statements == 4
+
+
+@pytest.mark.parametrize("name", ["guide", "everything"])
+async def test_a_cart_is_that_of_the_executor(sample: SampleStore, name: str) -> None:
+    shop = await open_storefront(sample)
+    cart = await shop.cart((sample.mug, 1))
+    text, key = (OPERATIONS["CartPage"], "cart") if name == "guide" else (CART, "id")
+    await sample.execute(
+        SELL_OUT,
+        sample.store.id,
+        UUID(sample.mug.id),
+    )
+    data, expected, _ = await _both(_guest(sample), text, **{key: cart})
+    assert data == expected
+    [(_, shown)] = data.items()
+    assert list(shown) == list(next(iter(expected.values())))
+    assert [warning["code"] for warning in shown["warnings"]] == ["OUT_OF_STOCK"]
+    assert shown["warnings"][0]["item"]["id"] == shown["items"][0]["id"]
+
+
+async def test_a_cart_that_does_not_exist_is_null(sample: SampleStore) -> None:
+    data, expected, _ = await _both(_guest(sample), OPERATIONS["CartPage"], cart=str(UUID(int=7)))
+    assert data == expected == {"cart": None}
+
+
+async def test_what_a_caller_may_not_read_is_left_to_the_executor(sample: SampleStore) -> None:
+    _, compiled = _compile("{ me { id } }", {})
+    assert compiled is not None
+    scope = sample.as_storefront()
+    with active_scope(scope), pytest.raises(NotCompiled):
+        await compiled.run(scope)
+
+
+@pytest.mark.parametrize("field", ["payment_methods { id }", "shipping_options { name }"])
+def test_members_that_are_read_on_demand_need_the_executor(field: str) -> None:
+    _, compiled = _compile(f"query($id: ID!) {{ cart(id: $id) {{ id {field} }} }}", {"id": str(UUID(int=7))})
+    assert compiled is None
