@@ -65,7 +65,7 @@ function Shop() {
 }
 
 function Header() {
-  const roots = menu.value?.categories?.filter((category) => category.parent_id === null) ?? [];
+  const roots = menu.value.data?.categories?.filter((category) => category.parent_id === null) ?? [];
   return (
     <header>
       <div class="bar">
@@ -114,7 +114,7 @@ function Header() {
 }
 
 function Footer() {
-  const pages = menu.value?.pages?.filter(({ type, slug, parent_id }) => type !== "L" && slug && parent_id === null) ?? [];
+  const pages = menu.value.data?.pages?.filter(({ type, slug, parent_id }) => type !== "L" && slug && parent_id === null) ?? [];
   return (
     <footer>
       <nav aria-label="Institucional">
@@ -131,5 +131,5 @@ function Footer() {
 
 startRouter();
 render(<Shop />, document.getElementById("shop")!);
-void loadMenu().catch(() => undefined);
+void loadMenu();
 void findCart().catch(() => undefined);

@@ -7,7 +7,7 @@ import { count, money } from "../format";
 import { CategoryPageDocument, SearchPageDocument, type ProductSearchFilter, type ProductSearchSort, type SearchPageQuery } from "../generated";
 import { menu } from "../menu";
 import { navigate, place, Title } from "../router";
-import { Html, Loaded, NotFound } from "../ui/page";
+import { Html, Loaded } from "../ui/page";
 import { Cards } from "../ui/products";
 import { isWide } from "../ui/screen";
 
@@ -41,9 +41,14 @@ const featuresIn = (query: URLSearchParams) => [...new Set(query.keys())].filter
 const sortOf = (query: URLSearchParams) => (query.get("ordem") || undefined) as ProductSearchSort | undefined;
 
 export function Category({ slug }: { slug: string }) {
-  const known = menu.value?.categories?.find((category) => category.slug === slug);
-  if (menu.value && !known) return <NotFound />;
-  return known ? <KnownCategory id={known.id} /> : null;
+  return (
+    <Loaded read={menu.value}>
+      {({ categories }) => {
+        const known = categories?.find((category) => category.slug === slug);
+        return known && <KnownCategory id={known.id} />;
+      }}
+    </Loaded>
+  );
 }
 
 function KnownCategory({ id }: { id: string }) {
