@@ -52,7 +52,8 @@ OPTIONS = {
 needs_pgbouncer = pytest.mark.skipif(PGBOUNCER is None, reason="pgbouncer is not installed: apt-get install pgbouncer")
 
 needs_session = pytest.mark.skipif(
-    os.environ.get("VITRINE_TEST_POOLER", "0") != "0", reason="needs temporary tables or prepared statements of a session"
+    os.environ.get("VITRINE_TEST_POOLER", "0") != "0",
+    reason="needs temporary tables or prepared statements of a session",
 )
 
 NewStore: TypeAlias = Callable[..., Awaitable[Store]]
