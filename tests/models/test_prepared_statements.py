@@ -99,9 +99,13 @@ class TestPipelinedBinding:
         assert await self.query(pool, 1) == ("1", 7)
         connection = await pool.acquire_for_store(2)
         query = asyncio.create_task(connection.fetchrow(STORE, 7))
-        written = connection._transport.write
-        sent: list[bytes] = []
-        connection._transport = SimpleNamespace(write=lambda data: (sent.append(bytes(data)), written(data)))
+        written, sent = connection._transport.write, list[bytes]()
+
+        def write(data: bytes) -> None:
+            sent.append(bytes(data))
+            written(data)
+
+        connection._transport = SimpleNamespace(write=write)
         assert tuple(await query) == ("2", 7)
         assert [message[:1] for message in sent] == [b"B"]  # the statement's own messages take asyncpg's way
         await pool.release_connection(connection)
