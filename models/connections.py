@@ -73,6 +73,7 @@ def _count(sql: str, args: Sequence[Any] = ()) -> None:
 
 
 RECOVERY_SECONDS = 5.0
+MAX_MESSAGES = 1_000
 # The server does not know what this connection believes: a pooler stopped keeping track of prepared statements, or the protocol state is
 # lost, for example when the server closed the session between two responses.
 _LOST_STATE = (
@@ -86,7 +87,7 @@ _UNBOUND = StoreBinding({})
 class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
     """A connection that binds each transaction to `store`, with the settings of `binding`."""
 
-    __slots__ = ("_bind_name", "_message", "_sent_name", "binding", "names_statements", "position", "store")
+    __slots__ = ("_bind_name", "_messages", "_sent_name", "binding", "names_statements", "position", "store")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -97,7 +98,7 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         self.names_statements = True
         self._bind_name = ""  # of the prepared binding, once the server has it
         self._sent_name = ""
-        self._message: tuple[tuple[int, int], bytes] | None = None  # the last one, with its store and position
+        self._messages: dict[tuple[int, int], bytes] = {}  # by store and position
 
     async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
         """Run a statement and return its command tag; in a transaction, without arguments, also several."""
@@ -238,25 +239,31 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
 
     def _send_binding(self) -> None:
         """Send the binding without waiting for its response; a statement must follow at once."""
-        binding, known, target = self.binding, self._message, (self.store, self.position)
-        if known is not None and known[0] == target:
-            message = known[1]
-        elif self._bind_name:
-            message = binding.message(self._bind_name, *target)
-            self._message = target, message
-        else:
-            # Another name each time until the server is known to have it.
-            name = self._statement_name(binding.sql) if self.names_statements else ""
-            message = binding.parse_message(name) + binding.message(name, *target)
-            self._message = None if name else (target, message)
-            self._sent_name = name
+        target = self.store, self.position
+        message = self._messages.get(target)
+        if message is None:
+            message = self._message(target)
         self._transport.write(message)
+
+    def _message(self, target: tuple[int, int]) -> bytes:
+        """Return the binding to a store and a position."""
+        if self.names_statements and not self._bind_name:
+            # Another name each time until the server is known to have it.
+            name = self._sent_name = self._statement_name(self.binding.sql)
+            return self.binding.parse_message(name) + self.binding.message(name, *target)
+        message = self.binding.message(self._bind_name, *target)
+        if not self._bind_name:
+            message = self.binding.parse_message("") + message
+        if len(self._messages) >= MAX_MESSAGES:
+            self._messages.clear()
+        self._messages[target] = message
+        return message
 
     def bind_with(self, binding: StoreBinding) -> None:
         """Use the binding from the next transaction on."""
         if binding is not self.binding:
             self.binding = binding
-            self._bind_name, self._message = "", None
+            self._bind_name, self._messages = "", {}
 
     async def _executemany(self, query: str, args: Any, timeout: float | None, **kwargs: Any) -> Any:
         rows = list(args)

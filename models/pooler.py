@@ -39,7 +39,10 @@ async def choose_statement_names(connection: StoreConnection) -> None:
     """
     try:
         async with asyncio.timeout(PROBE_SECONDS):
-            if connection.get_server_pid() != await connection.fetchval("select pg_catalog.pg_backend_pid()"):
+            connection.names_statements = False
+            pid = await connection.fetchval("select pg_catalog.pg_backend_pid()")
+            connection.names_statements = True
+            if connection.get_server_pid() != pid:
                 connection.names_statements = await _keeps_track_of_statements(connection)
     except BaseException:
         connection.terminate()  # asyncpg would wait for the response to a cancellation, which the pooler may have dropped

@@ -99,8 +99,7 @@ class TestPipelinedBinding:
         assert await self.query(pool, 1) == ("1", 7)
         connection = await pool.acquire_for_store(2)
         query = asyncio.create_task(connection.fetchrow(STORE, 7))
-        written = connection._transport.write
-        sent: list[bytes] = []
+        written, sent = connection._transport.write, list[bytes]()
 
         def write(data: bytes) -> None:
             sent.append(bytes(data))

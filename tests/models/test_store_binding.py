@@ -168,12 +168,12 @@ def test_no_interleaving_shows_another_stores_rows(
 
 def messages(sent: bytes) -> list[tuple[bytes, bytes]]:
     """Split what was sent into kinds and contents."""
-    found = []
+    split = []
     while sent:
         (length,) = struct.unpack("!i", sent[1:5])
-        found.append((sent[:1], sent[5 : 1 + length]))
+        split.append((sent[:1], sent[5 : 1 + length]))
         sent = sent[1 + length :]
-    return found
+    return split
 
 
 def test_the_binding_message_is_a_bind_and_an_execute_without_sync() -> None:
