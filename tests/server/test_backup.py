@@ -127,6 +127,17 @@ async def test_an_interrupted_backup_leaves_no_file(vitrine, tmp_path, database_
     assert [path.name for path in tmp_path.iterdir() if "backup" in path.name] == []
 
 
+@pytest.mark.timeout(300)
+def test_an_embedded_database_is_restored_into_another_folder(tmp_path):
+    one, other = Vitrine(tmp_path / "one", VITRINE_SECRET_KEY=""), Vitrine(tmp_path / "other", VITRINE_SECRET_KEY="")
+    made = one("tenant", "create", "Casa Ipê", "--json").json
+    file = tmp_path / "ipe.backup"
+    assert one("backup", str(file), "--with-secret-key").code == 0
+    restored = other("restore", str(file), "--json").json
+    assert (restored["stores"], restored["missing_keys"]) == (1, [])
+    assert [store["tenant_id"] for store in other("tenant", "list", "--json").json] == [made["tenant_id"]]
+
+
 # --- Secret keys -------------------------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import asyncpg
 import pytest
+from tortoise.models import Model
 
 from auth.configuration import configure as configure_auth
 from auth.configuration import configured, use
@@ -300,5 +301,6 @@ async def test_every_table_of_a_store_moves_or_is_derived(database_url):
     assert order.index("users") < order.index("orders") < order.index("order_lines") < order.index("number_counters")
 
 
-def all_models(base: type[StoreModel]) -> set[type[StoreModel]]:
-    return {model for child in base.__subclasses__() for model in (child, *all_models(child))}
+def all_models(base: type[Model]) -> set[type[Model]]:
+    children: list[type[Model]] = base.__subclasses__()
+    return {model for child in children for model in (child, *all_models(child))}

@@ -2,12 +2,10 @@
 DROP INDEX outbox_events_dispatched_idx;
 
 -- Room for new versions of a row on its page, so that updates of columns without an index need no index entries (HOT).
-ALTER TABLE event_sequences SET (fillfactor = 80);
+-- Orders, events and deliveries are not among them: each of their updates changes a column that lists sort or workers search by.
+ALTER TABLE event_sequences SET (fillfactor = 90);
 ALTER TABLE idempotency_claims SET (fillfactor = 60);
-ALTER TABLE sessions SET (fillfactor = 85);
-ALTER TABLE charges SET (fillfactor = 80);
-ALTER TABLE promotions SET (fillfactor = 80);
-ALTER TABLE users SET (fillfactor = 90);
+ALTER TABLE sessions SET (fillfactor = 90);
 
 -- With the default of a fifth of the table, a large one is vacuumed and analyzed too seldom: after weeks, or in the middle of a sale.
 DO $$
