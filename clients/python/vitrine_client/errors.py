@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-
 # Codes of GraphQL, where an error of execution has the status 200.
 _PASSING = {"UNAVAILABLE", "RATE_LIMITED", "TENANT_CLOSED"}
 
