@@ -13,7 +13,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from clients.python.generate import generate
+from clients.generate_python import generate
 from server.assets import build
 from server.assets.build import ROOT, BuildFailed, Tools
 

@@ -16,7 +16,14 @@ import type { paths as AppsPaths } from "./generated/apps.js";
 import type { paths as CurrentPaths } from "./generated/current.js";
 import type { paths as LegacyPaths } from "./generated/legacy.js";
 import { type Connection, type Document, execute, type ExecutionOptions, nodes } from "./graphql.js";
-import { type Credential, NoCredential, Transport, type TransportOptions, type TransportRequest, type TransportResponse } from "./transport.js";
+import {
+  type Credential,
+  NoCredential,
+  Transport,
+  type TransportOptions,
+  type TransportRequest,
+  type TransportResponse,
+} from "./transport.js";
 
 export interface VitrineOptions extends TransportOptions {
   readonly credential?: Credential | undefined;

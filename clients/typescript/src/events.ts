@@ -147,7 +147,8 @@ export class EventFeed {
     let timer = setTimeout(() => idle.abort(), idleSeconds * 1000);
     signal?.addEventListener("abort", abort);
     try {
-      const response = await this.transport.stream({ method: "GET", path: PATH, query: { types: types?.join(",") }, headers, signal: idle.signal });
+      const query = { types: types?.join(",") };
+      const response = await this.transport.stream({ method: "GET", path: PATH, query, headers, signal: idle.signal });
       this.emptyStreams++;
       // Otherwise something between the two does not let streams pass.
       if (!response.headers.get("Content-Type")?.startsWith("text/event-stream") || response.body === null) return;

@@ -9,8 +9,12 @@ import type { Transport } from "./transport.js";
  */
 export type Document<Result, Variables> =
   | string
-  | { toString(): string; __apiType?: ((variables: Variables) => Result) | undefined }
-  | { readonly kind: "Document"; readonly loc?: { readonly source: { readonly body: string } } | undefined; __apiType?: ((variables: Variables) => Result) | undefined };
+  | (Typed<Result, Variables> & { toString(): string })
+  | (Typed<Result, Variables> & { readonly kind: "Document"; readonly loc?: { readonly source: { readonly body: string } } | undefined });
+
+interface Typed<Result, Variables> {
+  __apiType?: ((variables: Variables) => Result) | undefined;
+}
 
 export interface ExecutionOptions {
   readonly operationName?: string | undefined;

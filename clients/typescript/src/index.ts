@@ -17,5 +17,12 @@ export type { components as AppsComponents } from "./generated/apps.js";
 export type { components as CurrentComponents } from "./generated/current.js";
 export type { components as LegacyComponents } from "./generated/legacy.js";
 export type { Connection, Document, ExecutionOptions } from "./graphql.js";
-export { type Credential, NoCredential, type RetryPolicy, type TransportOptions, type TransportRequest, type TransportResponse } from "./transport.js";
+export {
+  type Credential,
+  NoCredential,
+  type RetryPolicy,
+  type TransportOptions,
+  type TransportRequest,
+  type TransportResponse,
+} from "./transport.js";
 export { verifyWebhook, type WebhookEvent } from "./webhooks.js";

@@ -37,7 +37,11 @@ const PRODUCTS = { kind: "Document", definitions: [], loc: { source: { body: PRO
 >;
 
 const clientOf = (given: Given, credential?: Credential) => new Vitrine({ url: given.base, store: given.store, credential });
-const tokensOf = (given: Given): Tokens => ({ accessToken: given.access_token, refreshToken: given.refresh_token, expiresAt: given.expires_at });
+const tokensOf = ({ access_token: accessToken, refresh_token: refreshToken, expires_at: expiresAt }: Given): Tokens => ({
+  accessToken,
+  refreshToken,
+  expiresAt,
+});
 const appOf = (token: string) => new AppTokens({ accessToken: token, refreshToken: "" }, { clientId: "", clientSecret: "" });
 
 async function collect<T, U>(items: AsyncIterable<T>, of: (item: T) => U): Promise<U[]> {

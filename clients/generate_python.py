@@ -1,4 +1,4 @@
-"""Generate the modules of `vitrine_client.generated` from the OpenAPI documents and the GraphQL schema: `generate.py REPOSITORY FOLDER`.
+"""Generate the modules of `vitrine_client.generated` from the OpenAPI documents and the GraphQL schema.
 
 A schema of an OpenAPI document becomes a TypedDict or a type alias, an operation a method. Needs only the standard library.
 """
