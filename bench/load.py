@@ -35,8 +35,8 @@ class Response:
 
     def header(self, name: str) -> str | None:
         """Return the value of a header, None without it."""
-        found = re.search(rb"(?i)\r\n" + name.encode() + rb":[ \t]*([^\r]*)", self.head)
-        return found[1].decode() if found else None
+        match = re.search(rb"(?i)\r\n" + name.encode() + rb":[ \t]*([^\r]*)", self.head)
+        return match[1].decode() if match else None
 
 
 @dataclass(frozen=True)

@@ -110,12 +110,12 @@ class CompiledResult:
 
 def _result_types(type_: GraphQLObjectType, known: tuple[GraphQLObjectType, ...] = ()) -> Sequence[GraphQLObjectType]:
     """Return the types of a result and of the results in it."""
-    found = (*known, type_)
+    known = (*known, type_)
     for field in type_.fields.values():
         target = get_named_type(field.type)
-        if isinstance(target, GraphQLObjectType) and entity_of(target) is None and target not in found:
-            found = (*_result_types(target, found),)
-    return found
+        if isinstance(target, GraphQLObjectType) and entity_of(target) is None and target not in known:
+            known = (*_result_types(target, known),)
+    return known
 
 
 class _Level:
@@ -168,8 +168,8 @@ class _Level:
             else:
                 shown = [_member(record, name) for record in records]
             if isinstance(inner, RecordReader):
-                found = await inner.read_related(scope, list(shown))
-                shown = [found.get(number) for number in shown]
+                known = await inner.read_related(scope, list(shown))
+                shown = [known.get(number) for number in shown]
             elif isinstance(inner, _Level):
                 shown = await inner.values(scope, shown)
             elif inner is not None:

@@ -80,14 +80,14 @@ SELECT json_build_object(
 """
 # Of one word. The score is that of the product's own search: words in the name, exact ones, availability.
 _WORD_SEARCH = f"""
-WITH found AS MATERIALIZED (SELECT search_products(vitrine_products_query(ARRAY[$2::text], false)) AS id),
+WITH matched AS MATERIALIZED (SELECT search_products(vitrine_products_query(ARRAY[$2::text], false)) AS id),
 exact AS MATERIALIZED (SELECT search_products(vitrine_products_query(ARRAY[$2::text], true)) AS id),
 e AS MATERIALIZED (
     SELECT e.product_id AS id, (((e.name_words @@ (SELECT vitrine_word_query($2::text)))::int * 17
         + (e.name_words @@ (SELECT vitrine_exact_query($2::text)))::int) * 2 + (x.id IS NOT NULL)::int) * 2
         + {_ENTRY_IS_AVAILABLE}::int AS key
     FROM search_entries e LEFT JOIN exact x ON x.id = e.product_id
-    WHERE e.tenant_id = $1 AND e.status = 'A' AND e.product_id = ANY(ARRAY(SELECT id FROM found)))
+    WHERE e.tenant_id = $1 AND e.status = 'A' AND e.product_id = ANY(ARRAY(SELECT id FROM matched)))
 SELECT (SELECT count(*) FROM e), p.key, p.id FROM (SELECT key, id FROM e ORDER BY key DESC, id DESC LIMIT 25) p ORDER BY key DESC, id DESC
 """
 
@@ -215,26 +215,26 @@ def _counted(key: str, rows: Iterable[Sequence[Any]] | None) -> list[dict[str, A
     return [{key: id_, "name": name, "count": count} for id_, name, count in rows or ()]
 
 
-def _facets(found: Mapping[str, Any]) -> dict[str, Any]:
-    stars = dict(found["ratings"] or ())
+def _facets(matched: Mapping[str, Any]) -> dict[str, Any]:
+    stars = dict(matched["ratings"] or ())
     at_least = zip(range(5, 0, -1), accumulate(stars.get(rating, 0) for rating in range(5, 0, -1)), strict=True)
     features: dict[str, dict[str, Any]] = {}
-    for feature_id, feature, *value in found["features"] or ():
+    for feature_id, feature, *value in matched["features"] or ():
         facet = features.setdefault(feature_id, {"feature_id": feature_id, "name": feature, "values": []})
         facet["values"] += _counted("variant_id", [value])
     return {
-        "categories": _counted("category_id", found["categories"]),
-        "vendors": _counted("vendor_id", found["vendors"]),
+        "categories": _counted("category_id", matched["categories"]),
+        "vendors": _counted("vendor_id", matched["vendors"]),
         "prices": [
             {
                 "from_cents": _STEPS[step - 1] if step else 0,
                 "to_cents": _STEPS[step] - 1 if step < len(_STEPS) else None,
                 "count": count,
             }
-            for step, count in found["prices"] or ()
+            for step, count in matched["prices"] or ()
         ],
         "ratings": [{"rating_from": rating, "count": count} for rating, count in at_least if count],
-        "availability": [{"is_available": value, "count": count} for value, count in found["availability"] or ()],
+        "availability": [{"is_available": value, "count": count} for value, count in matched["availability"] or ()],
         "features": list(features.values()),
     }
 
@@ -245,8 +245,8 @@ async def _category_page(fetch: Fetch, arguments: Sequence[Any]) -> bytes:
     [(id_, name, slug, description, url, alt, path, children)] = await fetch("S3 category", store, variables["id"])
     chosen = variables["filter"]
     [(text,)] = await fetch("S3 search", store, variables["id"], chosen["price_from"], chosen["is_available"])
-    found = orjson.loads(text)
-    page = found["page"] or []
+    matched = orjson.loads(text)
+    page = matched["page"] or []
     nodes = [
         {
             "id": id_,
@@ -273,10 +273,10 @@ async def _category_page(fetch: Fetch, arguments: Sequence[Any]) -> bytes:
     }
     cursor = "{}:{}".format(*page[:24][-1]) if page else None
     search = {
-        "total": found["total"],
+        "total": matched["total"],
         "edges": [{"node": node} for node in nodes],
         "page_info": {"has_next_page": len(page) > 24, "end_cursor": cursor},
-        "facets": _facets(found),
+        "facets": _facets(matched),
     }
     return _data(category=category, product_search=search)
 
@@ -285,13 +285,13 @@ async def _search(fetch: Fetch, arguments: Sequence[Any]) -> bytes:
     store, variables, _ = arguments
     promotions = await _promotions(fetch, store)
     [word] = compound_words(variables["query"])
-    found = await fetch("S4 search", store, word)
-    rows = await fetch("S4 products", store, [row[2] for row in found[:24]])
+    matched = await fetch("S4 search", store, word)
+    rows = await fetch("S4 products", store, [row[2] for row in matched[:24]])
     edges = [
         {"node": {"name": name, "slug": slug, "pricing": {"price_cents": _price(promotions, cents, categories)[0]}}}
         for _, _, name, slug, cents, categories in rows
     ]
-    return _data(product_search={"corrected_query": None, "total": found[0][0] if found else 0, "edges": edges})
+    return _data(product_search={"corrected_query": None, "total": matched[0][0] if matched else 0, "edges": edges})
 
 
 async def _cart_page(fetch: Fetch, arguments: Sequence[Any]) -> bytes:
