@@ -12,7 +12,8 @@ from server.commands import schema as schema_command
 from tests.server.command_line import Vitrine
 
 COMMANDS = (
-    "serve", "worker", "migrate", "demo", "import", "import olist", "import cscart", "tenant", "tenant create", "tenant list",
+    "serve", "worker", "migrate", "demo", "import", "import olist", "import cscart", "import csv", "import jsonl",
+    "tenant", "tenant create", "tenant list",
     "tenant suspend", "tenant resume", "tenant maintenance", "user", "user create", "user api-key", "user privileges",
     "app", "app create", "storefront-key", "storefront-key create", "keys", "keys rotate", "keys reencrypt", "schema", "doctor",
 )  # fmt: skip
