@@ -125,10 +125,10 @@ async def run(scope: Scope, operation: ClaimedOperation, progress: BulkProgress)
     Raise the `DomainError` that stops it, `Cancelled`, or `ClaimLost`. Of lines that took effect before there is a result.
     """
     mutation = check_mutation(scope, operation.document)
-    found = find_upload(scope, operation.upload)
-    if found is None:
+    uploaded = find_upload(scope, operation.upload)
+    if uploaded is None:
         raise NotFound("upload")
-    _, path = found
+    _, path = uploaded
     if operation.is_atomic:
         await retry_conflicts(partial(_run_atomically, scope, operation, mutation, path, progress))
     else:

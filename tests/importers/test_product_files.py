@@ -114,8 +114,8 @@ async def test_a_wrong_row_names_its_line_and_column_and_the_others_are_imported
     assert [product["sku"] for product in await products(store)] == ["CAN-1", "B-1"]
     assert report.failed == 8
     # The first product takes two lines.
-    found = [line.split(": ")[:2] for line in report.errors]
-    assert found == [
+    reported = [line.split(": ")[:2] for line in report.errors]
+    assert reported == [
         ["products.csv:5", "price"],
         ["products.csv:6", "stock"],
         ["products.csv:7", "status"],
