@@ -125,15 +125,15 @@ def has_public_id(shape: ResponseShape) -> bool:
 
 def deeper_connections(fields: Sequence[ResponseField], *, is_record: bool = True) -> list[str]:
     """Return the keys of the connections that are not fields of the records themselves: they can't be read as lines."""
-    found = []
+    keys = []
     for field in fields:
         if isinstance(field, ObjectField):
-            found += deeper_connections(field.fields, is_record=False)
+            keys += deeper_connections(field.fields, is_record=False)
         elif isinstance(field, RelationField):
             if is_connection(field) and not is_record:
-                found.append(field.key)
-            found += deeper_connections(field.shape.fields, is_record=False)
-    return found
+                keys.append(field.key)
+            keys += deeper_connections(field.shape.fields, is_record=False)
+    return keys
 
 
 def _connection(field: RelationField) -> _Connection:

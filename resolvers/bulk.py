@@ -53,11 +53,11 @@ class BulkMutations:
         """Create a bulk mutation."""
         scope = info.context.scope
         check_mutation(scope, mutation)
-        found = uploads.find_upload(scope, upload)
-        if found is None:
+        uploaded = uploads.find_upload(scope, upload)
+        if uploaded is None:
             raise ValidationFailed("upload names no file of the caller", field="upload", code=NOT_FOUND)
         number = await operations.create(
-            scope, operations.MUTATION, mutation, upload=found[0], is_atomic=all_or_nothing
+            scope, operations.MUTATION, mutation, upload=uploaded[0], is_atomic=all_or_nothing
         )
         return await load_record(info, number)
 

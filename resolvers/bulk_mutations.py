@@ -20,7 +20,7 @@ from graphql import ExecutionResult, FieldNode, OperationDefinitionNode, Operati
 from auth.access import Access
 from domain.bulk import operations
 from domain.bulk.files import ResultFile, result_path
-from domain.bulk.operations import Cancelled, ClaimedOperation, Progress, SavedLines
+from domain.bulk.operations import BulkProgress, Cancelled, ClaimedOperation, SavedLines
 from domain.bulk.uploads import MAX_LINE_BYTES, Line, find_upload, read_lines
 from kernel.clock import now
 from kernel.errors import DomainError, NotFound, RuleViolation, TooLarge, Unavailable, ValidationFailed
@@ -119,16 +119,16 @@ def check_mutation(scope: Scope, text: str) -> BulkMutation:
     return BulkMutation(prepared, operation)
 
 
-async def run(scope: Scope, operation: ClaimedOperation, progress: Progress) -> None:
+async def run(scope: Scope, operation: ClaimedOperation, progress: BulkProgress) -> None:
     """Execute a bulk mutation as the caller in the scope: all lines that are not done, then its result.
 
     Raise the `DomainError` that stops it, `Cancelled`, or `ClaimLost`. Of lines that took effect before there is a result.
     """
     mutation = check_mutation(scope, operation.document)
-    found = find_upload(scope, operation.upload)
-    if found is None:
+    uploaded = find_upload(scope, operation.upload)
+    if uploaded is None:
         raise NotFound("upload")
-    _, path = found
+    _, path = uploaded
     if operation.is_atomic:
         await retry_conflicts(partial(_run_atomically, scope, operation, mutation, path, progress))
     else:
@@ -149,7 +149,7 @@ async def run(scope: Scope, operation: ClaimedOperation, progress: Progress) -> 
 
 
 async def _run_in_batches(
-    scope: Scope, operation: ClaimedOperation, mutation: BulkMutation, path: Path, progress: Progress
+    scope: Scope, operation: ClaimedOperation, mutation: BulkMutation, path: Path, progress: BulkProgress
 ) -> None:
     done, offset, saved = await operations.saved_progress(scope, operation)
     progress.object_count, progress.error_count = saved.object_count, saved.error_count
@@ -189,7 +189,7 @@ async def _run_batch(
         return saved, await operations.save_results(scope, operation, saved)
 
 
-async def _write_result(scope: Scope, operation: ClaimedOperation, progress: Progress) -> None:
+async def _write_result(scope: Scope, operation: ClaimedOperation, progress: BulkProgress) -> None:
     file = ResultFile(result_path(scope.store.public_id, operation.public_id), operation.claim)
     try:
         async with transaction(scope):
@@ -205,7 +205,7 @@ async def _write_result(scope: Scope, operation: ClaimedOperation, progress: Pro
 
 
 async def _run_atomically(
-    scope: Scope, operation: ClaimedOperation, mutation: BulkMutation, path: Path, progress: Progress
+    scope: Scope, operation: ClaimedOperation, mutation: BulkMutation, path: Path, progress: BulkProgress
 ) -> None:
     """Execute all lines and end the operation in one transaction; raise the error of the first line that is refused."""
     file = ResultFile(result_path(scope.store.public_id, operation.public_id), operation.claim)

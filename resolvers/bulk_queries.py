@@ -26,7 +26,7 @@ from graphql.execution.values import VariableValues, get_argument_values
 
 from domain.bulk import operations
 from domain.bulk.files import ResultFile, result_path
-from domain.bulk.operations import Cancelled, ClaimedOperation, Progress
+from domain.bulk.operations import BulkProgress, Cancelled, ClaimedOperation
 from kernel.errors import DomainError, RateLimited, RuleViolation, TooComplex, ValidationFailed
 from kernel.scope import Scope
 from models.bulk_reads import BulkReader, deeper_connections, has_public_id, is_connection
@@ -193,7 +193,7 @@ def _cause(error: NotCompiled) -> DomainError:
 # --- Executing --------------------------------------------------------------------------------------------------------
 
 
-async def run(scope: Scope, operation: ClaimedOperation, progress: Progress) -> None:
+async def run(scope: Scope, operation: ClaimedOperation, progress: BulkProgress) -> None:
     """Execute a bulk query of the caller in the scope: write its result and end it, all of it in one snapshot.
 
     Raise the `DomainError` that stops it, `Cancelled`, or `ClaimLost`; then there is no result.
@@ -219,7 +219,7 @@ async def _write(
     operation: ClaimedOperation,
     fields: list[BulkField],
     file: ResultFile,
-    progress: Progress,
+    progress: BulkProgress,
     allowance: int | None,
 ) -> None:
     reported_at = 0.0

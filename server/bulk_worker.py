@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 from domain.bulk import operations
-from domain.bulk.operations import Cancelled, ClaimedOperation, ClaimLost, Progress
+from domain.bulk.operations import BulkProgress, Cancelled, ClaimedOperation, ClaimLost
 from domain.stores import find_store
 from kernel import logging
 from kernel.clock import now
@@ -22,7 +22,7 @@ PAUSE_AFTER_FAILURE = 2.0
 STOP_SECONDS = 5.0
 UNEXPECTED = "an unexpected error occurred"
 
-Run = Callable[[Scope, ClaimedOperation, Progress], Awaitable[None]]
+Run = Callable[[Scope, ClaimedOperation, BulkProgress], Awaitable[None]]
 """Execute an operation as the caller in the scope, and end it. Raises its `DomainError`, `Cancelled` or `ClaimLost`."""
 
 
@@ -84,7 +84,7 @@ class BulkWorker:
 
     async def _execute(self, scope: Scope, claimed: ClaimedOperation) -> None:
         """Run a claimed operation, and end it with its error; what may succeed later is left to the next attempt."""
-        progress = Progress()
+        progress = BulkProgress()
         try:
             await self._run_as_caller(scope, claimed, progress)
         except Cancelled:
@@ -102,7 +102,7 @@ class BulkWorker:
             logging.failure("bulk operation failed", error, operation=str(claimed.public_id))
             await operations.finish(scope, claimed, "failed", progress, code="INTERNAL", message=UNEXPECTED)
 
-    async def _run_as_caller(self, scope: Scope, claimed: ClaimedOperation, progress: Progress) -> None:
+    async def _run_as_caller(self, scope: Scope, claimed: ClaimedOperation, progress: BulkProgress) -> None:
         if claimed.tries > operations.MAX_TRIES:
             raise RuleViolation(f"the operation was interrupted {operations.MAX_TRIES} times")
         if scope.store.status == "S":

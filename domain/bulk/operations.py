@@ -140,7 +140,7 @@ class SavedLines:
 
 
 @dataclass(slots=True)
-class Progress:
+class BulkProgress:
     """What an operation has done: lines of its result, those of root fields, those with errors; bytes of the result."""
 
     object_count: int = 0
@@ -256,7 +256,7 @@ def _includes(current: Actor, before: Actor) -> bool:
     )
 
 
-async def report(scope: Scope, operation: ClaimedOperation, progress: Progress, lease: timedelta = LEASE) -> None:
+async def report(scope: Scope, operation: ClaimedOperation, progress: BulkProgress, lease: timedelta = LEASE) -> None:
     """Store the progress and renew the lease, on a connection of its own; raise `ClaimLost` and `Cancelled`."""
     rows = await fetch_separately(
         scope,
@@ -299,11 +299,11 @@ async def save_results(scope: Scope, operation: ClaimedOperation, saved: SavedLi
     return state != "cancelling"
 
 
-async def saved_progress(scope: Scope, operation: ClaimedOperation) -> tuple[int, int, Progress]:
+async def saved_progress(scope: Scope, operation: ClaimedOperation) -> tuple[int, int, BulkProgress]:
     """Return how many lines are done, where the next one begins, and the progress."""
     row = await fetchrow(_SAVED, scope.store.id, operation.id)
     assert row is not None
-    return row["lines"], row["next_offset"], Progress(object_count=row["results"], error_count=row["errors"])
+    return row["lines"], row["next_offset"], BulkProgress(object_count=row["results"], error_count=row["errors"])
 
 
 async def saved_results(scope: Scope, operation: ClaimedOperation) -> AsyncIterator[bytes]:
@@ -320,7 +320,7 @@ async def delete_results(scope: Scope, operation: ClaimedOperation) -> None:
 
 
 async def finish(
-    scope: Scope, operation: ClaimedOperation, state: str, progress: Progress, *, code: str = "", message: str = ""
+    scope: Scope, operation: ClaimedOperation, state: str, progress: BulkProgress, *, code: str = "", message: str = ""
 ) -> None:
     """End the operation; its result is kept for `RETENTION`. Raise `ClaimLost`."""
     at = await fetchval("select clock_timestamp()")

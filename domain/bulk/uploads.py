@@ -149,8 +149,8 @@ def read_lines(path: Path, number: int, offset: int, *, count: int, size: int) -
     with path.open("rb") as file:
         file.seek(offset)
         total = 0
-        for content in _contents(file):
-            number, offset = number + 1, file.tell()
+        for content, length in _contents(file):
+            number, offset = number + 1, offset + length
             if number == 1 and content is not None:
                 content = content.removeprefix(_BOM)
             lines.append(Line(number, content, offset))
@@ -160,13 +160,14 @@ def read_lines(path: Path, number: int, offset: int, *, count: int, size: int) -
     return lines
 
 
-def _contents(file: BinaryIO) -> Iterator[bytes | None]:
-    """Yield the lines of a file without their ends, None for one over the limit, whose rest is skipped."""
+def _contents(file: BinaryIO) -> Iterator[tuple[bytes | None, int]]:
+    """Yield the lines of a file without their ends, None for one over the limit, whose rest is skipped, and their whole length."""
     while content := file.readline(MAX_LINE_BYTES + 2):
-        line = content.rstrip(b"\r\n")
+        length, line = len(content), content.rstrip(b"\r\n")
         if len(line) <= MAX_LINE_BYTES:
-            yield line
+            yield line, length
             continue
         while content and not content.endswith(b"\n"):
             content = file.readline(MAX_LINE_BYTES)
-        yield None
+            length += len(content)
+        yield None, length

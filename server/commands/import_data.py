@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from server.importers.cscart.report import Report
     from server.importers.cscart.source import Source
     from server.importers.olist import ImportReport
+    from server.importers.product_files import FileReport
 
 
 def add(commands: Any) -> None:
@@ -33,6 +34,18 @@ def add(commands: Any) -> None:
     olist.add_argument("--no-progress", action="store_true", help="show no progress bar")
     olist.set_defaults(run=_olist)
     _add_cscart(sources)
+    for format_, name in (("csv", "a CSV file"), ("jsonl", "a file of JSON Lines")):
+        products = sources.add_parser(
+            format_,
+            help=f"import the products of {name}",
+            description=f"Create and update the products of {name}: prices, stock, categories by their path, images"
+            " (docs/reference/bulk.md#product-files). It can be repeated: products are found by id or SKU.",
+        )
+        products.add_argument("file", metavar="FILE", type=Path)
+        products.add_argument("--tenant", metavar="ID", required=True, help="the store: UUID or host")
+        products.add_argument("--dry-run", action="store_true", help="check everything, write nothing")
+        products.add_argument("--no-progress", action="store_true", help="show no progress bar")
+        products.set_defaults(run=_products, format=format_)
 
 
 def _add_cscart(sources: Any) -> None:
@@ -95,6 +108,29 @@ def _olist(args: argparse.Namespace) -> int:
         return 1
     print_line(report.summary())
     return 0
+
+
+def _products(args: argparse.Namespace) -> int:
+    async def execute() -> FileReport:
+        from server import store_admin
+        from server.importers import product_files
+        from server.importers.olist_files import ImportFileError
+
+        async with open_context(read_settings()):
+            store = (await store_admin.find_store(args.tenant)).store
+            try:
+                return await product_files.run(
+                    args.file, args.format, store.public_id, dry_run=args.dry_run, progress=not args.no_progress
+                )
+            except ImportFileError as error:
+                raise CommandError(str(error)) from error
+
+    report = run_command(execute())
+    for line in report.lines():
+        print_line(line)
+    if report.failed:
+        print_error(f"{report.failed} rows were not imported; they are listed above")
+    return 1 if report.failed else 0
 
 
 def _cscart(args: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from tests.server.command_line import Vitrine
 
 COMMANDS = (
     "serve", "worker", "migrate", "backup", "restore", "demo", "import", "import olist", "import cscart",
-    "tenant", "tenant create", "tenant list", "tenant suspend",
+    "import csv", "import jsonl", "tenant", "tenant create", "tenant list", "tenant suspend",
     "tenant resume", "tenant maintenance", "user", "user create", "user api-key", "user privileges",
     "app", "app create", "storefront-key", "storefront-key create", "keys", "keys rotate", "keys reencrypt", "schema", "doctor",
 )  # fmt: skip

@@ -185,6 +185,23 @@ def test_a_marketplace_is_imported_once_and_rejected_as_a_whole(vitrine, store, 
     assert nowhere.endswith("is not a folder; expected the one with the Olist CSV files")
 
 
+def test_import_csv_and_jsonl_report_rows_by_line(vitrine, tmp_path, store):
+    table, lines = tmp_path / "products.csv", tmp_path / "products.jsonl"
+    table.write_text("sku,name,price\nCAN-1,Caneca,49.90\nCAN-2,Prato,x\n", encoding="utf-8")
+    lines.write_text('{"sku": "CAN-1", "price": "39.90"}\n', encoding="utf-8")
+    to = ("--tenant", str(store.public_id))
+    tried = vitrine("import", "csv", str(table), *to, "--dry-run", "--no-progress")
+    assert "products: 2 read, 1 to be created, 0 to be updated, 1 refused\n" in tried.out
+    done = vitrine("import", "csv", str(table), *to, "--no-progress")
+    assert done.out.startswith("products.csv:3: price: is 'x'")
+    assert done.error_line == "1 rows were not imported; they are listed above"
+    again = vitrine("import", "jsonl", str(lines), *to)
+    assert (again.code, again.out) == (0, "products: 1 read, 0 created, 1 updated, 0 refused\n")
+    assert "products" in again.err  # the progress bar
+    nowhere = vitrine("import", "csv", str(tmp_path / "none"), *to).error_line
+    assert nowhere.endswith("can't be read: No such file or directory")
+
+
 # --- Keys, migrations, doctor ----------------------------------------------------------------------------------------
 
 
