@@ -14,7 +14,7 @@ from functools import partial
 
 from auth import cleanup
 from auth.store_resolution import build_store
-from domain import idempotency
+from domain import event_feed, idempotency
 from domain.carts import cleanup as cart_cleanup
 from domain.carts import events as cart_events
 from domain.gateway import notifications
@@ -31,8 +31,6 @@ LEASE = timedelta(minutes=2)
 RENEW_EVERY = timedelta(seconds=30)
 RETRY_DELAY = timedelta(seconds=30)
 
-# Retention of delivered events; undelivered ones have exhausted their retries by then.
-EVENT_RETENTION = timedelta(days=30)
 MAIL_RETENTION = timedelta(days=30)
 # Mails without a recipient exist only so that unknown addresses take the same time as known ones.
 MAIL_RETENTION_WITHOUT_RECIPIENT = timedelta(hours=1)
@@ -214,18 +212,7 @@ _EVERY_STORE = "select * from tenants where created_at <= $1 order by id"
 _DELETE_MAILS = """
     delete from mails where tenant_id = $1 and (created_at < $2 or status = 'N' and created_at < $3)
 """
-_DELETE_EVENTS = """
-    delete from outbox_events where tenant_id = $1 and id in (
-        select id from outbox_events e
-        where tenant_id = $1 and created_at < $2 and (dispatched_at is null or dispatched_at < $2)
-          and not exists (
-            select 1 from event_deliveries d where d.tenant_id = e.tenant_id and d.event_id = e.id and d.due_at is not null
-          )
-        limit $3
-    )
-"""
 _ORDERS_PER_BATCH = 500
-_EVENTS_PER_BATCH = 5_000
 _NOTIFICATIONS_PER_BATCH = 200
 _CARTS_PER_BATCH = 1_000
 
@@ -270,8 +257,7 @@ async def delete_expired_data(scope: Scope) -> None:
             scope.now - MAIL_RETENTION,
             scope.now - MAIL_RETENTION_WITHOUT_RECIPIENT,
         )
-        while await database.execute(_DELETE_EVENTS, scope.store.id, scope.now - EVENT_RETENTION, _EVENTS_PER_BATCH):
-            pass
+        await event_feed.delete_old_events(scope)
         while await cart_cleanup.delete_closed_carts(scope, limit=_CARTS_PER_BATCH) == _CARTS_PER_BATCH:
             pass
 

@@ -102,6 +102,12 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
         integer(1, 365),
         "How many days after its last change a cart that was not ordered expires.",
     ),
+    "event_days": StoreSetting(
+        "apps",
+        30,
+        integer(1, 365),
+        "For how many days events stay in the event feed, and can be sent again to webhook endpoints.",
+    ),
     "point_value_cents": StoreSetting(
         "checkout",
         1,

@@ -39,6 +39,7 @@ MODULES = (
     "sessions",
     "apps",
     "webhooks",
+    "events",
     "account",
     "vendor_app",
     "b2b",

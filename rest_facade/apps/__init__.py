@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from resolvers.execute import load_operations
-from rest_facade.apps import records, webhooks
+from rest_facade.apps import events, records, webhooks
 from rest_facade.records import FRAGMENTS
 from rest_facade.routing import Route
 
@@ -15,4 +15,4 @@ OPERATIONS = Path(__file__).parent / "operations"
 def routes() -> list[Route]:
     """Load the operations and list the routes."""
     operations = load_operations(OPERATIONS, FRAGMENTS)
-    return [*records.routes(operations), *webhooks.routes(operations)]
+    return [*records.routes(operations), *webhooks.routes(operations), *events.routes(operations)]

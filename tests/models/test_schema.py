@@ -14,13 +14,16 @@ from models.migrate import APP_LABEL
 # Columns without a model field, because they are never read.
 DATABASE_ONLY = {("products", "search"), ("users", "search")}
 # Tables without a model.
-WITHOUT_MODEL = {"tortoise_migrations", "number_counters", "catalogue_versions", "search_entries", "search_words"}
+WITHOUT_MODEL = {
+    "tortoise_migrations", "number_counters", "catalogue_versions", "search_entries", "search_words", "event_feeds",
+}  # fmt: skip
 # Store tables that are no records: they have no ids, and another key.
 WITHOUT_IDS = {
     "number_counters": ["tenant_id", "entity"],
     "catalogue_versions": ["tenant_id", "slot"],
     "search_entries": ["tenant_id", "product_id"],
     "search_words": ["tenant_id", "id"],
+    "event_feeds": ["tenant_id"],
 }
 # Platform tables, which belong to no store.
 PLATFORM_TABLES = {

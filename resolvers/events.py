@@ -1,0 +1,83 @@
+"""Resolve the event feed, as pages and as a subscription."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import strawberry
+from strawberry import Info
+
+from domain import event_feed
+from domain.event_feed import ACCESS, FeedEvent
+from kernel.scope import Scope
+from models import database
+from models.queries import Row
+from models.row_reads import link_rows
+from schema.fields import root_field
+from schema.pagination import check_page_bounds
+from schema.selection import is_requested, selected_relations
+from schema.types.events import SUBJECTS, EventConnectionObject
+
+DEFAULT_PAGE_SIZE = 100
+
+
+@strawberry.type
+class EventQueries:
+    """The event feed."""
+
+    @root_field(
+        ACCESS,
+        "Returns events of the store in the order of the event feed, after a cursor. `page_info.end_cursor` is how far was read, also"
+        " without events; it continues the feed, at once while `has_next_page` is true, and later.",
+    )
+    async def events(
+        self,
+        info: Info,
+        after: str | None = None,
+        types: list[str] | None = None,
+        first: int = DEFAULT_PAGE_SIZE,
+    ) -> EventConnectionObject:
+        """Return a page of the feed."""
+        scope = info.context.scope
+        check_page_bounds(first, 0, event_feed.MAX_PAGE_SIZE, "first")
+        names = event_feed.readable_events(scope, types)
+        page = await event_feed.read_page(scope, await event_feed.start_position(scope, after), names, first)
+        rows = [_row(scope, event) for event in page.events]
+        await _link_subjects(info, rows, page.events, "edges", "node")
+        end_cursor = event_feed.encode_cursor(scope.store, page.end)
+        return Row(  # type: ignore[no-any-return]
+            edges=[Row(cursor=row["cursor"], node=row) for row in rows],
+            page_info=Row(
+                has_next_page=page.has_more,
+                has_previous_page=False,
+                start_cursor=rows[0]["cursor"] if rows else end_cursor,
+                end_cursor=end_cursor,
+            ),
+        )
+
+
+def _row(scope: Scope, event: FeedEvent) -> Row:
+    record = event.record(scope.store)
+    del record["timestamp"]
+    return Row(record, created_at=event.at)
+
+
+async def _link_subjects(info: Any, rows: Sequence[Row], events: Sequence[FeedEvent], *path: str) -> None:
+    """Set the selected records that the events are about, with two statements for each of their types."""
+    for name, table in SUBJECTS.items():
+        if not is_requested(info, *path, name):
+            continue
+        ids = list({event.subject_id for event in events if event.subject_type == name})
+        found = await database.fetch(
+            f"SELECT public_id, id FROM {table} WHERE tenant_id = $1 AND public_id = ANY($2::uuid[])",  # noqa: S608  # a literal of this program
+            info.context.scope.store.id,
+            ids,
+        )
+        numbers = {row["public_id"]: row["id"] for row in found}
+        for row, event in zip(rows, events, strict=True):
+            row[name] = numbers.get(event.subject_id) if event.subject_type == name else None
+    link_rows(info.context.scope, rows, selected_relations(info, *path))
+
+
+QUERIES = (EventQueries,)
