@@ -1,6 +1,6 @@
 """The event feed: all events of a store in one order, for reading from any place on (docs/reference/shared.md#event-feed).
 
-Each event gets a position after the commit of the transaction that emitted it: `number_events`, called by whoever reads. Under a lock of
+Each event gets a position after the commit of the transaction that emitted it: `number_events`, called by each reader. Under a lock of
 the store it numbers the committed events that have no position yet. So positions become visible in their order, without gaps, and those
 who emit events neither wait for each other nor for a reader. Cause precedes effect, and the events of a subject are in their sequence:
 they had their ids one after the other.
@@ -54,7 +54,7 @@ _WINDOW = 20_000
 
 _NUMBER = f"SELECT vitrine_number_events({_NUMBERED_AT_ONCE})"
 _PAGE = f"""
-SELECT f.latest, f.expired, e.position, e.public_id, e.name, e.subject_type, e.subject_id, e.sequence, e.data, e.request_id, e.created_at
+SELECT f.latest, f.expired, e.position, e.public_id, e.name, e.subject_type, e.subject_id, e.sequence, e.data, e.created_at
 FROM event_feeds f LEFT JOIN LATERAL (
     SELECT * FROM outbox_events e
     WHERE e.tenant_id = f.tenant_id AND e.position > coalesce($2, f.expired) AND e.position <= coalesce($2, f.expired) + {_WINDOW}
@@ -91,8 +91,9 @@ class FeedEvent:
     subject_id: UUID
     sequence: int
     data: dict[str, Any]
-    request_id: str
     at: datetime
+    size: int
+    """The length of the stored data, in characters."""
 
     def record(self, store: Store) -> dict[str, Any]:
         """Return the event as clients see it, in the order of its keys: a webhook's envelope without what depends on the receiver."""
@@ -111,9 +112,10 @@ class FeedEvent:
 
 @dataclass(frozen=True, slots=True)
 class FeedPage:
-    """Events after a position; `end` is how far was read, which may be past the last event."""
+    """Events after the position `start`; `end` is how far was read, which may be past the last event."""
 
     events: Sequence[FeedEvent]
+    start: int
     end: int
     has_more: bool
 
@@ -212,11 +214,11 @@ async def read_page(scope: Scope, position: int | None, names: Sequence[str], li
     if start < expired:
         oldest = encode_cursor(scope.store, expired)
         raise Expired("the events after this cursor are no longer kept", details={"oldest_cursor": oldest})
-    found = [_build_event(row) for row in rows if row["position"] is not None]
-    if len(found) > limit:
-        return FeedPage(found[:limit], found[limit - 1].position if limit else start, True)
+    page_events = [_build_event(row) for row in rows if row["position"] is not None]
+    if len(page_events) > limit:
+        return FeedPage(page_events[:limit], start, page_events[limit - 1].position if limit else start, True)
     end = min(start + _WINDOW, latest)
-    return FeedPage(found, end, end < latest or not is_complete)
+    return FeedPage(page_events, start, end, end < latest or not is_complete)
 
 
 def _build_event(row: Any) -> FeedEvent:
@@ -228,8 +230,8 @@ def _build_event(row: Any) -> FeedEvent:
         subject_id=row["subject_id"],
         sequence=row["sequence"],
         data=order_keys(row["name"], orjson.loads(row["data"])),
-        request_id=row["request_id"],
         at=row["created_at"],
+        size=len(row["data"]),
     )
 
 

@@ -17,6 +17,7 @@ from auth.store_resolution import build_store
 from domain import event_feed, idempotency
 from domain.carts import cleanup as cart_cleanup
 from domain.carts import events as cart_events
+from domain.catalog import stock
 from domain.gateway import notifications
 from domain.mails import sending
 from domain.orders import expiry
@@ -208,6 +209,15 @@ _STORES_WITH_PENDING_CART_EVENTS = """
         select tenant_id from carts where is_untold and told_at <= $1::timestamptz - interval '5 seconds'
     ) order by id
 """
+_STORES_WITH_ABANDONED_CARTS = """
+    select * from tenants where id in (
+        select tenant_id from carts
+        where status = 'open' and abandoned_at is null and updated_at <= $1::timestamptz - interval '1 hour'
+    ) order by id
+"""
+_STORES_WITH_STOCK_CHANGES = """
+    select * from tenants where created_at <= $1 and id in (select tenant_id from stock_changes) order by id
+"""
 _EVERY_STORE = "select * from tenants where created_at <= $1 order by id"
 _DELETE_MAILS = """
     delete from mails where tenant_id = $1 and (created_at < $2 or status = 'N' and created_at < $3)
@@ -215,6 +225,7 @@ _DELETE_MAILS = """
 _ORDERS_PER_BATCH = 500
 _NOTIFICATIONS_PER_BATCH = 200
 _CARTS_PER_BATCH = 1_000
+_STOCK_CHANGES_PER_BATCH = 1_000
 
 
 async def expire_unpaid_orders(scope: Scope) -> int:
@@ -237,6 +248,18 @@ async def expire_carts(scope: Scope) -> None:
 async def emit_cart_updates(scope: Scope) -> None:
     """Emit the debounced `cart.updated` events of the store's carts."""
     while await cart_events.emit_due(scope, limit=_CARTS_PER_BATCH) == _CARTS_PER_BATCH:
+        pass
+
+
+async def emit_abandoned_carts(scope: Scope) -> None:
+    """Emit `cart.abandoned` for the store's abandoned carts."""
+    while await cart_events.emit_abandoned(scope, limit=_CARTS_PER_BATCH) == _CARTS_PER_BATCH:
+        pass
+
+
+async def emit_stock_changes(scope: Scope) -> None:
+    """Emit `stock.changed` for the products whose stock has changed."""
+    while await stock.emit_changes(scope, limit=_STOCK_CHANGES_PER_BATCH) == _STOCK_CHANGES_PER_BATCH:
         pass
 
 
@@ -274,6 +297,16 @@ JOBS: tuple[Job, ...] = (
         "tell_of_carts",
         timedelta(seconds=5),
         for_each_store(_STORES_WITH_PENDING_CART_EVENTS, emit_cart_updates),
+    ),
+    Job(
+        "emit_abandoned_carts",
+        timedelta(minutes=1),
+        for_each_store(_STORES_WITH_ABANDONED_CARTS, emit_abandoned_carts),
+    ),
+    Job(
+        "emit_stock_changes",
+        timedelta(seconds=5),
+        for_each_store(_STORES_WITH_STOCK_CHANGES, emit_stock_changes),
     ),
     Job("forget_spent", timedelta(hours=1), for_each_store(_EVERY_STORE, delete_expired_data)),
 )

@@ -16,6 +16,7 @@ DATABASE_ONLY = {("products", "search"), ("users", "search")}
 # Tables without a model.
 WITHOUT_MODEL = {
     "tortoise_migrations", "number_counters", "catalogue_versions", "search_entries", "search_words", "event_feeds",
+    "stock_changes",
 }  # fmt: skip
 # Store tables that are no records: they have no ids, and another key.
 WITHOUT_IDS = {
@@ -24,6 +25,7 @@ WITHOUT_IDS = {
     "search_entries": ["tenant_id", "product_id"],
     "search_words": ["tenant_id", "id"],
     "event_feeds": ["tenant_id"],
+    "stock_changes": ["tenant_id", "id"],
 }
 # Platform tables, which belong to no store.
 PLATFORM_TABLES = {
@@ -116,7 +118,7 @@ async def test_the_only_other_policies_are_for_platform_tables_the_worker_and_se
             for table in (
                 "tenants", "apps", "outbox_events", "app_installations", "event_endpoints", "event_deliveries",
                 "orders", "gateway_notifications", "sessions", "refresh_tokens", "legacy_tokens",
-                "wrong_attempts", "lockouts", "mails", "carts",
+                "wrong_attempts", "lockouts", "mails", "carts", "stock_changes",
             )
         ),
     }  # fmt: skip
