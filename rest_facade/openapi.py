@@ -34,9 +34,10 @@ RouteKey: TypeAlias = tuple[str, str]
 class OperationResult:
     """Reference the result of an operation's root field: the named one, else the first.
 
-    `member` selects an object within it, or the items of a list, by its path; `first_item` the item of a one-element list. `include` lists the
-    members shown, `exclude` the hidden ones. `overrides` replaces and adds member schemas, which may contain `SelectedRecord`s; those that
-    GraphQL does not return are required unless `optional`. `name` names the schema, by default the GraphQL type.
+    `member` selects an object within it, or the items of a list, by its path; `first_item` the item of a one-element list. `include`
+    lists the members shown, `exclude` the hidden ones. `overrides` replaces and adds member schemas, which may contain
+    `SelectedRecord`s; those that GraphQL does not return are required unless `optional`. `name` names the schema, by default the
+    GraphQL type.
     """
 
     operation: str

@@ -72,6 +72,7 @@ _BY_NAME: Mapping[str, str] = {
     "token": "The token, as mailed or returned.",
     "tracking_code": "The tracking code of the shipment.",
     "tracking_number": "The tracking code of the shipment.",
+    "types": "The names of the events; by default all that the caller may read.",
     "type": "What the address is used for.",
     "until": "The latest time of the events; now by default.",
     "usergroup_id": "The ID of the usergroup.",
@@ -80,6 +81,8 @@ _BY_NAME: Mapping[str, str] = {
     "zipcode": "The CEP.",
 }
 _BY_FIELD: Mapping[str, str] = {
+    "events.after": "A cursor, `oldest` (default of the query) or `latest` (default of the subscription).",
+    "events.first": "The number of events, 0 to 1,000; 100 by default.",
     "order_reorder.cart_id": "The ID of the cart; a new one by default.",
     "cart_merge.id": "The ID of the cart that takes over; by default the caller's cart changed last.",
     "cart_apply_coupon.code": "The coupon code; empty to remove the coupon.",

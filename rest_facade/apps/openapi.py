@@ -63,8 +63,12 @@ def route_docs() -> dict[RouteKey, RouteDocs]:
                 "types": described(STRING, "Event names, separated by commas; by default all that the app may read."),
                 "limit": page_size_schema(DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE),
             },
-            headers={"Last-Event-ID": described(STRING, "The cursor after which a stream continues; in place of `after`.")},
-            errors={410: "The events after the cursor are no longer kept; `oldest_cursor` is the oldest that continues."},
-            streams="Messages with the cursor as `id`, the event's name as `event` and the event as `data`, one JSON text of the form Event.",
+            headers={
+                "Last-Event-ID": described(STRING, "The cursor after which a stream continues; in place of `after`.")
+            },
+            errors={
+                410: "The events after the cursor are no longer kept; `oldest_cursor` is the oldest that continues."
+            },
+            streams="Messages with the cursor as `id`, the event's name as `event` and the event (Event) as `data`.",
         ),
     }

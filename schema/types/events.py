@@ -8,10 +8,17 @@ from schema.fields import object_type, output_field, relation
 from schema.pagination import connection_type
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.catalog import CategoryObject
+from schema.types.orders import ShipmentObject
 from schema.types.references import Order, Product, User
 
-SUBJECTS = {"order": "orders", "product": "products", "user": "users", "category": "categories"}
-"""The tables of the records of which an event can select the subject, by field, which is also the subject's type."""
+SUBJECTS = {
+    "order": ("orders", ("order",)),
+    "product": ("products", ("product", "stock")),
+    "user": ("users", ("user", "customer")),
+    "category": ("categories", ("category",)),
+    "shipment": ("shipments", ("shipment",)),
+}
+"""The fields of an event that select its subject: the table, and the types of subject."""
 
 
 @object_type("Event", "An event of the store's event feed.", access=ACCESS)
@@ -28,8 +35,9 @@ class EventObject:
     data: JSON = output_field("The data of the event, as in webhook deliveries.")
     cursor: str = output_field("The cursor of the event, to be passed as `after`.")
     order: Order | None = relation(ToOne("order"), "The subject as it is now, if it is an order.")
-    product: Product | None = relation(ToOne("product"), "The subject as it is now, if it is a product.")
-    user: User | None = relation(ToOne("user"), "The subject as it is now, if it is a user.")
+    product: Product | None = relation(ToOne("product"), "The subject as it is now, if it is a product, or its stock.")
+    user: User | None = relation(ToOne("user"), "The subject as it is now, if it is a user or customer.")
+    shipment: ShipmentObject | None = relation(ToOne("shipment"), "The subject as it is now, if it is a shipment.")
     category: CategoryObject | None = relation(ToOne("category"), "The subject as it is now, if it is a category.")
 
 
