@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -35,19 +36,44 @@ PRODUCT_DELETED = "product.deleted"
 USER_REGISTERED = "user.registered"
 CHECKOUT_COMPLETED = "checkout.completed"
 CART_UPDATED = "cart.updated"
-NAMES = (
-    ORDER_CREATED,
-    ORDER_UPDATED,
-    ORDER_CANCELLED,
-    PRODUCT_CREATED,
-    PRODUCT_UPDATED,
-    PRODUCT_DELETED,
-    USER_REGISTERED,
-    CHECKOUT_COMPLETED,
-    CART_UPDATED,
-)
+CART_ABANDONED = "cart.abandoned"
+CATEGORY_CREATED, CATEGORY_UPDATED, CATEGORY_DELETED = "category.created", "category.updated", "category.deleted"
+CUSTOMER_CREATED, CUSTOMER_UPDATED, CUSTOMER_DELETED = "customer.created", "customer.updated", "customer.deleted"
+SHIPMENT_CREATED, SHIPMENT_UPDATED, SHIPMENT_DELETED = "shipment.created", "shipment.updated", "shipment.deleted"
+REFUND_CREATED = "refund.created"
+STOCK_CHANGED = "stock.changed"
 
 ORDER, PRODUCT, USER, CART = "order", "product", "user", "cart"
+# Events with other data than those of the record have subjects, and therefore sequences, of their own: a receiver drops stale ones.
+CATEGORY, CUSTOMER, SHIPMENT, REFUND, STOCK = "category", "customer", "shipment", "refund", "stock"
+
+SUBJECTS = MappingProxyType(
+    {
+        ORDER_CREATED: ORDER,
+        ORDER_UPDATED: ORDER,
+        ORDER_CANCELLED: ORDER,
+        PRODUCT_CREATED: PRODUCT,
+        PRODUCT_UPDATED: PRODUCT,
+        PRODUCT_DELETED: PRODUCT,
+        USER_REGISTERED: USER,
+        CHECKOUT_COMPLETED: CART,
+        CART_UPDATED: CART,
+        CART_ABANDONED: CART,
+        CATEGORY_CREATED: CATEGORY,
+        CATEGORY_UPDATED: CATEGORY,
+        CATEGORY_DELETED: CATEGORY,
+        CUSTOMER_CREATED: CUSTOMER,
+        CUSTOMER_UPDATED: CUSTOMER,
+        CUSTOMER_DELETED: CUSTOMER,
+        SHIPMENT_CREATED: SHIPMENT,
+        SHIPMENT_UPDATED: SHIPMENT,
+        SHIPMENT_DELETED: SHIPMENT,
+        REFUND_CREATED: REFUND,
+        STOCK_CHANGED: STOCK,
+    }
+)
+"""The type of the subject of each event."""
+NAMES = tuple(SUBJECTS)
 
 CHANNEL = "vitrine_events"
 """NOTIFY channel on which workers listen for new events."""
@@ -370,12 +396,23 @@ def user_data(public_id: UUID, name: str, email: str | None, user_type: str, cre
     }
 
 
-async def emit_user_registered(
-    scope: Scope, public_id: UUID, name: str, email: str | None, user_type: str, created_at: datetime
-) -> None:
-    """Emit `user.registered`; required for every new user, however created."""
-    data = user_data(public_id, name, email, user_type, created_at)
-    await emit(scope, USER_REGISTERED, USER, public_id, data)
+def registration_events(user: Mapping[str, Any], created_at: datetime) -> list[Event]:
+    """Return `user.registered`, and `customer.created` for a customer; keys `public_id`, `name`, `email`, `user_type`, `status`."""
+    public_id = user["public_id"]
+    data = user_data(public_id, user["name"], user["email"], user["user_type"], created_at)
+    registered = [Event(USER_REGISTERED, USER, public_id, data)]
+    if user["user_type"] == "C":
+        at = data["created_at"]
+        customer = {"id": data["id"], "name": data["name"], "email": data["email"], "status": user["status"]}
+        registered.append(
+            Event(CUSTOMER_CREATED, CUSTOMER, public_id, {**customer, "created_at": at, "updated_at": at})
+        )
+    return registered
+
+
+async def emit_user_registered(scope: Scope, user: Mapping[str, Any]) -> None:
+    """Emit the events of a new user (`registration_events`); required for every new user, however created."""
+    await emit_all(scope, registration_events(user, scope.now))
 
 
 # --- Carts -----------------------------------------------------------------------------------------------------------------

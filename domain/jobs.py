@@ -13,10 +13,11 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from auth.store_resolution import build_store
-from domain import retention
+from domain import event_feed, retention
 from domain.bulk import operations as bulk_operations
 from domain.carts import cleanup as cart_cleanup
 from domain.carts import events as cart_events
+from domain.catalog import stock
 from domain.gateway import notifications
 from domain.mails import sending
 from domain.orders import expiry
@@ -208,9 +209,19 @@ _STORES_WITH_PENDING_CART_EVENTS = """
 # The stores are divided among this many jobs, so that workers share them.
 _RETENTION_JOBS = 4
 _STORES_OF_JOB = "select * from tenants where created_at <= $1 and id % {count} = {number} order by id"
+_STORES_WITH_ABANDONED_CARTS = """
+    select * from tenants where id in (
+        select tenant_id from carts
+        where status = 'open' and abandoned_at is null and updated_at <= $1::timestamptz - interval '1 hour'
+    ) order by id
+"""
+_STORES_WITH_STOCK_CHANGES = """
+    select * from tenants where created_at <= $1 and id in (select tenant_id from stock_changes) order by id
+"""
 _ORDERS_PER_BATCH = 500
 _NOTIFICATIONS_PER_BATCH = 200
 _CARTS_PER_BATCH = 1_000
+_STOCK_CHANGES_PER_BATCH = 1_000
 _BULK_PER_BATCH = 500
 
 
@@ -237,6 +248,18 @@ async def emit_cart_updates(scope: Scope) -> None:
         pass
 
 
+async def emit_abandoned_carts(scope: Scope) -> None:
+    """Emit `cart.abandoned` for the store's abandoned carts."""
+    while await cart_events.emit_abandoned(scope, limit=_CARTS_PER_BATCH) == _CARTS_PER_BATCH:
+        pass
+
+
+async def emit_stock_changes(scope: Scope) -> None:
+    """Emit `stock.changed` for the products whose stock has changed."""
+    while await stock.emit_changes(scope, limit=_STOCK_CHANGES_PER_BATCH) == _STOCK_CHANGES_PER_BATCH:
+        pass
+
+
 async def apply_notifications(scope: Scope) -> None:
     """Apply gateway notifications that were stored but not processed, because the process died or applying them failed."""
     while await notifications.apply_pending(scope, limit=_NOTIFICATIONS_PER_BATCH) == _NOTIFICATIONS_PER_BATCH:
@@ -247,6 +270,7 @@ async def delete_expired_data(scope: Scope, days: Mapping[str, int] = DEFAULT_DA
     """Delete the store's old rows and files; `days` as VITRINE_RETENTION."""
     await retention.delete_expired(scope, days)
     with active_scope(scope):
+        await event_feed.delete_old_events(scope)
         while await bulk_operations.delete_expired(scope, limit=_BULK_PER_BATCH) == _BULK_PER_BATCH:
             pass
 
@@ -286,6 +310,16 @@ _PERIODIC: tuple[Job, ...] = (
         "tell_of_carts",
         timedelta(seconds=5),
         for_each_store(_STORES_WITH_PENDING_CART_EVENTS, emit_cart_updates),
+    ),
+    Job(
+        "emit_abandoned_carts",
+        timedelta(minutes=1),
+        for_each_store(_STORES_WITH_ABANDONED_CARTS, emit_abandoned_carts),
+    ),
+    Job(
+        "emit_stock_changes",
+        timedelta(seconds=5),
+        for_each_store(_STORES_WITH_STOCK_CHANGES, emit_stock_changes),
     ),
 )
 JOBS = (*_PERIODIC, *retention_jobs(DEFAULT_DAYS))

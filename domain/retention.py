@@ -68,13 +68,6 @@ RULES = (
         "t.code_expires_at <= {0} AND NOT EXISTS (SELECT FROM app_tokens k WHERE k.tenant_id = t.tenant_id AND k.grant_id = t.id)",
         "app_tokens",
     ),
-    # Undelivered events have exhausted their retries by then.
-    Rule(
-        "outbox_events",
-        "t.created_at < {0} AND (t.dispatched_at IS NULL OR t.dispatched_at < {0}) AND NOT EXISTS ("
-        "SELECT FROM event_deliveries d WHERE d.tenant_id = t.tenant_id AND d.event_id = t.id AND d.due_at IS NOT NULL)",
-        "events",
-    ),
     # Ordered ones too: the order has the data.
     Rule("carts", "t.updated_at < {0} AND t.status <> 'open'", "carts"),
     # A UUIDv7 begins with its time: the oldest sequences are the first of the index.

@@ -102,6 +102,18 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
         integer(1, 365),
         "How many days after its last change a cart that was not ordered expires.",
     ),
+    "cart_abandoned_hours": StoreSetting(
+        "checkout",
+        24,
+        integer(1, 720),
+        "How many hours after its last change a cart with items counts as abandoned (event cart.abandoned).",
+    ),
+    "event_days": StoreSetting(
+        "apps",
+        30,
+        integer(1, 365),
+        "For how many days events stay in the event feed, and can be sent again to webhook endpoints.",
+    ),
     "point_value_cents": StoreSetting(
         "checkout",
         1,

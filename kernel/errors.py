@@ -16,6 +16,7 @@
     │   │   └── UnsupportedEncoding 415  the body's content coding is not supported
     │   └── OAuthError             400   a code, a token or a token request is invalid
     ├── Conflict                   409   the request contradicts the current state
+    ├── Expired                    410   what the request continues from is no longer kept
     ├── RuleViolation              422   a well-formed request that a business rule refuses
     ├── TooLarge                   413   the body is over the limit
     ├── StorageFull                507   a file can't be stored
@@ -215,6 +216,13 @@ class Conflict(DomainError):
     def __init__(self, message: str, *, reason: str | None = None, details: Mapping[str, Any] | None = None) -> None:
         super().__init__(message, details=details)
         self.reason = reason
+
+
+class Expired(DomainError):
+    """Reject a request that continues from something that is no longer kept; `details` say where it can begin again."""
+
+    code = "EXPIRED"
+    status = 410
 
 
 class RuleViolation(DomainError):

@@ -25,8 +25,6 @@ PERIODS: Mapping[str, Period] = {
     "notifications": Period(365, 1),
     # Sequences of carts that don't exist any more.
     "event_sequences": Period(180, 1),
-    # docs/reference/shared.md#webhook-retries promises 30 days; attempts end after four.
-    "events": Period(30, 30),
     "mails": Period(30, 3),
     "carts": Period(90, 1),
     "sessions": Period(30, 1),

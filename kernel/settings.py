@@ -296,6 +296,22 @@ class Settings:
             "Concurrent requests per process from one client address (IPv6: one /64); 0 for no limit.",
         ),
     )
+    streams: int = field(
+        default=2_500,
+        metadata=_metadata(
+            "VITRINE_STREAMS",
+            RATE,
+            "Open event streams and subscriptions per process; 0 for no limit.",
+        ),
+    )
+    caller_streams: int = field(
+        default=50,
+        metadata=_metadata(
+            "VITRINE_CALLER_STREAMS",
+            RATE,
+            "Open event streams and subscriptions of one caller (app or user) per process; 0 for no limit.",
+        ),
+    )
     pool_size: int = field(
         default=10,
         metadata=_metadata(

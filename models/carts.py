@@ -10,9 +10,10 @@ from models.base import StoreManager, StoreModel, Timestamped
 class Cart(Timestamped):
     """A cart. `public_id` is an unguessable UUIDv4, because it grants access to the cart. `status` is `open`, `ordered` or `expired`.
 
-    Amounts, in cents, are those of the last change: the totals of an open cart are calculated at each read. `content_hash` identifies the
-    ordered content and the customer. `told_at` is the time of the last `cart.updated` event, `is_untold` is set when the cart has changed
-    since. `merged_into` is the cart that took over the items.
+    Amounts, in cents, are those of the last change: the totals of an open cart are calculated at each read. `content_hash` identifies
+    the ordered content and the customer. `told_at` is the time of the last `cart.updated` event, `is_untold` is set when the cart has
+    changed since, `abandoned_at` when nothing had changed for so long that it counts as abandoned. `merged_into` is the cart that took
+    over the items.
     """
 
     user = fields.ForeignKeyField("models.User", null=True, related_name="carts")
@@ -33,6 +34,7 @@ class Cart(Timestamped):
     ordered_at = fields.DatetimeField(null=True)
     told_at = fields.DatetimeField(null=True)
     is_untold = fields.BooleanField(default=False)
+    abandoned_at = fields.DatetimeField(null=True)
     expires_at = fields.DatetimeField()
 
     class Meta:

@@ -10,7 +10,10 @@ from models.base import StoreManager, StoreModel
 
 
 class OutboxEvent(StoreModel):
-    """An event of a subject, inserted in the transaction of the change. `sequence` counts the events of the subject from 1."""
+    """An event of a subject, inserted in the transaction of the change. `sequence` counts the events of the subject from 1.
+
+    `position` is its place in the store's event feed (`domain.event_feed`), null until it is assigned.
+    """
 
     name = fields.TextField()
     subject_type = fields.TextField()
@@ -21,6 +24,7 @@ class OutboxEvent(StoreModel):
     created_at = fields.DatetimeField(default=now)
     dispatched_at = fields.DatetimeField(null=True)
     traceparent = fields.TextField(null=True)
+    position = fields.BigIntField(null=True)
 
     class Meta:
         table = "outbox_events"

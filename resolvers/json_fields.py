@@ -56,6 +56,7 @@ JSON_FIELDS: Mapping[tuple[str, str], Schema] = {
     ("CartItem", "options"): _OPTIONS,
     ("CartItemInput", "options"): _OPTIONS,
     ("Combination", "choice_numbers"): described(map_of(STRING), "Variant id by option id."),
+    ("Event", "data"): described(FREE_OBJECT, "The data of the event, by its name (docs/events.md)."),
     ("EventDelivery", "attempts"): array(named("DeliveryAttempt", _DELIVERY_ATTEMPT)),
     ("OptionException", "choice_numbers"): described(
         map_of(STRING), "Variant id by option id; `-1` is any variant, `-2` none."

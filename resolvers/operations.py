@@ -115,6 +115,17 @@ class OperationExecutor:
             convert_records(result.data, prepared.conversions)
         return result
 
+    async def execute_event(
+        self,
+        scope: Scope,
+        prepared: PreparedDocument,
+        operation: OperationDefinitionNode,
+        variables: Mapping[str, Any] | None,
+        event: Any,
+    ) -> ExecutionResult:
+        """Execute a subscription for one event."""
+        return await self._execute(scope, prepared, operation, variables, event)
+
     async def _execute_uncompiled(
         self,
         scope: Scope,
@@ -138,11 +149,12 @@ class OperationExecutor:
         prepared: PreparedDocument,
         operation: OperationDefinitionNode,
         variables: Mapping[str, Any] | None,
+        root_value: Any = None,
     ) -> ExecutionResult:
         context = ExecutionContext(scope, public=self._public)
         name = operation.name.value if operation.name else None
         with limited_answer(self._limits) as size:
-            result = await execute_document(self._schema, prepared, context, variables, name)
+            result = await execute_document(self._schema, prepared, context, variables, name, root_value)
         if size is not None and result.data is not None:
             result.data = size.mark(result.data)
         return result

@@ -16,7 +16,7 @@ from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import rename_fields
 from schema.fields import root_field
 from schema.inputs.outreach import CallRequestInput, SubscriberInput
-from schema.types.outreach import CallRequestObject, SubscriberObject, SubscriptionObject
+from schema.types.outreach import CallRequestObject, NewsletterSubscriptionObject, SubscriberObject
 
 _WRITE = Access(privileges=("manage_users",), app_scope="write_users")
 
@@ -31,7 +31,7 @@ class OutreachMutations:
     """Further mutations of subscribers."""
 
     @root_field(_WRITE, "Subscribe an address and return whether it was already subscribed.", internal=True)
-    async def subscriber_add(self, info: Info, input: SubscriberInput) -> SubscriptionObject:
+    async def subscriber_add(self, info: Info, input: SubscriberInput) -> NewsletterSubscriptionObject:
         """Subscribe an address."""
         number, was_there = await outreach.subscribe(info.context.scope, rename_fields(input, {}))
         result: Any = Row(number=number, was_there=was_there)

@@ -17,7 +17,7 @@ from schema.fields import ACCESS, INTERNAL, bind_resolvers, strawberry_field
 from schema.scalars import SCALARS
 from schema.types.sessions import ANYONE
 
-# Each module defines QUERIES and MUTATIONS: classes whose fields become root fields.
+# Each module defines QUERIES, MUTATIONS or SUBSCRIPTIONS: classes whose fields become root fields.
 MODULES = (
     "stores",
     "catalog",
@@ -40,6 +40,7 @@ MODULES = (
     "apps",
     "webhooks",
     "bulk",
+    "events",
     "account",
     "vendor_app",
     "b2b",
@@ -63,26 +64,29 @@ class PublicSchema(strawberry.Schema):
         return [field for field in type_definition.fields if not field.metadata.get(INTERNAL)]
 
 
-def _build_root_types() -> tuple[type, type]:
-    queries: list[type] = []
-    mutations: list[type] = []
-    for name in MODULES:
-        module = import_module(f"resolvers.{name}")
-        queries += getattr(module, "QUERIES", ())
-        mutations += getattr(module, "MUTATIONS", ())
-    query = strawberry.type(type("Query", tuple(queries), {}), name="Query", description="The query root.")
-    mutation = strawberry.type(
-        type("Mutation", tuple(mutations), {}),
-        name="Mutation",
-        description="The mutation root; each mutation runs in its own transaction.",
+_ROOTS = (
+    ("Query", "QUERIES", "The query root."),
+    ("Mutation", "MUTATIONS", "The mutation root; each mutation runs in its own transaction."),
+    ("Subscription", "SUBSCRIPTIONS", "The subscription root."),
+)
+
+
+def _build_root_types() -> tuple[type, ...]:
+    modules = [import_module(f"resolvers.{name}") for name in MODULES]
+    return tuple(
+        strawberry.type(
+            type(name, tuple(cls for module in modules for cls in getattr(module, variable, ())), {}),
+            name=name,
+            description=description,
+        )
+        for name, variable, description in _ROOTS
     )
-    return query, mutation
 
 
 def _build(schema_class: type[strawberry.Schema]) -> strawberry.Schema:
-    query, mutation = _root_types()
+    query, mutation, subscription = _root_types()
     config = StrawberryConfig(auto_camel_case=False, default_resolver=_resolve_result_field, scalar_map=SCALARS)
-    schema = schema_class(query=query, mutation=mutation, config=config)
+    schema = schema_class(query=query, mutation=mutation, subscription=subscription, config=config)
     bind_resolvers(graphql_core(schema))
     _make_reads_nullable(graphql_core(schema))
     describe_arguments(graphql_core(schema))
@@ -108,7 +112,7 @@ def graphql_core(schema: strawberry.Schema) -> GraphQLSchema:
 
 
 @lru_cache(maxsize=1)
-def _root_types() -> tuple[type, type]:
+def _root_types() -> tuple[type, ...]:
     return _build_root_types()
 
 

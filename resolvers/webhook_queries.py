@@ -27,8 +27,16 @@ from schema.execution import ExecutionContext, error_of, execute_document
 from schema.fields import ACCESS, access_of, strawberry_field
 
 # The root field of each subject type of the outbox.
-SUBJECT_FIELDS = {events.ORDER: "order", events.PRODUCT: "product", events.USER: "user", events.CART: "cart"}
-_SUBJECTS = {name: name.partition(".")[0] for name in events.NAMES} | {events.CHECKOUT_COMPLETED: events.CART}
+SUBJECT_FIELDS = {
+    events.ORDER: "order",
+    events.PRODUCT: "product",
+    events.STOCK: "product",
+    events.USER: "user",
+    events.CUSTOMER: "user",
+    events.CART: "cart",
+    events.CATEGORY: "category",
+    events.SHIPMENT: "shipment",
+}
 # A payload: an answer of a fraction of the limits of `/graphql`, which the worker sends at each attempt.
 _LIMITS = AnswerLimits(max_objects=5_000, max_bytes=1024 * 1024)
 _SAMPLE_VARIABLES = {"id": "00000000-0000-7000-8000-000000000000"}
@@ -39,11 +47,11 @@ def check_query(scope: Scope, query: str, names: Sequence[str]) -> None:
 
     Raises `MissingScope` for fields the app may not read, otherwise `ValidationFailed` for the field `query`.
     """
-    subjects = {_SUBJECTS[name] for name in names}
+    subjects = {SUBJECT_FIELDS.get(events.SUBJECTS[name], events.SUBJECTS[name]) for name in names}
     if len(subjects) > 1:
         raise _query_error(f"query fits one kind of subject; the events are about {' and '.join(sorted(subjects))}")
     try:
-        prepared = _prepare_query(SUBJECT_FIELDS[subjects.pop()], query)
+        prepared = _prepare_query(subjects.pop(), query)
     except TooComplex as error:
         raise _query_error(f"query: {error.message}", "query_too_complex") from error
     assert prepared.document is not None

@@ -34,9 +34,10 @@ RouteKey: TypeAlias = tuple[str, str]
 class OperationResult:
     """Reference the result of an operation's root field: the named one, else the first.
 
-    `member` selects an object within it, or the items of a list; `first_item` the item of a one-element list. `include` lists the
-    members shown, `exclude` the hidden ones. `overrides` replaces and adds member schemas, which may contain `SelectedRecord`s; those that
-    GraphQL does not return are required unless `optional`. `name` names the schema, by default the GraphQL type.
+    `member` selects an object within it, or the items of a list, by its path; `first_item` the item of a one-element list. `include`
+    lists the members shown, `exclude` the hidden ones. `overrides` replaces and adds member schemas, which may contain
+    `SelectedRecord`s; those that GraphQL does not return are required unless `optional`. `name` names the schema, by default the
+    GraphQL type.
     """
 
     operation: str
@@ -101,7 +102,8 @@ class RouteDocs:
 
     `response` None: no body. `status` is the success status; `other_responses` are further ones besides the family's errors.
     `query` are query parameters, optional unless in `required_query`. `forms`: the body may also be form-encoded. `operation` is executed
-    where neither the response nor the body refers to one.
+    where neither the response nor the body refers to one. `headers` are those of the request, `errors` describe statuses that only this
+    route has. A route that `streams` sends `text/event-stream` to clients that accept it, described by this text.
     """
 
     summary: str
@@ -115,6 +117,9 @@ class RouteDocs:
     other_responses: Mapping[int, Any] = field_of(default_factory=dict)
     media: str = "application/json"
     operation: str = ""
+    headers: Mapping[str, Schema] = field_of(default_factory=dict)
+    errors: Mapping[int, str] = field_of(default_factory=dict)
+    streams: str = ""
 
 
 PAGE: Schema = {"type": "integer", "minimum": 1, "default": 1}

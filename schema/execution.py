@@ -41,6 +41,7 @@ CODES = {
     "FORBIDDEN",
     "UNAUTHENTICATED",
     "CONFLICT",
+    "EXPIRED",
     "RULE_VIOLATION",
     "RATE_LIMITED",
     "QUERY_TOO_COMPLEX",
@@ -190,14 +191,16 @@ async def execute_document(
     context: ExecutionContext,
     variables: Mapping[str, Any] | None = None,
     operation_name: str | None = None,
+    root_value: Any = None,
 ) -> ExecutionResult:
-    """Execute one operation of a prepared document."""
+    """Execute one operation of a prepared document; the root value of a subscription is the event that it shows."""
     assert prepared.document is not None
     executor_class: type[SlicedExecutor] = LimitedExecutor if context.public else SlicedExecutor
     build = partial(
         executor_class.build,
         schema,
         prepared.document,
+        root_value=root_value,
         context_value=context,
         raw_variable_values=dict(variables) if variables else None,
         operation_name=operation_name,

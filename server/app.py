@@ -17,7 +17,17 @@ from rest_facade.bodies import MAX_BYTES
 from rest_facade.compression import add_vary
 from rest_facade.responses import ADD_HEADERS, RESTART_TIMEOUT
 from rest_facade.routing import Route
-from server import authorization_metadata, bulk_files, credit_bureau, example_storefront, graphql_view, mail_page
+from server import (
+    authorization_metadata,
+    bulk_files,
+    credit_bureau,
+    event_streams,
+    example_storefront,
+    graphql_sockets,
+    graphql_streams,
+    graphql_view,
+    mail_page,
+)
 from server.catalogue_cache import CATALOGUE_CACHE, RECOGNIZED_REQUESTS, CatalogueCache, RecognizedRequests
 from server.connections import PIPELINE, SERVER_NAME
 from server.connections import SETTINGS as SETTINGS
@@ -27,7 +37,7 @@ from server.families import family_of
 from server.health import HEALTH, Checks, Readiness
 from server.limits import Counters, ProcessCounters
 from server.middleware import rate_limits, request_id
-from server.middleware.authentication import Authenticate, StoreResolver
+from server.middleware.authentication import Authenticate, Authenticator, StoreResolver
 from server.middleware.pipeline import pipeline
 from server.middleware.timeout import RequestTimeouts
 from server.openapi import page
@@ -87,8 +97,12 @@ def create_app(
     limiter = rate_limits.RateLimiter(settings, app[COUNTERS], limit_of)
     timeouts = RequestTimeouts(settings.request_timeout)
     app[RESTART_TIMEOUT] = timeouts.restart
-    app[PIPELINE] = pipeline(timeouts, settings, policies, limiter, store_resolver, authenticate, app[CATALOGUE_CACHE])
+    authenticator = Authenticator(store_resolver, authenticate)
+    app[PIPELINE] = pipeline(timeouts, settings, policies, limiter, authenticator, app[CATALOGUE_CACHE])
     app.middlewares.append(app[PIPELINE])
+    event_streams.add_streams(app, timeouts, limiter, authenticator)
+    app[graphql_view.SEND_RESULTS] = graphql_streams.send_results
+    app[graphql_view.OPEN_SOCKET] = graphql_sockets.open_socket
 
     def add_headers(request: web.Request, response: web.StreamResponse) -> None:
         response.headers[hdrs.SERVER] = SERVER_NAME

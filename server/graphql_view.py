@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
 from aiohttp import hdrs, web
-from graphql import ExecutionResult, FieldNode, OperationDefinitionNode
+from graphql import ExecutionResult, FieldNode, OperationDefinitionNode, OperationType
 
 from auth.schemes import MISSING_HEADER
 from kernel.errors import DomainError, MalformedRequest, Unauthenticated
@@ -24,6 +24,7 @@ from resolvers import root
 from resolvers.catalogue_reads import is_catalogue_read
 from resolvers.operations import OperationExecutor
 from resolvers.persisted_documents import find_document, save_document
+from rest_facade.apps.events import EVENT_STREAM
 from rest_facade.bodies import read_raw
 from rest_facade.responses import BytesResponse
 from rest_facade.routing import scope_of
@@ -41,11 +42,18 @@ LIMITS = web.AppKey("limits", AnswerLimits)
 WITHOUT_CREDENTIAL = web.AppKey("without_credential", frozenset[str])
 """The root fields that callers without a credential may select."""
 SCHEMA_TEXT = web.AppKey("schema_text", tuple[bytes, str])
+SEND_RESULTS: web.AppKey[Callable[[web.Request, dict[str, Any], bool], Awaitable[web.StreamResponse]]] = web.AppKey(
+    "send_results"
+)
+"""The application's function that sends the results of an operation as Server-Sent Events; the last argument allows mutations."""
+OPEN_SOCKET: web.AppKey[Callable[[web.Request], Awaitable[web.StreamResponse]]] = web.AppKey("open_socket")
+"""The application's function that serves operations over a WebSocket."""
 # The same format as `kernel.clock.format_rfc3339`.
 _DATETIME_OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
 _JSON = "application/json"
 _RESPONSE_JSON = "application/graphql-response+json"
 _PERSISTED_QUERY_VERSION = 1
+NEEDS_STREAM = "a subscription needs Accept: text/event-stream, or a WebSocket"
 _SHA256 = re.compile("[0-9a-fA-F]{64}")
 
 
@@ -98,7 +106,9 @@ async def post(request: web.Request) -> web.StreamResponse:
 
 
 async def get(request: web.Request) -> web.StreamResponse:
-    """Execute a query sent by GET; a mutation is 405."""
+    """Execute a query sent by GET; a mutation is 405. A client that asks for a WebSocket gets one."""
+    if request.headers.get(hdrs.UPGRADE, "").lower() == "websocket":
+        return await request.app[OPEN_SOCKET](request)
     content = request.rel_url.raw_query_string
     if (repeated := await _repeat(request, content)) is not None:
         return repeated
@@ -134,11 +144,13 @@ async def schema_text(request: web.Request) -> web.Response:
 async def _execute(
     request: web.Request, content: str | bytes, body: dict[str, Any], *, allow_mutations: bool
 ) -> web.StreamResponse:
+    if EVENT_STREAM in request.headers.get(hdrs.ACCEPT, ""):
+        return await request.app[SEND_RESULTS](request, body, allow_mutations)
     scope = scope_of(request)
-    if problem := _validate_body(body):
+    if problem := validate_body(body):
         return _error_response(request, 400, problem)
     try:
-        text = await _document_text(scope, body)
+        text = await document_text(scope, body)
     except DomainError as error:
         return _domain_error_response(request, error)
     if text is None:
@@ -183,13 +195,15 @@ async def _execute_prepared(
             if cached is not None:
                 return await _respond_with_data(request, {"data": cached[0], "extensions": {"cost": cached[1]}}, 200)
         operation = prepared.operation(name)
-        if is_anonymous and not _needs_no_credential(operation, request.app[WITHOUT_CREDENTIAL]):
+        if is_anonymous and not needs_no_credential(operation, request.app[WITHOUT_CREDENTIAL]):
             raise Unauthenticated(MISSING_HEADER)
         if prepared.errors:
             problems = [format_document_error(error, scope) for error in prepared.errors]
             return _respond(request, 200, {"errors": problems}, 400)
         if operation is None:
-            return _error_response(request, 400, _operation_error(prepared, name))
+            return _error_response(request, 400, operation_error(prepared, name))
+        if operation.operation is OperationType.SUBSCRIPTION:
+            return _error_response(request, 400, NEEDS_STREAM)
         if operation.operation.value == "mutation" and not allow_mutations:
             return web.Response(status=405, headers={"Allow": "POST"})
         cost = calculate_cost(documents.schema, prepared, operation, variables)
@@ -234,7 +248,7 @@ async def _result_response(request: web.Request, scope: Scope, result: Execution
     return await _respond_with_data(request, body, 200 if started else 400)
 
 
-def _needs_no_credential(operation: OperationDefinitionNode | None, names: frozenset[str]) -> bool:
+def needs_no_credential(operation: OperationDefinitionNode | None, names: frozenset[str]) -> bool:
     """Return whether an operation selects nothing but root fields of the given names."""
     # Fields only: a fragment may be named like one of them.
     return operation is not None and all(
@@ -251,7 +265,8 @@ _BODY_FIELDS: Mapping[str, tuple[type, str]] = {
 }
 
 
-def _validate_body(body: dict[str, Any]) -> str | None:
+def validate_body(body: dict[str, Any]) -> str | None:
+    """Return what is wrong with the members of a request; None for nothing."""
     for name, value in body.items():
         expected = _BODY_FIELDS.get(name)
         if expected is not None and value is not None and not isinstance(value, expected[0]):
@@ -274,7 +289,7 @@ def _is_persisted_query(value: Any) -> bool:
     )
 
 
-async def _document_text(scope: Scope, body: dict[str, Any]) -> str | None:
+async def document_text(scope: Scope, body: dict[str, Any]) -> str | None:
     """Return the document's text, sent or persisted. A text sent with its SHA-256, in either form, is persisted.
 
     Raises `MalformedRequest` for a hash of another text.
@@ -307,7 +322,8 @@ def _document_not_found(request: web.Request, *, is_apollo: bool) -> web.Respons
     return _respond(request, 200, {"errors": [{"message": message, "extensions": {"code": code}}]}, status)
 
 
-def _operation_error(prepared: PreparedDocument, name: str | None) -> str:
+def operation_error(prepared: PreparedDocument, name: str | None) -> str:
+    """Return why a document has no operation to execute."""
     if name:
         return f"the document has no operation named {name}"
     if not prepared.operations:
@@ -321,16 +337,22 @@ def _wants_response_json(request: web.Request) -> bool:
 
 async def _respond_with_data(request: web.Request, body: dict[str, Any], response_json_status: int) -> web.Response:
     """Serialize the result of an execution; an error instead when it is over the limit of bytes."""
-    limits, started = request.app[LIMITS], perf_counter()
+    content = await serialize(request.app[LIMITS], body)
+    if content is None:
+        return _domain_error_response(request, too_many_bytes(request.app[LIMITS]))
+    response = _respond_bytes(request, 200, content, response_json_status)
+    return _not_kept(response) if "errors" in body else response
+
+
+async def serialize(limits: AnswerLimits, body: Mapping[str, Any]) -> bytes | None:
+    """Serialize the result of an execution; None when it is over the limit of bytes."""
+    started = perf_counter()
     if isinstance(body.get("data"), LargeAnswer):
         content = await dumps_in_parts(body, option=_DATETIME_OPTIONS, max_bytes=limits.max_bytes)
     else:
         content = orjson.dumps(body, option=_DATETIME_OPTIONS)
     record_serialization(perf_counter() - started)
-    if content is None or len(content) > limits.max_bytes:
-        return _domain_error_response(request, too_many_bytes(limits))
-    response = _respond_bytes(request, 200, content, response_json_status)
-    return _not_kept(response) if "errors" in body else response
+    return content if content is not None and len(content) <= limits.max_bytes else None
 
 
 def _respond(request: web.Request, status: int, body: dict[str, Any], response_json_status: int) -> web.Response:
@@ -353,16 +375,21 @@ def _respond_bytes(request: web.Request, status: int, content: bytes, response_j
 
 def _error_response(request: web.Request, status: int, message: str) -> web.Response:
     """Return an error for a malformed GraphQL request."""
-    return _respond(
-        request,
-        status,
-        {"errors": [{"message": message, "extensions": {"code": "VALIDATION_FAILED"}}]},
-        status,
-    )
+    return _respond(request, status, {"errors": [malformed(message)]}, status)
 
 
 def _domain_error_response(request: web.Request, error: DomainError) -> web.Response:
+    return _respond(request, 200, {"errors": [formatted(error)]}, error.status)
+
+
+def malformed(message: str) -> dict[str, Any]:
+    """Return the error of a malformed request."""
+    return {"message": message, "extensions": {"code": "VALIDATION_FAILED"}}
+
+
+def formatted(error: DomainError) -> dict[str, Any]:
+    """Return a domain error that is not of a field."""
     extensions: dict[str, Any] = {"code": graphql_error_code(error)}
     if error.details:
         extensions["details"] = error.details
-    return _respond(request, 200, {"errors": [{"message": error.message, "extensions": extensions}]}, error.status)
+    return {"message": error.message, "extensions": extensions}

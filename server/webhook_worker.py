@@ -122,12 +122,13 @@ class WebhookWorker:
         self._events_ready.clear()
         if self._stopping.is_set():
             return
-        count, deliveries = await fan_out.fan_out_events()
-        _EVENTS.add(amount=count)
-        if deliveries:
+        result = await fan_out.fan_out_events()
+        _EVENTS.add(amount=result.events)
+        if result.deliveries:
             self._due.set()
-        if count < fan_out.BATCH_SIZE:
-            await self._sleep(self._events_ready, MAX_PAUSE)
+        if result.events < fan_out.BATCH_SIZE:
+            # The event feed locks events for a moment while it numbers them.
+            await self._sleep(self._events_ready, MIN_PAUSE if result.has_more else MAX_PAUSE)
 
     # --- Delivering ----------------------------------------------------------------------------------------------------
 

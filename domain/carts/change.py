@@ -82,7 +82,7 @@ _SET_EMAIL = "UPDATE carts SET customer_email = $3 WHERE tenant_id = $1 AND id =
 # later one may carry an earlier time.
 _EXTEND = """
 UPDATE carts SET expires_at = greatest(expires_at, $3), updated_at = greatest(updated_at, $4), user_id = coalesce(user_id, $5),
-    currency = $6
+    currency = $6, abandoned_at = NULL
 WHERE tenant_id = $1 AND public_id = $2
 """
 _SAVE_TOTALS = """

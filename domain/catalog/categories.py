@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from domain import events, record_events
 from domain.records import Change, RecordType
 from kernel.codes import CATEGORY_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
@@ -43,6 +44,7 @@ _LOCK_TREE = "SELECT pg_advisory_xact_lock(hashtextextended('categories:' || $1:
 _LOCK = "SELECT id FROM categories WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
 _PATH = "SELECT id_path FROM categories WHERE tenant_id = $1 AND id = $2"
 _SET_PATH = "UPDATE categories SET id_path = $3 WHERE tenant_id = $1 AND id = $2"
+_PUBLIC_ID = "SELECT public_id FROM categories WHERE tenant_id = $1 AND id = $2"
 _MOVE_SUBTREE = """
 UPDATE categories SET id_path = $3::text || substr(id_path, length($2::text) + 1)
 WHERE tenant_id = $1 AND (id_path = $2 OR starts_with(id_path, $2::text || '/'))
@@ -75,10 +77,18 @@ def _image_columns(image: InputValues | None) -> dict[str, Any]:
     return {"image_url": columns["url"], "image_alt": columns.get("alt", "")}
 
 
-async def _set_path(change: Change) -> None:
+async def _finish(change: Change) -> None:
     if change.is_new:
         path = await _path_under(change.scope, change.record_id, change.columns.get("parent_id"))
         await execute(_SET_PATH, change.scope.store.id, change.record_id, path)
+    name = events.CATEGORY_CREATED if change.is_new else events.CATEGORY_UPDATED
+    await record_events.emit_records(change.scope, name, [change.record_id])
+
+
+async def _prepare_deletion(scope: Scope, category_id: int) -> None:
+    await _check_empty(scope, category_id)
+    public_id = await fetchval(_PUBLIC_ID, scope.store.id, category_id)
+    await record_events.emit_deleted(scope, events.CATEGORY_DELETED, [public_id])
 
 
 async def _check_empty(scope: Scope, category_id: int) -> None:
@@ -126,6 +136,6 @@ CATEGORY_RECORDS = RecordType(
     audit_input=True,
     lock=_LOCK_TREE,
     prepare=_prepare,
-    after_save=_set_path,
-    before_delete=_check_empty,
+    after_save=_finish,
+    before_delete=_prepare_deletion,
 )

@@ -25,11 +25,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from domain import events, record_events
 from domain.notifications import write as notifications
 from domain.notifications.write import StockLevelChange
 from kernel.errors import RuleViolation
 from kernel.scope import Scope
-from models.database import execute, fetch
+from models.database import execute, fetch, transaction
 
 RESERVED, DEDUCTED, UNRESERVED = "R", "D", "N"
 
@@ -197,3 +198,21 @@ async def change_stock_state(scope: Scope, order_id: int, from_state: str, to_st
     await adjust_stock(scope, {product: per_unit.times(count) for product, count in units.items()})
     changes = {combination: per_unit.times(count) for combination, count in combination_units.items()}
     await adjust_stock(scope, changes, StockOwner.COMBINATION)
+
+
+_TAKE_CHANGES = """
+WITH taken AS (
+    DELETE FROM stock_changes WHERE tenant_id = $1 AND id IN (
+        SELECT id FROM stock_changes WHERE tenant_id = $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
+    ) RETURNING product_id
+)
+SELECT product_id, count(*) AS changes FROM taken GROUP BY product_id ORDER BY product_id
+"""
+
+
+async def emit_changes(scope: Scope, *, limit: int = 1_000) -> int:
+    """Emit `stock.changed` once for each product whose stock was changed, with its present stock; return the number of changes."""
+    async with transaction(scope):
+        rows = await fetch(_TAKE_CHANGES, scope.store.id, limit)
+        await record_events.emit_records(scope, events.STOCK_CHANGED, [row["product_id"] for row in rows])
+    return sum(row["changes"] for row in rows)

@@ -9,7 +9,6 @@ from uuid import UUID
 import orjson
 
 from domain import events
-from domain.events import Event
 from domain.imports.references import find_imported_ids, lock_import, store_external_ids
 from kernel.ids import uuid7
 from kernel.scope import Scope
@@ -65,16 +64,16 @@ async def import_customers(
         await store_external_ids(scope, source, "customer", {row["external_id"]: by_email[row["email"]] for row in new})
         if emit_events:
             registered = {matching_row["public_id"] for matching_row in inserted}
+            new_users = [_new_customer(row) for row in new if row["public_id"] in registered]
             await events.emit_all(
-                scope, [_registration_event(scope, row) for row in new if row["public_id"] in registered]
+                scope, [event for user in new_users for event in events.registration_events(user, scope.now)]
             )
     return len(inserted)
 
 
-def _registration_event(scope: Scope, row: Mapping[str, Any]) -> Event:
+def _new_customer(row: Mapping[str, Any]) -> dict[str, Any]:
     name = f"{row['firstname']} {row['lastname']}".strip()
-    data = events.user_data(row["public_id"], name, row["email"], "C", scope.now)
-    return Event(events.USER_REGISTERED, "user", row["public_id"], data)
+    return {"public_id": row["public_id"], "name": name, "email": row["email"], "user_type": "C", "status": "A"}
 
 
 def _by_external(new: Sequence[Mapping[str, Any]], inserted: Sequence[Any]) -> dict[str, int]:

@@ -110,7 +110,9 @@ async def update_order(
         status = transition.to_status if transition else locked.status
         shipping_method_id = columns.get("shipping_method_id", locked.shipping_method_id)
         updated = replace(locked, status=status, shipping_method_id=shipping_method_id)
-        await update_tracking(scope, updated, changes.get("tracking_code"), changes.get("carrier"))
+        await update_tracking(
+            scope, updated, changes.get("tracking_code"), changes.get("carrier"), emit_events=emit_events
+        )
         edited = sorted(str(name) for name in changes if name != "status")
         if edited:
             await audit.record(scope, "order.updated", "order", locked.public_id, {"fields": edited})

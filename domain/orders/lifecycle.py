@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from domain import events
+from domain import events, record_events
 from domain.catalog import stock
 from domain.mails import outbox
 from domain.mails.texts import MailType
@@ -100,7 +100,9 @@ async def change_status(
         transition = await apply_transition(
             scope, locked, status, force=force, reason=reason, restock=restock, notify=emit_events
         )
-        tracking_changed = await update_tracking(scope, replace(locked, status=status), tracking_code, carrier)
+        tracking_changed = await update_tracking(
+            scope, replace(locked, status=status), tracking_code, carrier, emit_events=emit_events
+        )
         if transition is not None or tracking_changed:
             await events.emit_order_updated(
                 scope,
@@ -181,7 +183,9 @@ def may_force(scope: Scope) -> bool:
     return kind is ActorKind.SYSTEM or (kind is ActorKind.ADMIN and scope.family == "legacy")
 
 
-async def update_tracking(scope: Scope, locked: LockedOrder, tracking_code: str | None, carrier: str | None) -> bool:
+async def update_tracking(
+    scope: Scope, locked: LockedOrder, tracking_code: str | None, carrier: str | None, *, emit_events: bool = True
+) -> bool:
     """Store a tracking code and, for an order in `C`, record a shipment unless all units were shipped; return whether anything changed.
 
     A retried request finds every unit shipped and records no second shipment.
@@ -199,7 +203,10 @@ async def update_tracking(scope: Scope, locked: LockedOrder, tracking_code: str 
         carrier=fields["carrier"],
         tracking_number=code,
     )
-    return await insert_shipment(scope, locked, shipment) is not None or changed
+    shipment_id = await insert_shipment(scope, locked, shipment)
+    if shipment_id is not None and emit_events:
+        await record_events.emit_records(scope, events.SHIPMENT_CREATED, [shipment_id])
+    return shipment_id is not None or changed
 
 
 async def _change(

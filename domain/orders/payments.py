@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from domain import events
+from domain import events, record_events
 from domain.orders.locked import LockedOrder, lock_order
 from domain.points.orders import settle_points
 from kernel.errors import ValidationFailed
@@ -136,6 +136,15 @@ async def update_payment_totals(
         charged_back=charged_back or locked.payment_status == CHARGEBACK,
     )
     await execute(_UPDATE_TOTALS, scope.store.id, locked.id, paid_cents, refunded_cents, status, scope.now)
+    if refunded_cents > locked.refunded_cents:
+        await record_events.emit_refund(
+            scope,
+            locked.public_id,
+            amount_cents=refunded_cents - locked.refunded_cents,
+            refunded_cents=refunded_cents,
+            currency=locked.currency,
+            payment_status=status,
+        )
     if locked.has_points:
         await settle_points(scope, locked.id)
     await events.emit_order_updated(scope, locked.id, emit_events=emit_events)

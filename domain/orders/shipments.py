@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from domain import events
+from domain import events, record_events
 from domain.orders.lifecycle import apply_transition
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
 from domain.orders.shipment_rows import (
@@ -59,6 +59,8 @@ SELECT id FROM statuses WHERE tenant_id = $1 AND type = 'S' AND letter = $2 AND 
 """
 _FIND = "SELECT id, order_id FROM shipments WHERE tenant_id = $1 AND (id = $2 OR public_id = $3)"
 
+_DELETE = "DELETE FROM shipments WHERE tenant_id = $1 AND id = $2 RETURNING public_id"
+
 _DEFAULT_METHOD = """
 SELECT id FROM shipping_methods WHERE tenant_id = $1 AND deleted_at IS NULL
 ORDER BY id <> $2, position, id LIMIT 1
@@ -85,6 +87,7 @@ async def create_shipment(
         shipment_id = await insert_shipment(scope, locked, new_shipment, lines)
         if shipment_id is None:
             raise ValidationFailed("every item of the order has been shipped", field="lines", code="nothing_left")
+        await record_events.emit_records(scope, events.SHIPMENT_CREATED, [shipment_id])
         await audit.record(scope, "shipment.created", "shipment", shipment_id, {"order": str(locked.public_id)})
         await _update_order(scope, locked, values.get("order_status"))
     return shipment_id
@@ -104,6 +107,7 @@ async def update_shipment(scope: Scope, shipment: object, values: InputValues, l
             units = await resolve_units(scope, locked, lines, replacing=shipment_id)
             await _delete_lines(scope, shipment_id)
             await insert_shipment_lines(scope, shipment_id, units)
+        await record_events.emit_records(scope, events.SHIPMENT_UPDATED, [shipment_id])
         await audit.record(scope, "shipment.updated", "shipment", shipment_id, {"fields": sorted(map(str, values))})
         await _update_order(scope, locked, values.get("order_status"))
     return shipment_id
@@ -116,7 +120,8 @@ async def delete_shipment(scope: Scope, shipment: object) -> None:
         # Before the deletion: the audit entry reads the row's public id.
         await audit.record(scope, "shipment.deleted", "shipment", shipment_id, {"order": str(locked.public_id)})
         await _delete_lines(scope, shipment_id)
-        await execute("DELETE FROM shipments WHERE tenant_id = $1 AND id = $2", scope.store.id, shipment_id)
+        public_id = await fetchval(_DELETE, scope.store.id, shipment_id)
+        await record_events.emit_deleted(scope, events.SHIPMENT_DELETED, [public_id])
         await events.emit_order_updated(scope, locked.id)
 
 

@@ -16,7 +16,7 @@ from asyncpg import Record
 from auth import lockout, privileges, sessions
 from auth.credential_cache import invalidate_credentials
 from auth.passwords import hash_password
-from domain import events
+from domain import events, record_events
 from domain.mails import outbox
 from domain.mails.texts import MailType
 from domain.people.account_fields import ACCOUNT_FIELDS, GUARDED, OWN_FIELDS, split_name
@@ -93,7 +93,7 @@ async def add_user(scope: Scope, user: Mapping[str, Any], *, verified: bool) -> 
         if user.get("points"):
             await _set_points(scope, user_id, 0, user["points"])
         name = f"{user['firstname']} {user['lastname']}".strip()
-        await events.emit_user_registered(scope, public_id, name, user["email"], user["user_type"], scope.now)
+        await events.emit_user_registered(scope, {**user, "public_id": public_id, "name": name})
         await audit.record(scope, "user.created", "user", public_id, {"user_type": user["user_type"]})
     return UserRef(user_id, public_id)
 
@@ -272,6 +272,9 @@ async def _apply_changes(scope: Scope, row: Record, changes: Mapping[str, Any]) 
         await _set_points(scope, account.id, row["points"], columns["points"])
     if "user_type" in columns:
         await _leave_admin_groups(scope, account.id)
+    await record_events.emit_customer_changed(
+        scope, account.id, account.public_id, row["user_type"], columns.get("user_type", row["user_type"])
+    )
     await audit.record(scope, "user.updated", "user", account.public_id, {"changed": sorted(changes)})
     if row["status"] == "P" and columns.get("status") == "A" and columns.get("email", row["email"]):
         await outbox.queue_mail(scope, MailType.ACCOUNT_APPROVED, outbox.recipient_of({**dict(row), **columns}))

@@ -14,6 +14,7 @@ from asyncpg import Record
 from auth import lockout, sessions
 from auth.credential_cache import invalidate_credentials
 from auth.passwords import check_new_password, hash_password
+from domain import record_events
 from domain.mails import outbox
 from domain.mails.outbox import Recipient
 from domain.mails.texts import MailType
@@ -167,6 +168,9 @@ async def _change_email(scope: Scope, user: Record) -> None:
         )
     except database.UniqueViolation as error:  # registered since the request
         raise Unauthenticated(mailed_tokens.INVALID) from error
+    await record_events.emit_customer_changed(
+        scope, user["id"], user["public_id"], user["user_type"], user["user_type"]
+    )
     await audit.record(scope, "user.email_changed", "user", user["public_id"])
     await outbox.queue_mail(scope, MailType.EMAIL_CHANGED, outbox.recipient_of(user))
     await invalidate_credentials(scope, user["id"])

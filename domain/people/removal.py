@@ -8,6 +8,7 @@ from __future__ import annotations
 from auth import privileges, sessions
 from auth.api_keys import revoke_all_api_keys
 from auth.credential_cache import invalidate_credentials
+from domain import record_events
 from domain.people.accounts import account_of, check_removable, lock_administrators, lock_user
 from kernel.errors import RuleViolation
 from kernel.ids import Reference
@@ -53,6 +54,7 @@ async def delete_user(scope: Scope, user: Reference | str) -> None:
             )
         else:
             await database.execute("delete from users where tenant_id = $1 and id = $2", scope.store.id, user_id)
+        await record_events.emit_customer_changed(scope, user_id, account.public_id, account.user_type, "")
         await audit.record(scope, "user.deleted", "user", account.public_id)
         await invalidate_credentials(scope, user_id)
 
@@ -86,6 +88,7 @@ async def erase_or_anonymize(scope: Scope, user_id: int) -> None:
             return
         await sessions.revoke_all_sessions(scope, user_id, sessions.DELETED)
         await database.execute("delete from users where tenant_id = $1 and id = $2", scope.store.id, user_id)
+        await record_events.emit_customer_changed(scope, user_id, account.public_id, account.user_type, "")
         await audit.record(scope, "user.deleted", "user", account.public_id)
         await invalidate_credentials(scope, user_id)
 
@@ -118,6 +121,9 @@ async def _anonymize(scope: Scope, account: privileges.AccountRights) -> None:
             "update discussion_posts set name = '', ip_address = '' where tenant_id = $1 and user_id = $2",
         ):
             await database.execute(statement, scope.store.id, user_id)
+        await record_events.emit_customer_changed(
+            scope, user_id, account.public_id, account.user_type, account.user_type
+        )
         await audit.record(scope, "user.anonymized", "user", account.public_id)
         await invalidate_credentials(scope, user_id)
 

@@ -24,6 +24,18 @@ READ_SCOPES = MappingProxyType(
         events.USER_REGISTERED: "read_users",
         events.CHECKOUT_COMPLETED: "read_orders",
         events.CART_UPDATED: "read_orders",
+        events.CART_ABANDONED: "read_orders",
+        events.CATEGORY_CREATED: "read_categories",
+        events.CATEGORY_UPDATED: "read_categories",
+        events.CATEGORY_DELETED: "read_categories",
+        events.CUSTOMER_CREATED: "read_users",
+        events.CUSTOMER_UPDATED: "read_users",
+        events.CUSTOMER_DELETED: "read_users",
+        events.SHIPMENT_CREATED: "read_orders",
+        events.SHIPMENT_UPDATED: "read_orders",
+        events.SHIPMENT_DELETED: "read_orders",
+        events.REFUND_CREATED: "read_orders",
+        events.STOCK_CHANGED: "read_products",
     }
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from domain.webhooks.event_scopes import READ_SCOPES
 from models import database
 
@@ -31,16 +33,28 @@ with batch as materialized (
     from batch b where e.tenant_id = b.tenant_id and e.id = b.id
     returning 1
 )
-select (select count(*) from done) as events, (select count(*) from created) as deliveries
+select (select count(*) from done) as events, (select count(*) from created) as deliveries,
+    (select count(*) from (select from outbox_events where dispatched_at is null limit $1) p) as pending
 """
 
 
-async def fan_out_events(*, limit: int = BATCH_SIZE) -> tuple[int, int]:
-    """Fan out the oldest pending events; return the numbers of events and of created deliveries."""
+@dataclass(frozen=True, slots=True)
+class FanOut:
+    """The numbers of events and created deliveries, and whether events are left: locked at this moment, or more than the limit."""
+
+    events: int
+    deliveries: int
+    has_more: bool
+
+
+async def fan_out_events(*, limit: int = BATCH_SIZE) -> FanOut:
+    """Fan out the oldest pending events."""
     names = list(READ_SCOPES)
     reads = [READ_SCOPES[name] for name in names]
     writes = [scope.replace("read_", "write_", 1) for scope in reads]
     async with database.cross_store_connection() as connection:
         counts = await connection.fetchrow(_FAN_OUT, limit, names, reads, writes)
     assert counts is not None  # an aggregate without GROUP BY always returns one row
-    return counts["events"], counts["deliveries"]
+    return FanOut(
+        counts["events"], counts["deliveries"], counts["events"] == limit or counts["pending"] > counts["events"]
+    )

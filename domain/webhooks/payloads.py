@@ -34,10 +34,16 @@ _ORDER = (
     PayloadField("previous_status", f"{TEXT} or null", "The previous status code, if the status changed."),
     PayloadField("tracking_code", f"{TEXT} or null", "The tracking code of the shipment."),
 )
-_PRODUCT_DELETED = (
-    PayloadField("id", UUID_TEXT, "The product."),
-    PayloadField("deleted_at", TIME, "When it was deleted."),
-)
+
+
+def _deleted(record: str) -> tuple[PayloadField, ...]:
+    return (
+        PayloadField("id", UUID_TEXT, f"The {record}."),
+        PayloadField("deleted_at", TIME, "When it was deleted."),
+    )
+
+
+_PRODUCT_DELETED = _deleted("product")
 _USER = (
     PayloadField("id", UUID_TEXT, "The user."),
     PayloadField("name", TEXT, "The name."),
@@ -62,6 +68,65 @@ _CART = (
     PayloadField("currency", TEXT, "ISO 4217."),
     PayloadField("updated_at", TIME, "When it was last changed."),
 )
+_IMAGE = (
+    PayloadField("url", TEXT, "The address."),
+    PayloadField("alt", TEXT, "The alternative text."),
+)
+_CATEGORY = (
+    PayloadField("id", UUID_TEXT, "The category."),
+    PayloadField("name", TEXT, "The name."),
+    PayloadField("slug", TEXT, "The name in addresses."),
+    PayloadField("parent_id", f"{UUID_TEXT} or null", "The category above; null for a root category."),
+    PayloadField("position", INTEGER, "The position among its siblings."),
+    PayloadField("status", TEXT, "`A` active, `D` disabled, `H` hidden."),
+    PayloadField("description", TEXT, "The description, HTML."),
+    PayloadField("image", "object or null", "The image.", _IMAGE),
+    PayloadField("created_at", TIME, "When it was created."),
+    PayloadField("updated_at", TIME, "When it was last changed."),
+)
+_CUSTOMER_RECORD = (
+    PayloadField("id", UUID_TEXT, "The customer."),
+    PayloadField("name", TEXT, "The name; empty once anonymized."),
+    PayloadField("email", TEXT, "The e-mail address; empty for none."),
+    PayloadField("status", TEXT, "`A` active, `D` disabled, `P` pending."),
+    PayloadField("created_at", TIME, "When the account was created."),
+    PayloadField("updated_at", TIME, "When it was last changed."),
+)
+_SHIPPED_ITEMS = (
+    PayloadField("product_id", f"{UUID_TEXT} or null", "The product; null for a line imported without one."),
+    PayloadField("name", TEXT, "The product's name when it was sold."),
+    PayloadField("quantity", INTEGER, "The units in this shipment."),
+)
+_SHIPMENT = (
+    PayloadField("id", UUID_TEXT, "The shipment."),
+    PayloadField("order_id", UUID_TEXT, "The order."),
+    PayloadField("status", TEXT, "The status code."),
+    PayloadField("carrier", TEXT, "The carrier."),
+    PayloadField("tracking_number", TEXT, "The tracking code."),
+    PayloadField("items", OBJECTS, "What was sent.", _SHIPPED_ITEMS),
+    PayloadField("created_at", TIME, "When it was recorded."),
+    PayloadField("updated_at", TIME, "When it was last changed."),
+)
+_REFUND = (
+    PayloadField("id", UUID_TEXT, "The refund."),
+    PayloadField("order_id", UUID_TEXT, "The order."),
+    PayloadField("amount_cents", INTEGER, "What was returned now, in cents."),
+    PayloadField("refunded_cents", INTEGER, "What was returned for the order in all, in cents."),
+    PayloadField("currency", TEXT, "ISO 4217."),
+    PayloadField("payment_status", TEXT, "The payment status of the order after it."),
+    PayloadField("refunded_at", TIME, "When it was recorded."),
+)
+_COMBINATIONS = (
+    PayloadField("id", UUID_TEXT, "The combination."),
+    PayloadField("sku", TEXT, "Its SKU."),
+    PayloadField("stock", INTEGER, "The units that can still be sold."),
+)
+_STOCK = (
+    PayloadField("id", UUID_TEXT, "The product."),
+    PayloadField("sku", f"{TEXT} or null", "Its SKU."),
+    PayloadField("stock", INTEGER, "The units that can still be sold."),
+    PayloadField("combinations", OBJECTS, "The combinations of its options.", _COMBINATIONS),
+)
 _PING = (
     PayloadField("endpoint_id", UUID_TEXT, "The endpoint being tested."),
     PayloadField("events", "array of strings", "The events it is subscribed to."),
@@ -77,6 +142,18 @@ PAYLOADS: Mapping[str, tuple[PayloadField, ...]] = {
     events.USER_REGISTERED: _USER,
     events.CHECKOUT_COMPLETED: _CHECKOUT,
     events.CART_UPDATED: _CART,
+    events.CART_ABANDONED: _CART,
+    events.CATEGORY_CREATED: _CATEGORY,
+    events.CATEGORY_UPDATED: _CATEGORY,
+    events.CATEGORY_DELETED: _deleted("category"),
+    events.CUSTOMER_CREATED: _CUSTOMER_RECORD,
+    events.CUSTOMER_UPDATED: _CUSTOMER_RECORD,
+    events.CUSTOMER_DELETED: _deleted("customer"),
+    events.SHIPMENT_CREATED: _SHIPMENT,
+    events.SHIPMENT_UPDATED: _SHIPMENT,
+    events.SHIPMENT_DELETED: _deleted("shipment"),
+    events.REFUND_CREATED: _REFUND,
+    events.STOCK_CHANGED: _STOCK,
     "ping": _PING,
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from resolvers.execute import load_operations
-from rest_facade.apps import exports, records, webhooks
+from rest_facade.apps import events, exports, records, webhooks
 from rest_facade.records import FRAGMENTS
 from rest_facade.routing import Route
 
@@ -15,4 +15,9 @@ OPERATIONS = Path(__file__).parent / "operations"
 def routes() -> list[Route]:
     """Load the operations and list the routes."""
     operations = load_operations(OPERATIONS, FRAGMENTS)
-    return [*records.routes(operations), *exports.routes(operations), *webhooks.routes(operations)]
+    return [
+        *records.routes(operations),
+        *exports.routes(operations),
+        *webhooks.routes(operations),
+        *events.routes(operations),
+    ]

@@ -34,6 +34,7 @@ CODES: dict[type[DomainError], str] = {
     errors.TenantNotFound: "tenant_not_found",
     errors.TooLarge: "invalid_request_body",
     errors.TooComplex: "invalid_parameter",
+    errors.Expired: "cursor_expired",
     errors.RuleViolation: "rule_violation",
     errors.RateLimited: "rate_limit_exceeded",
     errors.Unavailable: "request_timeout",

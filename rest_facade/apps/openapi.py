@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from rest_facade.apps import exports
+from rest_facade.apps.events import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
+from rest_facade.apps.events import PATH as EVENTS
 from rest_facade.apps.records import ADMIN, ORDERS, PRODUCTS, STOREFRONT, USERS
 from rest_facade.apps.webhooks import PATH as WEBHOOKS
 from rest_facade.collection_openapi import STATUS_BODY, collection_docs, filter_query, list_query
-from rest_facade.openapi import BOOLEAN, STRING, OperationResult, RouteDocs, RouteKey, request_body
+from rest_facade.openapi import (
+    BOOLEAN,
+    STRING,
+    OperationResult,
+    RouteDocs,
+    RouteKey,
+    array,
+    described,
+    named,
+    object_schema,
+    page_size_schema,
+    request_body,
+)
 from rest_facade.webhooks_openapi import webhook_endpoint_docs
 
 
@@ -44,5 +58,28 @@ def route_docs() -> dict[RouteKey, RouteDocs]:
             "Rotate the app's client secret",
             OperationResult("AppClientSecretRotate"),
             body=request_body("client_secret", client_secret=STRING, immediate=BOOLEAN),
+        ),
+        ("GET", EVENTS): RouteDocs(
+            "List the events after a cursor, or follow them as Server-Sent Events",
+            named(
+                "EventPage",
+                object_schema(
+                    events=array(OperationResult("AppEvents", member="edges.node", name="Event")),
+                    cursor=described(STRING, "How far was read, also without events: `after` of the next request."),
+                    has_more=described(BOOLEAN, "Whether there are more events already."),
+                ),
+            ),
+            query={
+                "after": described(STRING, "A cursor, `oldest` (default of pages) or `latest` (default of streams)."),
+                "types": described(STRING, "Event names, separated by commas; by default all that the app may read."),
+                "limit": page_size_schema(DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE),
+            },
+            headers={
+                "Last-Event-ID": described(STRING, "The cursor after which a stream continues; in place of `after`.")
+            },
+            errors={
+                410: "The events after the cursor are no longer kept; `oldest_cursor` is the oldest that continues."
+            },
+            streams="Messages with the cursor as `id`, the event's name as `event` and the event (Event) as `data`.",
         ),
     }

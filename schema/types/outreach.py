@@ -27,8 +27,8 @@ class SubscriberObject:
     created_unix: BigInt = computed(_UNIX, "When the subscription was created, in Unix seconds.", internal=True)
 
 
-@object_type("Subscription", "The result of a newsletter subscription.", access=INHERITED)
-class SubscriptionObject:
+@object_type("NewsletterSubscription", "The result of a newsletter subscription.", access=INHERITED)
+class NewsletterSubscriptionObject:
     """The subscriber and whether it existed."""
 
     number: BigInt = output_field("The legacy numeric ID of the subscriber.")

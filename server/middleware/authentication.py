@@ -86,9 +86,20 @@ class Authenticator:
         self._authenticate = authenticate
         self._cache: dict[bytes, _CachedCaller] = {}
 
-    async def create_scope(self, request: web.Request, policy: RoutePolicy, client_ip: str, request_id: str) -> Scope:
-        """Return the scope; raises the errors of store resolution and authentication."""
-        headers = request.headers
+    async def create_scope(
+        self,
+        request: web.Request,
+        policy: RoutePolicy,
+        client_ip: str,
+        request_id: str,
+        headers: Mapping[str, str] | None = None,
+    ) -> Scope:
+        """Return the scope; raises the errors of store resolution and authentication.
+
+        `headers` replace the request's for a caller who is named later (a WebSocket).
+        """
+        if headers is None:
+            headers = request.headers
         # Not request.host: without the header that is the socket's own address, which the client didn't send.
         host = headers.get(hdrs.HOST, "")
         if not host.isascii():

@@ -36,7 +36,7 @@ from rest_facade.routing import CLIENT_IP, REQUEST_ID, SCOPE, Credential
 from server.catalogue_cache import CatalogueCache, is_cacheable
 from server.families import RouteFamily, family_of
 from server.middleware import access_log, idempotency, rate_limits, request_id, request_metrics
-from server.middleware.authentication import Authenticate, Authenticator, StoreResolver
+from server.middleware.authentication import Authenticator
 from server.middleware.errors import error_response
 from server.middleware.timeout import RequestTimeouts
 from server.routes import RoutePolicy
@@ -49,13 +49,11 @@ def pipeline(
     settings: Settings,
     policies: Mapping[web.AbstractRoute, RoutePolicy],
     limiter: rate_limits.RateLimiter,
-    store_resolver: StoreResolver,
-    authenticate: Authenticate,
+    authenticator: Authenticator,
     catalogue: CatalogueCache,
 ) -> Middleware:
     """Create the application's middleware."""
     trusted = settings.trusted_proxies
-    authenticator = Authenticator(store_resolver, authenticate)
 
     @web.middleware
     async def serve(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -108,7 +106,7 @@ def pipeline(
             return await handler(request)  # aiohttp's handler, which raises 404 or 405
         _reject_unstorable(request)
         has_credential = _has_credential(request, policy)
-        slot = limiter.begin_request(family, address)
+        limiter.begin_request(request, family, address)
         try:
             with timeouts.limit():
                 if policy.credential is Credential.NONE:
@@ -143,7 +141,7 @@ def pipeline(
         except TimeoutError as error:
             raise Unavailable() from error
         finally:
-            limiter.end_request(slot)
+            limiter.end_request(request)
 
     if tracing.active is None:
         return serve

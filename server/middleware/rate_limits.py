@@ -31,6 +31,8 @@ LimitOf = Callable[[Actor], int]
 HEADER_STATE = web.RequestKey("reported_rate", RateLimitState)
 """The state for the X-RateLimit-* headers, in the families that have them."""
 
+_SLOT = web.RequestKey("slot", str)
+
 # multidict's istr is looked up without case folding each time.
 _CREDENTIALS = (hdrs.AUTHORIZATION, istr("X-API-Key"), istr("X-Hub-Signature-256"), istr("X-Hub-Signature"))
 
@@ -61,21 +63,22 @@ class RateLimiter:
         self._limit_of = limit_of
         self._requests = ConcurrencyLimiter(settings.address_requests)
 
-    def begin_request(self, family: RouteFamily, address: str) -> str:
-        """Count a request that runs and return its slot for `end_request`; reject it if its client address has too many."""
+    def begin_request(self, request: web.Request, family: RouteFamily, address: str) -> None:
+        """Count a request that runs, until `end_request`; reject it if its client address has too many."""
         requests = self._requests
         if not requests.limit or not family.is_rate_limited:
-            return ""
+            return
         slot = rate_limit_key(address)
         if requests.begin(slot) > requests.limit:
             requests.end(slot)
             LIMITED.add("concurrent_requests")
             raise RateLimited(f"more than {requests.limit} concurrent requests from this address", retry_after=1)
-        return slot
+        request[_SLOT] = slot
 
-    def end_request(self, slot: str) -> None:
-        """Release the slot."""
-        if slot:
+    def end_request(self, request: web.Request) -> None:
+        """Count the request no longer, if it is counted: it has ended, or become a stream."""
+        slot = request.pop(_SLOT, None)
+        if slot is not None:
             self._requests.end(slot)
 
     async def count_address(self, request: web.Request, family: RouteFamily, address: str) -> None:

@@ -18,6 +18,7 @@ class RequestTimeouts:
         self._seconds = seconds
         self._deadlines: dict[asyncio.Task[Any], float] = {}
         self._timed_out: set[asyncio.Task[Any]] = set()
+        self._unlimited: set[asyncio.Task[Any]] = set()
         self._timer_is_set = False
 
     def limit(self) -> _TimeoutScope:
@@ -40,9 +41,18 @@ class RequestTimeouts:
         if task is not None and self._deadlines.pop(task, None) is not None:
             self._deadlines[task] = task.get_loop().time() + self._seconds
 
+    def lift(self) -> None:
+        """Let the current task take as long as it needs: a stream ends with its client or credential."""
+        task = asyncio.current_task()
+        if task is not None and self._deadlines.pop(task, None) is not None:
+            self._unlimited.add(task)
+
     def end(self, task: asyncio.Task[Any]) -> bool:
         """Stop the task's timeout and return whether it had expired."""
         if self._deadlines.pop(task, None) is not None:
+            return False
+        if task in self._unlimited:
+            self._unlimited.discard(task)
             return False
         self._timed_out.discard(task)
         return True

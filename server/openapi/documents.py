@@ -39,6 +39,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs" / "openapi"
 VERSION = "3.1.0"
 _PATH_PARAMETER = re.compile(r"\{(\w+)(?::[^{}]*(?:\{[^{}]*\}[^{}]*)*)?\}")
 _JSON = "application/json"
+_EVENT_STREAM = "text/event-stream"
 _FORM = "application/x-www-form-urlencoded"
 
 
@@ -254,6 +255,10 @@ class _DocumentBuilder:
             str(status): {**self._success(result, route_docs.media), "headers": of_success}
             for status, result in results.items()
         }
+        if route_docs.streams:
+            content = responses[str(route_docs.status)]["content"]
+            content[_EVENT_STREAM] = {"schema": {"type": "string", "description": route_docs.streams}}
+        responses |= {str(status): _error_response(status, text) for status, text in route_docs.errors.items()}
         for status in _ERROR_DESCRIPTIONS:
             responses.setdefault(str(status), {"$ref": f"#/components/responses/Refused{status}"})
         return dict(sorted(responses.items()))
@@ -313,3 +318,5 @@ def _parameters(route: Route, route_docs: RouteDocs) -> Iterable[Schema]:
             "required": name in route_docs.required_query,
             "schema": dict(schema),
         }
+    for name, schema in route_docs.headers.items():
+        yield {"name": name, "in": "header", "required": False, "schema": dict(schema)}

@@ -49,7 +49,8 @@ class OperationSchemas:
     def _result(self, result: OperationResult) -> Schema:
         schema: Schema = non_null(response_schema(self._operations[result.operation], result.field))
         if result.member:
-            schema = _row(non_null(schema["properties"][result.member]))
+            for name in result.member.split("."):
+                schema = _row(non_null(schema["properties"][name]))
         elif result.first_item:
             schema = _row(schema)
         selected: Mapping[str, Any] | None = schema.get("properties")

@@ -68,6 +68,14 @@ async def test_a_client_queries_a_store(folder: Path, shop: Shop, client: str) -
     await asyncio.to_thread(run_node, f"{client}.mjs", shop.parameters(), cwd=folder)
 
 
+async def test_graphql_sse_and_graphql_ws_follow_events(folder: Path, sample: SampleStore) -> None:
+    owner = await sample.client(sample.owner)
+    headers = {"X-Tenant-ID": str(sample.store.public_id), **bearer(owner.token)}
+    base = str(sample.http.make_url("")).rstrip("/")
+    parameters = json.dumps({"base": base, "headers": headers, "product": sample.mug.id})
+    await asyncio.to_thread(run_node, "subscriptions.mjs", parameters, cwd=folder)
+
+
 async def test_openid_client_discovers_the_routes_and_exchanges_a_code_with_pkce(
     folder: Path, sample: SampleStore
 ) -> None:

@@ -134,6 +134,8 @@ async def test_a_full_refund_cancels_the_order(kit, more):
     assert await kit.figures(product) == (10, 0)
     names = await kit.event_names(order.public_id)
     assert names == ["order.created", "order.updated", "order.updated", "order.cancelled"]
+    refunds = [row["data"] for row in await kit.events() if row["name"] == "refund.created"]
+    assert [(data["order_id"], data["amount_cents"]) for data in refunds] == [(str(order.public_id), 1_000)]
 
 
 @pytest.mark.parametrize("kind", ["charge.partial_canceled", "charge.refunded"])

@@ -45,7 +45,8 @@ def _objects(schema: GraphQLSchema) -> list[GraphQLObjectType]:
 def test_every_root_field_declares_its_access(name: str, schema: GraphQLSchema) -> None:
     assert schema.query_type is not None
     assert schema.mutation_type is not None
-    for type_ in (schema.query_type, schema.mutation_type):
+    assert schema.subscription_type is not None
+    for type_ in (schema.query_type, schema.mutation_type, schema.subscription_type):
         for key, field in type_.fields.items():
             declared = strawberry_field(field)
             assert declared is not None
@@ -54,7 +55,7 @@ def test_every_root_field_declares_its_access(name: str, schema: GraphQLSchema) 
 
 @pytest.mark.parametrize("name,schema", _schemas())
 def test_every_type_declares_its_access(name: str, schema: GraphQLSchema) -> None:
-    roots = {schema.query_type, schema.mutation_type}
+    roots = {schema.query_type, schema.mutation_type, schema.subscription_type}
     for type_ in _objects(schema):
         if type_ not in roots:
             assert isinstance(access_of(type_), Access), f"{type_.name} declares no access"

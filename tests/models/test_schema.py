@@ -15,13 +15,9 @@ from models.migrate import APP_LABEL
 DATABASE_ONLY = {("products", "search"), ("users", "search")}
 # Tables without a model.
 WITHOUT_MODEL = {
-    "tortoise_migrations",
-    "number_counters",
-    "catalogue_versions",
-    "search_entries",
-    "search_words",
-    "bulk_results",
-}
+    "tortoise_migrations", "number_counters", "catalogue_versions", "search_entries", "search_words", "bulk_results",
+    "event_feeds", "stock_changes",
+}  # fmt: skip
 # Store tables that are no records: they have no ids, and another key.
 WITHOUT_IDS = {
     "number_counters": ["tenant_id", "entity"],
@@ -29,6 +25,8 @@ WITHOUT_IDS = {
     "search_entries": ["tenant_id", "product_id"],
     "search_words": ["tenant_id", "id"],
     "bulk_results": ["tenant_id", "operation_id", "first_line"],
+    "event_feeds": ["tenant_id"],
+    "stock_changes": ["tenant_id", "id"],
 }
 # Platform tables, which belong to no store.
 PLATFORM_TABLES = {
@@ -121,7 +119,7 @@ async def test_the_only_other_policies_are_for_platform_tables_the_worker_and_se
             for table in (
                 "tenants", "apps", "outbox_events", "app_installations", "event_endpoints", "event_deliveries",
                 "orders", "gateway_notifications", "sessions", "refresh_tokens", "legacy_tokens",
-                "wrong_attempts", "lockouts", "mails", "carts", "audit_entries", "bulk_operations",
+                "wrong_attempts", "lockouts", "mails", "carts", "audit_entries", "bulk_operations", "stock_changes",
             )
         ),
     }  # fmt: skip

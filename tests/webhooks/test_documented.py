@@ -21,16 +21,22 @@ import orjson
 import pytest
 
 from domain import events
+from domain.carts.events import emit_abandoned
+from domain.catalog import stock
+from domain.orders.locked import lock_order
+from domain.orders.payments import update_payment_totals
 from domain.webhooks.envelope import EventRecord, build_request, sign
 from domain.webhooks.event_scopes import PING, READ_SCOPES
 from domain.webhooks.payloads import PAYLOADS
 from kernel.clock import now
 from kernel.payload_fields import PayloadField
+from models import database
 from tests.harness import records
 from tests.harness.clients import NewApp
+from tests.harness.http import Client
 from tests.harness.oauth import graphql_result
 from tests.harness.sample_store import SampleStore
-from tests.harness.storefront import open_storefront
+from tests.harness.storefront import StorefrontClient, open_storefront
 from tests.webhooks.conftest import RunWorker
 from tests.webhooks.kit import WEBHOOKS, subscribe
 from tests.webhooks.receiver import Receiver, wait_until
@@ -58,6 +64,18 @@ EMITTED_WHEN = {
     events.USER_REGISTERED: "A user registers, or is created in any other way.",
     events.CHECKOUT_COMPLETED: "A checkout finishes; its subject is the cart.",
     events.CART_UPDATED: "A cart changes; at most once in 5 seconds for each cart.",
+    events.CART_ABANDONED: "An open cart with items was not changed for a day (setting `cart_abandoned_hours`).",
+    events.CATEGORY_CREATED: "A category is created.",
+    events.CATEGORY_UPDATED: "A category is updated.",
+    events.CATEGORY_DELETED: "A category is deleted.",
+    events.CUSTOMER_CREATED: "A customer is created, right after `user.registered`.",
+    events.CUSTOMER_UPDATED: "The data of a customer change, or are anonymized.",
+    events.CUSTOMER_DELETED: "A customer is deleted.",
+    events.SHIPMENT_CREATED: "A shipment is recorded.",
+    events.SHIPMENT_UPDATED: "A shipment is updated.",
+    events.SHIPMENT_DELETED: "A shipment is deleted: its units count as unshipped again.",
+    events.REFUND_CREATED: "Money of an order is returned.",
+    events.STOCK_CHANGED: "What can be sold of a product changes, for whatever reason; about once in 5 seconds, with the last state.",
     PING: "An endpoint is tested; not subscribable.",
 }
 
@@ -96,18 +114,68 @@ async def envelopes(
         },
     )
     assert created["id"]
+    await graphql_result(
+        admin, 'mutation ($id: ID!) { user_update(id: $id, input: {lastname: "Costa"}) { id } }', id=created["id"]
+    )
+    await graphql_result(admin, "mutation ($id: ID!) { user_delete(id: $id) { id } }", id=created["id"])
     storefront = await open_storefront(sample)
     order = (await storefront.order((sample.mug, 2), customer_name="Ana Souza")).body
     for status in ("P", "I"):
         changed = await app.put(f"/api/admin/orders/{order['id']}/status", {"status": status})
         assert changed.status == 200, changed
+    await _change_category(admin)
+    await _change_shipment(admin, sample)
+    await _refund(sample)
+    await _abandon_cart(sample, storefront)
     await app.post(f"{WEBHOOKS}/{endpoint_id}/ping")
     async with run_worker():
         await wait_until(lambda: set(receiver.names()) >= set(ALL_EVENTS))
     first: dict[str, dict[str, Any]] = {}
-    for delivery in sorted(receiver.received, key=lambda received: received.envelope["sequence"]):
+    feed = [event["id"] for event in (await app.get("/api/admin/events", limit="1000")).body["events"]]
+    order_in_feed = {event_id: number for number, event_id in enumerate(feed)}
+    for delivery in sorted(receiver.received, key=lambda received: order_in_feed.get(received.envelope["id"], 0)):
         first.setdefault(delivery.envelope["event"], delivery.envelope)
     return first
+
+
+async def _change_category(admin: Client) -> None:
+    created = await graphql_result(
+        admin,
+        "mutation ($input: CategoryInput!) { category_create(input: $input) { id } }",
+        input={"name": "Mesa posta", "image": {"url": "https://example.com/mesa.jpg", "alt": "Mesa"}},
+    )
+    for verb in ("update(id: $id, input: {position: 20})", "delete(id: $id)"):
+        await graphql_result(admin, f"mutation ($id: ID!) {{ category_{verb} {{ id }} }}", id=created["id"])
+
+
+async def _change_shipment(admin: Client, sample: SampleStore) -> None:
+    order = await sample.place_order((sample.mug, 2), email="ana@example.com")
+    created = await graphql_result(
+        admin,
+        "mutation ($input: ShipmentInput!) { shipment_create(input: $input) { id } }",
+        input={"order_id": order.id, "carrier": "Correios", "tracking_number": "BR123456789BR"},
+    )
+    for verb in ('update(id: $id, input: {comments: ""})', "delete(id: $id)"):
+        await graphql_result(admin, f"mutation ($id: ID!) {{ shipment_{verb} {{ id }} }}", id=created["id"])
+
+
+async def _refund(sample: SampleStore) -> None:
+    """Return money of an order as a gateway notification does."""
+    order = await sample.place_order((sample.mug, 1), email="ana@example.com")
+    async with database.transaction(sample.scope):
+        locked = await lock_order(sample.scope, order.number)
+        await update_payment_totals(sample.scope, locked, locked.total_cents, 500)
+
+
+async def _abandon_cart(sample: SampleStore, storefront: StorefrontClient) -> None:
+    cart = await storefront.cart((sample.mug, 1))
+    await sample.execute(
+        "update carts set updated_at = updated_at - interval '25 hours' where tenant_id = $1 and public_id = $2::uuid",
+        sample.store.id,
+        cart,
+    )
+    await emit_abandoned(sample.scope)
+    await stock.emit_changes(sample.scope)
 
 
 def _is(type_: str, value: Any) -> bool:

@@ -1,0 +1,118 @@
+"""Emit the events of categories, customers, shipments, refunds and stock, with the record as it is in the transaction.
+
+The statements build each record in the database, with the keys that `domain.webhooks.payloads` documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from domain import events
+from domain.events import Event
+from kernel.clock import format_rfc3339
+from kernel.ids import uuid7
+from kernel.scope import Scope
+from models.database import fetch
+
+_TIME = """to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"""
+
+_CATEGORIES = f"""
+SELECT c.public_id AS subject_id, jsonb_build_object(
+    'id', c.public_id, 'name', c.name, 'slug', c.slug, 'parent_id', p.public_id, 'position', c.position, 'status', c.status,
+    'description', c.description,
+    'image', CASE WHEN c.image_url <> '' THEN jsonb_build_object('url', c.image_url, 'alt', c.image_alt) END,
+    'created_at', {_TIME.format("c.created_at")}, 'updated_at', {_TIME.format("c.updated_at")}
+)::text AS data
+FROM categories c LEFT JOIN categories p ON p.tenant_id = c.tenant_id AND p.id = c.parent_id
+WHERE c.tenant_id = $1 AND c.id = ANY($2::bigint[]) ORDER BY c.id
+"""
+_CUSTOMERS = f"""
+SELECT u.public_id AS subject_id, jsonb_build_object(
+    'id', u.public_id, 'name', btrim(u.firstname || ' ' || u.lastname), 'email', coalesce(u.email, ''), 'status', u.status,
+    'created_at', {_TIME.format("u.created_at")}, 'updated_at', {_TIME.format("u.updated_at")}
+)::text AS data
+FROM users u WHERE u.tenant_id = $1 AND u.id = ANY($2::bigint[]) ORDER BY u.id
+"""
+_SHIPMENTS = f"""
+SELECT s.public_id AS subject_id, jsonb_build_object(
+    'id', s.public_id, 'order_id', o.public_id, 'status', s.status, 'carrier', s.carrier, 'tracking_number', s.tracking_number,
+    'items', (
+        SELECT coalesce(jsonb_agg(jsonb_build_object(
+            'product_id', p.public_id, 'name', l.product_name, 'quantity', i.quantity) ORDER BY l.position, l.id), '[]')
+        FROM shipment_lines i JOIN order_lines l ON l.tenant_id = i.tenant_id AND l.id = i.order_line_id
+        LEFT JOIN products p ON p.tenant_id = l.tenant_id AND p.id = l.product_id
+        WHERE i.tenant_id = s.tenant_id AND i.shipment_id = s.id
+    ),
+    'created_at', {_TIME.format("s.created_at")}, 'updated_at', {_TIME.format("s.updated_at")}
+)::text AS data
+FROM shipments s JOIN orders o ON o.tenant_id = s.tenant_id AND o.id = s.order_id
+WHERE s.tenant_id = $1 AND s.id = ANY($2::bigint[]) ORDER BY s.id
+"""
+_STOCK = """
+SELECT p.public_id AS subject_id, jsonb_build_object(
+    'id', p.public_id, 'sku', p.sku, 'stock', p.stock, 'combinations', (
+        SELECT coalesce(jsonb_agg(jsonb_build_object('id', c.public_id, 'sku', c.sku, 'stock', c.stock) ORDER BY c.id), '[]')
+        FROM combinations c WHERE c.tenant_id = p.tenant_id AND c.product_id = p.id AND c.deleted_at IS NULL
+    )
+)::text AS data
+FROM products p WHERE p.tenant_id = $1 AND p.id = ANY($2::bigint[]) AND p.deleted_at IS NULL ORDER BY p.id
+"""
+_ROWS: Mapping[str, str] = {
+    events.CATEGORY: _CATEGORIES,
+    events.CUSTOMER: _CUSTOMERS,
+    events.SHIPMENT: _SHIPMENTS,
+    events.STOCK: _STOCK,
+}
+
+
+async def emit_records(scope: Scope, name: str, ids: Iterable[int]) -> None:
+    """Emit an event about each record (internal ids) in its current state; records that are gone are left out."""
+    subject_type = events.SUBJECTS[name]
+    rows = await fetch(_ROWS[subject_type], scope.store.id, list(ids))
+    await events.emit_all(
+        scope, [Event(name, subject_type, row["subject_id"], orjson.loads(row["data"])) for row in rows]
+    )
+
+
+async def emit_deleted(scope: Scope, name: str, public_ids: Iterable[UUID]) -> None:
+    """Emit an event for each record that is being deleted."""
+    deleted_at = format_rfc3339(scope.now)
+    await events.emit_all(
+        scope,
+        [
+            Event(name, events.SUBJECTS[name], public_id, {"id": str(public_id), "deleted_at": deleted_at})
+            for public_id in public_ids
+        ],
+    )
+
+
+async def emit_customer_changed(
+    scope: Scope, user_id: int, public_id: UUID, previous_type: str, user_type: str
+) -> None:
+    """Emit the event of a changed account: a customer that was changed, has become one, or is none any longer."""
+    if user_type == "C":
+        name = events.CUSTOMER_UPDATED if previous_type == "C" else events.CUSTOMER_CREATED
+        await emit_records(scope, name, [user_id])
+    elif previous_type == "C":
+        await emit_deleted(scope, events.CUSTOMER_DELETED, [public_id])
+
+
+async def emit_refund(
+    scope: Scope, order_id: UUID, *, amount_cents: int, refunded_cents: int, currency: str, payment_status: str
+) -> None:
+    """Emit `refund.created` for money returned for an order; `refunded_cents` is the sum of its refunds."""
+    refund_id = uuid7()
+    data: dict[str, Any] = {
+        "id": str(refund_id),
+        "order_id": str(order_id),
+        "amount_cents": amount_cents,
+        "refunded_cents": refunded_cents,
+        "currency": currency,
+        "payment_status": payment_status,
+        "refunded_at": format_rfc3339(scope.now),
+    }
+    await events.emit(scope, events.REFUND_CREATED, events.REFUND, refund_id, data)

@@ -1,0 +1,11 @@
+DROP INDEX carts_not_abandoned_idx;
+ALTER TABLE carts DROP COLUMN abandoned_at;
+DROP TRIGGER stock_changed ON combinations;
+DROP TRIGGER stock_changed ON products;
+DROP FUNCTION vitrine_note_stock_change();
+DROP TABLE stock_changes;
+DROP FUNCTION vitrine_number_events(integer);
+DROP INDEX outbox_events_unnumbered_idx;
+DROP INDEX outbox_events_position_key;
+ALTER TABLE outbox_events DROP COLUMN position;
+DROP TABLE event_feeds;

@@ -1,0 +1,138 @@
+"""Resolve the event feed, as pages and as a subscription."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import strawberry
+from graphql import (
+    FieldNode,
+    FragmentDefinitionNode,
+    GraphQLError,
+    GraphQLSchema,
+    NameNode,
+    OperationDefinitionNode,
+)
+from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
+from strawberry import Info
+
+from domain import event_feed
+from domain.event_feed import ACCESS, FeedEvent
+from kernel.errors import ValidationFailed
+from kernel.scope import Scope
+from models import database
+from models.queries import Row
+from models.row_reads import link_rows
+from resolvers.compiled_fields import CompilationValues
+from schema.documents import MAX_ERRORS, PreparedDocument
+from schema.fields import root_field
+from schema.pagination import check_page_bounds
+from schema.selection import collect_fields, is_requested, selected_relations
+from schema.types.events import SUBJECTS, EventConnectionObject, EventObject
+
+DEFAULT_PAGE_SIZE = 100
+
+
+@strawberry.type
+class EventQueries:
+    """The event feed."""
+
+    @root_field(
+        ACCESS,
+        "Returns events of the store in the order of the event feed, after a cursor. `page_info.end_cursor` is how far was read, also"
+        " without events; it continues the feed, at once while `has_next_page` is true, and later.",
+    )
+    async def events(
+        self,
+        info: Info,
+        after: str | None = None,
+        types: list[str] | None = None,
+        first: int = DEFAULT_PAGE_SIZE,
+    ) -> EventConnectionObject:
+        """Return a page of the feed."""
+        scope = info.context.scope
+        check_page_bounds(first, 0, event_feed.MAX_PAGE_SIZE, "first")
+        names = event_feed.readable_events(scope, types)
+        page = await event_feed.read_page(scope, await event_feed.start_position(scope, after), names, first)
+        rows = [_row(scope, event) for event in page.events]
+        await _link_subjects(info, rows, page.events, "edges", "node")
+        end_cursor = event_feed.encode_cursor(scope.store, page.end)
+        return Row(  # type: ignore[no-any-return]
+            edges=[Row(cursor=row["cursor"], node=row) for row in rows],
+            page_info=Row(
+                has_next_page=page.has_more,
+                has_previous_page=False,
+                start_cursor=rows[0]["cursor"] if rows else end_cursor,
+                end_cursor=end_cursor,
+            ),
+        )
+
+
+@strawberry.type
+class EventSubscriptions:
+    """The event feed, event by event."""
+
+    @root_field(
+        ACCESS,
+        "Sends events of the store as they happen, in the order of the event feed: after a cursor, by default from now on. Sent over"
+        " Server-Sent Events or WebSockets (docs/reference/graphql.md#subscriptions).",
+    )
+    async def events(self, info: Info, after: str | None = None, types: list[str] | None = None) -> EventObject:
+        """Return the event of one execution, its root value: the stream chose it by the arguments (`subscribed_arguments`)."""
+        event: FeedEvent = info.root_value
+        rows = [_row(info.context.scope, event)]
+        await _link_subjects(info, rows, [event])
+        return rows[0]  # type: ignore[return-value]
+
+
+def subscribed_arguments(
+    schema: GraphQLSchema, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any]
+) -> tuple[str | None, list[str] | None]:
+    """Return the cursor and the types of a valid subscription; raises `ValidationFailed` for its variables and without a field."""
+    root = schema.subscription_type
+    assert root is not None
+    assert prepared.document is not None
+    values = get_variable_values(schema, operation.variable_definitions or (), dict(variables), MAX_ERRORS)
+    if not isinstance(values, VariableValues):
+        raise ValidationFailed(values[0].message)
+    fragments = {
+        node.name.value: node for node in prepared.document.definitions if isinstance(node, FragmentDefinitionNode)
+    }
+    root_node = FieldNode(name=NameNode(value=""), selection_set=operation.selection_set)
+    selected = collect_fields(CompilationValues(fragments, values, {}), root, [root_node])
+    if not selected:
+        raise ValidationFailed("the subscription selects no field")
+    [[node, *_]] = selected.values()
+    try:
+        arguments = get_argument_values(root.fields[node.name.value], node, values)
+    except GraphQLError as error:
+        raise ValidationFailed(error.message) from error
+    return arguments.get("after"), arguments.get("types")
+
+
+def _row(scope: Scope, event: FeedEvent) -> Row:
+    record = event.record(scope.store)
+    del record["timestamp"]
+    return Row(record, created_at=event.at)
+
+
+async def _link_subjects(info: Any, rows: Sequence[Row], events: Sequence[FeedEvent], *path: str) -> None:
+    """Set the selected records that the events are about, with two statements for each of their types."""
+    for name, (table, types) in SUBJECTS.items():
+        if not is_requested(info, *path, name):
+            continue
+        ids = list({event.subject_id for event in events if event.subject_type in types})
+        subject_rows = await database.fetch(
+            f"SELECT public_id, id FROM {table} WHERE tenant_id = $1 AND public_id = ANY($2::uuid[])",  # a literal of this program
+            info.context.scope.store.id,
+            ids,
+        )
+        numbers = {row["public_id"]: row["id"] for row in subject_rows}
+        for row, event in zip(rows, events, strict=True):
+            row[name] = numbers.get(event.subject_id) if event.subject_type in types else None
+    link_rows(info.context.scope, rows, selected_relations(info, *path))
+
+
+QUERIES = (EventQueries,)
+SUBSCRIPTIONS = (EventSubscriptions,)
