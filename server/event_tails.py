@@ -226,7 +226,7 @@ class EventTails:
         if self._listening is None:
             write_notices.observe(self._on_write)
             # In the background: the first stream doesn't wait for the listening connection.
-            listening = database.listen(database.WRITES_CHANNEL, self._on_notice, after_reconnect=self._wake_all)
+            listening = database.listen(database.WRITES_CHANNEL, self._on_notice, on_missed=self._wake_all)
             self._listening = asyncio.get_running_loop().create_task(listening, context=Context())
         start = await event_feed.start_position(scope, event_feed.LATEST)
         assert start is not None
