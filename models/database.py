@@ -101,6 +101,8 @@ class _Database:
             for pool in (self.pool, self._spare):
                 if pool is not None:
                     pool.set_role(self.settings, self.role)
+            for replica in self.replicas.replicas if self.replicas is not None else ():
+                replica.fail("the serving role has changed")  # and connects again
         if self.worker_role is None and self.settings.worker_role in usable:
             self.worker_role = self.settings.worker_role
             if self._worker is not None:

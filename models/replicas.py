@@ -47,6 +47,13 @@ POSITION = "(pg_current_wal_insert_lsn() - '0/0')::bigint"
 
 _STATE = "select pg_is_in_recovery() as follows, coalesce(pg_last_wal_replay_lsn() - '0/0', 0)::bigint as replayed"
 _BEHIND = "behind"
+# Besides what is no response of the server. A statement that took too long there says nothing of the replica: its check does.
+_LOST = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.CannotConnectNowError,
+)
 NOT_READ = object()
 """Returned instead of a result: the primary has to run the statement."""
 
@@ -215,11 +222,7 @@ class Replica:
     def _note(self, error: Exception, position: int) -> None:
         if isinstance(error, asyncpg.InvalidParameterValueError) and f'"{_BEHIND}"' in str(error):
             self._behind = (monotonic() + BEHIND_SECONDS, position)
-        elif isinstance(error, asyncpg.AdminShutdownError | OSError) or (
-            # A time-out says nothing of the replica: its watch does.
-            not isinstance(error, asyncpg.PostgresError | TimeoutError)
-            or isinstance(error, asyncpg.PostgresConnectionError | asyncpg.CannotConnectNowError)
-        ):
+        elif not isinstance(error, asyncpg.PostgresError) or isinstance(error, _LOST):
             self.fail(f"{type(error).__name__}: {error}")
 
     def fail(self, problem: str) -> None:
@@ -240,7 +243,8 @@ class Replica:
             try:
                 await self._follow(on_use, lag_of)
             except asyncio.CancelledError:
-                self.fail("closed")
+                if self._pool is not None:
+                    self._pool.terminate()
                 raise
             except Exception as error:
                 self.fail(str(error) or type(error).__name__)

@@ -57,7 +57,8 @@ async def database_location(settings: Settings) -> AsyncIterator[DatabaseLocatio
     if settings.database_url is not None:
         serving = settings.app_database_url or settings.database_url
         with database.translate_errors():
-            await database.check_pooling(settings.database_url, None)
+            if serving != settings.database_url:
+                await database.check_pooling(settings.database_url, None)
             await database.check_pooling(serving, settings.pooler_url)
         yield DatabaseLocation(settings.database_url, serving, is_embedded=False)
         return

@@ -111,7 +111,6 @@ async def replica(
     monkeypatch.setattr("tortoise.context._global_context", None)
     monkeypatch.setattr(replicas, "FIRST_PAUSE_SECONDS", 0.05)
     monkeypatch.setattr(replicas, "POLL_SECONDS", 0.1)
-    monkeypatch.setattr(replicas, "CHECK_SECONDS", 1.0)
     await db.connect(DatabaseSettings(database_url, pooler_url=pooler_url))
     try:
         await db.use_replicas([standby.url(database_name)])
@@ -131,7 +130,7 @@ def connected_replicas() -> replicas.Replicas:
 
 
 async def is_used(replica: Replica) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(50):
         while not replica.is_used or connected_replicas().choose(1) is None:
             await asyncio.sleep(0.01)
 
