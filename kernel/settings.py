@@ -68,394 +68,276 @@ POSTGRESQL_URLS = urls_of("postgresql", "postgres")
 RATE = integer_between(0)
 
 
-def _metadata(name: str, type_: SettingType[Any], description: str, *, unset: str = "") -> Mapping[str, Any]:
-    """Return a field's metadata; `unset` describes the value of an unset setting where the default alone doesn't."""
-    return {"name": name, "type": type_, "description": description, "unset": unset}
+def _setting(
+    default: Any, name: str, type_: SettingType[Any], description: str, *, unset: str = "", secret: bool = False
+) -> Any:
+    """Return a field of `Settings`; `unset` describes the value of an unset setting where the default alone doesn't."""
+    metadata = {"name": name, "type": type_, "description": description, "unset": unset}
+    return field(default=default, repr=not secret, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Every setting. Rates are requests per minute, 0 for no limit; times are seconds. `repr=False` marks a secret."""
+    """Every setting. Rates are requests per minute, 0 for no limit; times are seconds. The representation leaves out secrets."""
 
-    env: str = field(
-        default=DEVELOPMENT,
-        metadata=_metadata(
-            "VITRINE_ENV",
-            one_of(DEVELOPMENT, PRODUCTION),
-            "The environment: development or production.",
-        ),
+    env: str = _setting(
+        DEVELOPMENT, "VITRINE_ENV", one_of(DEVELOPMENT, PRODUCTION), "The environment: development or production."
     )
-    database_url: str | None = field(
-        default=None,
-        repr=False,
-        metadata=_metadata(
-            "DATABASE_URL",
-            POSTGRESQL,
-            "The PostgreSQL database, with the role that owns it.",
-            unset="an embedded PostgreSQL",
-        ),
+    database_url: str | None = _setting(
+        None,
+        "DATABASE_URL",
+        POSTGRESQL,
+        "The PostgreSQL database, with the role that owns it.",
+        unset="an embedded PostgreSQL",
+        secret=True,
     )
-    app_database_url: str | None = field(
-        default=None,
-        repr=False,
-        metadata=_metadata(
-            "VITRINE_APP_DATABASE_URL",
-            POSTGRESQL,
-            "The database role that serves requests, if not the owner.",
-            unset="DATABASE_URL",
-        ),
+    app_database_url: str | None = _setting(
+        None,
+        "VITRINE_APP_DATABASE_URL",
+        POSTGRESQL,
+        "The database role that serves requests, if not the owner.",
+        unset="DATABASE_URL",
+        secret=True,
     )
-    pooler_url: str | None = field(
-        default=None,
-        repr=False,
-        metadata=_metadata(
-            "VITRINE_POOLER_URL",
-            POSTGRESQL,
-            "The same database through a pooler in transaction mode such as PgBouncer, with a log-in role of its own (docs/scaling.md).",
-            unset="no pooler",
-        ),
+    pooler_url: str | None = _setting(
+        None,
+        "VITRINE_POOLER_URL",
+        POSTGRESQL,
+        "The same database through a pooler in transaction mode such as PgBouncer, with a log-in role of its own (docs/scaling.md).",
+        unset="no pooler",
+        secret=True,
     )
-    replica_urls: tuple[str, ...] = field(
-        default=(),
-        repr=False,
-        metadata=_metadata(
-            "VITRINE_REPLICA_URL",
-            POSTGRESQL_URLS,
-            "The streaming replicas that answer queries, separated by commas (docs/scaling.md).",
-            unset="none",
-        ),
+    replica_urls: tuple[str, ...] = _setting(
+        (),
+        "VITRINE_REPLICA_URL",
+        POSTGRESQL_URLS,
+        "The streaming replicas that answer queries, separated by commas (docs/scaling.md).",
+        unset="none",
+        secret=True,
     )
-    secret_key: str | None = field(
-        default=None,
-        repr=False,
-        metadata=_metadata(
-            "VITRINE_SECRET_KEY",
-            SECRET,
-            "The key that encrypts stored secrets; keep a backup, because without it they can't be decrypted.",
-            unset="development: generated once in VITRINE_DATA_DIR",
-        ),
+    secret_key: str | None = _setting(
+        None,
+        "VITRINE_SECRET_KEY",
+        SECRET,
+        "The key that encrypts stored secrets; keep a backup, because without it they can't be decrypted.",
+        unset="development: generated once in VITRINE_DATA_DIR",
+        secret=True,
     )
-    secret_key_fallbacks: tuple[str, ...] = field(
-        default=(),
-        repr=False,
-        metadata=_metadata(
-            "VITRINE_SECRET_KEY_FALLBACKS",
-            SECRETS,
-            "Further keys that decrypt stored secrets but encrypt none, to replace VITRINE_SECRET_KEY.",
-            unset="none",
-        ),
+    secret_key_fallbacks: tuple[str, ...] = _setting(
+        (),
+        "VITRINE_SECRET_KEY_FALLBACKS",
+        SECRETS,
+        "Further keys that decrypt stored secrets but encrypt none, to replace VITRINE_SECRET_KEY.",
+        unset="none",
+        secret=True,
     )
-    port: int = field(
-        default=8_000,
-        metadata=_metadata("PORT", integer_between(0, 65_535), "The TCP port to listen on; 0 picks a free one."),
+    port: int = _setting(8_000, "PORT", integer_between(0, 65_535), "The TCP port to listen on; 0 picks a free one.")
+    bind: tuple[str, ...] = _setting(
+        (), "VITRINE_BIND", BIND, "The addresses to listen on.", unset="development: loopback only; production: all"
     )
-    bind: tuple[str, ...] = field(
-        default=(),
-        metadata=_metadata(
-            "VITRINE_BIND",
-            BIND,
-            "The addresses to listen on.",
-            unset="development: loopback only; production: all",
-        ),
+    base_url: str = _setting(
+        "", "VITRINE_BASE_URL", HTTP_URL, "The public URL, for links and issued tokens.", unset="http://localhost:PORT"
     )
-    base_url: str = field(
-        default="",
-        metadata=_metadata(
-            "VITRINE_BASE_URL",
-            HTTP_URL,
-            "The public URL, for links and issued tokens.",
-            unset="http://localhost:PORT",
-        ),
+    processes: int = _setting(1, "WEB_CONCURRENCY", integer_between(1, 256), "The number of server processes.")
+    redis_url: str | None = _setting(
+        None,
+        "REDIS_URL",
+        url_of("redis", "rediss", "unix"),
+        "The Redis that shares rate limits between processes and machines; while it is down each process counts alone.",
+        unset="limits are counted per process",
+        secret=True,
     )
-    processes: int = field(
-        default=1,
-        metadata=_metadata("WEB_CONCURRENCY", integer_between(1, 256), "The number of server processes."),
+    shared_hosts: tuple[str, ...] = _setting(
+        ("localhost", "127.0.0.1", "[::1]"),
+        "VITRINE_SHARED_HOSTS",
+        HOSTS,
+        "The hosts at which X-Tenant-ID selects the store.",
     )
-    redis_url: str | None = field(
-        default=None,
-        repr=False,
-        metadata=_metadata(
-            "REDIS_URL",
-            url_of("redis", "rediss", "unix"),
-            "The Redis that shares rate limits between processes and machines; while it is down each process counts alone.",
-            unset="limits are counted per process",
-        ),
+    default_store: UUID | None = _setting(
+        None,
+        "VITRINE_DEFAULT_STORE",
+        STORE_ID,
+        "The store of the shared hosts when X-Tenant-ID is absent.",
+        unset="none",
     )
-    shared_hosts: tuple[str, ...] = field(
-        default=("localhost", "127.0.0.1", "[::1]"),
-        metadata=_metadata(
-            "VITRINE_SHARED_HOSTS",
-            HOSTS,
-            "The hosts at which X-Tenant-ID selects the store.",
-        ),
+    trusted_proxies: tuple[IPNetwork, ...] = _setting(
+        (), "VITRINE_TRUSTED_PROXIES", NETWORKS, "The proxies whose X-Forwarded-For is trusted.", unset="none"
     )
-    default_store: UUID | None = field(
-        default=None,
-        metadata=_metadata(
-            "VITRINE_DEFAULT_STORE",
-            STORE_ID,
-            "The store of the shared hosts when X-Tenant-ID is absent.",
-            unset="none",
-        ),
+    ip_rate: int = _setting(
+        6_000, "VITRINE_IP_RATE", RATE, "Requests per minute from one client address (IPv6: one /64); 0 for no limit."
     )
-    trusted_proxies: tuple[IPNetwork, ...] = field(
-        default=(),
-        metadata=_metadata(
-            "VITRINE_TRUSTED_PROXIES",
-            NETWORKS,
-            "The proxies whose X-Forwarded-For is trusted.",
-            unset="none",
-        ),
+    failed_auth_rate: int = _setting(
+        120,
+        "VITRINE_FAILED_AUTH_RATE",
+        RATE,
+        "Requests per minute with an invalid credential from one client address; 0 for no limit.",
     )
-    ip_rate: int = field(
-        default=6_000,
-        metadata=_metadata(
-            "VITRINE_IP_RATE",
-            RATE,
-            "Requests per minute from one client address (IPv6: one /64); 0 for no limit.",
-        ),
+    legacy_rate: int = _setting(
+        0,
+        "VITRINE_LEGACY_RATE",
+        RATE,
+        "Requests per minute of one credential on the legacy API; 0 for no limit.",
+        unset="no limit",
     )
-    failed_auth_rate: int = field(
-        default=120,
-        metadata=_metadata(
-            "VITRINE_FAILED_AUTH_RATE",
-            RATE,
-            "Requests per minute with an invalid credential from one client address; 0 for no limit.",
-        ),
+    request_timeout: float = _setting(
+        30.0,
+        "VITRINE_REQUEST_TIMEOUT",
+        seconds(0.1, 3_600),
+        "How long a request may take before it is cancelled with 503.",
     )
-    legacy_rate: int = field(
-        default=0,
-        metadata=_metadata(
-            "VITRINE_LEGACY_RATE",
-            RATE,
-            "Requests per minute of one credential on the legacy API; 0 for no limit.",
-            unset="no limit",
-        ),
+    drain_time: float = _setting(
+        2.0,
+        "VITRINE_DRAIN_TIME",
+        seconds(0, 300),
+        "How long, after SIGTERM, /health/ready is 503 before connections are refused: until the proxy in front has noticed.",
     )
-    request_timeout: float = field(
-        default=30.0,
-        metadata=_metadata(
-            "VITRINE_REQUEST_TIMEOUT",
-            seconds(0.1, 3_600),
-            "How long a request may take before it is cancelled with 503.",
-        ),
+    keep_alive: float = _setting(
+        75.0,
+        "VITRINE_KEEP_ALIVE",
+        seconds(1, 3_600),
+        "How long a connection without a request stays open; longer than the idle time-out of a proxy in front.",
     )
-    drain_time: float = field(
-        default=2.0,
-        metadata=_metadata(
-            "VITRINE_DRAIN_TIME",
-            seconds(0, 300),
-            "How long, after SIGTERM, /health/ready is 503 before connections are refused: until the proxy in front has noticed.",
-        ),
+    header_timeout: float = _setting(
+        10.0,
+        "VITRINE_HEADER_TIMEOUT",
+        seconds(0.1, 3_600),
+        "How long the head of a request may take to arrive before its connection is closed.",
     )
-    keep_alive: float = field(
-        default=75.0,
-        metadata=_metadata(
-            "VITRINE_KEEP_ALIVE",
-            seconds(1, 3_600),
-            "How long a connection without a request stays open; longer than the idle time-out of a proxy in front.",
-        ),
+    write_timeout: float = _setting(
+        30.0,
+        "VITRINE_WRITE_TIMEOUT",
+        seconds(0.1, 3_600),
+        "How long a client may take to read VITRINE_WRITE_BUFFER bytes of a response before its connection is closed.",
     )
-    header_timeout: float = field(
-        default=10.0,
-        metadata=_metadata(
-            "VITRINE_HEADER_TIMEOUT",
-            seconds(0.1, 3_600),
-            "How long the head of a request may take to arrive before its connection is closed.",
-        ),
+    write_buffer: int = _setting(
+        65_536,
+        "VITRINE_WRITE_BUFFER",
+        integer_between(16_384, 16_777_216),
+        "The bytes of a response that a connection buffers before it waits for the client to read.",
     )
-    write_timeout: float = field(
-        default=30.0,
-        metadata=_metadata(
-            "VITRINE_WRITE_TIMEOUT",
-            seconds(0.1, 3_600),
-            "How long a client may take to read VITRINE_WRITE_BUFFER bytes of a response before its connection is closed.",
-        ),
+    address_connections: int = _setting(
+        200,
+        "VITRINE_ADDRESS_CONNECTIONS",
+        RATE,
+        "Open connections per process from one address (IPv6: one /64) that is not a trusted proxy; 0 for no limit.",
     )
-    write_buffer: int = field(
-        default=65_536,
-        metadata=_metadata(
-            "VITRINE_WRITE_BUFFER",
-            integer_between(16_384, 16_777_216),
-            "The bytes of a response that a connection buffers before it waits for the client to read.",
-        ),
+    address_requests: int = _setting(
+        100,
+        "VITRINE_ADDRESS_REQUESTS",
+        RATE,
+        "Concurrent requests per process from one client address (IPv6: one /64); 0 for no limit.",
     )
-    address_connections: int = field(
-        default=200,
-        metadata=_metadata(
-            "VITRINE_ADDRESS_CONNECTIONS",
-            RATE,
-            "Open connections per process from one address (IPv6: one /64) that is not a trusted proxy; 0 for no limit.",
-        ),
+    streams: int = _setting(
+        2_500, "VITRINE_STREAMS", RATE, "Open event streams and subscriptions per process; 0 for no limit."
     )
-    address_requests: int = field(
-        default=100,
-        metadata=_metadata(
-            "VITRINE_ADDRESS_REQUESTS",
-            RATE,
-            "Concurrent requests per process from one client address (IPv6: one /64); 0 for no limit.",
-        ),
+    caller_streams: int = _setting(
+        50,
+        "VITRINE_CALLER_STREAMS",
+        RATE,
+        "Open event streams and subscriptions of one caller (app or user) per process; 0 for no limit.",
     )
-    streams: int = field(
-        default=2_500,
-        metadata=_metadata(
-            "VITRINE_STREAMS",
-            RATE,
-            "Open event streams and subscriptions per process; 0 for no limit.",
-        ),
+    pool_size: int = _setting(
+        10, "VITRINE_POOL_SIZE", integer_between(2, 1_000), "The maximum number of database connections per process."
     )
-    caller_streams: int = field(
-        default=50,
-        metadata=_metadata(
-            "VITRINE_CALLER_STREAMS",
-            RATE,
-            "Open event streams and subscriptions of one caller (app or user) per process; 0 for no limit.",
-        ),
+    compiled_reads: bool = _setting(
+        True, "VITRINE_COMPILED_READS", BOOLEAN, "Whether queries bypass the GraphQL executor; 0 to compare.", unset="1"
     )
-    pool_size: int = field(
-        default=10,
-        metadata=_metadata(
-            "VITRINE_POOL_SIZE",
-            integer_between(2, 1_000),
-            "The maximum number of database connections per process.",
-        ),
+    pipelined_binding: bool = _setting(
+        True,
+        "VITRINE_PIPELINED_BINDING",
+        BOOLEAN,
+        "Whether a transaction's store is set together with its statement; 0 for a statement of its own.",
+        unset="1",
     )
-    compiled_reads: bool = field(
-        default=True,
-        metadata=_metadata(
-            "VITRINE_COMPILED_READS",
-            BOOLEAN,
-            "Whether queries bypass the GraphQL executor; 0 to compare.",
-            unset="1",
-        ),
+    graphql_max_objects: int = _setting(
+        50_000,
+        "VITRINE_GRAPHQL_MAX_OBJECTS",
+        integer_between(1),
+        "The maximum number of objects in an answer of /graphql.",
     )
-    pipelined_binding: bool = field(
-        default=True,
-        metadata=_metadata(
-            "VITRINE_PIPELINED_BINDING",
-            BOOLEAN,
-            "Whether a transaction's store is set together with its statement; 0 for a statement of its own.",
-            unset="1",
-        ),
+    graphql_max_bytes: int = _setting(
+        16 * 1024 * 1024,
+        "VITRINE_GRAPHQL_MAX_BYTES",
+        integer_between(1),
+        "The maximum size of an answer of /graphql in bytes.",
     )
-    graphql_max_objects: int = field(
-        default=50_000,
-        metadata=_metadata(
-            "VITRINE_GRAPHQL_MAX_OBJECTS",
-            integer_between(1),
-            "The maximum number of objects in an answer of /graphql.",
-        ),
+    catalogue_cache_bytes: int = _setting(
+        32 * 1024 * 1024,
+        "VITRINE_CATALOGUE_CACHE_BYTES",
+        integer_between(0),
+        "The memory of a process for answers to reads of the catalogue; 0 keeps none.",
     )
-    graphql_max_bytes: int = field(
-        default=16 * 1024 * 1024,
-        metadata=_metadata(
-            "VITRINE_GRAPHQL_MAX_BYTES",
-            integer_between(1),
-            "The maximum size of an answer of /graphql in bytes.",
-        ),
+    metrics_port: int = _setting(
+        9_464,
+        "VITRINE_METRICS_PORT",
+        integer_between(0, 65_534),
+        "The TCP port of /metrics; `vitrine worker` uses the next one; 0 for none.",
     )
-    catalogue_cache_bytes: int = field(
-        default=32 * 1024 * 1024,
-        metadata=_metadata(
-            "VITRINE_CATALOGUE_CACHE_BYTES",
-            integer_between(0),
-            "The memory of a process for answers to reads of the catalogue; 0 keeps none.",
-        ),
+    metrics_bind: str = _setting(
+        "127.0.0.1", "VITRINE_METRICS_BIND", BIND_ONE, "The address of /metrics, which needs no credential."
     )
-    metrics_port: int = field(
-        default=9_464,
-        metadata=_metadata(
-            "VITRINE_METRICS_PORT",
-            integer_between(0, 65_534),
-            "The TCP port of /metrics; `vitrine worker` uses the next one; 0 for none.",
-        ),
+    otlp_endpoint: str | None = _setting(
+        None,
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        url_of("http", "https"),
+        "The OpenTelemetry collector that gets the traces, by OTLP over HTTP.",
+        unset="no traces",
+        secret=True,
     )
-    metrics_bind: str = field(
-        default="127.0.0.1",
-        metadata=_metadata("VITRINE_METRICS_BIND", BIND_ONE, "The address of /metrics, which needs no credential."),
+    cors_origins: tuple[str, ...] = _setting(
+        ("*",),
+        "VITRINE_CORS_ORIGINS",
+        ORIGINS,
+        "The origins whose pages may call /graphql, /api/v1/storefront, /api/v1/auth and the OAuth token routes.",
     )
-    otlp_endpoint: str | None = field(
-        default=None,
-        repr=False,
-        metadata=_metadata(
-            "OTEL_EXPORTER_OTLP_ENDPOINT",
-            url_of("http", "https"),
-            "The OpenTelemetry collector that gets the traces, by OTLP over HTTP.",
-            unset="no traces",
-        ),
+    example_storefront: bool | None = _setting(
+        None,
+        "VITRINE_EXAMPLE_STOREFRONT",
+        BOOLEAN,
+        "Whether stores show the example storefront at their own addresses.",
+        unset="development: the demo store only; production: none",
     )
-    cors_origins: tuple[str, ...] = field(
-        default=("*",),
-        metadata=_metadata(
-            "VITRINE_CORS_ORIGINS",
-            ORIGINS,
-            "The origins whose pages may call /graphql, /api/v1/storefront, /api/v1/auth and the OAuth token routes.",
-        ),
+    private_endpoints: bool | None = _setting(
+        None,
+        "VITRINE_PRIVATE_ENDPOINTS",
+        BOOLEAN,
+        "Whether webhook endpoints may be http or private addresses.",
+        unset="development on loopback: 1; else 0",
     )
-    example_storefront: bool | None = field(
-        default=None,
-        metadata=_metadata(
-            "VITRINE_EXAMPLE_STOREFRONT",
-            BOOLEAN,
-            "Whether stores show the example storefront at their own addresses.",
-            unset="development: the demo store only; production: none",
-        ),
+    smtp_url: str | None = _setting(
+        None, "SMTP_URL", url_of("smtp", "smtps"), "The mail server.", unset="mails stay queued", secret=True
     )
-    private_endpoints: bool | None = field(
-        default=None,
-        metadata=_metadata(
-            "VITRINE_PRIVATE_ENDPOINTS",
-            BOOLEAN,
-            "Whether webhook endpoints may be http or private addresses.",
-            unset="development on loopback: 1; else 0",
-        ),
+    retention: tuple[tuple[str, int], ...] = _setting(
+        (),
+        "VITRINE_RETENTION",
+        RETENTION,
+        "How many days data are kept that grow without end, as audit_log=1825,mails=30; 0 for ever.",
+        unset="the periods of [retention](deploy.md#retention)",
     )
-    smtp_url: str | None = field(
-        default=None,
-        repr=False,
-        metadata=_metadata("SMTP_URL", url_of("smtp", "smtps"), "The mail server.", unset="mails stay queued"),
+    bulk_dir: Path | None = _setting(
+        None,
+        "VITRINE_BULK_DIR",
+        DIRECTORY,
+        "The directory of the files of bulk operations, shared by the machines with web processes and workers.",
+        unset="bulk in VITRINE_DATA_DIR",
     )
-    retention: tuple[tuple[str, int], ...] = field(
-        default=(),
-        metadata=_metadata(
-            "VITRINE_RETENTION",
-            RETENTION,
-            "How many days data are kept that grow without end, as audit_log=1825,mails=30; 0 for ever.",
-            unset="the periods of [retention](deploy.md#retention)",
-        ),
+    bulk_daily_rows: int = _setting(
+        10_000_000,
+        "VITRINE_BULK_DAILY_ROWS",
+        RATE,
+        "The lines that the bulk queries of one user or app may have in a day; 0 for no limit.",
     )
-    bulk_dir: Path | None = field(
-        default=None,
-        metadata=_metadata(
-            "VITRINE_BULK_DIR",
-            DIRECTORY,
-            "The directory of the files of bulk operations, shared by the machines with web processes and workers.",
-            unset="bulk in VITRINE_DATA_DIR",
-        ),
+    bulk_upload_bytes: int = _setting(
+        256 * 1024 * 1024,
+        "VITRINE_BULK_UPLOAD_BYTES",
+        integer_between(1),
+        "The maximum size of the file of a bulk mutation in bytes.",
     )
-    bulk_daily_rows: int = field(
-        default=10_000_000,
-        metadata=_metadata(
-            "VITRINE_BULK_DAILY_ROWS",
-            RATE,
-            "The lines that the bulk queries of one user or app may have in a day; 0 for no limit.",
-        ),
-    )
-    bulk_upload_bytes: int = field(
-        default=256 * 1024 * 1024,
-        metadata=_metadata(
-            "VITRINE_BULK_UPLOAD_BYTES",
-            integer_between(1),
-            "The maximum size of the file of a bulk mutation in bytes.",
-        ),
-    )
-    data_dir: Path = field(
-        default=Path(".vitrine"),
-        metadata=_metadata(
-            "VITRINE_DATA_DIR",
-            DIRECTORY,
-            "The directory of the embedded PostgreSQL and of generated development keys.",
-        ),
+    data_dir: Path = _setting(
+        Path(".vitrine"),
+        "VITRINE_DATA_DIR",
+        DIRECTORY,
+        "The directory of the embedded PostgreSQL and of generated development keys.",
     )
 
     @classmethod

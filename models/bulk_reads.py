@@ -16,9 +16,9 @@ from kernel.errors import DomainError
 from kernel.scope import Scope
 from models.answer_size import AnswerLimits, AnswerTooLarge, limited_answer
 from models.compiled_reads import RecordReader
-from models.database import stream
 from models.queries import Condition, Guard, ToMany, order_of
 from models.response_shapes import NotCompiled, ObjectField, RelationField, ResponseField, ResponseShape, ScalarField
+from models.snapshots import stream
 
 PARENT = "__parentId"
 # What is in memory at once: a part of this size, and of one record at most this much.

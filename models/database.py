@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Any
@@ -48,7 +48,7 @@ from models.pooler import check_pooling as check_pooling
 from models.replicas import NOT_READ, Replicas, current_read
 from models.replicas import ReplicaStatus as ReplicaStatus
 from models.replicas import replica_status as replica_status
-from models.roles import SET_ROLE_PRIVILEGE
+from models.roles import SET_ROLE_PRIVILEGE, usable_roles
 from models.store_binding import NO_STORE
 from models.transactions import CommitCallback, open_transaction
 from models.transactions import TransactionEnded as TransactionEnded
@@ -184,6 +184,12 @@ async def use_replicas(urls: Sequence[str]) -> None:
     await listen(WRITES_CHANNEL, lambda store: opened.record_write(int(store)), on_missed=opened.forget)
     opened.start()
     replicas.use(opened)
+    REPLICA_LAG.read = _replica_lags
+
+
+def _replica_lags() -> dict[tuple[str, ...], float]:
+    lags = [status.lag_seconds for status in replica_status()]
+    return {(str(number),): lag for number, lag in enumerate(lags, 1) if lag is not None}
 
 
 async def _primary_position() -> int:
@@ -207,7 +213,7 @@ async def connect(settings: DatabaseSettings) -> None:
     if _database is not None:
         raise RuntimeError("the database is already connected")
     with translate_errors():
-        usable = await _usable_roles(settings)
+        usable = await usable_roles(settings)
         database = _Database(
             settings,
             settings.role if settings.role in usable else None,
@@ -227,21 +233,6 @@ async def close() -> None:
     database, _database = _database, None
     if database is not None:
         await database.close()
-
-
-async def _usable_roles(settings: DatabaseSettings) -> set[str]:
-    wanted = [role for role in (settings.role, settings.worker_role) if role is not None]
-    connection = await asyncpg.connect(
-        settings.pooler_url or settings.url, timeout=settings.acquire_seconds, statement_cache_size=0
-    )
-    try:
-        records = await connection.fetch(
-            f"select rolname from pg_roles where rolname = any($1::text[]) and pg_has_role(oid, {SET_ROLE_PRIVILEGE})",
-            wanted,
-        )
-    finally:
-        await connection.close()
-    return {record["rolname"] for record in records}
 
 
 def pool_usage() -> dict[str, PoolUsage]:
@@ -289,7 +280,7 @@ async def adopt_roles() -> bool:
     if not database.lacks_role:
         return True
     with translate_errors():
-        database.adopt(await _usable_roles(database.settings))
+        database.adopt(await usable_roles(database.settings))
     return not database.lacks_role
 
 
@@ -354,43 +345,6 @@ async def separate_transaction(scope: Scope) -> AsyncIterator[None]:
     with active_scope(scope):
         async with StoreTransaction(database.client, pool):
             yield
-
-
-@asynccontextmanager
-async def snapshot(scope: Scope) -> AsyncIterator[None]:
-    """Open a transaction that only reads, all of it what was committed when its first statement ran; not inside of another."""
-    if open_transaction() is not None:
-        raise RuntimeError("a snapshot begins outside of a transaction")
-    async with transaction(scope):
-        await execute("set transaction isolation level repeatable read, read only")
-        yield
-
-
-async def stream(sql: str, *args: Any, size: Callable[[], int]) -> AsyncIterator[list[asyncpg.Record]]:
-    """Run a statement in the open transaction and yield its rows by a cursor, at most `size()` at a time.
-
-    Between two parts the transaction runs other statements.
-    """
-    current = open_transaction()
-    if current is None:
-        raise RuntimeError("no transaction is open")
-    with translate_errors():
-        connection = await current.acquire()
-        try:
-            cursor = await connection.open_cursor(sql, args)
-        finally:
-            current.release()
-        while True:
-            wanted = size()
-            await current.acquire()
-            try:
-                records = await cursor.fetch(wanted)
-            finally:
-                current.release()
-            if records:
-                yield records
-            if len(records) < wanted:
-                return
 
 
 def on_commit(callback: CommitCallback) -> None:

@@ -18,6 +18,8 @@ import logging
 
 import asyncpg
 
+from models.pool import DatabaseSettings
+
 APP_ROLE = "vitrine_app"
 WORKER_ROLE = "vitrine_worker"
 SEARCH_ROLE = "vitrine_search"
@@ -276,3 +278,19 @@ def _search_function(name: str, table: str) -> str:
             WHERE search @@ (('''#' || {_STORE} || '''')::tsquery && wanted)
               AND tenant_id = {_STORE} AND deleted_at IS NULL
         $function$"""
+
+
+async def usable_roles(settings: DatabaseSettings) -> set[str]:
+    """Return which of the roles of the settings exist and may be taken by the login role."""
+    wanted = [role for role in (settings.role, settings.worker_role) if role is not None]
+    connection = await asyncpg.connect(
+        settings.pooler_url or settings.url, timeout=settings.acquire_seconds, statement_cache_size=0
+    )
+    try:
+        records = await connection.fetch(
+            f"select rolname from pg_roles where rolname = any($1::text[]) and pg_has_role(oid, {SET_ROLE_PRIVILEGE})",
+            wanted,
+        )
+    finally:
+        await connection.close()
+    return {record["rolname"] for record in records}

@@ -23,7 +23,7 @@ import asyncpg
 from auth.secrets import key_id
 from kernel.clock import now
 from kernel.settings import Settings
-from models import database, migrate
+from models import migrate
 from models.roles import BACKUP_ROLE, MANAGED_POLICIES, SET_ROLE_PRIVILEGE
 from models.table_contents import DIGEST_SETTINGS, Table, digest, digest_sql, quoted, read_tables
 from server.archives import ArchiveError, new_archive, open_archive, read_chunks, write_manifest
@@ -83,15 +83,6 @@ class Backup:
     rows: int
     key_ids: tuple[str, ...]
     has_secret_keys: bool
-
-
-async def last_backup_at() -> datetime | None:
-    """Return when the data of the last backup were read (UTC); None if `vitrine backup` never succeeded on this database."""
-    async with database.cross_store_connection() as platform:
-        started_at: datetime | None = await platform.fetchval(
-            "select started_at from job_runs where name = $1", BACKUP_RUN
-        )
-    return started_at
 
 
 def default_name(time: datetime) -> str:

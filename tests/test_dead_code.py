@@ -30,7 +30,6 @@ FRAMEWORK_DECORATORS = ["@root_field", "@fixture"]
 # Used only by tests and by bench/, to observe what the product does.
 OBSERVED = {
     "find_unused_docs",
-    "last_backup_at",
     "revert",
     "set_sink",
     "superuser_url",

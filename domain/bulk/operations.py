@@ -26,7 +26,8 @@ from kernel.errors import Conflict, Forbidden, NotFound, RateLimited, Unauthenti
 from kernel.ids import parse_reference, uuid7
 from kernel.scope import Actor, ActorKind, Scope
 from models import audit, database
-from models.database import UniqueViolation, execute, fetch, fetch_separately, fetchrow, fetchval, stream, transaction
+from models.database import UniqueViolation, execute, fetch, fetch_separately, fetchrow, fetchval, transaction
+from models.snapshots import stream
 
 QUERY, MUTATION = "query", "mutation"
 LEASE = timedelta(minutes=1)

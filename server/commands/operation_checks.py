@@ -1,18 +1,22 @@
-"""Check how a database is operated: locks, dead rows, transaction ids, its clock, backups, pruning.
+"""Check how a database is operated: locks, dead rows, transaction ids, its clock, backups, pruning, replicas.
 
 Each function takes a connection of the owner, who sees the sessions of its own log-in and of those it is a member of.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from time import monotonic
 
 import asyncpg
 
 from domain.jobs import JOBS
 from kernel.clock import now
 from kernel.settings import Settings
+from models.replicas import MAX_LAG_SECONDS
+from server.backup import BACKUP_RUN
 from server.commands.check_results import CheckResult, fail, join_names, ok, warn
 
 MAX_CLOCK_DRIFT = timedelta(seconds=5)
@@ -28,8 +32,6 @@ MAX_TRANSACTION_AGE = 1_500_000_000
 # The runs a job may miss before it counts as stalled.
 MISSED_RUNS = 3
 LONGEST_RUN = timedelta(hours=6)
-# `vitrine backup` records itself among the jobs.
-BACKUP_RUN = "backup"
 
 
 async def check_operation(connection: asyncpg.Connection, settings: Settings) -> AsyncIterator[CheckResult]:
@@ -39,6 +41,8 @@ async def check_operation(connection: asyncpg.Connection, settings: Settings) ->
     yield await check_dead_rows(connection)
     yield await check_backup(connection, settings)
     yield await check_pruning(connection)
+    for number, url in enumerate(settings.replica_urls, 1):
+        yield await check_replica(connection, f"replica {number}", url)
 
 
 async def check_clock(connection: asyncpg.Connection) -> CheckResult:
@@ -47,6 +51,31 @@ async def check_clock(connection: asyncpg.Connection) -> CheckResult:
     if drift > MAX_CLOCK_DRIFT:
         return warn("clock", f"differs from the database's by {drift.total_seconds():.0f} seconds")
     return ok("clock", "in sync with the database")
+
+
+async def check_replica(connection: asyncpg.Connection, name: str, url: str) -> CheckResult:
+    """Check that a replica follows, and catches up with the primary in the time that reads allow it."""
+    try:
+        async with asyncio.timeout(2 * MAX_LAG_SECONDS):
+            position = await connection.fetchval("select pg_current_wal_insert_lsn()::text")
+            replica = await asyncpg.connect(url, timeout=MAX_LAG_SECONDS)
+            try:
+                return await _check_position(replica, name, position)
+            finally:
+                replica.terminate()
+    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        return fail(name, f"can't be read: {str(error) or 'no answer'}")
+
+
+async def _check_position(replica: asyncpg.Connection, name: str, position: str) -> CheckResult:
+    began = monotonic()
+    while await replica.fetchval("select pg_is_in_recovery()"):
+        if await replica.fetchval("select pg_last_wal_replay_lsn() >= $1::text::pg_lsn", position):
+            return ok(name, "follows the primary")
+        if monotonic() - began > MAX_LAG_SECONDS:
+            return fail(name, f"is more than {MAX_LAG_SECONDS:.0f} s behind the primary, and not used meanwhile")
+        await asyncio.sleep(0.1)
+    return fail(name, "is not a replica: it was promoted, or VITRINE_REPLICA_URL leads to the primary")
 
 
 _SESSIONS = """

@@ -64,7 +64,7 @@ async def test_a_new_stream_that_saw_no_event_yet_can_be_continued(app, store):
         last_id = stream.last_id
     [event] = await emit_events(store)
     async with follow(app, last_id=last_id) as stream:
-        assert [found["id"] for found in await stream.take(1)] == [f"evt_{event.hex}"]
+        assert [received["id"] for received in await stream.take(1)] == [f"evt_{event.hex}"]
 
 
 async def test_the_last_event_id_takes_precedence_over_the_address(app, store):

@@ -36,20 +36,20 @@ async def test_the_feed_has_every_event_once_in_the_order_of_emission(app, store
 
 async def test_events_need_no_webhook_endpoint_and_no_worker(app, store):
     [event] = await emit_events(store)
-    assert [found["id"] for found in await read_all(app)] == [f"evt_{event.hex}"]
+    assert [received["id"] for received in await read_all(app)] == [f"evt_{event.hex}"]
 
 
 async def test_pages_join_without_loss_or_repetition(app, store):
     ids = await emit_events(store, times=23)
-    found = await read_all(app, limit=5)
-    assert [event["id"] for event in found] == [f"evt_{id_.hex}" for id_ in ids]
+    received = await read_all(app, limit=5)
+    assert [event["id"] for event in received] == [f"evt_{id_.hex}" for id_ in ids]
 
 
 async def test_every_cursor_continues_after_its_event(app, store):
     await emit_events(store, times=4)
-    found = await read_all(app)
-    for number, event in enumerate(found):
-        assert await read_all(app, event["cursor"]) == found[number + 1 :]
+    received = await read_all(app)
+    for number, event in enumerate(received):
+        assert await read_all(app, event["cursor"]) == received[number + 1 :]
 
 
 async def test_an_event_is_the_envelope_of_a_webhook_without_its_receiver(app, store):
@@ -86,7 +86,7 @@ async def test_latest_is_the_place_after_the_newest_event(app, store):
     start = await page(app, after="latest")
     assert (start["events"], start["has_more"]) == ([], False)
     [event] = await emit_events(store)
-    assert [found["id"] for found in await read_all(app, start["cursor"])] == [f"evt_{event.hex}"]
+    assert [received["id"] for received in await read_all(app, start["cursor"])] == [f"evt_{event.hex}"]
     assert len(await read_all(app, "oldest")) == 3
 
 
@@ -148,7 +148,7 @@ async def test_customers_and_vendors_read_no_feed(new_client, user_type):
 async def test_a_store_sees_its_own_events_only(app, store, other_store):
     await emit_events(other_store, times=3)
     [event] = await emit_events(store)
-    assert [found["id"] for found in await read_all(app)] == [f"evt_{event.hex}"]
+    assert [received["id"] for received in await read_all(app)] == [f"evt_{event.hex}"]
 
 
 # --- Cursors -----------------------------------------------------------------------------------------------------------------
@@ -296,15 +296,15 @@ async def test_racing_writers_leave_no_gap_and_no_event_before_one_that_was_read
             emitted += len(chosen)
 
     async def read(limit: int) -> list[str]:
-        found: list[str] = []
+        received: list[str] = []
         after = "oldest"
         while True:
             is_last = done.is_set()
             body = await page(app, after=after, limit=limit)
-            found += [event["id"] for event in body["events"]]
+            received += [event["id"] for event in body["events"]]
             after = body["cursor"]
             if is_last and not body["has_more"]:
-                return found
+                return received
 
     readers = [asyncio.create_task(read(limit)) for limit in (1, 3, 1_000)]
     await asyncio.gather(*(write(seed) for seed in range(16)))

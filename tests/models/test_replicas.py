@@ -163,6 +163,19 @@ async def test_reads_run_on_the_replica_in_the_serving_role(replica, scope):
     assert replica.reads > 0
 
 
+async def test_doctor_and_metrics_know_the_replica(replica, standby, database_name, database_url):
+    from server.commands.check_results import ok
+    from server.commands.operation_checks import check_replica
+
+    assert list(db.REPLICA_LAG.read()) == [("1",)]
+    connection = await asyncpg.connect(database_url)
+    try:
+        result = await check_replica(connection, "replica 1", standby.url(database_name))
+    finally:
+        await connection.close()
+    assert result == ok("replica 1", "follows the primary")
+
+
 async def test_only_compiled_reads_outside_of_transactions_use_it(replica, scope):
     in_recovery = "select pg_is_in_recovery()"
     with active_scope(scope):

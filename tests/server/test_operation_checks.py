@@ -54,6 +54,14 @@ async def test_a_clock_that_differs(connection: asyncpg.Connection, monkeypatch:
     assert text.startswith("differs from the database's by ")
 
 
+async def test_a_replica_that_is_none_or_does_not_answer(connection: asyncpg.Connection, empty_database_url: str):
+    level, text = level_and_text(await operation_checks.check_replica(connection, "replica 1", empty_database_url))
+    assert (level, text.split(":")[0]) == (Severity.FAIL, "is not a replica")
+    url = "postgresql://nobody@127.0.0.1:1/nothing"
+    level, text = level_and_text(await operation_checks.check_replica(connection, "replica 1", url))
+    assert (level, text.split(":")[0]) == (Severity.FAIL, "can't be read")
+
+
 async def test_a_session_that_others_wait_for(
     connection: asyncpg.Connection, other: asyncpg.Connection, empty_database_url: str, monkeypatch: pytest.MonkeyPatch
 ):
