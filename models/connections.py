@@ -117,6 +117,15 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         """Run a statement and return its rows, at most `limit` (0: all); with `return_status` also its command tag."""
         return await self._execute(query, args, limit, None, return_status=return_status)
 
+    async def restart_as_snapshot(self) -> None:
+        """Begin the open transaction again, which has run nothing yet: read-only, and of one state of the database.
+
+        That has to be said before the first query of a transaction, and the binding is one.
+        """
+        self._check_open()
+        await self._protocol.query("rollback; begin isolation level repeatable read, read only", None)
+        await self._execute(self.binding.sql, self.binding.values(self.store, self.position), 0, None)
+
     async def open_cursor(self, query: str, args: Sequence[Any]) -> Cursor[asyncpg.Record]:
         """Open a cursor on a statement, in a transaction, whose store is bound."""
         self._check_open()

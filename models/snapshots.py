@@ -9,7 +9,7 @@ from typing import Any
 import asyncpg
 
 from kernel.scope import Scope
-from models.database import execute, transaction
+from models.database import transaction
 from models.database_errors import translate_errors
 from models.transactions import open_transaction
 
@@ -20,7 +20,14 @@ async def snapshot(scope: Scope) -> AsyncIterator[None]:
     if open_transaction() is not None:
         raise RuntimeError("a snapshot begins outside of a transaction")
     async with transaction(scope):
-        await execute("set transaction isolation level repeatable read, read only")
+        current = open_transaction()
+        assert current is not None
+        with translate_errors():
+            connection = await current.acquire()
+            try:
+                await connection.restart_as_snapshot()
+            finally:
+                current.release()
         yield
 
 
