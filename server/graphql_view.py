@@ -125,7 +125,7 @@ async def get(request: web.Request) -> web.StreamResponse:
 async def _repeat(request: web.Request, content: str | bytes) -> web.StreamResponse | None:
     """Return the answer in memory to a request for the catalogue that was sent before, in the same bytes; None without one."""
     scope = scope_of(request)
-    if not is_cacheable(scope):
+    if not is_cacheable(scope) or _accepts_only_streams(request):
         return None
     identity = request.app[RECOGNIZED_REQUESTS].find(scope, content, _wants_response_json(request))
     return None if identity is None else await request.app[CATALOGUE_CACHE].repeat(request, scope, identity)
@@ -144,7 +144,7 @@ async def schema_text(request: web.Request) -> web.Response:
 async def _execute(
     request: web.Request, content: str | bytes, body: dict[str, Any], *, allow_mutations: bool
 ) -> web.StreamResponse:
-    if EVENT_STREAM in request.headers.get(hdrs.ACCEPT, ""):
+    if _accepts_only_streams(request):
         return await request.app[SEND_RESULTS](request, body, allow_mutations)
     scope = scope_of(request)
     if problem := validate_body(body):
@@ -161,6 +161,8 @@ async def _execute(
         prepared = await request.app[DOCUMENTS].prepare(text, variables, name)
     except DomainError as error:
         return _refused(request, scope, error)
+    if _is_subscription(prepared, name) and EVENT_STREAM in request.headers.get(hdrs.ACCEPT, ""):
+        return await request.app[SEND_RESULTS](request, body, allow_mutations)
 
     async def respond() -> web.StreamResponse:
         return await _execute_prepared(request, scope, prepared, name, variables, allow_mutations=allow_mutations)
@@ -171,6 +173,17 @@ async def _execute(
         request.app[RECOGNIZED_REQUESTS].add(scope, content, form, asked)
         return await request.app[CATALOGUE_CACHE].respond(request, scope, asked, respond)
     return await respond()
+
+
+def _accepts_only_streams(request: web.Request) -> bool:
+    """Return whether the client wants the results of any operation as a stream: not one that accepts JSON as well."""
+    accept = request.headers.get(hdrs.ACCEPT, "")
+    return EVENT_STREAM in accept and "json" not in accept and "*/*" not in accept
+
+
+def _is_subscription(prepared: PreparedDocument, name: str | None) -> bool:
+    operation = None if prepared.errors else prepared.operation(name)
+    return operation is not None and operation.operation is OperationType.SUBSCRIPTION
 
 
 def _is_catalogue_read(request: web.Request, prepared: PreparedDocument, name: str | None) -> bool:

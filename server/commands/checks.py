@@ -16,7 +16,7 @@ from auth.secrets import DecryptionError, decrypt
 from domain.jobs import JOBS
 from domain.reencryption import current_key_id, survey_values
 from domain.stores import GATEWAY_PURPOSE
-from kernel.errors import DomainError
+from kernel.errors import DomainError, Unavailable
 from kernel.settings import SETTINGS, SettingError, Settings
 from models import database, migrate
 from models.roles import APP_ROLE, MIN_POSTGRESQL_VERSION
@@ -133,6 +133,8 @@ async def _check_database(settings: Settings) -> AsyncIterator[CheckResult]:
                 async with connection_pools(settings, location):
                     async for result in _check_contents():
                         yield result
+    except Unavailable as error:
+        yield fail("database", f"DATABASE_URL can't be reached: {_describe(error.__cause__ or error)}")
     except (
         EmbeddedPostgresError,
         DomainError,

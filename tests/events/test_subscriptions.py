@@ -115,6 +115,18 @@ async def test_a_query_over_server_sent_events_is_one_result(app):
         assert (await stream.next())["event"] == "complete"
 
 
+@pytest.mark.parametrize("accept", ["application/json, text/event-stream", "text/event-stream, */*"])
+async def test_a_client_that_accepts_json_as_well_gets_streams_for_subscriptions_only(app, store, accept):
+    headers = {**headers_of(app), "Accept": accept}
+    async with app.http.post("/graphql", headers=headers, json={"query": "{ store { currency } }"}) as response:
+        assert (await response.json())["data"] == {"store": {"currency": "BRL"}}
+    async with app.http.post("/graphql", headers=headers, json={"query": EVENTS}) as response:
+        assert response.headers["Content-Type"] == "text/event-stream"
+        [event] = await emit_events(store)
+        [result] = await Messages(response).take(1)
+        assert result["data"]["events"]["id"] == f"evt_{event.hex}"
+
+
 async def test_a_subscription_without_a_stream_is_refused(app):
     response = await app.post("/graphql", {"query": "subscription { events { id } }"})
     assert response.status == 400

@@ -366,12 +366,17 @@ class TestErrors:
         owner = await asyncpg.connect(database_url)
         await owner.execute("create table changing (a int); grant select on changing to vitrine_app")
 
-        async def read() -> None:
+        connections = 10  # all of the pool, whichever the next transaction gets
+        everyone = asyncio.Barrier(connections)
+
+        async def read(*, together: bool = False) -> None:
             async with transaction(scope):
                 await db.fetch("select * from changing")
+                if together:
+                    await everyone.wait()
 
         try:
-            await read()
+            await asyncio.gather(*(read(together=True) for _ in range(connections)))
             await owner.execute("alter table changing add column b int")
             with pytest.raises(Unavailable):
                 await read()

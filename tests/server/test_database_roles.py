@@ -46,11 +46,11 @@ class TestStartBeforeTheFirstMigration:
     async def test_the_server_is_not_ready_while_it_acts_as_the_owner(self, started_before_migration):
         url = started_before_migration
         check = readiness_checks(DatabaseLocation(url, url, is_embedded=False))
-        assert await check() == {"database": True, "migrations": False}
+        assert await check() == {"database": True, "role": True, "migrations": False}
         await migrate(url)
-        assert await check() == {"database": False, "migrations": False}
+        assert await check() == {"database": True, "role": False, "migrations": False}
         assert await db.adopt_roles()
-        assert await check() == {"database": True, "migrations": True}
+        assert await check() == {"database": True, "role": True, "migrations": True}
 
     @pytest.mark.parametrize("recheck_seconds", [0.05], indirect=True)
     async def test_the_server_adopts_the_roles_that_the_migration_creates(self, started_before_migration):
