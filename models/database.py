@@ -45,9 +45,7 @@ from models.pool import PoolUsage, StorePool, close_pool, current_store_id, open
 from models.pooler import OWN_PRIVILEGES, check_login
 from models.pooler import UnsafePooler as UnsafePooler
 from models.pooler import check_pooling as check_pooling
-from models.replicas import NOT_READ, Replicas, current_read
-from models.replicas import ReplicaStatus as ReplicaStatus
-from models.replicas import replica_status as replica_status
+from models.replicas import NOT_READ, Replicas, current_read, replica_status
 from models.roles import SET_ROLE_PRIVILEGE, usable_roles
 from models.store_binding import NO_STORE
 from models.transactions import CommitCallback, open_transaction

@@ -55,8 +55,8 @@ async def test_a_subscription_continues_after_a_cursor(app, store):
     await emit_events(store, times=3)
     events = await read_all(app)
     async with sse(app, EVENTS, after=events[0]["cursor"]) as stream:
-        found = [result["data"]["events"]["cursor"] for result in await stream.take(2)]
-    assert found == [event["cursor"] for event in events[1:]]
+        received = [result["data"]["events"]["cursor"] for result in await stream.take(2)]
+    assert received == [event["cursor"] for event in events[1:]]
 
 
 async def test_a_subscription_shows_the_subject_as_it_is_now_to_the_caller(sample, new_app):
