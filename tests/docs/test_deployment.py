@@ -154,7 +154,7 @@ async def test_the_health_check_of_the_image_follows_readiness(tmp_path: Path, d
 
 def test_compose_runs_every_part_with_settings_that_exist():
     services = COMPOSE["services"]
-    assert set(services) == {"migrate", "web", "worker", "postgres", "pgbouncer", "redis"}
+    assert set(services) == {"migrate", "pooler-role", "web", "worker", "postgres", "pgbouncer", "redis"}
     for name, service in OWN.items():
         assert set(service["environment"]) <= SETTING_NAMES, name
         assert runs(service.get("command", ["serve"])), name
@@ -187,7 +187,7 @@ def test_files_that_compose_mounts_exist_and_shell_accepts_them():
         for volume in service.get("volumes", ())
         if volume.startswith("./")
     ]
-    assert mounted == ["./postgres-init.sh"]
+    assert sorted(mounted) == ["./postgres-init.sh", "./postgres-pooler.sh"]
     for path in mounted:
         subprocess.run(["sh", "-n", str(DEPLOY / path)], check=True)
 
