@@ -99,7 +99,7 @@ def process_cache() -> CredentialCache:
 
 async def listen(cache: CredentialCache | None = None) -> None:
     """Invalidate a cache (by default this process's) when other processes change credentials; needs the database connected."""
-    target = cache or _process_cache
+    target = _process_cache if cache is None else cache
 
     def on_notify(payload: str) -> None:
         store_id, _, owner = payload.partition(":")

@@ -25,6 +25,7 @@ DEFAULT_RATE = 60_000
 DEFAULT_ADDRESS_RATE = 1_200
 MAX_RATE_LIMIT = 100_000
 HINT_LENGTH = 4
+DERIVED_KEY_PURPOSE = "storefront-key"
 MAX_NAME = 100
 USE_RECORDED_EVERY = timedelta(minutes=1)
 _FIND = "select revoked_at from storefront_keys where tenant_id = $1 and key_hash = $2"
@@ -80,7 +81,7 @@ async def derived_storefront_key(scope: Scope, name: str) -> str:
     """
     revoked = 0
     while True:
-        secret = keyed_hash("storefront-key", f"{scope.store.public_id} {name} {revoked}")
+        secret = keyed_hash(DERIVED_KEY_PURPOSE, f"{scope.store.public_id} {name} {revoked}")
         key = checksummed_token(PREFIX, secret=int(secret, 16))
         row = await database.fetchrow(_FIND, scope.store.id, token_hash(key))
         if row is None:

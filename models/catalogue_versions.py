@@ -94,5 +94,5 @@ def process_versions() -> CatalogueVersions:
 
 async def listen(versions: CatalogueVersions | None = None) -> None:
     """Forget versions (by default this process's) when other processes write; needs the database connected."""
-    target = versions or _process_versions
+    target = _process_versions if versions is None else versions
     await database.listen(database.WRITES_CHANNEL, lambda store: target.forget(int(store)), on_missed=target.clear)

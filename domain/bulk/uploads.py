@@ -23,6 +23,7 @@ from kernel.errors import Conflict, StorageFull, TooLarge
 from kernel.ids import parse_uuid, uuid7
 from kernel.scope import Scope
 
+_PURPOSE = "bulk uploads"
 # An upload that no mutation has used by then is deleted.
 RETENTION = timedelta(days=1)
 # As a request body.
@@ -59,7 +60,7 @@ def find_upload(scope: Scope, upload: object) -> tuple[UUID, Path] | None:
 
 
 def _name(scope: Scope, upload: UUID) -> str:
-    return f"{upload}.{keyed_hash('bulk uploads', scope.actor.credential)[:16]}"
+    return f"{upload}.{keyed_hash(_PURPOSE, scope.actor.credential)[:16]}"
 
 
 def delete_unused(store: UUID) -> None:

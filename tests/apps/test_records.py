@@ -207,10 +207,10 @@ async def test_status_shipped_with_a_tracking_code_creates_a_shipment(app: Clien
     shipments = await scopes.rows(app.store, "select tracking_number from shipments")
     assert [shipment["tracking_number"] for shipment in shipments] == ["BR123456789BR"]
     assert (await app.get(f"{ORDERS}/{order.id}")).body == answer.body
-    assert await _events(app.store) == ["order.updated"]
+    assert await _events(app.store) == ["shipment.created", "order.updated"]
     again = await app.put(f"{ORDERS}/{order.id}/status", {"status": "C"})
     assert (again.status, again.body["status"]) == (200, "C")
-    assert await _events(app.store) == ["order.updated"]
+    assert await _events(app.store) == ["shipment.created", "order.updated"]
 
 
 async def test_cancelling_an_order_emits_updated_and_cancelled_events(app: Client) -> None:

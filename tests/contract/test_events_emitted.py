@@ -539,6 +539,7 @@ async def test_an_import_with_events_emits_each_event_once(sample: SampleStore, 
     await olist.run(folder, sample.store.public_id, events=True, progress=False)
     events = await events_since(sample, before)
     assert sorted(name for name, _, _ in events) == [
+        "customer.created",
         "order.created",
         "order.created",
         "product.created",

@@ -42,7 +42,7 @@ async def test_rows_are_created_or_updated(kit):
     made = await kit.record("products", results[2].id)
     assert (made["category_id"], made["slug"]) == (shoes, "new")
     assert (await kit.record("products", results[3].id))["slug"] == "new-2"
-    event_names = [event["name"] for event in await kit.events()][2:]
+    event_names = [event["name"] for event in await kit.events() if event["name"] != "category.created"][2:]
     assert event_names == ["product.updated", "product.updated", "product.created", "product.created"]
 
 

@@ -22,7 +22,10 @@ LAYERS = ("auth", "domain", "schema", "resolvers", "rest_facade", "server")
 # Binary columns that are not encrypted: hashes, public values, and notifications as they were received.
 NOT_ENCRYPTED = ("hash", "fingerprint", "public_key", "key_id")
 PLAIN = {("gateway_notifications", "body"), ("external_references", "digest")}
-EXPIRING_HASHES = {"lockout"}
+# Links, and keys that are made again from the current secret key, are no longer valid after it is replaced.
+EXPIRING_HASHES = {"lockout", "storefront-key", "bulk uploads"}
+# Signed links, which are valid for some minutes under the previous key as well.
+LINK_HASHES = {"bulk files"}
 
 
 def binary_columns() -> set[tuple[str, str]]:
@@ -90,8 +93,8 @@ def test_every_secret_setting_is_covered():
 
 
 def test_every_purpose_of_a_keyed_hash_is_retained_or_expires():
-    assert {*purposes("keyed_hash", "keyed_hashes")} == {*LASTING_HASHES, *EXPIRING_HASHES}
-    assert {*purposes("keyed_hashes")} == set(LASTING_HASHES)
+    assert {*purposes("keyed_hash", "keyed_hashes")} == {*LASTING_HASHES, *EXPIRING_HASHES, *LINK_HASHES}
+    assert {*purposes("keyed_hashes")} == {*LASTING_HASHES, *LINK_HASHES}
 
 
 @pytest.mark.parametrize("column", ENCRYPTED_COLUMNS, ids=lambda column: column.name)

@@ -19,7 +19,8 @@ from tests.harness.sample_store import SampleStore
 
 # Fields under another name, and the subject of an event, which may be a record of any type.
 RECORD_FIELDS = {("ShippingOption", "shipping_id"): "shipping_method"}
-ANY_RECORD = {("EventDelivery", "subject_id")}
+# The event of the feed is the body of a delivery, whose store is the caller's.
+ANY_RECORD = {("EventDelivery", "subject_id"), ("Event", "tenant_id"), ("Event", "subject_id")}
 
 CART_WITH_PRODUCTS = """query($id: ID!) { cart(id: $id) {
     items { product_id product { id name category { name } images { url } } combination { id sku } }

@@ -111,8 +111,8 @@ async def filled(postgres: EmbeddedServer, filled_template: str) -> AsyncIterato
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrations, "LOCK_TIMEOUT_MS", 100)
-    monkeypatch.setattr(migrations, "PAUSES", (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 3.2, 3.2))
+    monkeypatch.setattr(migrations, "LOCK_TIMEOUT_MS", 200)
+    monkeypatch.setattr(migrations, "PAUSES", (0.05, 0.1, 0.2, 0.4, 0.8, *[1.6] * 12))
 
 
 class Load:
@@ -125,7 +125,7 @@ class Load:
         self.rounds = 0
 
     @asynccontextmanager
-    async def running(self, connect: Callable[[], Any], connections: int = 3) -> AsyncIterator[None]:
+    async def running(self, connect: Callable[[], Any], connections: int = 2) -> AsyncIterator[None]:
         tasks = [asyncio.create_task(self._repeat(connect)) for _ in range(connections)]
         try:
             yield

@@ -98,7 +98,8 @@ async def test_a_delivery_belongs_to_the_trace_of_the_request(
         "vitrine.request_id": (request.attributes or {})["vitrine.request_id"],
         "vitrine.store": str(traced.store.public_id),
     }
-    operation = spans.one("GraphQL mutation")
+    # A compiled operation that doesn't fit the variables has a span as well.
+    operation = next(span for span in spans.all() if span.name == "GraphQL mutation")
     assert spans.path(operation) == ["GraphQL mutation", "POST /api/admin/products"]
     emitted = next(span for span in spans.all() if "outbox_events" in str((span.attributes or {}).get("db.query.text")))
     assert spans.path(emitted) == [emitted.name, "GraphQL mutation", "POST /api/admin/products"]
