@@ -252,11 +252,11 @@ def _headers(request: web.Request, payload: dict[str, Any]) -> CIMultiDict[str]:
     """Return the request's headers with the credentials of the payload, if it has any, in place of its own."""
     headers = CIMultiDict(request.headers)
     named = {name.lower(): value for name, value in payload.items() if isinstance(value, str)}
-    given = {name: named[name.lower()] for name in _CREDENTIALS if name.lower() in named}
-    if given:
+    credentials = {name: named[name.lower()] for name in _CREDENTIALS if name.lower() in named}
+    if credentials:
         for name in _CREDENTIALS:
             headers.popall(name, None)
-        headers.update(given)
+        headers.update(credentials)
     return headers
 
 
