@@ -7,12 +7,14 @@ import random
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
 import pytest
 from aiohttp.test_utils import TestClient
 from yarl import URL
 
+from auth.sessions import SessionTokens
 from kernel.ids import uuid7
 from kernel.scope import Scope, Store, active_scope
 from kernel.signatures import token_hash
@@ -44,7 +46,7 @@ class SampleStore(StoreAccess, Requests):
     host: str
     ip: str = field(default_factory=unused_ip)
     records: dict[str, Any] = field(default_factory=dict)
-    tokens: dict[int, str] = field(default_factory=dict)
+    tokens: dict[int, SessionTokens] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -81,10 +83,11 @@ class SampleStore(StoreAccess, Requests):
         return await client.request(method, path, json, **options)
 
     async def token(self, user: UserRecord) -> str:
-        """Return the user's access token; signing in takes a password check, so it is done at first use."""
-        if user.number not in self.tokens:
-            self.tokens[user.number] = (await sign_in(self.store, user)).access_token
-        return self.tokens[user.number]
+        """Return the user's access token; signing in takes a password check, so it is done at first use and before expiry."""
+        session = self.tokens.get(user.number)
+        if session is None or session.expires_at < datetime.now(UTC) + timedelta(minutes=5):
+            session = self.tokens[user.number] = await sign_in(self.store, user)
+        return session.access_token
 
     async def client(self, user: UserRecord) -> Client:
         return Client(self.http, self.store, bearer(await self.token(user)), self.ip, user)

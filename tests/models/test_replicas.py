@@ -20,6 +20,8 @@ from models.pool import DatabaseSettings
 from models.replicas import Replica, ReplicaStatus, WritePositions
 from server.embedded_postgres import EmbeddedServer
 
+# Slow, so that they run before the standby has to copy the stores of other tests.
+pytestmark = pytest.mark.slow
 NAMES = "select name from vendors where tenant_id = $1 order by id"
 
 

@@ -18,7 +18,8 @@ from models.table_contents import DIGEST_SETTINGS, digest, read_tables
 from server.postgres_programs import split_password
 from tests.server.command_line import PROGRAM, ROOT, Vitrine
 
-pytestmark = pytest.mark.usefixtures("database")
+# Slow, so that they run before the database holds the stores of other tests.
+pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.slow]
 
 
 @pytest.fixture
@@ -131,7 +132,6 @@ async def test_an_interrupted_backup_leaves_no_file(vitrine, tmp_path, database_
     assert [path.name for path in tmp_path.iterdir() if "backup" in path.name] == []
 
 
-@pytest.mark.timeout(300)
 def test_an_embedded_database_is_restored_into_another_folder(tmp_path):
     one, other = Vitrine(tmp_path / "one", VITRINE_SECRET_KEY=""), Vitrine(tmp_path / "other", VITRINE_SECRET_KEY="")
     made = one("tenant", "create", "Casa Ipê", "--json").json

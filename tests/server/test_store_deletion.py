@@ -19,7 +19,8 @@ from server.store_deletion import delete_store
 from tests.server.command_line import PROGRAM, ROOT, Vitrine
 from tests.server.test_store_transfer import rows_of
 
-pytestmark = pytest.mark.usefixtures("database")
+# Slow, so that they run before the database holds the stores of other tests.
+pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.slow]
 
 APP = {"name": "ERP", "redirect_uris": ["https://erp.example/"], "scopes": ["read_orders"], "mode": "live"}
 

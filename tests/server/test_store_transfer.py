@@ -37,7 +37,8 @@ ENCRYPTED = {
 APP_IDS = "app_id"
 APP = {"name": "ERP", "redirect_uris": ["https://erp.example/"], "scopes": ["read_orders"], "mode": "live"}
 
-pytestmark = pytest.mark.usefixtures("database")
+# Slow, so that they run before the database holds the stores of other tests.
+pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.slow]
 
 
 @pytest.fixture
