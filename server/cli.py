@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from kernel.garbage_collection import collect_rarely
+from kernel.garbage_collection import collect_rarely_at_start
 from server.commands import (
     apps,
     backup,
@@ -31,7 +31,7 @@ SUCCESS, FAILURE = 0, 1
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments select and return the exit code."""
     args = parser().parse_args(arguments)
-    collect_rarely()
+    collect_rarely_at_start()
     try:
         code: int | None = args.run(args)
         return code or SUCCESS

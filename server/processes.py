@@ -55,9 +55,11 @@ _METRICS_SECONDS = 2.0
 # The longest line with the values of a process.
 _LINE_BYTES = 16 * 1024 * 1024
 # Ctrl-C reaches every process of a terminal; one during import must exit without a traceback.
-_PROGRAM = (
-    "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL); from server.processes import run_child; run_child()"
-)
+_PROGRAM = """
+import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)
+from kernel.garbage_collection import collect_rarely_at_start; collect_rarely_at_start()
+from server.processes import run_child; run_child()
+"""
 _LENGTH = struct.Struct("!I")
 
 
