@@ -42,11 +42,7 @@ class Spans:
 
     def one(self, name: str, trace: str | None = None) -> ReadableSpan:
         """Return the only span with the name, in a trace if one is passed: a worker also retries events of other tests."""
-        [span] = [
-            span
-            for span in self.all()
-            if span.name == name and trace in (None, f"{span.context.trace_id:032x}")
-        ]
+        [span] = [span for span in self.all() if span.name == name and trace in (None, f"{span.context.trace_id:032x}")]
         return span
 
     def path(self, span: ReadableSpan) -> list[str]:
