@@ -107,6 +107,10 @@ PRODUCTS = Collection(
             "compare_at_cents": "COMPARE_AT",
             "stock": "STOCK",
             "id": "ID",
+            "description": "DESCRIPTION",
+            "short_description": "SHORT_DESCRIPTION",
+            "currency": "ID",  # a store sells in one currency
+            "category_id": "CATEGORY",
         },
     ),
     body={**dict.fromkeys((*_WRITABLE, "category_id"), unchanged), "images": image_inputs},
@@ -163,6 +167,8 @@ ORDERS = Collection(
             "shipping_cents": "SHIPPING",
             "discount_cents": "DISCOUNT",
             "payment_status": "PAYMENT_STATUS",
+            "currency": "CURRENCY",
+            "tracking_code": "TRACKING_CODE",
         },
     ),
 )
