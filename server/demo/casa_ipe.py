@@ -229,7 +229,7 @@ CATALOG = DemoCatalog(
     categories=CATEGORIES,
     features=FEATURES,
     products=MANDACARU + SABIA + ROTA,
-    payments=(CARD, PIX, BOLETO),
+    payments=(PIX, BOLETO, CARD),
     shippings=(
         DemoShippingMethod("economica", "Entrega econômica", "5 a 9 dias úteis", 1490, per_kg=290, free_from=29900),
         DemoShippingMethod("expressa", "Entrega expressa", "1 a 3 dias úteis", 2990, per_kg=690, max_weight=15_000),
