@@ -239,7 +239,7 @@ async def test_content_is_created(created):
         "pt",
         "en",
     ]
-    assert await value("select status_letters::text from tenants where id = $1") == "{}"  # the letters of the contract alone
+    assert await value("select status_letters::text from tenants where id = $1") == "{}"  # no own ones
     assert await value("select count(*) from subscribers where tenant_id = $1") >= 8
     called = await rows("select distinct status from call_requests where tenant_id = $1")
     assert {row[0] for row in called} == set("NICF")
