@@ -219,7 +219,7 @@ ROTA = _products_of(
         status="D", material="Couro", sells=False),
     _product("Mala Trem das Onze", "bolsas", 129900, 5, 4100, "Só para quem conhece o link: quarenta horas de trabalho.",
         status="H", material="Couro", sells=False),
-    _product("Porta-passaporte Fronteira", "bolsas", 8990, 40, 90, "Novo, à espera de aprovação.",
+    _product("Porta-passaporte Fronteira", "bolsas", 8990, 40, 90, "À espera de aprovação.",
         status="P", material="Couro", sells=False),
 )  # fmt: skip
 
