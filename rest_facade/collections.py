@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kernel import codes
+from kernel.fields import InputField, check_fields
 from kernel.product_fields import IMAGE_FIELDS, PRODUCT_FIELDS, PRODUCT_RECORD
 from rest_facade.field_errors import FieldCodes
 from rest_facade.list_parameters import (
@@ -56,6 +57,8 @@ class Collection:
     field_codes: FieldCodes = field(default_factory=dict)
     required: FieldCodes = field(default_factory=dict)
     """Error codes of required fields on creation; also reported when another field fails first."""
+    input_fields: Mapping[str, InputField] = field(default_factory=dict)
+    """The validation of fields, whose errors are also reported when another field fails first."""
 
     def with_listing(self, **changes: Any) -> Collection:
         """Return a copy with a changed list definition (`size_parameter`, `fixed_filters`, …)."""
@@ -65,9 +68,12 @@ class Collection:
         """Return the known fields of a body; unknown ones are ignored."""
         return {name: convert(body[name]) for name, convert in self.body.items() if name in body}
 
-    def missing_fields(self, values: Mapping[str, Any]) -> dict[str, str]:
-        """Return the error codes of required fields that are missing."""
-        return {name: code for name, code in self.required.items() if values.get(name) is None or values[name] == ""}
+    def field_errors(self, values: Mapping[str, Any], *, creating: bool) -> dict[str, str]:
+        """Return the error codes of the fields that are missing on creation, or invalid."""
+        required = self.required if creating else {}
+        missing = {name: code for name, code in required.items() if values.get(name) is None or values[name] == ""}
+        _, invalid = check_fields(self.input_fields, values)
+        return missing | {name: code for name, (code, _) in invalid.items()}
 
 
 _CREATED = {
@@ -107,11 +113,16 @@ PRODUCTS = Collection(
             "compare_at_cents": "COMPARE_AT",
             "stock": "STOCK",
             "id": "ID",
+            "description": "DESCRIPTION",
+            "short_description": "SHORT_DESCRIPTION",
+            "currency": "ID",  # a store sells in one currency
+            "category_id": "CATEGORY",
         },
     ),
     body={**dict.fromkeys((*_WRITABLE, "category_id"), unchanged), "images": image_inputs},
     field_codes={**_WRITABLE, "images.url": IMAGE_FIELDS["url"].code},
     required={name: field.required for name, field in PRODUCT_FIELDS.items() if field.required},
+    input_fields={name: PRODUCT_FIELDS[name] for name in _WRITABLE},
 )
 
 CATEGORIES = Collection(
@@ -163,6 +174,8 @@ ORDERS = Collection(
             "shipping_cents": "SHIPPING",
             "discount_cents": "DISCOUNT",
             "payment_status": "PAYMENT_STATUS",
+            "currency": "CURRENCY",
+            "tracking_code": "TRACKING_CODE",
         },
     ),
 )

@@ -56,21 +56,14 @@ class CollectionHandlers:
         """Create a record and return it."""
         scope, operation = self._authorize(request, f"{self.collection.singular}Create")
         values = self.collection.known_fields(await read_json_object(request))
-        try:
-            record = await self._execute_mutation(scope, operation, {"input": values})
-        except ValidationFailed as error:
-            # Type errors are raised before required fields are checked; report both at once.
-            error.fields |= {**self.collection.missing_fields(values), **error.fields} if error.fields else {}
-            raise
-        return json_response(record, status=201)
+        return json_response(await self._write(scope, operation, values, {"input": values}, creating=True), status=201)
 
     async def update(self, request: web.Request) -> web.Response:
         """Update the fields sent and return the record."""
         scope, operation = self._authorize(request, f"{self.collection.singular}Update")
         values = self.collection.known_fields(await read_json_object(request))
-        return json_response(
-            await self._execute_mutation(scope, operation, {"id": self._record_id(request), "input": values})
-        )
+        variables = {"id": self._record_id(request), "input": values}
+        return json_response(await self._write(scope, operation, values, variables, creating=False))
 
     async def delete(self, request: web.Request) -> web.Response:
         """Delete the record."""
@@ -82,8 +75,23 @@ class CollectionHandlers:
         operation = self.operations[f"{self.prefix}{suffix}"]
         return authorized_scope(request, operation), operation
 
-    async def _execute_mutation(self, scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any]) -> Any:
-        return self._require_record(await _execute(scope, operation, variables, self.collection.field_codes))
+    async def _write(
+        self,
+        scope: Scope,
+        operation: FacadeOperation,
+        values: Mapping[str, Any],
+        variables: Mapping[str, Any],
+        *,
+        creating: bool,
+    ) -> Any:
+        """Execute a mutation and return its record; an error names every wrong field."""
+        try:
+            return self._require_record(await _execute(scope, operation, variables, self.collection.field_codes))
+        except ValidationFailed as error:
+            # Type errors are raised before the other checks; report all at once.
+            if error.fields:
+                error.fields = {**self.collection.field_errors(values, creating=creating), **error.fields}
+            raise
 
     def _record_id(self, request: web.Request) -> str:
         return path_uuid(request, self.collection.display_name)

@@ -148,7 +148,6 @@ class _Connection:
     async def _authenticate(self, renew: RenewScope) -> Scope:
         """Return the caller's scope; a wrong credential counts as one of a request."""
         limiter, address = self._app[RATE_LIMITER], self._request[CLIENT_IP]
-        await limiter.check_failures(address)
         try:
             return await renew()
         except Unauthenticated:

@@ -124,8 +124,10 @@ PRODUCTS = Entity(
         "price": Sort("t.price_cents", "bigint", "price"),
         "stock": Sort("t.stock", "bigint", "available stock"),
         **sorts(("sku", "SKU"), ("slug", "slug")),
-        # Without an index, because it is rarely used: the store's products are sorted for it.
+        # Without an index each, because they are rarely used: the store's products are sorted for them.
         "compare_at": Sort("coalesce(t.compare_at_cents, 0)", "bigint", "compare-at price, none lowest"),
+        "category": Sort("coalesce(t.category_id, 0)", "bigint", "main category, none lowest"),
+        **sorts(("description", "description"), ("short_description", "short description")),
         **sorts("status", "id"),
     },
     default_sort="-created_at",

@@ -15,7 +15,7 @@ from domain.gateway.payload import ChargePayload, NotificationPayload
 from domain.orders.locked import LockedOrder
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import execute, fetch, fetchrow
+from models.database import execute, fetch, fetchrow, fetchval
 
 _PAID_STATUSES = ("paid", "overpaid", "underpaid", "")
 
@@ -39,6 +39,14 @@ _COUNTED_SUMS = """
 SELECT coalesce(sum(paid_cents), 0)::bigint AS paid, coalesce(sum(refunded_cents), 0)::bigint AS refunded,
     coalesce(sum(greatest(refunded_cents - paid_cents, 0)), 0)::bigint AS unmatched
 FROM charges WHERE tenant_id = $1 AND order_id = $2 AND counted
+"""
+
+# What was recorded as paid when the order was placed, because its method settles at once.
+_SETTLED = """
+SELECT p.amount_cents FROM orders o
+JOIN payment_methods m ON m.tenant_id = o.tenant_id AND m.id = o.payment_method_id AND m.settles_at_once
+JOIN payments p ON p.tenant_id = o.tenant_id AND p.order_id = o.id AND p.sequence = 1 AND p.created_at = o.created_at
+WHERE o.tenant_id = $1 AND o.id = $2
 """
 
 _UPDATE = """
@@ -114,8 +122,11 @@ async def save_charges(
     await execute(_INSERT_MISSING, scope.store.id, [uuid7() for _ in ids], ids, scope.now)
     stored = {record["charge_id"]: record for record in await fetch(_LOCK, scope.store.id, ids)}
     states = [_merge(scope, charge, stored[charge.charge_id], effect, locked) for charge in payload.charges]
-    if locked is not None:
-        await _imply_payments(scope, states, locked)
+    if locked is not None and any(state.new_paid or state.new_refunded for state in states):
+        counted_sums = await fetchrow(_COUNTED_SUMS, scope.store.id, locked.id)
+        assert counted_sums is not None  # an aggregate always returns one row
+        _imply_payments(states, locked, counted_sums)
+        await _match_settled_payment(scope, states, locked, counted_sums["paid"])
     await _write(scope, payload.event_type, states)
     counting = [state for state in states if state.counted and not state.problem]
     return ChargeTotals(
@@ -198,17 +209,13 @@ def _refunded_cents(charge: ChargePayload, effect: NotificationEffect, amount: i
     return 0
 
 
-async def _imply_payments(scope: Scope, states: Sequence[_ChargeState], locked: LockedOrder) -> None:
+def _imply_payments(states: Sequence[_ChargeState], locked: LockedOrder, counted_sums: Mapping[str, Any]) -> None:
     """Treat refunds without a known payment as paid and refunded: the payment's notification may be late or lost.
 
     Payments that don't come from charges (recorded manually, settled at once) cover such refunds first, so that no order refunds more
     than it received.
     """
     unmatched = [state for state in states if state.new_refunded and state.refunded > state.paid]
-    if not unmatched:
-        return
-    counted_sums = await fetchrow(_COUNTED_SUMS, scope.store.id, locked.id)
-    assert counted_sums is not None  # an aggregate always returns one row
     other_cents = (
         locked.paid_cents
         - counted_sums["paid"]
@@ -223,6 +230,22 @@ async def _imply_payments(scope: Scope, states: Sequence[_ChargeState], locked: 
         paid = max(state.refunded, state.charge.paid_amount or 0)
         state.new_paid += paid - state.paid
         state.paid = paid
+
+
+async def _match_settled_payment(
+    scope: Scope, states: Sequence[_ChargeState], locked: LockedOrder, counted_cents: int
+) -> None:
+    """Take from the new payments what the order recorded when it was placed: the charge is that payment, not a second one.
+
+    `counted_cents` is what charges have paid so far; it was matched first.
+    """
+    paying = [state for state in states if state.new_paid]
+    settled_cents = await fetchval(_SETTLED, scope.store.id, locked.id) if paying else None
+    unmatched_cents = max(0, (settled_cents or 0) - counted_cents)
+    for state in paying:
+        matched = min(state.new_paid, unmatched_cents)
+        state.new_paid -= matched
+        unmatched_cents -= matched
 
 
 async def _write(scope: Scope, event_type: str, states: Sequence[_ChargeState]) -> None:

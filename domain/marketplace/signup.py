@@ -51,11 +51,11 @@ async def sign_up(scope: Scope, values: InputValues) -> VendorSignup:
 
     `values` has `company`, `email`, `password`, and optionally `phone`, `cnpj`, `firstname`, `lastname`. Approval also counts as
     confirmation of the e-mail. Raises RateLimited, and ValidationFailed (`email_taken` for an existing e-mail, which the limit keeps from
-    enumerating accounts).
+    enumerating accounts). Invalid values don't count as an attempt.
     """
-    await lockout.count_attempt(scope, "vendor_signup")
     company = read_fields(_COMPANY, values, creating=True)
     user = read_fields(_USER, values, creating=True)
+    await lockout.count_attempt(scope, "vendor_signup")
     system = scope.as_system()
     draft = await accounts.prepare_user(system, {**user, "user_type": _VENDOR_USER, "status": PENDING})
     async with transaction(system):

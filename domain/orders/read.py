@@ -221,7 +221,8 @@ ORDERS = Entity(
         "subtotal": _amount_sort("subtotal_cents", "subtotal"),
         "shipping": _amount_sort("shipping_cents", "shipping price"),
         "discount": _amount_sort("discount_cents", "discount"),
-        **sorts(("payment_status", "payment status")),
+        **sorts(("payment_status", "payment status"), ("currency", "currency")),
+        "tracking_code": Sort("coalesce(t.tracking_code, '')", "text", "tracking code, none lowest"),
     },
     default_sort="-created_at",
 )

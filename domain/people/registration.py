@@ -52,10 +52,10 @@ async def register(scope: Scope, values: InputValues) -> None:
     """Create a customer whose e-mail must be confirmed; for an existing address, mail its owner instead.
 
     `values` has `email`, `password`, `name`, and optionally `cpf`, `cnpj`, `phone`. Raises `RateLimited`, and `ValidationFailed` but never
-    for an existing e-mail.
+    for an existing e-mail. Invalid values don't count as an attempt.
     """
-    await lockout.count_attempt(scope, "register")
     columns = read_fields(_REGISTRATION_FIELDS, values, creating=True)
+    await lockout.count_attempt(scope, "register")
     names = split_name({"name": columns.pop("name")})
     columns |= {name: short_text(value) for name, value in names.items()}
     system = scope.as_system()

@@ -219,7 +219,7 @@ ROTA = _products_of(
         status="D", material="Couro", sells=False),
     _product("Mala Trem das Onze", "bolsas", 129900, 5, 4100, "Só para quem conhece o link: quarenta horas de trabalho.",
         status="H", material="Couro", sells=False),
-    _product("Porta-passaporte Fronteira", "bolsas", 8990, 40, 90, "Novo, à espera de aprovação.",
+    _product("Porta-passaporte Fronteira", "bolsas", 8990, 40, 90, "À espera de aprovação.",
         status="P", material="Couro", sells=False),
 )  # fmt: skip
 
@@ -229,7 +229,7 @@ CATALOG = DemoCatalog(
     categories=CATEGORIES,
     features=FEATURES,
     products=MANDACARU + SABIA + ROTA,
-    payments=(CARD, PIX, BOLETO),
+    payments=(PIX, BOLETO, CARD),
     shippings=(
         DemoShippingMethod("economica", "Entrega econômica", "5 a 9 dias úteis", 1490, per_kg=290, free_from=29900),
         DemoShippingMethod("expressa", "Entrega expressa", "1 a 3 dias úteis", 2990, per_kg=690, max_weight=15_000),

@@ -69,8 +69,6 @@ async def create_content(
     await _create_pages(owner, created_at)
     for block in _BLOCKS:
         await owner.execute("DemoBlock", created_at, input=block)
-    status = {"letter": "X", "description": "Separado", "color": "#6b46c1", "position": 25}
-    await owner.execute("DemoStatus", created_at, input={**status, "params": {"inventory": "D", "notify": True}})
     await _create_audience(owner, customers, customer_ids, products, now)
 
 

@@ -128,7 +128,7 @@ def _steps(status: str, payment: DemoPaymentMethod, index: int, random: Random) 
         yield DemoOrderStep(hours, "D", "pagamento recusado pelo banco emissor")
     if status == "F":
         yield DemoOrderStep(timedelta(days=3), "F", "pagamento não confirmado no prazo")
-    if status == "I" and index % 2:
+    if status == "I" and index % 2 and not is_card:  # a card has paid already
         yield DemoOrderStep(hours, "I", "desistência antes do pagamento")
         return
     if status in "PCIB" and not is_card:

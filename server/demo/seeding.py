@@ -19,10 +19,9 @@ from server.demo.orders import DemoOrder, DemoOrderStep
 from server.demo.owner import DemoOwner
 from server.demo.stores import DemoStore
 
-# Age of the store; its products were created over time, the newest recently.
+# Age of the store; its products were created over time, those in no order first: lists begin with what can be bought.
 STORE_AGE = timedelta(days=200)
 _FIRST_CUSTOMER_AGE, _LAST_CUSTOMER_AGE = timedelta(days=190), timedelta(days=100)
-_NEW_PRODUCT_AGE = timedelta(days=6)
 
 
 @dataclass(slots=True)
@@ -139,7 +138,7 @@ async def _create_payment_and_shipping_methods(
 async def _create_products(owner: DemoOwner, catalog: DemoCatalog, ids: CreatedIds, now: datetime) -> None:
     texts = {category.key: category.text for category in catalog.categories}
     for index, product in enumerate(catalog.products):
-        at = now - STORE_AGE + timedelta(hours=7 * index) if product.sells else now - _NEW_PRODUCT_AGE
+        at = now - STORE_AGE + (timedelta(hours=7 * (index + 1)) if product.sells else timedelta(minutes=index))
         values = {
             "name": product.name,
             "sku": f"{product.vendor[:3].upper()}-{index + 1:03d}",

@@ -1,7 +1,7 @@
 """Process each request in the order of docs/reference/shared.md#order-of-checks.
 
     request id → access log → errors → connections and rate of the address → [OPTIONS, unknown route, method] → concurrent requests
-    → time-out → wrong credentials → store → credential → caller's rate limit → handler → compression
+    → time-out → store → credential → caller's rate limit → handler → compression
 
 This is one function because a middleware per step would cost a coroutine each and hide the order.
 """
@@ -111,8 +111,6 @@ def pipeline(
             with timeouts.limit():
                 if policy.credential is Credential.NONE:
                     return await handler(request)
-                if has_credential:
-                    await limiter.check_failures(address)
                 try:
                     scope = await authenticator.create_scope(request, policy, address, current_request_id)
                 except (TenantNotFound, TenantClosed):

@@ -94,19 +94,15 @@ class RateLimiter:
             if not state.allowed:
                 raise _error("address", self._ip_rate, "from this address")
 
-    async def check_failures(self, address: str) -> None:
-        """Reject any credential, right or wrong, from an address with too many wrong ones: otherwise guessing could go on."""
+    async def count_failure(self, address: str) -> None:
+        """Count a wrong credential; reject it as one too many of its address.
+
+        Right ones go on: who shares an address with a client whose token has expired is not to suffer, and no credential can be guessed.
+        """
         if self._failed_rate:
-            state = self._counters.peek(f"failed:{rate_limit_key(address)}", self._failed_rate)
-            if not isinstance(state, RateLimitState):
-                state = await state
+            state = await resolved(self._counters.hit(f"failed:{rate_limit_key(address)}", self._failed_rate))
             if not state.allowed:
                 raise _error("wrong_credential", self._failed_rate, "with a wrong credential from this address")
-
-    async def count_failure(self, address: str) -> None:
-        """Count a wrong credential."""
-        if self._failed_rate:
-            await resolved(self._counters.hit(f"failed:{rate_limit_key(address)}", self._failed_rate))
 
     async def count_caller(self, request: web.Request, family: RouteFamily, scope: Scope) -> None:
         """Count the request against the limit of its app, storefront key or legacy credential."""

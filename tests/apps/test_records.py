@@ -391,27 +391,16 @@ async def test_products_are_filtered_by_category_and_search(app: Client) -> None
         assert await ids(category_id=unknown) == []
 
 
-@pytest.mark.parametrize(
-    "collection,sorts",
-    [
-        (
-            "products",
-            "price_cents name created_at updated_at sku slug status stock compare_at_cents id",
-        ),
-        (
-            "orders",
-            "created_at updated_at id number status total_cents subtotal_cents shipping_cents discount_cents payment_status",
-        ),
-        ("users", "created_at name email role status last_login_at id"),
-    ],
-)
-async def test_lists_are_sorted_both_ways(app: Client, collection: str, sorts: str) -> None:
+@pytest.mark.parametrize("collection", LISTS)
+async def test_lists_are_sorted_both_ways_by_every_field_that_is_no_object(app: Client, collection: str) -> None:
     path, make = LISTS[collection]
     for _ in range(3):
         await make(app.store)
-    for name in sorts.split():
+    (record, *_) = (await app.get(path)).body[collection]
+    for name in [name for name in record if name not in ("category", "images", "customer", "items")]:
         up = (await app.get(path, sort_by=name, sort_order="asc")).body[collection]
         down = (await app.get(path, sort_by=name, sort_order="DESC")).body[collection]
+        assert len(up) >= 3
         assert [record["id"] for record in up] == [record["id"] for record in down][::-1]
 
 

@@ -134,7 +134,7 @@ async def test_the_detail_states_the_expected_values(admin: Client) -> None:
     )
     assert (await admin.get(f"{ADMIN}/products", sort_by="color")).body["detail"] == (
         "sort_by is 'color'; expected one of created_at, updated_at, name, sku, slug, status, price_cents, compare_at_cents,"
-        " stock, id"
+        " stock, id, description, short_description, currency, category_id"
     )
     assert (await admin.get(f"{ADMIN}/orders", sort_order="x")).body["detail"] == (
         "sort_order is 'x'; expected one of asc, desc"
@@ -220,7 +220,9 @@ async def test_orders_are_filtered(admin: Client) -> None:
         ("categories", "position", [1, 2, 3]),
         ("categories", "name", ["A", "B", "C"]),
         ("orders", "status", ["C", "D", "P"]),
+        ("products", "description", ["<p>a", "<p>b", "<p>c"]),
         ("orders", "total_cents", [1, 20, 300]),
+        ("orders", "tracking_code", ["A1", "B1", "C1"]),
         ("users", "email", ["a@a.aa", "b@b.bb", "c@c.cc"]),
     ],
 )

@@ -138,6 +138,16 @@ async def test_a_deleted_product_is_not_found_and_its_sku_can_be_reused(admin: C
         ({"images": [{"url": "/a.png", "alt": 5}]}, {"images.alt": "invalid"}),
         ({"images": [{"url": "/a.png"}] * 101}, {"images": "too_many"}),
         ({"name": "", "price_cents": -1}, {"name": "name_required", "price_cents": "price_invalid"}),
+        (
+            {"status": "zz", "price_cents": -1, "name": "", "sku": "s" * 300, "stock": "3"},
+            {
+                "status": "status_invalid",
+                "price_cents": "price_invalid",
+                "name": "name_required",
+                "sku": "sku_invalid",
+                "stock": "stock_invalid",
+            },
+        ),
     ],
 )
 async def test_invalid_fields_are_named(admin: Client, change: dict, fields: dict) -> None:

@@ -167,6 +167,29 @@ async def test_a_gateway_refund_may_cover_a_manually_recorded_payment(kit):
     assert await payment_state(kit, order.id) == ("I", 1_000, 1_000, "refunded")
 
 
+async def test_the_first_charge_of_an_order_that_settled_at_once_is_its_payment(kit):
+    order = await kit.order((await kit.product(stock=10), 1), payment_method=await kit.payment(settles_at_once=True))
+    assert await payment_state(kit, order.id) == ("P", 1_000, 0, "paid")
+    paid = charge(order.id)
+    await send(kit, event("charge.paid", paid))
+    assert await payment_state(kit, order.id) == ("P", 1_000, 0, "paid")
+    await send(kit, event("charge.paid", charge(order.id)))
+    assert await payment_state(kit, order.id) == ("P", 2_000, 0, "paid")
+    await send(kit, event("charge.refunded", {**paid, "canceled_amount": 1_000}))
+    assert await payment_state(kit, order.id) == ("P", 2_000, 1_000, "partially_refunded")
+
+
+async def test_the_refund_of_an_order_that_settled_at_once_cancels_it_in_any_order_of_notifications(kit):
+    for kinds in (("charge.paid", "charge.refunded"), ("charge.refunded", "charge.paid"), ("charge.refunded",)):
+        order = await kit.order(
+            (await kit.product(stock=10), 1), payment_method=await kit.payment(settles_at_once=True)
+        )
+        body = charge(order.id, canceled_amount=1_000)
+        for kind in kinds:
+            await send(kit, event(kind, body))
+        assert await payment_state(kit, order.id) == ("I", 1_000, 1_000, "refunded")
+
+
 async def test_refunding_a_second_payment_keeps_the_order_paid(kit):
     order, _ = await create_order(kit)
     twice = charge(order.id)
