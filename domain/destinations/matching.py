@@ -29,7 +29,12 @@ class DestinationAddress:
     @property
     def is_specified(self) -> bool:
         """Return whether the address has more than the default country."""
-        return bool(self.zipcode or self.state or self.city) or self.country != BRAZIL
+        return self.is_located or bool(self.city)
+
+    @property
+    def is_located(self) -> bool:
+        """Return whether its state or country is known; destinations by state don't contain a city alone."""
+        return bool(self.zipcode or self.state) or self.country != BRAZIL
 
 
 NO_ADDRESS = DestinationAddress()

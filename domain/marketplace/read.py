@@ -103,6 +103,12 @@ def _about_any(value: object) -> Condition:
     return _thread_matches(Condition(" OR ".join(parts), tuple(params)))
 
 
+REVIEWED_VENDOR = (
+    "(SELECT p.vendor_id FROM discussion_threads d JOIN products p ON p.tenant_id = d.tenant_id AND p.id = d.object_id"
+    " WHERE d.tenant_id = t.tenant_id AND d.id = t.thread_id AND d.object_type = 'P')"
+)
+"""The expression of the vendor of the reviewed product."""
+
 # Reviews of orders are visible to their customer and the store only.
 _PUBLIC = (
     "t.status = 'A' AND NOT EXISTS (SELECT 1 FROM discussion_threads th WHERE th.tenant_id = t.tenant_id"
@@ -139,6 +145,9 @@ REVIEWS = Entity(
         ),
         "object_id": EntityFilter(
             "id", _about_any, "about any of these subjects, of any type", many=True, internal=True
+        ),
+        "seller_id": optional_references(
+            REVIEWED_VENDOR, "vendors", "about products of any of these vendors; 0 means of none", internal=True
         ),
         **exact("text", "name", "message", internal=True),
         "stars": EntityFilter(

@@ -292,12 +292,15 @@ def _rate(scope: Scope, purchase: Purchase, terms: _Terms, lines: Sequence[Price
         return shipping.rate
     address = fill_missing_address(purchase.addresses).get(SHIPPING, {})
     has_address = any(address.get(name) for name in ("country", "state", "city", "zipcode"))
-    if not terms.address.is_specified and (purchase.prices_agreed or scope.actor.kind in _MAY_OMIT_ADDRESS):
+    may_omit_address = purchase.prices_agreed or scope.actor.kind in _MAY_OMIT_ADDRESS
+    if may_omit_address and not terms.address.is_specified:
         return shipping.rate
     rates = [rate for rate in terms.rates if has_address and rate["destination_id"] == terms.destination_id]
-    if not rates:
-        raise RuleViolation("the shipping method does not deliver to this address", reason="shipping_unavailable")
-    return _destination_rate(shipping, rates[0], lines)
+    if rates:
+        return _destination_rate(shipping, rates[0], lines)
+    if may_omit_address and not terms.address.is_located:
+        return shipping.rate
+    raise RuleViolation("the shipping method does not deliver to this address", reason="shipping_unavailable")
 
 
 def _destination_rate(

@@ -136,6 +136,8 @@ _ADDRESS_EXPRESSIONS = {
     "line_1": "concat_ws(', ', nullif(a.street, ''), nullif(a.number, ''))",
     "line_2": "concat_ws(', ', nullif(a.complement, ''), nullif(a.district, ''))",
 }
+ORDER_LANGUAGE = "coalesce((SELECT l.code FROM languages l WHERE l.tenant_id = t.tenant_id AND l.status = 'A' ORDER BY l.id LIMIT 1), 'pt')"
+"""The expression of an order's language: the store's first active one."""
 _ADDRESS_FILTERS = {
     f"{name}_{member}": EntityFilter(
         "text",
@@ -205,9 +207,10 @@ ORDERS = Entity(
             internal=True,
         ),
         "shipment_id": EntityFilter("id", _has_shipment, "has any of these shipments", many=True, internal=True),
-        **_exact_amounts("discount_cents", "tax_cents"),
+        **_exact_amounts("discount_cents", "surcharge_cents", "tax_cents"),
         **exact("text", "notes", "details", "ip_address", internal=True),
         "created_at": exact_second("t.created_at", "placed in this second"),
+        "lang_code": exact_value("text", ORDER_LANGUAGE, "exact code of the language", internal=True),
         "invoice": exact_value("text", "t.fields_data ->> 'nota_fiscal'", "exact invoice number", internal=True),
         **_ADDRESS_FILTERS,
     },

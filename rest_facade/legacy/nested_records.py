@@ -109,7 +109,7 @@ def _row(rows: Iterator[Record], resource: Resource, number: str) -> Record:
 
 
 def _write_feature(operations: Operations) -> Handler:
-    operation = operations["ProductUpdate"]
+    operation, show = operations["ProductUpdate"], operations["FeatureShow"]
     parse_product = body_parser(PRODUCTS.fields)
     rename = message_renamer((*PRODUCTS.fields, *PRODUCTS.detail_fields), PRODUCTS.message_terms)
 
@@ -117,6 +117,8 @@ def _write_feature(operations: Operations) -> Handler:
         scope = authorize_entity(request, PRODUCTS, MANAGE, operation)
         feature = request.match_info["feature_id"]
         body = {name: value for name, value in (await read_legacy(request)).items() if name != "feature_id"}
+        if (await execute(scope, show, {"id": feature}))["record"] is None:
+            raise NotFound(PRODUCT_FEATURES.display_name)
         values = parse_product({"product_features": {feature: body}})["features"]
         variables = {"id": request.match_info["id"], "input": {"features": values}}
         await engine.execute_mutation(scope, operation, variables, rename, PRODUCTS)

@@ -13,7 +13,7 @@ from kernel.scope import Scope
 from kernel.text import MAX_FILTER_LENGTH, InvalidValue
 from rest_facade.legacy.dialect import is_cscart
 from rest_facade.legacy.resource import CombinedFilter, QueryFilter, Record, Resource
-from rest_facade.legacy.value_types import ParseFilter, ValueType
+from rest_facade.legacy.value_types import ValueType
 
 DEFAULT_SIZE = 10
 MAX_SIZE = 250
@@ -23,7 +23,9 @@ ALL_RECORDS = 0
 _MAX_PAGE = 2**31 - 1
 _RESERVED = frozenset({"page", "items_per_page", "sort_by", "sort_order"})
 _ORDERS = ("asc", "desc")
-_DIGITS = re.compile(r"\s*[0-9]{1,18}\s*")
+_DIGITS = re.compile(r"\s*[0-9]+\s*")
+# Above every limit, and short enough for `int`.
+_MAX_DIGITS = 18
 
 
 @dataclass(slots=True)
@@ -54,14 +56,14 @@ ParseQuery: TypeAlias = Callable[[str, Scope], ListQuery]
 
 @dataclass(frozen=True, slots=True)
 class _Filter:
-    """Hold how one parameter becomes a GraphQL filter."""
+    """Hold how one parameter becomes a GraphQL filter, or with a `constant` is compared with the value of all records."""
 
     filter_name: str
-    parse: ParseFilter
+    value_type: ValueType
     multiple: bool
-    keys_rows: bool
-    echoes_parsed: bool
+    keys_rows: bool = True
     permission: str | None = None
+    constant: str | None = None
 
 
 def query_parser(resource: Resource) -> ParseQuery:
@@ -151,12 +153,15 @@ def _cscart_page_size(parameters: Mapping[str, Any]) -> int:
     requested = parameters.get("items_per_page")
     if not isinstance(requested, str) or not _DIGITS.fullmatch(requested):
         return DEFAULT_SIZE
-    return min(int(requested), MAX_CSCART_SIZE)
+    return min(natural_number(requested), MAX_CSCART_SIZE)
 
 
 def natural_number(value: Any) -> int:
-    """Parse a non-negative number; anything else is 0."""
-    return int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else 0
+    """Parse a non-negative number, however long; anything else is 0."""
+    if not isinstance(value, str) or not _DIGITS.fullmatch(value):
+        return 0
+    digits = value.strip().lstrip("0")
+    return int(digits or 0) if len(digits) <= _MAX_DIGITS else 10**_MAX_DIGITS
 
 
 def _sort(resource: Resource, parameters: Mapping[str, Any]) -> tuple[str | None, dict[str, str]]:
@@ -177,19 +182,15 @@ def _sort(resource: Resource, parameters: Mapping[str, Any]) -> tuple[str | None
 
 def _single_filters(resource: Resource) -> Iterable[tuple[str, _Filter]]:
     for column in (*resource.detail_fields, *resource.fields):
-        name, value_type = column.filter_name, column.value_type
-        if name is not None and column.name not in _RESERVED:
-            yield column.name, _filter_of(value_type, name, value_type.multiple, True, column.permission)
+        name, value_type = column.filter_name or "", column.value_type
+        if (name or column.constant is not None) and column.name not in _RESERVED:
+            yield (
+                column.name,
+                _Filter(name, value_type, value_type.multiple, permission=column.permission, constant=column.constant),
+            )
     for other in resource.filters:
         if isinstance(other, QueryFilter):
-            yield other.name, _filter_of(other.value_type, other.filter_name, other.multiple, other.keys_rows)
-
-
-def _filter_of(
-    value_type: ValueType, filter_name: str, multiple: bool, keys_rows: bool, permission: str | None = None
-) -> _Filter:
-    assert value_type.parse_filter is not None, filter_name
-    return _Filter(filter_name, value_type.parse_filter, multiple, keys_rows, value_type.echoes_parsed, permission)
+            yield other.name, _Filter(other.filter_name, other.value_type, other.multiple, other.keys_rows)
 
 
 def _texts(value: Any) -> list[str | None]:
@@ -204,25 +205,31 @@ def _apply_filter(query: ListQuery, name: str, spec: _Filter, texts: list[str | 
     if not texts:
         return
     values, echoed = [], []
+    parse = spec.value_type.parse_filter
+    assert parse is not None, name
     for text in texts:
         echoed.append(text)
         if text is None or len(text) > MAX_FILTER_LENGTH:
             continue
         try:
-            value = spec.parse(text)
+            value = parse(text)
         except InvalidValue:
             continue
         values.append(value)
-        if spec.echoes_parsed:
+        if spec.value_type.echoes_parsed:
             echoed[-1] = value
     query.is_keyed |= spec.keys_rows
     query.echo[name] = echoed if len(echoed) > 1 else echoed[0]
     if not values:
         query.matches_nothing = True
+        return
+    wanted = values if spec.multiple else values[-1:]
+    if spec.constant is not None:
+        query.matches_nothing |= parse(spec.constant) not in wanted
     elif spec.multiple:
-        _add_filter(query, spec.filter_name, values)
+        _add_filter(query, spec.filter_name, wanted)
     else:
-        query.filter[spec.filter_name] = values[-1]
+        query.filter[spec.filter_name] = wanted[0]
 
 
 def _apply_combined(query: ListQuery, group: CombinedFilter, parameters: Mapping[str, Any], scope: Scope) -> None:

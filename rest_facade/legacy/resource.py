@@ -35,7 +35,8 @@ class RecordField:
     `filter_name` is the GraphQL filter for an equal value; without it the field is not filterable. `label` replaces the name in error
     messages. `parent_object` is an object of the body that may also contain the field, and takes precedence. `permission` names the
     entry of `Resource.permissions` required to see and filter by the field. `cscart_type` is the value type in records of CS-Cart's
-    dialect, where it differs.
+    dialect, where it differs. `constant` is the value in every record, in the record's form, of a field that no operation reads;
+    filtered by, it matches every record or none.
     """
 
     name: str
@@ -47,6 +48,7 @@ class RecordField:
     permission: str | None = None
     source: str | None = ""
     cscart_type: ValueType | None = None
+    constant: str | None = None
 
     @property
     def value(self) -> str:
@@ -55,8 +57,8 @@ class RecordField:
 
     @property
     def selection(self) -> str:
-        """Return the GraphQL selection, with the name as alias; empty without a source."""
-        if self.source is None:
+        """Return the GraphQL selection, with the name as alias; empty without a source, as that of a constant."""
+        if self.source is None or self.constant is not None:
             return ""
         source = self.value
         guard = f" @include(if: ${self.permission})" if self.permission else ""
@@ -235,6 +237,5 @@ def same_names(value_type: ValueType, *names: str) -> tuple[RecordField, ...]:
     return tuple(RecordField(name, value_type, name, name) for name in names)
 
 
-def add_store_owner(record: Record) -> None:
-    """Add the vendor of a record that belongs to the store as a whole: none."""
-    record["company_id"] = "0"
+STORE_OWNED = RecordField("company_id", ID, constant="0")
+"""The vendor of records that belong to the store as a whole: none."""

@@ -278,11 +278,6 @@ class ProductObject:
     page_title: str = column(description="The title of the product's page; empty for its name.")
     meta_keywords: str = column(description="The keywords of the product's page.")
     meta_description: str = column(description="The description of the product's page for search engines.")
-    usergroup_numbers: list[BigInt] = computed(
-        "ARRAY[]::bigint[]",
-        "The legacy numeric IDs of the usergroups the product is offered to; empty for all.",
-        internal=True,
-    )
     category: CategoryObject | None = relation(ToOne("category_id"), "The main category.")
     categories: list[CategoryObject] = relation(
         ToMany(

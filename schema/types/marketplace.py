@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from auth.access import Access
-from domain.marketplace.read import AVERAGE_RATING, REVIEWS, VENDORS
+from domain.marketplace.read import AVERAGE_RATING, REVIEWED_VENDOR, REVIEWS, VENDORS
 from models.queries import ToMany, ToOne
 from schema.enums import CommissionType, DiscussionObjectType, ReviewStatus, VendorStatus
 from schema.fields import column, computed, entity_type, relation
@@ -105,8 +105,7 @@ class ReviewObject:
     )
     user_number: BigInt | None = column("user_id", "The legacy numeric ID of the account.", internal=True)
     vendor_number: BigInt = column(
-        "coalesce((SELECT p.vendor_id FROM discussion_threads d JOIN products p ON p.tenant_id = d.tenant_id AND p.id = d.object_id"
-        " WHERE d.tenant_id = t.tenant_id AND d.id = t.thread_id AND d.object_type = 'P'), 0)",
+        f"coalesce({REVIEWED_VENDOR}, 0)",
         "The legacy numeric ID of the vendor of the product, or 0.",
         internal=True,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from auth.access import Access
-from domain.orders.read import AMOUNTS, ORDER_ADDRESSES, ORDER_HISTORY, ORDER_LINES, ORDERS
+from domain.orders.read import AMOUNTS, ORDER_ADDRESSES, ORDER_HISTORY, ORDER_LANGUAGE, ORDER_LINES, ORDERS
 from domain.payments.read import PAYMENT_METHODS, PAYMENTS
 from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS, SHIPPING_METHODS
 from models.queries import ToMany, ToOne
@@ -354,11 +354,7 @@ class OrderObject:
         guard=Access(privileges=("view_orders",)),
     )
     imported: bool = column(description="Whether the order was imported from another system.")
-    lang_code: str = column(
-        "coalesce((SELECT l.code FROM languages l WHERE l.tenant_id = t.tenant_id AND l.status = 'A' ORDER BY l.id LIMIT 1), 'pt')",
-        "The code of the store's first active language.",
-        internal=True,
-    )
+    lang_code: str = column(ORDER_LANGUAGE, "The code of the store's first active language.", internal=True)
     fields: JSON = column("fields_data", "Extra fields such as fiscal data.", internal=True)
     firstname: str = column(description="The customer's first name.", internal=True)
     lastname: str = column(description="The customer's last name.", internal=True)

@@ -68,8 +68,13 @@ async def test_the_shipping_rate_depends_on_the_destination(kit):
 
 @pytest.mark.parametrize(
     "addresses",
-    [{}, {"S": {"street": "Rua A", "country": "BR"}}, {"S": {"country": "JP", "zipcode": "100-0001"}}],
-    ids=["no address", "country only", "country not served"],
+    [
+        {},
+        {"S": {"street": "Rua A", "country": "BR"}},
+        {"S": {"city": "Campinas"}},
+        {"S": {"country": "JP", "zipcode": "100-0001"}},
+    ],
+    ids=["no address", "country only", "city only", "country not served"],
 )
 async def test_a_method_with_rates_is_unavailable_without_a_destination(kit, addresses):
     destination = await DESTINATION_RECORDS.create(kit.scope, {"name": "SP", "states": ["SP"]})
@@ -83,7 +88,7 @@ async def test_a_method_with_rates_is_unavailable_without_a_destination(kit, add
     assert (await amounts(kit, await kit.order((product, 1), shipping_method=own, addresses=addresses)))[2] == 900
 
 
-@pytest.mark.parametrize("addresses", [{}, {"S": {"street": "Rua A", "country": "BR"}}])
+@pytest.mark.parametrize("addresses", [{}, {"S": {"street": "Rua A", "country": "BR"}}, {"S": {"city": "Campinas"}}])
 async def test_staff_may_place_an_order_before_its_address_is_known(kit, addresses):
     destination = await DESTINATION_RECORDS.create(kit.scope, {"name": "SP", "states": ["SP"]})
     method = await kit.shipping(base_cents=5_000, rates=[{"destination": destination, "base_cents": 700}])
@@ -91,6 +96,13 @@ async def test_staff_may_place_an_order_before_its_address_is_known(kit, address
     for scope in (kit.scope, kit.as_admin(), kit.as_app()):
         order = await kit.order((product, 1), scope=scope, shipping_method=method, addresses=addresses)
         assert (await amounts(kit, order))[2] == 5_000
+
+
+async def test_a_city_without_its_state_is_found_by_a_destination_that_lists_it(kit):
+    destination = await DESTINATION_RECORDS.create(kit.scope, {"name": "Campinas", "cities": ["Campinas"]})
+    method = await kit.shipping(base_cents=5_000, rates=[{"destination": destination, "base_cents": 700}])
+    order = await kit.order((await kit.product(), 1), shipping_method=method, addresses={"S": {"city": "campinas"}})
+    assert (await amounts(kit, order))[2] == 700
 
 
 async def test_an_order_without_an_address_keeps_the_price_of_its_method_when_it_changes(kit):

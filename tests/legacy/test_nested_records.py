@@ -57,6 +57,30 @@ async def test_a_feature_of_a_product_is_read_written_and_deleted(sample: Sample
     assert str(sample.material) in features
 
 
+async def test_a_feature_of_the_path_that_does_not_exist_is_not_found(sample: SampleStore) -> None:
+    for feature in ("999999999", "abc"):
+        for body in ({"value": "x"}, {}):
+            answer = await sample.put(f"/api/products/{sample.mug}/features/{feature}", body)
+            assert (answer.status, answer.body["message"]) == (404, "Feature not found")
+    answer = await sample.put(f"/api/products/999999999/features/{sample.material}", {"value": "x"})
+    assert (answer.status, answer.body["message"]) == (404, "Product not found")
+
+
+async def test_the_features_of_a_product_are_filtered_by_their_fields(sample: SampleStore) -> None:
+    path = f"/api/products/{sample.mug}/features"
+    rows = (await sample.get(path)).body["features"]
+    for row in rows:
+        for name in ("feature_id", "feature_type", "description", "value", "variant_id", "variant"):
+            if not row[name]:
+                continue
+            answer = (await sample.get(path, params={name: row[name]})).body
+            assert answer["features"] == [other for other in rows if other[name] == row[name]], name
+            assert answer["params"][name] == row[name]
+            assert answer["params"]["total_items"] == len(answer["features"])
+    assert (await sample.get(f"{path}?feature_type=select")).body["params"]["feature_type"] == "S"
+    assert (await sample.get(f"{path}?feature_id=999999999")).body["features"] == []
+
+
 async def test_a_membership_is_read_and_given_up(sample: SampleStore) -> None:
     path = f"/api/users/{sample.caio}/usergroups/{sample.wholesale}"
     assert (await sample.get(path)).body == {"usergroup_id": str(sample.wholesale), "status": "A"}

@@ -302,8 +302,10 @@ async def test_a_destination_rate_and_a_coupon_change_the_order_totals(sample):
     ):
         answer = await sample.post("/api/orders", body | change)
         assert (answer.status, answer.body["message"]) == (422, message)
-    plain = await sample.post("/api/orders", {key: body[key] for key in ("user_id", "shipping_id", "products")})
-    assert (await read(sample, "orders", plain.body["order_id"]))["shipping_cost"] == "5.00"
+    plain = {key: body[key] for key in ("user_id", "shipping_id", "products")}
+    for unknown_place in ({}, {"user_data": {"s_firstname": "Ana", "s_city": "Recife"}}):
+        placed = await sample.post("/api/orders", plain | unknown_place)
+        assert (await read(sample, "orders", placed.body["order_id"]))["shipping_cost"] == "5.00"
 
 
 INVALID: list[tuple[str, dict[str, Any], str]] = [

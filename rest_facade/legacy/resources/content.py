@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kernel.codes import PAGE_STATUSES, PAGE_TYPES, SWITCH_STATUSES
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.resource import SEARCH, RecordField, Resource, add_store_owner, id_field, same_names
+from rest_facade.legacy.resource import SEARCH, STORE_OWNED, RecordField, Resource, id_field, same_names
 
 _SWITCH_STATUS = types.code(SWITCH_STATUSES)
 _LANG_CODE = RecordField("lang_code", replace(types.TEXT, parse_filter=str.lower), "lang_code", "lang_code")
@@ -85,9 +85,8 @@ BLOCKS = Resource(
         RecordField("content", types.OBJECT, "content"),
         RecordField("status", _SWITCH_STATUS, "status", "status"),
         _LANG_CODE,
-        RecordField("company_id", types.added(types.ID.schema), source=None),
+        STORE_OWNED,
     ),
-    prepare=add_store_owner,
     required=("type", "name"),
     filters=(SEARCH,),
     sorts={"block_id": "ID", "name": "NAME", "type": "TYPE", "status": "STATUS"},

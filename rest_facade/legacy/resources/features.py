@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from kernel.codes import FEATURE_TYPES, SWITCH_STATUSES
@@ -24,12 +25,12 @@ from rest_facade.legacy import value_types as types
 from rest_facade.legacy.record_schemas import selected_record
 from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import (
+    STORE_OWNED,
     NestedList,
     QueryFilter,
     Record,
     RecordField,
     Resource,
-    add_store_owner,
     id_field,
     same_names,
     selection_of,
@@ -56,12 +57,16 @@ _VARIANT = (
 )
 _render_variant = record_renderer(_VARIANT)
 _FIELDS = (
-    RecordField("feature_id", types.BIGINT),
-    RecordField("feature_type", types.added(SelectedValue("feature.feature_type"))),
-    RecordField("description", types.added(STRING)),
-    RecordField("value", types.TEXT),
-    RecordField("variant_id", types.BIGINT),
-    RecordField("variant", types.added(STRING)),
+    RecordField("feature_id", types.BIGINT, filter_name="feature_id"),
+    RecordField(
+        "feature_type",
+        replace(types.code(FEATURE_TYPES), schema=SelectedValue("feature.feature_type")),
+        filter_name="feature_type",
+    ),
+    RecordField("description", replace(types.TEXT, schema=STRING), filter_name="description"),
+    RecordField("value", types.TEXT, filter_name="value"),
+    RecordField("variant_id", types.BIGINT, filter_name="variant_id"),
+    RecordField("variant", replace(types.TEXT, schema=STRING), filter_name="variant"),
     RecordField("variants", types.added(map_of(selected_record("FeatureVariant", _VARIANT)))),
 )
 _render_feature = record_renderer(_FIELDS, prepare=_flatten)
@@ -165,7 +170,8 @@ PRODUCT_FEATURES = Resource(
         *_FIELDS,
         RecordField(
             "value_int",
-            types.rendered_by(lambda number: "" if number is None else str(number), schema=EMPTY_OR_NUMBER),
+            replace(types.BIGINT, render=lambda number: "" if number is None else str(number), schema=EMPTY_OR_NUMBER),
+            filter_name="value_int",
         ),
     ),
     prepare=_flatten,
@@ -256,11 +262,10 @@ FEATURES = Resource(
             "variants",
             source=f"variants {selection_of(_VARIANT)}",
         ),
-        RecordField("company_id", types.added(types.ID.schema), source=None),
+        STORE_OWNED,
     ),
     required=("description",),
     message_terms={"group": "group_id", "categories": "categories_ids", "type": "feature_type"},
-    prepare=add_store_owner,
     filters=(
         QueryFilter("category_id", "category_id", types.ID),
         QueryFilter("product_id", "product_id", types.ID, keys_rows=False),

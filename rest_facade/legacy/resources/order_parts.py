@@ -345,8 +345,6 @@ def complete_order(record: Record) -> None:
     record["shipping"] = _render_shipping(record["shipping"], record["shipping_cost"])
     record["product_groups"] = _groups(record, record.pop("group_lines"))
     record["points_info"] = _render_points(record)
-    # Orders of several vendors are one order here, not a parent with one for each.
-    record["is_parent_order"] = "N"
 
 
 def _groups(record: Record, images: list[Record]) -> list[Record]:

@@ -55,8 +55,8 @@ ORDERS = Resource(
         RecordField("shipping", parts.SHIPPING, source=parts.SHIPPING_SOURCE),
         RecordField("discount", types.MONEY, filter_name="discount_cents"),
         RecordField("tax_subtotal", types.MONEY, filter_name="tax_cents"),
-        RecordField("subtotal_discount", types.MONEY, source="discount_cents"),
-        RecordField("payment_surcharge", types.MONEY, source="surcharge_cents"),
+        RecordField("subtotal_discount", types.MONEY, filter_name="discount_cents"),
+        RecordField("payment_surcharge", types.MONEY, filter_name="surcharge_cents"),
         RecordField(
             "taxes", types.rendered_by(parts.render_taxes, schema=parts.TAXES_SCHEMA), source=parts.TAXES_SOURCE
         ),
@@ -66,8 +66,9 @@ ORDERS = Resource(
             source=parts.PAYMENTS_SOURCE,
         ),
         RecordField("points_info", types.added(parts.POINTS_SCHEMA), source=None),
-        RecordField("is_parent_order", types.added(types.FLAG.schema), source=None),
-        RecordField("lang_code", types.RAW),
+        # Orders of several vendors are one order here, not a parent with one for each.
+        RecordField("is_parent_order", types.FLAG, constant="N"),
+        RecordField("lang_code", types.TEXT, filter_name="lang_code"),
         RecordField("fields", types.OBJECT, "fields"),
         RecordField("notes", types.TEXT, "notes", "notes"),
         RecordField("details", types.TEXT, "details", "details", permission="is_staff"),

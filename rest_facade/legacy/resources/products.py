@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kernel.codes import PRODUCT_STATUSES
 from kernel.json_schema import STRING
-from kernel.record_conversion import Inline
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import (
     SEARCH,
     CombinedFilter,
     NestedList,
     QueryFilter,
-    Record,
     RecordField,
     Resource,
     id_field,
@@ -21,12 +21,6 @@ from rest_facade.legacy.resources.discussions import DISCUSSIONS
 from rest_facade.legacy.resources.features import FEATURES_OF_PRODUCT, PRODUCT_FEATURES
 from rest_facade.legacy.resources.images import IMAGE, IMAGES
 from rest_facade.legacy.resources.product_filters import parse_category, parse_orders
-
-
-def _prepare(record: Record) -> None:
-    """Add the product that a variation belongs to: none, since products have options and combinations."""
-    record["parent_product_id"] = "0"
-
 
 PRODUCTS = Resource(
     path="products",
@@ -57,16 +51,16 @@ PRODUCTS = Resource(
         RecordField("min_qty", types.INTEGER, "min_quantity", "min_quantity"),
         RecordField("max_qty", types.INTEGER, "max_quantity", "max_quantity"),
         RecordField("tax_ids", types.IDS, "tax_ids", "tax_id"),
-        # CS-Cart format: comma-separated numbers, 0 for all customers.
-        RecordField("usergroup_ids", types.rendered_by(Inline("','.join(map(str, v)) if v else '0'"), schema=STRING)),
+        # CS-Cart's comma-separated numbers: 0, since products are for all customers.
+        RecordField("usergroup_ids", replace(types.TEXT, schema=STRING), constant="0"),
         RecordField("seo_name", types.TEXT, "slug", "slug"),
         RecordField("base_price", types.MONEY, filter_name="price_cents"),
         *same_names(types.TEXT, "page_title", "meta_keywords", "meta_description"),
-        RecordField("parent_product_id", types.added(types.ID.schema), source=None),
+        # The product that a variation belongs to: none, since products have options and combinations.
+        RecordField("parent_product_id", types.ID, constant="0"),
         RecordField("image_pairs", IMAGES, "more_images", source="more_images { ...LegacyPicture }"),
         RecordField("product_features", FEATURES_OF_PRODUCT, "features", source="features { ...LegacyFeatureValue }"),
     ),
-    prepare=_prepare,
     required=("product", "price"),
     cscart_defaults={"price": "0.00"},
     coupled=(("category_ids", "main_category"),),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -37,13 +38,7 @@ def _parse_time(value: Any, label: str) -> str | None:
 
 
 _TERMS = types.ValueType(parse=_parse_terms)
-_TIME = types.ValueType(
-    render=str,
-    parse=_parse_time,
-    parse_filter=lambda text: format_rfc3339(parse_unix(text)),
-    schema=types.UNIX_TIME.schema,
-    body_schema=TIME_INPUT,
-)
+_TIME = replace(types.UNIX_TIME, parse=_parse_time, body_schema=TIME_INPUT)
 
 
 def _parse_zone(value: Any, label: str) -> str:
