@@ -44,8 +44,11 @@ class CodeEnum(GraphQLEnumType):
     def coerce_input_literal(self, value_node: ConstValueNode, hide_suggestions: bool = False) -> str:
         """Parse a literal: an enum value or, for older clients, a string."""
         if not isinstance(value_node, EnumValueNode | StringValueNode):
-            raise GraphQLError(f"{self.name} cannot represent {print_ast(value_node)}")
-        return self._parse(value_node.value)
+            raise GraphQLError(f"{self.name} cannot represent {print_ast(value_node)}", value_node)
+        try:
+            return self._parse(value_node.value)
+        except GraphQLError as error:
+            raise GraphQLError(error.message, value_node) from error
 
 
 class _RoleEnum(CodeEnum):

@@ -29,7 +29,9 @@ async def test_literals_may_be_codes_long_names_or_strings(literal: str, sample:
 @pytest.mark.parametrize("literal", ["Z", '"Z"', "1", "{a: A}", '"\u017f"', "null_"])
 async def test_other_literals_are_validation_errors(literal: str, sample: SampleStore):
     answer = await sample.post("/graphql", {"query": f"{{ products(status: {literal}) {{ status }} }}"}, auth="bearer")
-    assert [error["extensions"]["code"] for error in answer.body["errors"]] == ["VALIDATION_FAILED"]
+    [error] = answer.body["errors"]
+    assert error["extensions"]["code"] == "VALIDATION_FAILED"
+    assert error["locations"] == [{"line": 1, "column": 20}]
 
 
 @pytest.mark.parametrize("value, status", [("H", {"H"}), ("hidden", {"H"}), ("Z", None), (1, None), (["A"], None)])
