@@ -86,10 +86,12 @@ def _enum(name: str, description: str, table: codes.CodeTable) -> ScalarDefiniti
 
 
 def _words(name: str, description: str, **values: str) -> ScalarDefinition:
-    """Define an enum of words, with the description of each; it is never input."""
+    """Define an enum of words, with the description of each."""
 
     def parse(value: Any) -> str:
-        raise GraphQLError(f"{name} is never input")
+        if isinstance(value, str) and value in values:
+            return value
+        raise GraphQLError(f"{name} is {repr_value(value)}; expected one of {', '.join(values)}")
 
     return graphql_core_type(CodeEnum(name, description, values, parse))
 
