@@ -53,7 +53,7 @@ JSON_FIELDS: Mapping[tuple[str, str], Schema] = {
     ("Block", "properties"): FREE_OBJECT,
     ("BlockInput", "content"): FREE_OBJECT,
     ("BlockInput", "properties"): FREE_OBJECT,
-    ("CartItem", "options"): _OPTIONS,
+    ("CartItem", "option_values"): _OPTIONS,
     ("CartItemInput", "options"): _OPTIONS,
     ("Combination", "choice_numbers"): described(map_of(STRING), "Variant id by option id."),
     ("Event", "data"): described(FREE_OBJECT, "The data of the event, by its name (docs/events.md)."),

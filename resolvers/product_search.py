@@ -58,7 +58,7 @@ class ProductSearchQueries:
     async def product_search_page(
         self,
         info: Info,
-        query: str,
+        query: str | None = None,
         filter: ProductSearchFilter | None = None,
         sort: ProductSearchSort | None = None,
         page: int = 1,

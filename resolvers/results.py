@@ -48,9 +48,9 @@ async def cart_result(info: Any, record: Mapping[str, Any] | None) -> Any:
 
 def _linked_items(info: Any, records: Iterable[Mapping[str, Any]], *path: str) -> Any:
     items = linked(info, records, *path)
-    choices = iter(linked(info, [choice for item in items for choice in item["choices"]], *path, "choices"))
+    options = iter(linked(info, [option for item in items for option in item["options"]], *path, "options"))
     for item in items:
-        item["choices"] = [next(choices) for _ in item["choices"]]
+        item["options"] = [next(options) for _ in item["options"]]
     return items
 
 

@@ -79,10 +79,12 @@ def _restriction(name: str, value: Any) -> Condition:
 
 def _choices(scope: Scope, values: Mapping[str, Any]) -> list[Choice]:
     choices = []
-    if "below_category_id" in values:
-        choices.append(search_read.category_choice(_ids("below_category_id", values["below_category_id"])))
-    if "vendor_id" in values:
-        choices.append(search_read.vendor_choice(_ids("vendor_id", values["vendor_id"])))
+    for name, choice in (("below_category", search_read.category_choice), ("vendor", search_read.vendor_choice)):
+        by_id, by_slug = f"{name}_id", f"{name}_slug"
+        if by_id in values or by_slug in values:
+            slugs = values.get(by_slug, [])
+            _check_size(by_slug, slugs)
+            choices.append(choice(_ids(by_id, values.get(by_id, [])), slugs))
     if "price_from" in values or "price_to" in values:
         choices.append(search_read.price_choice(values.get("price_from"), values.get("price_to")))
     if "rating_from" in values:
@@ -106,9 +108,13 @@ def _feature_choices(scope: Scope, values: Sequence[Mapping[str, Any]]) -> list[
 
 def _ids(name: str, values: Sequence[ID]) -> list[Any]:
     """Parse ids; a malformed one names nothing."""
+    _check_size(name, values)
+    return [reference for value in values if (reference := parse_id(value)) is not None]
+
+
+def _check_size(name: str, values: Sequence[Any]) -> None:
     if len(values) > search_read.MAX_VALUES:
         raise _too_many(name, len(values), search_read.MAX_VALUES)
-    return [reference for value in values if (reference := parse_id(value)) is not None]
 
 
 def _too_many(name: str, count: int, limit: int) -> ValidationFailed:

@@ -44,8 +44,11 @@ class CodeEnum(GraphQLEnumType):
     def coerce_input_literal(self, value_node: ConstValueNode, hide_suggestions: bool = False) -> str:
         """Parse a literal: an enum value or, for older clients, a string."""
         if not isinstance(value_node, EnumValueNode | StringValueNode):
-            raise GraphQLError(f"{self.name} cannot represent {print_ast(value_node)}")
-        return self._parse(value_node.value)
+            raise GraphQLError(f"{self.name} cannot represent {print_ast(value_node)}", value_node)
+        try:
+            return self._parse(value_node.value)
+        except GraphQLError as error:
+            raise GraphQLError(error.message, value_node) from error
 
 
 class _RoleEnum(CodeEnum):
@@ -83,10 +86,12 @@ def _enum(name: str, description: str, table: codes.CodeTable) -> ScalarDefiniti
 
 
 def _words(name: str, description: str, **values: str) -> ScalarDefinition:
-    """Define an enum of words, with the description of each; it is never input."""
+    """Define an enum of words, with the description of each."""
 
     def parse(value: Any) -> str:
-        raise GraphQLError(f"{name} is never input")
+        if isinstance(value, str) and value in values:
+            return value
+        raise GraphQLError(f"{name} is {repr_value(value)}; expected one of {', '.join(values)}")
 
     return graphql_core_type(CodeEnum(name, description, values, parse))
 

@@ -174,9 +174,9 @@ def embedded(description: str) -> Any:
     return _field(EmbeddedSource(), description, None, False)
 
 
-def output_field(description: str, *, internal: bool = False) -> Any:
-    """Declare a field of a result, resolved from a mapping or an attribute."""
-    return strawberry.field(description=description, metadata={INTERNAL: internal})
+def output_field(description: str, *, internal: bool = False, deprecated: str | None = None) -> Any:
+    """Declare a field of a result, resolved from a mapping or an attribute; `deprecated` says what replaces it."""
+    return strawberry.field(description=description, metadata={INTERNAL: internal}, deprecation_reason=deprecated)
 
 
 def _field(source: FieldSource, description: str, access: Access | None, internal: bool) -> Any:

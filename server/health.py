@@ -44,7 +44,7 @@ class Readiness:
             "status": "ok" if passed else "unavailable",
             "checks": {name: "ok" if result is True else result or "failed" for name, result in checks.items()},
         }
-        return json_response(body, status=200 if passed else 503, headers={"Cache-Control": "no-store"})
+        return json_response(body, status=200 if passed else 503)
 
     async def _run_checks(self) -> dict[str, bool | str]:
         """Run the checks, cached for a second because the route is public."""

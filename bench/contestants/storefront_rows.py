@@ -361,7 +361,7 @@ def _cart_item(
         "price_cents": cents,
         "total_cents": quantity * cents,
         "is_available": is_on_sale,
-        "choices": orjson.loads(options),
+        "options": orjson.loads(options),
         "product": {"id": product_id, "slug": slug, "main_image": _image(url, alt), "max_quantity": most},
     }
     warnings = []

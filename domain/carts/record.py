@@ -125,28 +125,28 @@ def _item(item: PricedCartItem) -> dict[str, Any]:
         "quantity": item.quantity,
         "price_cents": item.price_cents,
         "total_cents": item.total_cents,
-        "options": selection_input(item.options),
+        "options": _options(item),
+        "option_values": selection_input(item.options),
         "chosen": item.options,
-        "choices": _choices(item),
         "is_available": item.line is not None and item.line.offer.is_on_sale,
     }
 
 
-def _choices(item: PricedCartItem) -> list[dict[str, Any]]:
+def _options(item: PricedCartItem) -> list[dict[str, Any]]:
     selection = item.line.selection if item.line is not None else None
     # Both are in the order of the product's options.
     numbers = list(selection.extra["product_options"].items()) if selection is not None else []
-    choices = []
+    options = []
     for place, option in enumerate(item.options):
         number, value = numbers[place] if numbers else (None, None)
-        choices.append(
+        options.append(
             {
                 **option,
                 "option": int(number) if number is not None else None,
                 "variant": int(value) if value is not None and option["variant_id"] is not None else None,
             }
         )
-    return choices
+    return options
 
 
 def _address(address: Mapping[str, str] | None) -> dict[str, str] | None:

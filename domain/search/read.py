@@ -15,7 +15,7 @@ from typing import Any
 from domain.catalog.read import CATEGORIES, FEATURES, PRODUCTS
 from domain.marketplace.read import VENDORS
 from kernel.scope import Scope
-from models.queries import Condition, Sort, compares, refers_to
+from models.queries import Condition, Sort, compares
 
 MAX_FEATURES = 10
 """The number of features that a search may be narrowed down by."""
@@ -81,14 +81,16 @@ BY_RELEVANCE = Sort("", "bigint", "relevance")
 """The sort order of a score that depends on the words (`domain.search.statement`)."""
 
 
-def category_choice(ids: list[Any]) -> Choice:
+def category_choice(ids: list[Any], slugs: list[str]) -> Choice:
     """Return the choice of products in any of the categories or below."""
-    return Choice(Dimension.CATEGORY, Condition(f"t.category_ids && ARRAY({_ids_of('categories')})", _both(ids)))
+    categories = _ids_of("categories", ids, slugs)
+    return Choice(Dimension.CATEGORY, Condition(f"t.category_ids && ARRAY({categories.sql})", categories.params))
 
 
-def vendor_choice(ids: list[Any]) -> Choice:
+def vendor_choice(ids: list[Any], slugs: list[str]) -> Choice:
     """Return the choice of products of any of the vendors."""
-    return Choice(Dimension.VENDOR, refers_to("t.vendor_id", "vendors")(ids))
+    vendors = _ids_of("vendors", ids, slugs)
+    return Choice(Dimension.VENDOR, Condition(f"t.vendor_id IN ({vendors.sql})", vendors.params))
 
 
 def price_choice(lowest: int | None, highest: int | None) -> Choice:
@@ -141,15 +143,13 @@ def _of(alias: str, base: str, visible: Condition, *more: str) -> Condition:
     return Condition(re.sub(r"\bt\.", f"{alias}.", sql), visible.params)
 
 
-def _ids_of(table: str) -> str:
-    return (
-        f"SELECT x.id FROM {table} x WHERE x.tenant_id = {{tenant}} AND (x.public_id = ANY({{}}::uuid[])"
-        " OR x.id = ANY({}::bigint[]))"
-    )
-
-
-def _both(ids: list[Any]) -> tuple[list[Any], list[int]]:
-    return _uuids(ids), [item for item in ids if isinstance(item, int)]
+def _ids_of(table: str, ids: list[Any], slugs: list[str]) -> Condition:
+    """Return the internal ids of the records with any of the ids (internal ids or UUIDs) or slugs, as a query."""
+    found = "x.public_id = ANY({}::uuid[]) OR x.id = ANY({}::bigint[])"
+    params: tuple[Any, ...] = (_uuids(ids), [item for item in ids if isinstance(item, int)])
+    if slugs:
+        found, params = f"{found} OR (x.slug = ANY({{}}::text[]) AND x.deleted_at IS NULL)", (*params, slugs)
+    return Condition(f"SELECT x.id FROM {table} x WHERE x.tenant_id = {{tenant}} AND ({found})", params)
 
 
 def _uuids(ids: list[Any]) -> list[Any]:

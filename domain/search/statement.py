@@ -3,7 +3,7 @@
     found, exact    the products that match the words, and those that have them exactly as written
     entries         those that the caller sees, with their score and sort key; `failed` has a bit for each choice that a product fails
     page            the ids of one page
-    cells           the number of entries by vendor, price step, rating, availability and `failed` together: several facets from one pass
+    cells           the number of entries by `failed` and vendor, and by `failed`, price step, rating and availability: both from one pass
     sets, variants  the number of entries by all their categories, and by each variant, and `failed`
 
 With facets a product that fails one choice is still counted: in the facet of that choice, which leaves its own choice out. One that fails
@@ -66,6 +66,17 @@ class Search:
         """The choices that have a bit in `failed`, in its order."""
         return [choice for choice in self.choices if choice.dimension != Dimension.CATEGORY]
 
+    @property
+    def is_unrestricted(self) -> bool:
+        """Whether every product that the caller sees is found."""
+        return self.words is None and not self.choices and not self.restrictions
+
+    @property
+    def is_read_by_id(self) -> bool:
+        """Whether the page is read in the order of the index instead of sorted: of a whole catalogue that no other part has to keep."""
+        is_kept = self.counts and not self.facets
+        return self.is_unrestricted and self.sort == RELEVANCE and not self.offset and not is_kept
+
 
 @dataclass(slots=True)
 class Statement:
@@ -98,11 +109,12 @@ def write_search(scope: Scope, search: Search) -> Statement:
     if search.facets:
         tables += _counted_tables(search, statement)
     else:
-        tables.append(f"entries AS ({_entries(search, statement)})")
+        kept = "NOT MATERIALIZED" if search.is_read_by_id else ""
+        tables.append(f"entries AS {kept} ({_entries(search, statement)})")
     if search.words:
         tables = [*_matches(search.words, statement), *tables]
     if search.facets:
-        columns.append("(SELECT sum(n)::bigint FROM cells WHERE failed = 0) AS total")
+        columns.append("(SELECT sum(n)::bigint FROM cells WHERE failed = 0 AND of_vendor) AS total")
         columns += [f"({sql}) AS {name}" for name, sql in _facets(scope, search, statement).items()]
     elif search.counts:
         columns.append("(SELECT count(*) FROM entries) AS total")
@@ -162,24 +174,27 @@ def _counted_tables(search: Search, statement: Statement) -> list[str]:
 
     Where the whole catalogue is counted, the entries are read from their table each time, which costs less than a copy of all.
     """
-    key, is_joined = _key(search, statement)
+    sort_key, is_joined = _key(search, statement)
     steps = ",".join(map(str, PRICE_STEPS))
     columns = (
-        f"t.product_id AS id, {key} AS key, t.vendor_id, width_bucket(t.price_cents, '{{{steps}}}'::bigint[]) AS step,"
+        f"t.product_id AS id, {sort_key} AS key, t.vendor_id, width_bucket(t.price_cents, '{{{steps}}}'::bigint[]) AS step,"
         f" t.rating / 100 AS stars, {statement.bind(Condition(IS_AVAILABLE))} AS is_available"
     )
     sources, kept = ["entries", "entries"], "MATERIALIZED"
-    if search.words is None and not search.choices and not search.restrictions:
+    if search.is_unrestricted:
         sources = [f"({_narrowed(search, statement, f't.{name}')}) e" for name in ("category_ids", "variant_ids")]
         kept = "NOT MATERIALIZED"
     else:
         columns += ", t.category_ids, t.variant_ids"
+    # Without choices nothing fails: as a key of the groups the constant would take a third of the time of `variants`.
+    failed, key = ("failed", ", failed") if search.counted_choices else ("0 AS failed", "")
     return [
         f"entries AS {kept} ({_narrowed(search, statement, columns, is_joined=is_joined)})",
-        "cells AS MATERIALIZED (SELECT vendor_id, step, stars, is_available, failed, count(*) AS n FROM entries GROUP BY 1, 2, 3, 4, 5)",
-        f"sets AS MATERIALIZED (SELECT category_ids, failed, count(*) AS n FROM {sources[0]} GROUP BY 1, 2)",
-        "variants AS MATERIALIZED (SELECT variant_id, failed, count(*) AS n"
-        f" FROM (SELECT unnest(variant_ids) AS variant_id, failed FROM {sources[1]}) u GROUP BY 1, 2)",
+        f"cells AS MATERIALIZED (SELECT {failed}, vendor_id, step, stars, is_available, grouping(step) = 1 AS of_vendor, count(*) AS n"
+        f" FROM entries GROUP BY GROUPING SETS ((vendor_id{key}), (step, stars, is_available{key})))",
+        f"sets AS MATERIALIZED (SELECT category_ids, {failed}, count(*) AS n FROM {sources[0]} GROUP BY category_ids{key})",
+        f"variants AS MATERIALIZED (SELECT variant_id, {failed}, count(*) AS n"
+        f" FROM (SELECT unnest(variant_ids) AS variant_id, failed FROM {sources[1]}) u GROUP BY variant_id{key})",
     ]
 
 
@@ -222,14 +237,24 @@ def _page(search: Search, statement: Statement) -> str:
             statement.value(value, type_) for value, type_ in zip(search.after, (cast, "bigint"), strict=True)
         )
         where.append(f"(key, id) {'<' if descending else '>'} ({key}, {number})")
-    direction = " DESC" if descending else ""
-    rows = (
-        f"SELECT key, id FROM entries{' WHERE ' + _all(where) if where else ''} ORDER BY key{direction}, id{direction}"
-        f" LIMIT {statement_limit(search.limit)}"
-    )
+    direction, limit = " DESC" if descending else "", statement_limit(search.limit)
+    source = f"entries{' WHERE ' + _all(where) if where else ''}"
+    if search.is_read_by_id:
+        source = _by_id(where, (1, 0) if descending else (0, 1), direction, limit)
+    rows = f"SELECT key, id FROM {source} ORDER BY key{direction}, id{direction} LIMIT {limit}"
     if search.offset:
         rows += f" OFFSET {statement.value(search.offset, 'bigint')}"
     return f"SELECT coalesce(json_agg(json_build_array(key, id)), '[]') FROM ({rows}) r"
+
+
+def _by_id(where: Sequence[str], keys: tuple[int, int], direction: str, limit: int) -> str:
+    """Return the first page of the entries of one key, and that of the other key's only if they are fewer than a page."""
+    first, second = (f"SELECT key, id FROM entries WHERE {_all([*where, f'key = {key}'])}" for key in keys)
+    page = f"ORDER BY id{direction} LIMIT {limit}"
+    return (
+        f"(WITH preferred AS MATERIALIZED ({first} {page}) SELECT key, id FROM preferred UNION ALL"
+        f" ({second} AND (SELECT count(*) FROM preferred) < {limit} {page})) e"
+    )
 
 
 # --- facets -----------------------------------------------------------------------------------------------------------
@@ -259,7 +284,7 @@ def _facets(scope: Scope, search: Search, statement: Statement) -> dict[str, str
 def _plain(value: str, search: Search, dimension: Dimension) -> str:
     return (
         f"SELECT json_agg(json_build_array(g.value, g.n) ORDER BY g.value) FROM (SELECT {value} AS value, sum(n)::bigint AS n FROM cells"
-        f" WHERE {_counted(search, dimension)} GROUP BY 1) g"
+        f" WHERE NOT of_vendor AND {_counted(search, dimension)} GROUP BY 1) g"
     )
 
 
@@ -291,8 +316,8 @@ def _vendors(scope: Scope, search: Search, statement: Statement) -> str:
     is_chosen = _is_chosen(search, Dimension.VENDOR, "v.id", "t.vendor_id", statement)
     rows = (
         f"SELECT v.id, v.public_id, v.name, g.n, {is_chosen} AS is_chosen"
-        " FROM (SELECT vendor_id AS id, sum(n)::bigint AS n FROM cells WHERE"
-        f" {_counted(search, Dimension.VENDOR)} GROUP BY 1) g"
+        " FROM (SELECT vendor_id AS id, sum(n)::bigint AS n FROM cells WHERE of_vendor"
+        f" AND {_counted(search, Dimension.VENDOR)} GROUP BY 1) g"
         f" JOIN vendors v ON v.tenant_id = $1 AND v.id = g.id WHERE {statement.bind(shown_vendors(scope))}"
     )
     return _rows("id, public_id, name, n, is_chosen", rows, "is_chosen DESC, n DESC, name, id")

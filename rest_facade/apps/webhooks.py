@@ -20,8 +20,6 @@ from rest_facade.webhooks import WebhookEndpointHandlers
 PATH = "/api/admin/webhooks"
 
 _SECRET_FIELDS = ("client_secret", "immediate")
-# Secrets must not be cached in transit.
-_NO_STORE = {"Cache-Control": "no-store"}
 
 
 def routes(operations: Mapping[str, FacadeOperation]) -> list[Route]:
@@ -40,6 +38,6 @@ def _rotation_handler(operation: FacadeOperation) -> Handler:
         body = await read_json_object(request)
         values = {name: body[name] for name in _SECRET_FIELDS if body.get(name) is not None}
         data = await execute(scope, operation, values)
-        return json_response(data[operation.fields[0]], headers=_NO_STORE)
+        return json_response(data[operation.fields[0]])
 
     return rotate

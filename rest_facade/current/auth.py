@@ -19,8 +19,6 @@ from rest_facade.routing import Credential, Route, request_id_of, scope_of
 
 KEY_PATH = "/api/v1/auth/key"
 SESSION_ENDED = "session ended"
-# Tokens must not be cached in transit (RFC 6749, section 5.1).
-_NO_STORE = {"Cache-Control": "no-store"}
 # As long as the server's own processes cache the keys.
 _CACHED_ONE_MINUTE = {"Cache-Control": "public, max-age=60"}
 
@@ -67,7 +65,7 @@ class SignInHandlers:
             await self._count_attempt(scope)
             raise
         data = await execute(scope, self._sign_in, variables)
-        return json_response(_pair_or_challenge(data["sign_in"]), headers=_NO_STORE)
+        return json_response(_pair_or_challenge(data["sign_in"]))
 
     async def sign_in_with_key(self, request: web.Request) -> web.Response:
         """Sign in with the `{key}` of `POST /api/auth`."""
@@ -77,25 +75,25 @@ class SignInHandlers:
     async def open_link(self, request: web.Request) -> web.Response:
         """Sign in by the link of `POST /api/auth`, which contains the key; HEAD, as link previews send it, does not use it up."""
         if request.method == hdrs.METH_HEAD:
-            return web.Response(headers=_NO_STORE)
+            return web.Response()
         return await self._exchange(request, request.query.get("key"))
 
     async def _exchange(self, request: web.Request, key: str | None) -> web.Response:
         data = await execute(scope_of(request), self._sign_in_with_key, {"key": key})
-        return json_response(_pair_or_challenge(data["sign_in_with_key"]), headers=_NO_STORE)
+        return json_response(_pair_or_challenge(data["sign_in_with_key"]))
 
     async def verify_two_factor(self, request: web.Request) -> web.Response:
         """Answer a two-factor challenge with `{temp_token, code}`."""
         body = await read_json_object(request, empty=True)
         variables = {"temp_token": text_field(body, "temp_token"), "code": text_field(body, "code")}
         data = await execute(scope_of(request), self._verify, variables)
-        return json_response(data["sign_in_verify"], headers=_NO_STORE)
+        return json_response(data["sign_in_verify"])
 
     async def refresh(self, request: web.Request) -> web.Response:
         """Exchange a refresh token for a new token pair."""
         variables = refresh_token(await read_json_object(request, empty=True))
         data = await execute(scope_of(request), self._refresh, variables)
-        return json_response(data["session_refresh"], headers=_NO_STORE)
+        return json_response(data["session_refresh"])
 
     async def logout(self, request: web.Request) -> web.Response:
         """Revoke the session of a refresh token."""

@@ -25,8 +25,6 @@ _KEY_CODES = {
     "per_address": "rate_limit_invalid",
 }
 _APP_FIELDS = ("scopes", "rate_limit")
-# Tokens and keys must not be cached in transit.
-_NO_STORE = {"Cache-Control": "no-store"}
 
 _APPS = ListDefinition(filters={}, sorts={"installed_at": "INSTALLED_AT", "name": "NAME", "id": "ID"})
 _KEYS = ListDefinition(filters={}, sorts={"created_at": "CREATED_AT", "name": "NAME", "id": "ID"})
@@ -111,6 +109,6 @@ def _create_handler(operation: FacadeOperation) -> Handler:
             raise with_field_codes(error, _KEY_CODES) from error
         created = data[operation.fields[0]]
         record = {"key": created["key"], **created["storefront_key"]}
-        return json_response(record, status=201, headers=_NO_STORE)
+        return json_response(record, status=201)
 
     return create

@@ -48,10 +48,8 @@ def render_object(error: DomainError) -> web.Response:
 
 def headers_of(error: DomainError) -> dict[str, str]:
     """Return the headers of an error in this family."""
-    if isinstance(error, errors.InvalidClient | errors.OAuthError):
-        # RFC 6749, section 5.2: like tokens, their errors must not be cached.
-        return {**error_headers(error, challenge=CLIENT_CHALLENGE), "Cache-Control": "no-store"}
-    return error_headers(error, challenge=CHALLENGE)
+    is_of_client = isinstance(error, errors.InvalidClient | errors.OAuthError)
+    return error_headers(error, challenge=CLIENT_CHALLENGE if is_of_client else CHALLENGE)
 
 
 def body_of(error: DomainError) -> dict[str, Any]:

@@ -21,7 +21,7 @@ PREFIX = "/api/v1/oauth"
 INVALID_REQUEST = "invalid_request"
 TOKEN_TYPE = "Bearer"
 
-_NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+_NO_CACHE = {"Pragma": "no-cache"}
 _CLIENT = ("client_id", "client_secret")
 
 
@@ -66,7 +66,7 @@ class OAuthHandlers:
                 "scopes": tokens["scopes"],
                 "scope": " ".join(tokens["scopes"]),
             },
-            headers=_NO_STORE,
+            headers=_NO_CACHE,
         )
 
     async def revoke(self, request: web.Request) -> web.Response:
@@ -74,7 +74,7 @@ class OAuthHandlers:
         body = await read_client_request(request)
         variables = {name: _text(body, name) for name in (*_CLIENT, "token")}
         await execute(scope_of(request), self._revoke, variables)
-        return json_response({}, headers=_NO_STORE)
+        return json_response({}, headers=_NO_CACHE)
 
 
 async def read_client_request(request: web.Request) -> dict[str, Any]:

@@ -48,6 +48,16 @@ _NOTIFICATION = named("GatewayNotification", object_schema(
     "id", "event_id", "event_type", "processed", "error_message", "created_at",
     id=INTEGER, event_id=STRING, event_type=STRING, charge_id=STRING, processed=BOOLEAN, error_message=STRING, created_at=DATE_TIME,
 ))  # fmt: skip
+_CHARGE_PAID = {
+    "id": "hook_8RkqY0TbZ",
+    "type": "charge.paid",
+    "data": {
+        "id": "ch_zK2mWqJ",
+        "amount": 7980,
+        "paid_amount": 7980,
+        "metadata": {"order_id": "0198f0de-0000-7000-8000-00000000cafe"},
+    },
+}
 _PAGINATION = {"page": PAGE, "per_page": page_size_schema(DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)}
 
 
@@ -196,7 +206,7 @@ _ADMIN: dict[RouteKey, RouteDocs] = {
 
 _GATEWAY: dict[RouteKey, RouteDocs] = {
     ("POST", "/api/v1/webhooks/gateway"): RouteDocs(
-        "Receive a payment gateway notification", message_schema(), body=FREE_OBJECT
+        "Receive a payment gateway notification", message_schema(), body={**FREE_OBJECT, "examples": [_CHARGE_PAID]}
     ),
     ("GET", LIST): RouteDocs(
         "List gateway notifications, newest first",

@@ -20,7 +20,7 @@ from resolvers.execute import FacadeOperation, execute
 from rest_facade import collections
 from rest_facade.authorization import authorized_scope
 from rest_facade.current.storefront_search import search_definition, search_variables
-from rest_facade.records import CollectionHandlers, path_uuid
+from rest_facade.records import CollectionHandlers
 from rest_facade.responses import json_response, page_response
 from rest_facade.routing import Credential, Route
 
@@ -52,7 +52,7 @@ class CatalogHandlers:
             "products": products.list,
             "products/{id}": self.product,
             "categories": categories.list,
-            "categories/{id}": categories.show,
+            "categories/{id}": self.category,
             "categories/{id}/products": self.products_of_category,
             "search": self.search,
             "payment-methods": self.payment_methods,
@@ -70,27 +70,18 @@ class CatalogHandlers:
 
     async def product(self, request: web.Request) -> web.Response:
         """Return the active product with the id or slug in the path."""
-        reference = request.match_info["id"]
-        scope, operation = self._authorize(request, "Product")
-        if parse_uuid(reference) is not None:
-            product = await _execute(scope, operation, id=reference)
-        elif len(reference) > MAX_SLUG_LENGTH:
-            raise NotFound("product")
-        else:
-            by_slug = self.operations["StorefrontProductBySlug"]
-            product = next(iter(await _execute(scope, by_slug, slug=reference)), None)
-        if product is None:
-            raise NotFound("product")
-        return json_response(product)
+        return json_response(await self._named(request, "Product"))
+
+    async def category(self, request: web.Request) -> web.Response:
+        """Return the active category with the id or slug in the path."""
+        return json_response(await self._named(request, "Category"))
 
     async def products_of_category(self, request: web.Request) -> web.Response:
         """Return a page of a category's active products."""
         scope, operation = self._authorize(request, "Products")
-        category = path_uuid(request, "category")
         variables = PRODUCTS.list_definition.variables(request.query, scope.store)
-        if await _execute(scope, self.operations["StorefrontCategory"], id=category) is None:
-            raise NotFound("category")
-        variables["filter"]["category_id"] = category
+        category = await self._named(request, "Category")
+        variables["filter"]["category_id"] = category["id"]
         return page_response(request, await _execute(scope, operation, **variables))
 
     async def search(self, request: web.Request) -> web.Response:
@@ -103,6 +94,17 @@ class CatalogHandlers:
         """Return the payment methods accepted by the checkout as `payment_id`."""
         scope, operation = self._authorize(request, "PaymentMethods")
         return json_response({"payment_methods": await _execute(scope, operation)})
+
+    async def _named(self, request: web.Request, name: str) -> Any:
+        """Return the record with the id or slug in the path; raise `NotFound` for none."""
+        scope, operation = self._authorize(request, name)
+        reference = request.match_info["id"]
+        record = None
+        if len(reference) <= MAX_SLUG_LENGTH:
+            record = await _execute(scope, operation, **{"slug" if parse_uuid(reference) is None else "id": reference})
+        if record is None:
+            raise NotFound(name.lower())
+        return record
 
     def _authorize(self, request: web.Request, suffix: str) -> tuple[Scope, FacadeOperation]:
         operation = self.operations[f"Storefront{suffix}"]

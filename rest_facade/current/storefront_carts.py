@@ -44,8 +44,6 @@ _CODES = {
     "customer_email": "email_invalid",
     "code": "code_invalid",
 }
-# Carts and orders are private to a customer and must not be cached in transit.
-_NO_STORE = {"Cache-Control": "no-store"}
 _REUSED = "idempotency key reused with a different checkout session"
 
 _MAX_POINTS = 2**31 - 1
@@ -84,12 +82,12 @@ class CartHandlers:
         cart = await self._execute(*self._authorize(request, "Cart"), _path_ids(request))
         if cart is None:
             raise NotFound("cart")
-        return _respond(cart)
+        return json_response(cart)
 
     async def shipping_options(self, request: web.Request) -> web.Response:
         """Return the shipping options of the cart."""
         options = await self._execute(*self._authorize(request, "ShippingOptions"), _path_ids(request))
-        return _respond({"shipping_options": options})
+        return json_response({"shipping_options": options})
 
     async def check_out(self, request: web.Request) -> web.Response:
         """Create an order from the cart and return it with its token."""
@@ -101,7 +99,7 @@ class CartHandlers:
             result = await self._execute(scope, operation, {**_path_ids(request), "input": values})
         except RuleViolation as error:
             return render_object(error)
-        return _respond({**result["order"], "token": result["token"]}, 201)
+        return json_response({**result["order"], "token": result["token"]}, status=201)
 
     async def order(self, request: web.Request) -> web.Response:
         """Return an order, authorized by its token or by the customer's own access token."""
@@ -112,13 +110,13 @@ class CartHandlers:
         order = await self._execute(scope, operation, {**_path_ids(request), "token": token or None})
         if order is None:
             raise NotFound("order")
-        return _respond(order)
+        return json_response(order)
 
     def _change_handler(self, name: str, parse: ParseRequest, status: int = 200) -> Handler:
         async def change(request: web.Request) -> web.Response:
             scope, operation = self._authorize(request, name)
             variables = {**_path_ids(request), **await parse(request)}
-            return _respond(await self._execute(scope, operation, variables), status)
+            return json_response(await self._execute(scope, operation, variables), status=status)
 
         return change
 
@@ -132,10 +130,6 @@ class CartHandlers:
         except ValidationFailed as error:
             raise with_field_codes(error, _CODES) from error
         return data[operation.fields[0]]
-
-
-def _respond(body: Any, status: int = 200) -> web.Response:
-    return json_response(body, status=status, headers=_NO_STORE)
 
 
 def _path_ids(request: web.Request) -> dict[str, str]:

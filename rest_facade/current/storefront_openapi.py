@@ -74,15 +74,18 @@ _CATALOG: dict[str, RouteDocs] = {
         OperationResult("StorefrontCategories", name="StorefrontCategoryPage"),
         query=list_query(CATEGORIES.list_definition),
     ),
-    "categories/{id}": RouteDocs("Retrieve an active category", OperationResult("StorefrontCategory", first_item=True)),
+    "categories/{id}": RouteDocs(
+        "Retrieve an active category by id or slug", OperationResult("StorefrontCategory", first_item=True)
+    ),
     "categories/{id}/products": RouteDocs(
-        "List the active products of a category", _PRODUCT_PAGE, query=list_query(PRODUCTS.list_definition)
+        "List the active products of a category, by its id or slug",
+        _PRODUCT_PAGE,
+        query=list_query(PRODUCTS.list_definition),
     ),
     "search": RouteDocs(
         "Search active products, with facets",
         OperationResult("StorefrontSearch"),
         query={**list_query(SEARCH), **CHOICE_SCHEMAS},
-        required_query=("q",),
     ),
     "payment-methods": RouteDocs(
         "List payment methods", object_schema(payment_methods=OperationResult("StorefrontPaymentMethods"))

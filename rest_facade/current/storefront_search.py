@@ -1,10 +1,13 @@
 """Parse the parameters of the storefront's search: those of the list of products, `q`, and the choices of facets.
 
-below_category_id, vendor_id    ids, separated by commas
-price_from, price_to            cents
-rating_from                     1 to 5
-is_available                    true or false
-features                        <feature id>:<variant id>,<variant id>;<feature id>:…
+Without `q` a choice is needed, or a category: then it browses.
+
+below_category_id, vendor_id        ids, separated by commas
+below_category_slug, vendor_slug    slugs, separated by commas
+price_from, price_to                cents
+rating_from                         1 to 5
+is_available                        true or false
+features                            <feature id>:<variant id>,<variant id>;<feature id>:…
 """
 
 from __future__ import annotations
@@ -23,9 +26,15 @@ _INTEGER = re.compile(r"[0-9]{1,18}")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _INTEGER_SCHEMA = {"type": "integer", "minimum": 0}
 CHOICE_SCHEMAS: Mapping[str, dict[str, Any]] = {
-    "q": {"type": "string", "maxLength": MAX_FILTER_LENGTH},
+    "q": {
+        "type": "string",
+        "maxLength": MAX_FILTER_LENGTH,
+        "description": "The words to look for; may be left out with a choice or a category.",
+    },
     "below_category_id": {"type": "string", "description": "Ids of categories, separated by commas."},
+    "below_category_slug": {"type": "string", "description": "Slugs of categories, separated by commas."},
     "vendor_id": {"type": "string", "description": "Ids of vendors, separated by commas."},
+    "vendor_slug": {"type": "string", "description": "Slugs of vendors, separated by commas."},
     "price_from": _INTEGER_SCHEMA,
     "price_to": _INTEGER_SCHEMA,
     "rating_from": {"type": "integer", "minimum": 1, "maximum": 5},
@@ -42,20 +51,24 @@ def search_definition(products: ListDefinition) -> ListDefinition:
 
 def search_variables(definition: ListDefinition, query: Query, store: Store) -> dict[str, Any]:
     """Return the variables of the search operation; raises `MalformedRequest` for the first invalid parameter."""
-    text = query.get("q", "").strip()
+    chosen = {name: value for name in _CHOICES if (value := query.get(name, "").strip())}
+    is_browsed = "q" not in query and bool(chosen or query.get("category_id", "").strip())
+    text = None if is_browsed else _words(query.get("q", "").strip())
+    variables = definition.variables(query, store)
+    variables["filter"] |= {name: _CHOICES[name](name, value) for name, value in chosen.items()}
+    return {"query": text, **variables}
+
+
+def _words(text: str) -> str:
     if not text:
         raise MalformedRequest("invalid q", detail="q is blank; expected the words to look for")
     if len(text) > MAX_FILTER_LENGTH:
         detail = f"q is {len(text)} characters long; expected at most {MAX_FILTER_LENGTH}"
         raise MalformedRequest("invalid q", detail=detail)
-    variables = definition.variables(query, store)
-    variables["filter"] |= {
-        name: parse(name, value) for name, parse in _CHOICES.items() if (value := query.get(name, "").strip())
-    }
-    return {"query": text, **variables}
+    return text
 
 
-def _ids(_name: str, text: str) -> list[str]:
+def _items(_name: str, text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
 
 
@@ -83,13 +96,15 @@ def _features(name: str, text: str) -> list[dict[str, Any]]:
         feature, separator, variants = choice.partition(":")
         if not separator:
             raise _invalid(name, text, "<feature id>:<variant id>,<variant id>;<feature id>:…")
-        choices.append({"feature_id": feature.strip(), "variant_ids": _ids(name, variants)})
+        choices.append({"feature_id": feature.strip(), "variant_ids": _items(name, variants)})
     return choices
 
 
 _CHOICES: Mapping[str, Callable[[str, str], Any]] = {
-    "below_category_id": _ids,
-    "vendor_id": _ids,
+    "below_category_id": _items,
+    "below_category_slug": _items,
+    "vendor_id": _items,
+    "vendor_slug": _items,
     "price_from": _cents,
     "price_to": _cents,
     "rating_from": _rating,

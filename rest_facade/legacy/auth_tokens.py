@@ -35,7 +35,7 @@ def route(operations: Mapping[str, FacadeOperation]) -> Route:
         scope = authorized_scope(request, operation)
         body = await read_legacy(request)
         data = await execute(scope, operation, _variables(body))
-        return json_response(data["done"], status=201, headers={"Cache-Control": "no-store"})
+        return json_response(data["done"], status=201)
 
     return Route("POST", PATH, create, Credential.STORE, attempt_limit="auth_tokens")
 

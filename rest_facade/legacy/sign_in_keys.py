@@ -33,7 +33,7 @@ def route(operations: Mapping[str, FacadeOperation]) -> Route:
             raise ValidationFailed(str(error), field="email", code="email_invalid") from error
         done = (await execute(scope, operation, {"email": email}))["done"]
         content = {"key": done["key"], "link": done["page"] or _link(request, done["key"])}
-        return json_response(content, status=201, headers={"Cache-Control": "no-store"})
+        return json_response(content, status=201)
 
     return Route("POST", PATH, create, Credential.LEGACY_ADMIN)
 

@@ -28,7 +28,11 @@ class ProductSearchFilter:
     """The choices of facets, and conditions without a facet."""
 
     below_category_id: list[ID] | None = optional_field("In any of these categories or their descendants.")
+    below_category_slug: list[str] | None = optional_field(
+        "As `below_category_id`, by slug; with both, in any category of either."
+    )
     vendor_id: list[ID] | None = optional_field("Sold by any of these vendors.")
+    vendor_slug: list[str] | None = optional_field("As `vendor_id`, by slug; with both, by any vendor of either.")
     price_from: BigInt | None = optional_field("At least this price of the catalogue, in cents.")
     price_to: BigInt | None = optional_field("At most this price of the catalogue, in cents.")
     rating_from: int | None = optional_field("At least this mean rating, 1 to 5.")

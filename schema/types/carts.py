@@ -23,8 +23,8 @@ EDIT_CARTS = Access(privileges=("manage_orders",), customer=True, storefront=CAR
 CHECK_OUT = Access(privileges=("manage_orders",), customer=True, storefront=CHECKOUT, note=_ACCESS_NOTE)
 
 
-@object_type("CartItemChoice", "A chosen option of a cart line.", access=VIEW_CARTS)
-class CartItemChoiceObject:
+@object_type("CartItemOption", "A chosen option of a cart line.", access=VIEW_CARTS)
+class CartItemOptionObject:
     """A chosen variant, or text."""
 
     option_id: ID = output_field("The option.")
@@ -57,11 +57,14 @@ class CartItemObject:
     quantity: BigInt = output_field("The number of units.")
     price_cents: BigInt = output_field("The unit price, in cents.")
     total_cents: BigInt = output_field("The line total: quantity times unit price, in cents.")
-    options: JSON = output_field("The chosen options as requested: option ID to variant ID or text.")
-    chosen: JSON = output_field(
-        "The chosen options for display: a list of `{option_id, name, variant_id, value, modifier, modifier_type}`."
+    options: list[CartItemOptionObject] = output_field("The chosen options, in the order of the product's options.")
+    option_values: JSON = output_field(
+        "The chosen options as `cart_item_add` takes them: option ID to variant ID or text."
     )
-    choices: list[CartItemChoiceObject] = output_field("The chosen options, in the order of the product's options.")
+    chosen: JSON = output_field(
+        "The chosen options for display: a list of `{option_id, name, variant_id, value, modifier, modifier_type}`.",
+        deprecated="Use `options`, which is typed.",
+    )
     is_available: bool = output_field("Whether the product is active; stock is checked at checkout.")
 
 

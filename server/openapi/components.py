@@ -26,6 +26,11 @@ class NamedSchemas:
     def __init__(self) -> None:
         self._schemas: dict[str, Any] = {}
 
+    @property
+    def named(self) -> Mapping[str, Schema]:
+        """The schemas by name."""
+        return self._schemas
+
     def sorted(self) -> dict[str, Any]:
         """Return the schemas by name, in alphabetical order."""
         return dict(sorted(self._schemas.items()))

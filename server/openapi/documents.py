@@ -30,6 +30,7 @@ from rest_facade.routing import Credential, Route
 from server.families import family_of
 from server.openapi import headers
 from server.openapi.components import NamedSchemas, reference
+from server.openapi.examples import Examples
 from server.openapi.operations import OperationSchemas
 from server.openapi.security import SCHEMES, security_of
 
@@ -244,6 +245,10 @@ class _DocumentBuilder:
                 # Generators name a body by its schema: one schema for two media types would be one body.
                 form = named(f"{body['title']}Form", body)
                 content[_FORM] = {"schema": self._schemas.extract(form)}
+            if self._family.name != "legacy":  # whose members have examples of their own
+                examples = Examples(self._schemas.named, _tag(route.path))
+                for media in content.values():
+                    media["example"] = examples.of(media["schema"])
             operation["requestBody"] = {"required": bool(body.get("required")), "content": content}
         operation["responses"] = self._responses(route_docs, headers.references(_headers_of(route, route_docs)))
         operation["security"] = security_of(route.credential, self._operations.access_of(route_docs))
@@ -252,7 +257,7 @@ class _DocumentBuilder:
     def _responses(self, route_docs: RouteDocs, of_success: Schema) -> Schema:
         results = {route_docs.status: route_docs.response, **route_docs.other_responses}
         responses: dict[str, Any] = {
-            str(status): {**self._success(result, route_docs.media), "headers": of_success}
+            str(status): {**self._success(status, result, route_docs.media), "headers": of_success}
             for status, result in results.items()
         }
         if route_docs.streams:
@@ -263,9 +268,9 @@ class _DocumentBuilder:
             responses.setdefault(str(status), {"$ref": f"#/components/responses/Refused{status}"})
         return dict(sorted(responses.items()))
 
-    def _success(self, result: Any, media: str) -> Schema:
+    def _success(self, status: int, result: Any, media: str) -> Schema:
         if result is None:
-            return {"description": "Success; no body."}
+            return {"description": headers.NOT_MODIFIED if status == 304 else "Success; no body."}
         return {"description": "Success.", "content": {media: {"schema": self._schema(result)}}}
 
     def _schema(self, described: Any) -> Any:
@@ -291,6 +296,8 @@ def _headers_of(route: Route, route_docs: RouteDocs) -> Iterator[str]:
         yield headers.LINK
     if route.creates:
         yield headers.REPLAYED
+    if route.is_catalogue:
+        yield from headers.OF_CATALOGUE
 
 
 def _operation_id(route: Route) -> str:
@@ -311,6 +318,8 @@ def _parameters(route: Route, route_docs: RouteDocs) -> Iterable[Schema]:
         yield {"$ref": "#/components/parameters/Store"}
     if route.creates:
         yield {"$ref": "#/components/parameters/IdempotencyKey"}
+    if route.is_catalogue:
+        yield dict(headers.KNOWN_VERSION)
     for name, schema in route_docs.query.items():
         yield {
             "name": name,

@@ -22,6 +22,14 @@ PARAMETERS: Mapping[str, Schema] = {
     },
 }
 
+NOT_MODIFIED = "The client has the current answer (`If-None-Match`); no body."
+OF_CATALOGUE = ("ETag", "Cache-Control")
+KNOWN_VERSION: Schema = {
+    "name": "If-None-Match",
+    "in": "header",
+    "description": "The `ETag` of the answer that the client has: 304 while it is current.",
+    "schema": STRING,
+}
 REQUEST_ID, LINK, REPLAYED, RETRY_AFTER = "X-Request-Id", "Link", "Idempotent-Replayed", "Retry-After"
 RATE_LIMITS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 HEADERS: Mapping[str, Schema] = {
@@ -35,6 +43,14 @@ HEADERS: Mapping[str, Schema] = {
         "schema": {"type": "string", "enum": ["true"]},
     },
     RETRY_AFTER: {"description": "Seconds to wait.", "schema": INTEGER},
+    "ETag": {
+        "description": "A weak tag of the answer, for `If-None-Match`; not for a shopper's token.",
+        "schema": STRING,
+    },
+    "Cache-Control": {
+        "description": "`private, no-cache`, or `public` with `max-age` as the store's setting `catalogue_max_age` says.",
+        "schema": STRING,
+    },
     "X-RateLimit-Limit": {"description": "Requests a minute.", "schema": INTEGER},
     "X-RateLimit-Remaining": {"description": "Requests left in this minute.", "schema": INTEGER},
     "X-RateLimit-Reset": {"description": "When the minute ends, in Unix seconds.", "schema": INTEGER},

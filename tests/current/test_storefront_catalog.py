@@ -132,7 +132,14 @@ async def test_inactive_records_and_records_of_another_store_are_not_found(
 ) -> None:
     for id_or_slug in (storefront.sample.secret.id, "vaso", other_sample.mug.id):
         assert (await storefront.get(f"products/{id_or_slug}")).status == 404
-    for category in (storefront.sample.hidden.id, other_sample.home.id, UNKNOWN_ID, "x"):
+    for category in (
+        storefront.sample.hidden.id,
+        other_sample.home.id,
+        UNKNOWN_ID,
+        "x",
+        "x" * 121,
+        "%C3%A1%F0%9F%8C%B5",
+    ):
         for path in (f"categories/{category}", f"categories/{category}/products"):
             answer = await storefront.get(path)
             assert (answer.status, answer.body) == (404, {"error": "category not found"})
@@ -144,7 +151,9 @@ async def test_categories_and_their_products_are_returned(storefront: Storefront
     assert (listed.body["total"], listed.body["page"], listed.body["limit"]) == (2, 1, 1000)
     shown = await storefront.get(f"categories/{storefront.sample.kitchen.id}")
     assert shown.body == next(category for category in listed.body["categories"] if category["name"] == "Cozinha")
+    assert (await storefront.get(f"categories/{shown.body['slug']}")).body == shown.body
     inside = await storefront.get(f"categories/{storefront.sample.kitchen.id}/products")
+    assert (await storefront.get(f"categories/{shown.body['slug']}/products")).body == inside.body
     assert [product["name"] for product in inside.body["products"]] == ["Caneca de Ágata"]
     assert (inside.body["total"], inside.body["limit"]) == (1, 20)
     assert inside.statements <= 5

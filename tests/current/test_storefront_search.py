@@ -50,10 +50,22 @@ async def test_choices_narrow_the_search_down(storefront: StorefrontClient) -> N
     sample = storefront.sample
     await sample.execute("update products set description = 'loja'")
     color, wood, steel = await _feature(sample)
+    rows = await sample.rows(
+        "select public_id::text, slug from categories union all select public_id::text, slug from vendors"
+    )
+    slugs = {row["public_id"]: row["slug"] for row in rows}
     choices = {
         f"vendor_id={sample.vendor.id}": {"Caneca de Ágata", "Livro de Receitas"},
         f"vendor_id={sample.vendor.id},{sample.rival.id}": {"Caneca de Ágata", "Livro de Receitas", "Prato Raso"},
         f"vendor_id={UNKNOWN_ID}": set(),
+        f"vendor_slug={slugs[sample.rival.id]}": {"Prato Raso"},
+        f"vendor_slug={slugs[sample.rival.id]},nada&vendor_id={sample.vendor.id}": {
+            "Caneca de Ágata",
+            "Livro de Receitas",
+            "Prato Raso",
+        },
+        f"below_category_slug={slugs[sample.home.id]}": {"Caneca de Ágata", "Prato Raso"},
+        "below_category_slug=nada": set(),
         f"below_category_id={sample.home.id}": {"Caneca de Ágata", "Prato Raso"},
         "price_from=1000&price_to=2999": {"Livro de Receitas", "Prato Raso"},
         "rating_from=5": {"Caneca de Ágata"},
@@ -73,6 +85,17 @@ async def test_choices_narrow_the_search_down(storefront: StorefrontClient) -> N
         assert answer.status == 200, answer
         assert {product["name"] for product in answer.body["products"]} == expected, query
         assert answer.body["total"] == len(expected)
+
+
+async def test_a_choice_or_a_category_needs_no_words(storefront: StorefrontClient) -> None:
+    kitchen = storefront.sample.kitchen.id
+    for query, path in (("price_from=0", "products"), (f"category_id={kitchen}", f"categories/{kitchen}/products")):
+        browsed, listed = await storefront.get(f"search?{query}"), await storefront.get(path)
+        assert (browsed.status, browsed.body["total"]) == (200, listed.body["total"])
+        assert browsed.body["facets"]["vendors"]
+    for query in ("", "q=", "q=%20&price_from=0", "category_id=", "sort_by=name"):
+        refused = await storefront.get(f"search?{query}")
+        assert (refused.status, refused.body["error"]) == (400, "invalid q"), query
 
 
 async def _feature(sample: SampleStore) -> tuple[str, str, str]:

@@ -34,7 +34,9 @@ query($id: ID!) {
     updated_at
     address { city }
     shipping_option { name shipping_method { name } }
-    items { __typename id quantity options product { name category { name } } combination { sku } choices { name option { id } } }
+    items {
+      __typename id quantity option_values chosen product { name category { name } } combination { sku } options { name option { id } }
+    }
     warnings { code item { id product { id } } product { name } }
     gifts { name product { id } }
   }

@@ -276,6 +276,16 @@ def _filter(choices: Mapping[str, Any]) -> dict[str, Any]:
     return {**plain, "price_from": low, "price_to": high, "features": features}
 
 
+def _by_slug(filter: dict[str, Any], slugs: Mapping[str, str]) -> dict[str, Any]:
+    """Name the first category and the first vendor by their slugs instead of their ids."""
+    named = dict(filter)
+    for name in ("below_category", "vendor"):
+        first, *others = named.pop(f"{name}_id", None) or [None]
+        if first is not None:
+            named |= {f"{name}_slug": [slugs[first]], f"{name}_id": others or None}
+    return named
+
+
 async def test_facets_are_those_of_a_model(catalogue: Catalogue) -> None:
     rng, sample = random.Random(2026), catalogue.sample
 
@@ -285,6 +295,8 @@ async def test_facets_are_those_of_a_model(catalogue: Catalogue) -> None:
         return answer.body["data"]
 
     everything = (await ask(CATALOGUE, by=sample.owner))["products"]
+    named = await ask("{ categories(limit: 100) { id slug } vendors(limit: 100) { id slug } }", by=sample.owner)
+    slugs = {record["id"]: record["slug"] for records in named.values() for record in records}
     for caller in (sample.owner, sample.caio, sample.vendor_user):
         listed = {product["id"] for product in (await ask("{ products(limit: 100) { id } }", by=caller))["products"]}
         products = [product for product in everything if product["id"] in listed]
@@ -298,7 +310,8 @@ async def test_facets_are_those_of_a_model(catalogue: Catalogue) -> None:
                 for product in products
                 if query is None or query in f"{product['name']} {product['description']}".lower()
             ]
-            answer = (await ask(DOCUMENT, by=caller, query=query, filter=_filter(choices)))["product_search"]
+            filter = _by_slug(_filter(choices), slugs) if number % 2 else _filter(choices)
+            answer = (await ask(DOCUMENT, by=caller, query=query, filter=filter))["product_search"]
             left = _left(result, choices)
             assert {edge["node"]["id"] for edge in answer["edges"]} == {product["id"] for product in left}, choices
             assert answer["total"] == len(left)

@@ -151,7 +151,7 @@ async def test_a_cart_shows_its_units_and_chosen_options(sample: SampleStore) ->
     options = "query($id: ID!) { product(id: $id) { options { id variants { id } } } }"
     [option] = (await read(sample, options, id=product.id))["product"]["options"] or [None]
     [variant] = option["variants"]
-    text = """mutation($input: CartInput) { cart_create(input: $input) { quantity_total items { choices {
+    text = """mutation($input: CartInput) { cart_create(input: $input) { quantity_total items { options {
         option_id option { id name } name variant_id variant { id name } value modifier modifier_type }
         combination { stock } } } }"""
     items = [
@@ -161,9 +161,9 @@ async def test_a_cart_shows_its_units_and_chosen_options(sample: SampleStore) ->
     cart = (await read(sample, text, input={"items": items}))["cart_create"]
     assert cart["quantity_total"] == 5
     chosen, plain = cart["items"]
-    assert plain == {"choices": [], "combination": None}
+    assert plain == {"options": [], "combination": None}
     assert chosen["combination"] == {"stock": 9}
-    assert chosen["choices"] == [
+    assert chosen["options"] == [
         {
             "option_id": option["id"],
             "option": {"id": option["id"], "name": "Tamanho"},

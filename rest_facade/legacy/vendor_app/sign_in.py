@@ -26,7 +26,6 @@ _SIGN_UP = (
     RecordField("phone", PHONE, "phone"),
     RecordField("CNPJ", document(14), "cnpj"),
 )
-_NO_STORE = {"Cache-Control": "no-store"}
 
 
 def sign_in(operation: FacadeOperation) -> Handler:
@@ -44,7 +43,7 @@ def sign_in(operation: FacadeOperation) -> Handler:
             "company_id": str(done["company_id"]),
             "expires_at": str(done["expires_at"]),
         }
-        return json_response(result, headers=_NO_STORE)
+        return json_response(result)
 
     return handler
 

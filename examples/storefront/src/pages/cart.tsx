@@ -59,7 +59,7 @@ function CartView({ cart, reload }: { cart: CartRecord; reload: () => Promise<vo
                 <Picture image={item.product?.main_image && { ...item.product.main_image, alt: "" }} name={item.name} />
                 <div>
                   <a href={`/produto/${item.product?.slug}`}>{item.name}</a>
-                  {item.choices.map((choice) => <small key={choice.name}>{choice.name}: {choice.value}</small>)}
+                  {item.options.map((option) => <small key={option.name}>{option.name}: {option.value}</small>)}
                   {!item.is_available && <small class="error">Indisponível</small>}
                 </div>
                 <Quantity

@@ -56,7 +56,7 @@ export function Checkout() {
                 <ul>
                   {cart.items.map((item) => (
                     <li key={item.id}>
-                      {item.quantity} × {item.name} {item.choices.map((choice) => choice.value).join(", ")}
+                      {item.quantity} × {item.name} {item.options.map((option) => option.value).join(", ")}
                     </li>
                   ))}
                 </ul>
