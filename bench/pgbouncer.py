@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import quote
 
+from bench.database import cpu_seconds
 from server.embedded_postgres.account import account_for
 
 PROGRAM = os.environ.get("VITRINE_TEST_PGBOUNCER") or shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -77,6 +78,12 @@ class PgBouncer:
         output = subprocess.run([PROGRAM, "--version"], check=True, capture_output=True, text=True).stdout
         major, minor = output.split()[1].split(".")[:2]
         return int(major), int(minor)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Return the user and system time of its process."""
+        assert self._process is not None
+        return cpu_seconds(self._process.pid)
 
     def url(self, database: str, role: str = ROLE) -> str:
         """Return the URL of a database through the pooler."""

@@ -24,6 +24,7 @@ from bench.soak.deployment import CLUSTER, EMBEDDED, EXTERNAL, Deployment, runni
 from bench.soak.faults import Director, faults_of, kill_master
 from bench.soak.model import Findings, World
 from bench.soak.observation import Observation
+from bench.soak.propagation import measure_propagation
 from bench.soak.receiver import Receiver
 from bench.soak.stores import Store, create_store
 from bench.soak.traffic import Traffic, sign_in_at_once
@@ -41,17 +42,17 @@ UNEXPECTED = {"unexpected error", "an unexpected error occurred", "webhook deliv
 def main() -> int:
     """Run the deployments in turn and print what was wrong."""
     arguments = _arguments()
+    if arguments.only == CLUSTER:
+        prefer_installed_postgres()
+        if missing := missing_programs():
+            print(f"soak: the cluster needs what is not installed: {', '.join(missing)}", file=sys.stderr)
+            return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("soak: stopped by SIGTERM"))
     random.seed(arguments.seed)
     shutil.rmtree(LOGS, ignore_errors=True)
     LOGS.mkdir(parents=True)
     findings = Findings()
     chosen = {kind: share for kind, share in _SHARES.items() if arguments.only in (None, kind)} or {CLUSTER: 1.0}
-    if CLUSTER in chosen:
-        prefer_installed_postgres()
-        if missing := missing_programs():
-            print(f"soak: the cluster needs {', '.join(missing)}", file=sys.stderr)
-            return 2
     for kind, share in chosen.items():
         seconds = arguments.minutes * 60 * share / sum(chosen.values())
         uvloop.run(_soak(kind, seconds, findings))
@@ -95,8 +96,10 @@ async def _run(deployment: Deployment, receiver: Receiver, client: Client, store
     before = len(findings.lines)
     observation = Observation()
     sampling = asyncio.create_task(observation.run(deployment, timeline, findings))
+    propagation: list[str] = []
     if isinstance(deployment, Cluster):
         await deployment.haproxy.wait_until_up()
+        propagation = await measure_propagation(deployment, client, stores[-1])
         faults, skipped = cluster_faults(deployment), list[str]()
     else:
         faults, skipped = faults_of(deployment, receiver)
@@ -133,6 +136,8 @@ async def _run(deployment: Deployment, receiver: Receiver, client: Client, store
             findings.add("process", f"{service.name} ended {service.unplanned_ends} times without being killed")
     models = [store.model for store in stores]
     for line in report.lines_of(deployment, elapsed, tally, models, director.records, observation, findings):
+        print(line, flush=True)
+    for line in propagation:
         print(line, flush=True)
     if redelivered:
         print(f"  {redelivered} deliveries were sent again on request: their next attempt was minutes away", flush=True)

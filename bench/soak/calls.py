@@ -148,6 +148,14 @@ class Client:
         self.timeline = timeline
         self.tally = tally
 
+    def at(self, base_url: str) -> Client:
+        """Return a client of another address."""
+        return Client(self.session, base_url, self.world, self.timeline, self.tally, stale_seconds=self.stale_seconds)
+
+    def on(self, session: aiohttp.ClientSession) -> Client:
+        """Return a client with connections of its own."""
+        return Client(session, self.base_url, self.world, self.timeline, self.tally, stale_seconds=self.stale_seconds)
+
     async def send(
         self,
         store: StoreModel,

@@ -7,6 +7,7 @@ import base64
 import contextlib
 import hashlib
 import hmac
+import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,8 +19,11 @@ import orjson
 import pytest
 from aiohttp import web
 
+from bench import haproxy, redis_server
+from bench.soak.__main__ import main
 from bench.soak.calls import Answer, Client, Tally, Timeline, open_session, read_answer
 from bench.soak.deployment import Disk
+from bench.soak.faults import NOTHING, Fault
 from bench.soak.model import (
     Findings,
     Line,
@@ -412,6 +416,34 @@ async def test_the_proxy_cuts_connections_while_there_is_no_server():
         assert await ask(*connection) == b""
     connection[1].close()
     await proxy.stop()
+
+
+# --- Faults ----------------------------------------------------------------------------------------------------------
+
+
+async def nothing() -> None:
+    """Break nothing."""
+
+
+@pytest.mark.parametrize(
+    "excuses, in_flight, accepted",
+    [
+        (NOTHING, False, "none"),
+        (frozenset((503,)), False, "503"),
+        (frozenset((0, 502)), True, "502 or no answer in flight"),
+    ],
+)
+def test_the_report_says_which_failures_a_fault_excuses(excuses, in_flight, accepted):
+    assert Fault("a fault", 0, nothing, excuses=excuses, in_flight=in_flight).accepted == accepted
+
+
+def test_a_cluster_whose_programs_are_missing_is_refused_in_one_line(monkeypatch, capsys):
+    monkeypatch.setattr(haproxy, "PROGRAM", None)
+    monkeypatch.setattr(redis_server, "PROGRAM", None)
+    monkeypatch.setattr(sys, "argv", ["soak", "--only", "cluster"])
+    assert main() == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("HAProxy (haproxy), Redis (redis-server)")
 
 
 # --- Memory and disk -------------------------------------------------------------------------------------------------
