@@ -1,8 +1,9 @@
 """A whole cluster on one machine: HAProxy, two groups of web processes, two workers, PgBouncer, PostgreSQL with a standby, Redis.
 
 Every part is restarted and killed in turn. A restart of a part that has a twin, or that hands its sockets over, may fail no request at all;
-after a kill those may fail that were in flight on the killed process. The exceptions are parts that exist once: while the primary or
-PgBouncer is away requests may be answered 503 with Retry-After, while HAProxy is away they get no answer.
+after a kill those may fail that were in flight on the killed process: for the web by 502 or a closed connection, for PgBouncer by 503 with
+Retry-After. The exceptions are parts that exist once: while the primary is away requests may be answered 503 with Retry-After, while
+HAProxy is away they get no answer.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from server.embedded_postgres.data_folder import DATABASE
 GROUPS = 2
 WEB_PROCESSES = 2
 _POOL = 20
+_RESTART_PAUSE = 0.1
 # HAProxy closes the connection to the client, or answers for the server that is gone.
 _CUT_OFF = frozenset((NO_ANSWER, BAD_GATEWAY))
 _AWAY = frozenset((UNAVAILABLE,))
@@ -148,15 +150,15 @@ def _pooler_faults(cluster: Cluster) -> list[Fault]:
     async def restart() -> None:
         await asyncio.to_thread(cluster.pgbouncer.restart)
 
-    async def kill() -> None:
+    async def kill_and_start() -> None:
         cluster.pgbouncer.kill()
-
-    async def start() -> None:
-        cluster.pgbouncer.start()
+        await asyncio.sleep(_RESTART_PAUSE)
+        await asyncio.to_thread(cluster.pgbouncer.start)
 
     return [
         Fault("PgBouncer restarted", 2, restart, excuses=NOTHING),
-        Fault("PgBouncer killed (-9)", 0.2, kill, start, excuses=_AWAY),
+        # It is started again as soon as it is gone, as by systemd with Restart=always.
+        Fault("PgBouncer killed (-9)", 0, kill_and_start, excuses=_AWAY, in_flight=True),
     ]
 
 

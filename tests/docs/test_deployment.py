@@ -209,3 +209,9 @@ def test_the_checks_of_haproxy_fail_within_the_drain_time():
     assert int(interval) * int(failures) / 1_000 < Settings().drain_time
     assert "uri /health/ready" in text
     assert "retry-on conn-failure" in text
+
+
+def test_a_check_of_haproxy_may_take_as_long_as_a_busy_server_needs():
+    text = CONFIGURATION.read_text(encoding="utf-8")
+    # Without a time-out of its own a check fails after its interval.
+    assert int(re.search(r"timeout check (\d+)s", text)[1]) * 1_000 > int(re.search(r"inter (\d+)ms", text)[1])
