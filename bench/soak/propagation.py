@@ -83,7 +83,7 @@ def _line(name: str, usual: Sequence[float], lost: Sequence[float]) -> str:
 async def _kinds(writer: Client, store: Store) -> dict[str, Kind]:
     owner = await store.owner(writer)
     clerk = f"{store.model.marker}-clerk@example.com"
-    user = {"email": clerk, "password": PASSWORD, "user_type": "A", "firstname": store.model.marker}
+    user = {"email": clerk, "password": PASSWORD, "role": "admin", "firstname": store.model.marker}
     created = await _graphql(writer, store, owner, _CLERK, {"input": user})
     clerk_id = created.body["data"]["user_create"]["id"]
     clerk_token = await _sign_in(writer, store, clerk)
