@@ -30,7 +30,9 @@ from bench.soak.stores import Store, create_store
 from bench.soak.traffic import Traffic, sign_in_at_once
 
 LOGS = ROOT / ".vitrine" / "build" / "soak"
+RESULTS = ROOT / "bench" / "results"
 STORES = 3
+NOT_STARTED = 2
 # The embedded deployment gets a fifth of the time.
 _SHARES = {EXTERNAL: 0.8, EMBEDDED: 0.2}
 _START_SECONDS = 300.0
@@ -42,11 +44,20 @@ UNEXPECTED = {"unexpected error", "an unexpected error occurred", "webhook deliv
 def main() -> int:
     """Run the deployments in turn and print what was wrong."""
     arguments = _arguments()
+    with report.copied_output() as output:
+        code = _run_deployments(arguments)
+    if arguments.keep and code != NOT_STARTED:
+        kind = CLUSTER if arguments.only == CLUSTER else "soak"
+        print(f"kept in {report.keep(RESULTS, kind, arguments.minutes, output.getvalue())}")
+    return code
+
+
+def _run_deployments(arguments: argparse.Namespace) -> int:
     if arguments.only == CLUSTER:
         prefer_installed_postgres()
         if missing := missing_programs():
             print(f"soak: the cluster needs what is not installed: {', '.join(missing)}", file=sys.stderr)
-            return 2
+            return NOT_STARTED
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("soak: stopped by SIGTERM"))
     random.seed(arguments.seed)
     shutil.rmtree(LOGS, ignore_errors=True)
@@ -69,6 +80,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=30.0, help="duration of the traffic (30)")
     parser.add_argument("--only", choices=[*_SHARES, CLUSTER], help="one deployment; by default the first two")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="repeat the choices of a run")
+    parser.add_argument("--keep", action="store_true", help="keep the report in bench/results")
     return parser.parse_args()
 
 

@@ -1,14 +1,22 @@
-"""Print the report of a deployment's run."""
+"""Write the report of a deployment's run, and keep it when asked."""
 
 from __future__ import annotations
 
+import io
+import os
 import statistics
+import sys
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import pairwise
+from pathlib import Path
 
+from bench import machine
+from bench.installed_postgres import VARIABLE
 from bench.soak.calls import Tally
 from bench.soak.deployment import Deployment
 from bench.soak.faults import FaultRecord
@@ -16,6 +24,43 @@ from bench.soak.model import Findings, StoreModel
 from bench.soak.observation import Observation
 
 _COLUMNS = 8
+
+
+@contextmanager
+def copied_output() -> Iterator[io.StringIO]:
+    """Yield what is printed inside the block, which is printed all the same."""
+    copy = io.StringIO()
+
+    class Both(io.TextIOBase):
+        def write(self, text: str) -> int:
+            copy.write(text)
+            return shown.write(text)
+
+        def flush(self) -> None:
+            shown.flush()
+
+    shown = sys.stdout
+    with redirect_stdout(Both()):
+        yield copy
+
+
+def keep(folder: Path, kind: str, minutes: float, output: str) -> Path:
+    """Save the output of a run with what is known of the machine; return its path."""
+    about = machine.description()
+    path = folder / f"{datetime.now(UTC):%Y-%m-%dT%H%M}-{about['commit'].removesuffix('+changes')}-{kind}.md"
+    lines = [
+        f"# {kind.capitalize()} of {minutes:g} minutes",
+        "",
+        *(f"* {name}: {value}" for name, value in about.items()),
+        f"* PostgreSQL: {os.environ.get(VARIABLE, 'the embedded one')}",
+        "",
+        "```text",
+        output.rstrip(),
+        "```",
+        "",
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
 
 
 def lines_of(

@@ -20,6 +20,7 @@ import pytest
 from aiohttp import web
 
 from bench import haproxy, redis_server
+from bench.soak import report
 from bench.soak.__main__ import main
 from bench.soak.calls import Answer, Client, Tally, Timeline, open_session, read_answer
 from bench.soak.deployment import Disk
@@ -313,6 +314,18 @@ def test_the_longest_gap_is_between_successful_answers():
     times = [(1.0, True), (2.0, True), (3.0, False), (5.0, True), (7.0, True), (9.0, True)]
     assert span_of(times, 1.5, 8.0) == Span(4, 1, 3.0)
     assert span_of(times, 9.5, 12.0) == Span(0, 0, 2.5)
+
+
+def test_what_a_run_prints_is_kept_with_the_machine(tmp_path, capsys):
+    with report.copied_output() as output:
+        print("cluster: no wrong answer")
+    assert capsys.readouterr().out == "cluster: no wrong answer\n"
+    path = report.keep(tmp_path, "cluster", 10.0, output.getvalue())
+    assert path.name.endswith("-cluster.md")
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# Cluster of 10 minutes\n")
+    assert "* machine: " in text
+    assert "```text\ncluster: no wrong answer\n```\n" in text
 
 
 async def test_a_lost_answer_is_found_out_by_repeating(findings, store):
