@@ -6,6 +6,7 @@ TEST_WORKERS ?= 2
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 SOAK_ARGS ?=
+CLUSTER_ARGS ?=
 LOCK_ARGS ?=
 
 VENV := .venv
@@ -22,10 +23,10 @@ COMPILE := $(BIN)/uv pip compile --quiet --no-config --universal --python-versio
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test test-fast check snapshots bench soak assets clients packages lock clean FORCE
+.PHONY: help run test test-fast check snapshots bench soak cluster-test assets clients packages lock clean FORCE
 
 help: ## list the targets
-	@awk -F ': .*## ' '/^[a-z-]+:.* ## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ': .*## ' '/^[a-z-]+:.* ## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 run: $(INSTALLED) $(ASSETS) ## install dependencies and run the server (configured by environment variables)
 	@exec $(BIN)/vitrine serve
@@ -62,6 +63,9 @@ bench: $(INSTALLED_DEV) $(ASSETS) ## run the benchmarks (BENCH_ARGS=...)
 
 soak: $(INSTALLED_DEV) $(ASSETS) ## run mixed traffic under fault injection for 30 minutes (SOAK_ARGS='--minutes 5')
 	@$(BIN)/python -m bench.soak $(SOAK_ARGS)
+
+cluster-test: $(INSTALLED_DEV) $(ASSETS) ## restart and kill every part of a cluster under traffic for 10 minutes (CLUSTER_ARGS='--minutes 2')
+	@$(BIN)/python -m bench.soak --only cluster --minutes 10 $(CLUSTER_ARGS)
 
 assets: $(ASSETS) ## build the browser assets
 

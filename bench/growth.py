@@ -133,11 +133,11 @@ def _bars(runs: list[Run]) -> list[Bar]:
 def _start_runs(stack: ExitStack, database: BenchDatabase, what: str, *, is_largest: bool) -> list[Run]:
     size: int = getattr(database.size, what)
     vitrine = stack.enter_context(launchers.vitrine(database))
-    stores = _signed_in_stores(vitrine, database.size)
+    stores = signed_in_stores(vitrine, database.size)
     runs = []
     for item in _WORKLOADS:
         if what == "stores":
-            rotating = [request for data in _rotate(stores, item) for request in data]
+            rotating = [request for data in rotating_requests(stores, item) for request in data]
             runs.append(Run("vitrine, rotating", size, item.name, vitrine, rotating, what))
         label = "vitrine" if what == "products" else "vitrine, one store"
         requests = item.requests_by_contestant["vitrine"](stores[0])
@@ -174,7 +174,8 @@ def _page_request(server: Server, data: RequestData, page: int) -> bytes:
     return request(base64.urlsafe_b64encode(content).rstrip(b"=").decode())
 
 
-def _signed_in_stores(server: Server, size: Size) -> list[RequestData]:
+def signed_in_stores(server: Server, size: Size) -> list[RequestData]:
+    """Return the stores of a database, with an access token of each one's owner."""
     stores = [RequestData(size, store) for store in range(1, size.stores + 1)]
     with ThreadPoolExecutor(4) as pool:
         for data, token in zip(stores, pool.map(sign_in, [server] * len(stores), stores), strict=True):
@@ -182,8 +183,8 @@ def _signed_in_stores(server: Server, size: Size) -> list[RequestData]:
     return stores
 
 
-def _rotate(stores: list[RequestData], item: Workload) -> list[tuple[bytes, ...]]:
-    """Return the requests in an order in which each is for the next store."""
+def rotating_requests(stores: list[RequestData], item: Workload) -> list[tuple[bytes, ...]]:
+    """Return requests in an order in which each is for the next store."""
     return list(
         zip(
             *(item.requests_by_contestant["vitrine"](data)[:_REQUESTS_PER_STORE] for data in stores),

@@ -16,6 +16,13 @@ VARIABLE = "VITRINE_TEST_POSTGRES_BIN"
 _LIBC_LOCALE = ("--locale-provider=libc", "--locale=C.UTF-8")
 
 
+def prefer_installed_postgres() -> None:
+    """Set the variable to the oldest PostgreSQL of Debian that is installed, if there is one and the variable is not set."""
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+    if programs:
+        os.environ.setdefault(VARIABLE, str(programs[0].parent))
+
+
 def use_installed_postgres() -> None:
     """Let `EmbeddedPostgres` of this process run the programs that the variable names, if it is set."""
     folder = os.environ.get(VARIABLE)

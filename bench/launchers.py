@@ -30,8 +30,9 @@ def vitrine(
     profile: Path | None = None,
     pauses: Path | None = None,
     settings: Mapping[str, str] | None = None,
+    module: str = "server.cli",
 ) -> AbstractContextManager[Server]:
-    """Run `vitrine serve` in production mode with all checks, and these settings; the rate limits are above the load.
+    """Run `vitrine serve` (or another module) in production mode with all checks, and these settings; the rate limits are above the load.
 
     `profile` and `pauses` are the files of `bench.profiled_server` and `bench.watched_server`.
     """
@@ -56,7 +57,7 @@ def vitrine(
         command = [sys.executable, "-m", "bench.watched_server", "serve"]
         environment["BENCH_PAUSES"] = str(pauses)
     else:
-        command = [sys.executable, "-m", "server.cli", "serve"]
+        command = [sys.executable, "-m", module, "serve"]
     return run_server("vitrine", command, environment, port=port)
 
 

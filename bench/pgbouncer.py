@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import quote
 
+from bench.database import cpu_seconds
 from server.embedded_postgres.account import account_for
 
 PROGRAM = os.environ.get("VITRINE_TEST_PGBOUNCER") or shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -47,7 +48,7 @@ class PgBouncer:
         settings: dict[str, str | int] = {
             "listen_addr": "127.0.0.1",
             "listen_port": self.port,
-            "unix_socket_dir": "",
+            "unix_socket_dir": str(folder),  # for `restart`
             "auth_type": "trust",
             "auth_file": str(users),
             "pool_mode": "transaction",
@@ -78,15 +79,22 @@ class PgBouncer:
         major, minor = output.split()[1].split(".")[:2]
         return int(major), int(minor)
 
+    @property
+    def cpu_seconds(self) -> float:
+        """Return the user and system time of its process."""
+        assert self._process is not None
+        return cpu_seconds(self._process.pid)
+
     def url(self, database: str, role: str = ROLE) -> str:
         """Return the URL of a database through the pooler."""
         return f"postgresql://{role}@127.0.0.1:{self.port}/{quote(database)}?sslmode=disable"
 
-    def start(self) -> None:
+    def start(self, *options: str) -> None:
         """Start it and wait until it accepts connections."""
         assert PROGRAM is not None
+        command = [PROGRAM, "--quiet", *options, str(self._configuration)]
         self._process = subprocess.Popen(
-            self._account.command([PROGRAM, "--quiet", str(self._configuration)], [self._folder, self._server]),
+            self._account.command(command, [self._folder, self._server]),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -98,6 +106,13 @@ class PgBouncer:
                 log = self._folder / "pgbouncer.log"
                 raise RuntimeError(f"pgbouncer did not start: {log.read_text() if log.exists() else ''}")
             time.sleep(0.02)
+
+    def restart(self) -> None:
+        """Let a new process take over the open connections (`pgbouncer --reboot`)."""
+        old = self._process
+        assert old is not None
+        self.start("--reboot")
+        old.wait(_START_SECONDS)
 
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
         """End it, by default as a crash would."""

@@ -295,10 +295,11 @@ class TenantClosed(DomainError):
 
 
 class Unavailable(DomainError):
-    """Reject because the work timed out or the database is down; the client may retry the same request."""
+    """Reject because the work timed out or the database is down; the client may retry the same request after `retry_after` seconds."""
 
     code = "UNAVAILABLE"
     status = 503
+    retry_after = 1
 
     def __init__(self, message: str = "request timeout") -> None:
         super().__init__(message)

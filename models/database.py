@@ -60,6 +60,13 @@ REPLICA_LAG = metrics.gauge(
     "replica",
     largest=True,
 )
+REPLICA_READS = metrics.gauge(
+    "vitrine_replica_reads_total",
+    "Statements that a read replica answered, and those that the primary had to answer in its place.",
+    "replica",
+    "result",
+    counts=True,
+)
 WRITES_CHANNEL = "vitrine_writes"
 """Names a store soon after a process wrote to it (`models.write_notices`)."""
 
@@ -182,12 +189,19 @@ async def use_replicas(urls: Sequence[str]) -> None:
     await listen(WRITES_CHANNEL, lambda store: opened.record_write(int(store)), on_missed=opened.forget)
     opened.start()
     replicas.use(opened)
-    REPLICA_LAG.read = _replica_lags
+    REPLICA_LAG.read, REPLICA_READS.read = _replica_lags, _replica_reads
 
 
 def _replica_lags() -> dict[tuple[str, ...], float]:
     lags = [status.lag_seconds for status in replica_status()]
     return {(str(number),): lag for number, lag in enumerate(lags, 1) if lag is not None}
+
+
+def _replica_reads() -> dict[tuple[str, ...], float]:
+    reads: dict[tuple[str, ...], float] = {}
+    for number, status in enumerate(replica_status(), 1):
+        reads[str(number), "answered"], reads[str(number), "by primary"] = status.reads, status.fallbacks
+    return reads
 
 
 async def _primary_position() -> int:

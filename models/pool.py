@@ -16,7 +16,7 @@ import logging
 import math
 from collections import deque
 from dataclasses import dataclass
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any
 
 import asyncpg
@@ -30,6 +30,9 @@ from models.store_binding import NO_STORE, StoreBinding
 
 RESET_SECONDS = 5.0
 CLOSE_SECONDS = 10.0
+RECONNECT_PAUSE_SECONDS = 0.05
+# There is no server at the address at the moment, or it starts or stops.
+_AWAY = (ConnectionError, FileNotFoundError, asyncpg.CannotConnectNowError, asyncpg.ConnectionDoesNotExistError)
 
 logger = logging.getLogger("vitrine.database")
 
@@ -62,6 +65,7 @@ class DatabaseSettings:
     lock_timeout_ms: int = 10_000
     idle_in_transaction_ms: int = 30_000
     acquire_seconds: float = 10.0
+    restart_seconds: float = 2.0  # that a server or pooler may be away before requests stop to wait for it
     application_name: str = "vitrine"
     pipelined_binding: bool = True
     pooler_url: str | None = None
@@ -132,11 +136,15 @@ class _FairHolderQueue(_PoolConnectionHolderQueue):  # type: ignore[misc]  # asy
 class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
     """A pool of connections that are acquired for one store."""
 
-    __slots__ = ("_acquire_seconds", "_resetting", "binding")
+    __slots__ = ("_acquire_seconds", "_away_since", "_resetting", "_restart_seconds", "binding")
 
-    def __init__(self, *args: Any, acquire_seconds: float, binding: StoreBinding, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, acquire_seconds: float, restart_seconds: float, binding: StoreBinding, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self._acquire_seconds = acquire_seconds
+        self._restart_seconds = restart_seconds
+        self._away_since: float | None = None
         self.binding = binding
         self._resetting: set[asyncio.Task[None]] = set()
 
@@ -151,7 +159,7 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
                 if connection is not None:
                     connection.terminate()  # asyncpg would close it later, and free the holder then
                 started = perf_counter()
-                await holder.acquire()  # connects
+                await self._connect_holder(holder)
                 record_connection_wait(perf_counter() - started)
                 connection = holder._con
             else:
@@ -227,6 +235,20 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         finally:
             record_connection_wait(perf_counter() - started)
 
+    async def _connect_holder(self, holder: PoolConnectionHolder) -> None:
+        """Connect; wait for a server that restarts, unless it has been away for longer: then fail at once."""
+        while True:
+            try:
+                await holder.acquire()
+            except _AWAY:
+                self._away_since = self._away_since or monotonic()
+                if monotonic() - self._away_since >= self._restart_seconds:
+                    raise
+                await asyncio.sleep(RECONNECT_PAUSE_SECONDS)
+            else:
+                self._away_since = None
+                return
+
     @staticmethod
     def _is_idle(connection: StoreConnection) -> bool:
         protocol = connection._protocol
@@ -294,6 +316,7 @@ async def open_pool(
     pool = StorePool(
         pooler or settings.url,
         acquire_seconds=settings.acquire_seconds,
+        restart_seconds=settings.restart_seconds,
         binding=binding or StoreBinding({} if pooler is None else settings.transaction_settings(role)),
         init=None if pooler is None else choose_statement_names,
         min_size=min_size,

@@ -169,7 +169,12 @@ class Replica:
         self.name = f"{parts.hostname or 'local'}:{parts.port or 5432}"
         timeout_ms = int(settings.statement_timeout_ms * STATEMENT_SHARE)
         self._settings = replace(
-            settings, url=url, pooler_url=None, statement_timeout_ms=timeout_ms, acquire_seconds=CHECK_SECONDS
+            settings,
+            url=url,
+            pooler_url=None,
+            statement_timeout_ms=timeout_ms,
+            acquire_seconds=CHECK_SECONDS,
+            restart_seconds=0.0,  # the primary answers meanwhile
         )
         self._binding = ReplicaBinding(timeout_ms)
         self._role = role

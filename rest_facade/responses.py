@@ -14,7 +14,7 @@ from aiohttp.compression_utils import MAX_SYNC_CHUNK_SIZE
 from aiohttp.helpers import rfc822_formatted_time
 from multidict import CIMultiDict
 
-from kernel.errors import DomainError, RateLimited, Unauthenticated, UnsupportedEncoding
+from kernel.errors import DomainError, RateLimited, Unauthenticated, Unavailable, UnsupportedEncoding
 from kernel.request_parts import record_serialization
 
 JSON = "application/json"
@@ -146,11 +146,11 @@ def to_json(body: Any) -> bytes:
 
 
 def error_headers(error: DomainError, *, challenge: str) -> dict[str, str]:
-    """Return `Retry-After` (seconds) for a 429, `WWW-Authenticate` for a 401, `Accept-Encoding` for a 415 (RFC 9110).
+    """Return `Retry-After` (seconds) for a 429 and a 503, `WWW-Authenticate` for a 401, `Accept-Encoding` for a 415 (RFC 9110).
 
-    Sections 10.2.3, 11.6.1 and 12.5.3.
+    Sections 10.2.3, 11.6.1 and 12.5.3. A closed store's 503 has none: nobody knows when it opens.
     """
-    if isinstance(error, RateLimited):
+    if isinstance(error, RateLimited | Unavailable):
         return {"Retry-After": str(error.retry_after)}
     if isinstance(error, Unauthenticated):
         # RFC 6750, section 3.1: a request without a credential gets no error code.

@@ -38,7 +38,10 @@ class Readiness:
 
     async def ready(self, request: web.Request) -> web.Response:
         """Return 200 when every check passes, else 503; `checks` names the failed ones, with a word for the reason at most."""
-        checks: dict[str, bool | str] = {"serving": "stopping" if self.stopping else True, **await self._run_checks()}
+        if self.stopping:  # at once: the proxy in front has VITRINE_DRAIN_TIME to notice
+            checks: dict[str, bool | str] = {"serving": "stopping", **(self._last or await self._run_checks())}
+        else:
+            checks = {"serving": True, **await self._run_checks()}
         passed = all(result is True for result in checks.values())
         body = {
             "status": "ok" if passed else "unavailable",

@@ -1,4 +1,4 @@
-"""Soak test: `make soak`, `make soak SOAK_ARGS='--minutes 5'`; exits with 1 on any wrong answer or growing memory."""
+"""Soak test: `make soak`, `make soak SOAK_ARGS='--minutes 5'`, `make cluster-test`; exits with 1 on any wrong answer or growing memory."""
 
 from __future__ import annotations
 
@@ -14,20 +14,25 @@ from time import monotonic
 import aiohttp
 import uvloop
 
+from bench.installed_postgres import prefer_installed_postgres
 from bench.servers import ROOT
 from bench.soak import report
 from bench.soak.audit import audit
 from bench.soak.calls import Client, Tally, Timeline, open_session
-from bench.soak.deployment import EMBEDDED, EXTERNAL, Deployment, running_deployment
-from bench.soak.faults import Director, kill_master
+from bench.soak.cluster import Cluster, cluster_faults, missing_programs
+from bench.soak.deployment import CLUSTER, EMBEDDED, EXTERNAL, Deployment, running_deployment
+from bench.soak.faults import Director, faults_of, kill_master
 from bench.soak.model import Findings, World
 from bench.soak.observation import Observation
+from bench.soak.propagation import measure_propagation
 from bench.soak.receiver import Receiver
 from bench.soak.stores import Store, create_store
 from bench.soak.traffic import Traffic, sign_in_at_once
 
 LOGS = ROOT / ".vitrine" / "build" / "soak"
+RESULTS = ROOT / "bench" / "results"
 STORES = 3
+NOT_STARTED = 2
 # The embedded deployment gets a fifth of the time.
 _SHARES = {EXTERNAL: 0.8, EMBEDDED: 0.2}
 _START_SECONDS = 300.0
@@ -39,12 +44,26 @@ UNEXPECTED = {"unexpected error", "an unexpected error occurred", "webhook deliv
 def main() -> int:
     """Run the deployments in turn and print what was wrong."""
     arguments = _arguments()
+    with report.copied_output() as output:
+        code = _run_deployments(arguments)
+    if arguments.keep and code != NOT_STARTED:
+        kind = CLUSTER if arguments.only == CLUSTER else "soak"
+        print(f"kept in {report.keep(RESULTS, kind, arguments.minutes, output.getvalue())}")
+    return code
+
+
+def _run_deployments(arguments: argparse.Namespace) -> int:
+    if arguments.only == CLUSTER:
+        prefer_installed_postgres()
+        if missing := missing_programs():
+            print(f"soak: the cluster needs what is not installed: {', '.join(missing)}", file=sys.stderr)
+            return NOT_STARTED
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("soak: stopped by SIGTERM"))
     random.seed(arguments.seed)
     shutil.rmtree(LOGS, ignore_errors=True)
     LOGS.mkdir(parents=True)
     findings = Findings()
-    chosen = {kind: share for kind, share in _SHARES.items() if arguments.only in (None, kind)}
+    chosen = {kind: share for kind, share in _SHARES.items() if arguments.only in (None, kind)} or {CLUSTER: 1.0}
     for kind, share in chosen.items():
         seconds = arguments.minutes * 60 * share / sum(chosen.values())
         uvloop.run(_soak(kind, seconds, findings))
@@ -59,8 +78,9 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0, help="duration of the traffic (30)")
-    parser.add_argument("--only", choices=list(_SHARES), help="one of the deployments; both by default")
+    parser.add_argument("--only", choices=[*_SHARES, CLUSTER], help="one deployment; by default the first two")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="repeat the choices of a run")
+    parser.add_argument("--keep", action="store_true", help="keep the report in bench/results")
     return parser.parse_args()
 
 
@@ -70,8 +90,10 @@ async def _soak(kind: str, seconds: float, findings: Findings) -> None:
     receiver = Receiver(world)
     await receiver.start()
     try:
-        async with running_deployment(kind, LOGS) as deployment, open_session() as session:
-            client = Client(session, deployment.base_url, world, timeline, tally)
+        create = Cluster if kind == CLUSTER else Deployment
+        async with running_deployment(kind, LOGS, create) as deployment, open_session() as session:
+            base, stale = deployment.base_url, deployment.stale_seconds
+            client = Client(session, base, world, timeline, tally, stale_seconds=stale)
             await _until_ready(session, deployment)
             made = [create_store(number, deployment.environment, client, receiver) for number in range(STORES)]
             stores = list(await asyncio.gather(*made))
@@ -86,16 +108,26 @@ async def _run(deployment: Deployment, receiver: Receiver, client: Client, store
     before = len(findings.lines)
     observation = Observation()
     sampling = asyncio.create_task(observation.run(deployment, timeline, findings))
-    traffic, director = Traffic(client, stores), Director(deployment, receiver, stores[0], timeline, findings)
+    propagation: list[str] = []
+    if isinstance(deployment, Cluster):
+        await deployment.haproxy.wait_until_up()
+        propagation = await measure_propagation(deployment, client, stores[-1])
+        faults, skipped = cluster_faults(deployment), list[str]()
+    else:
+        faults, skipped = faults_of(deployment, receiver)
+    traffic, director = Traffic(client, stores), Director(deployment, faults, receiver, stores[0], timeline, findings)
     began = monotonic()
     traffic.start()
-    if seconds >= _MASTER_SECONDS:
+    if isinstance(deployment, Cluster):
+        pass
+    elif seconds >= _MASTER_SECONDS:
         await director.inject(kill_master(deployment))
     else:
         print(f"  skipped: kill -9 of the web master: less than {_MASTER_SECONDS:.0f} s", flush=True)
     await sign_in_at_once(client, stores)
     observation.began = monotonic()
-    for line in await director.run(began + seconds):
+    await director.run(began + seconds)
+    for line in skipped:
         print(f"  skipped: {line}", flush=True)
     await asyncio.sleep(max(0.0, began + seconds - monotonic()))
     observation.ended = monotonic()
@@ -106,7 +138,8 @@ async def _run(deployment: Deployment, receiver: Receiver, client: Client, store
     if sampling.done():
         sampling.result()  # it only ends by an error
     sampling.cancel()
-    observation.check(findings)
+    if deployment.judges_memory:
+        observation.check(findings)
     for service in deployment.services:
         # A client that hung up does not see its 500; the log does.
         for event in UNEXPECTED & service.logged_errors().keys():
@@ -115,6 +148,8 @@ async def _run(deployment: Deployment, receiver: Receiver, client: Client, store
             findings.add("process", f"{service.name} ended {service.unplanned_ends} times without being killed")
     models = [store.model for store in stores]
     for line in report.lines_of(deployment, elapsed, tally, models, director.records, observation, findings):
+        print(line, flush=True)
+    for line in propagation:
         print(line, flush=True)
     if redelivered:
         print(f"  {redelivered} deliveries were sent again on request: their next attempt was minutes away", flush=True)
@@ -132,7 +167,7 @@ async def _until_ready(session: aiohttp.ClientSession, deployment: Deployment) -
         except (aiohttp.ClientError, OSError, TimeoutError):
             pass  # not listening yet
         await asyncio.sleep(0.2)
-    lines = Path(deployment.web.log).read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    lines = Path(deployment.webs[0].log).read_text(encoding="utf-8", errors="replace").strip().splitlines()
     raise SystemExit(f"soak: {deployment.kind} did not start: {lines[-1] if lines else 'without output'}")
 
 

@@ -1,9 +1,10 @@
-"""The two deployments under test.
+"""The deployments under test.
 
 external    web and two workers as in the Procfile, on a PostgreSQL that the soak starts, reached through its proxy
 embedded    `vitrine serve` alone, which runs PostgreSQL and the background work itself
+cluster     `bench/soak/cluster.py`
 
-Both keep their data on a tmpfs when the soak may mount one, whose size makes a full disk.
+They keep their data on a tmpfs when the soak may mount one, whose size makes a full disk.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator
+from collections import ChainMap
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -33,7 +35,7 @@ from server.embedded_postgres.data_folder import DATABASE, OWNER
 from server.embedded_postgres.layout import prepare_folder
 from server.embedded_postgres.postmaster import RunningServer, find_server
 
-EXTERNAL, EMBEDDED = "external", "embedded"
+EXTERNAL, EMBEDDED, CLUSTER = "external", "embedded", "cluster"
 WEB_PROCESSES = 2
 # Connections a process may open: VITRINE_POOL_SIZE, and 5 besides (docs/deploy.md#postgresql).
 CONNECTIONS_PER_PROCESS = 10 + 5
@@ -82,6 +84,10 @@ class Disk:
 class Deployment:
     """A running deployment."""
 
+    stale_seconds = 0.0
+    """For how long a read may show what preceded a write."""
+    judges_memory = True
+
     def __init__(self, kind: str, disk: Disk, logs: Path) -> None:
         self.kind = kind
         self.disk = disk
@@ -92,16 +98,14 @@ class Deployment:
         self.redis = RedisServer(disk.folder) if REDIS_PROGRAM else None
         self._postgres = EmbeddedPostgres(disk.folder / "postgres", options=_OPTIONS)
         self.environment: dict[str, str] = {}
-        self.web = Service("web", ["serve"], self.environment, logs / f"{kind}-web.log")
-        names = ("worker 1", "worker 2") if kind == EXTERNAL else ()
-        self.workers = [
-            Service(name, ["worker"], self.environment, logs / f"{kind}-{name.replace(' ', '-')}.log") for name in names
-        ]
+        self.webs = [self._service("web", "serve")]
+        names = () if kind == EMBEDDED else ("worker 1", "worker 2")
+        self.workers = [self._service(name, "worker") for name in names]
 
     @property
     def services(self) -> list[Service]:
         """Return the commands a service manager keeps running."""
-        return [self.web, *self.workers]
+        return [*self.webs, *self.workers]
 
     @property
     def max_connections(self) -> int:
@@ -114,34 +118,46 @@ class Deployment:
         if self.redis is not None:
             await self.redis.start()
         self.environment.update(self._settings())
-        if self.kind == EXTERNAL:
-            use_installed_postgres()
-            await asyncio.to_thread(self._postgres.start)
-            await self.proxy.start()
-            self.environment["DATABASE_URL"] = (
-                f"postgresql://{OWNER}@127.0.0.1:{self.proxy.port}/{DATABASE}?sslmode=disable"
-            )
-            await asyncio.to_thread(run_command, "migrate", environment=self.environment)
+        if self.kind != EMBEDDED:
+            await self.start_database()
         for service in self.services:
             service.start()
+
+    async def start_database(self) -> None:
+        """Start PostgreSQL with what belongs to it, and migrate it."""
+        use_installed_postgres()
+        await asyncio.to_thread(self._postgres.start)
+        await self.proxy.start()
+        self.environment["DATABASE_URL"] = (
+            f"postgresql://{OWNER}@127.0.0.1:{self.proxy.port}/{DATABASE}?sslmode=disable"
+        )
+        await asyncio.to_thread(run_command, "migrate", environment=self.environment)
 
     async def stop(self) -> list[str]:
         """Stop everything and keep PostgreSQL's log; return what did not stop by itself."""
         late = [service.name for service in self.services if await service.stop() is None]
         if self.redis is not None:
             self.redis.kill()
-        if self.kind == EXTERNAL:
-            await self.proxy.stop()
-            await asyncio.to_thread(self._postgres.stop)
+        if self.kind != EMBEDDED:
+            await self.stop_database()
         with contextlib.suppress(OSError):
             shutil.copyfile(self._folder() / "log", self._logs / f"{self.kind}-postgres.log")
         return late
+
+    async def stop_database(self) -> None:
+        """Stop what `start_database` has started."""
+        await self.proxy.stop()
+        await asyncio.to_thread(self._postgres.stop)
+
+    def _service(self, name: str, *arguments: str, **environment: str) -> Service:
+        log = self._logs / f"{self.kind}-{name.replace(' ', '-')}.log"
+        return Service(name, arguments, ChainMap(environment, self.environment), log)
 
     # --- Database ----------------------------------------------------------------------------------------------------------
 
     async def restart_postgres(self) -> None:
         """Start PostgreSQL when it is gone, as its service manager would; the embedded one is restarted by Vitrine."""
-        if self.kind == EXTERNAL and not self._postgres.is_running():
+        if self.kind != EMBEDDED and not self._postgres.is_running():
             await asyncio.to_thread(self._postgres.start)
 
     def signal_postgres(self, number: signal.Signals) -> None:
@@ -151,10 +167,9 @@ class Deployment:
 
     async def connections(self) -> int | None:
         """Count the connections of clients other than this one; None while the database does not answer."""
-        running = self._running()
-        if running is None:
+        url = self.superuser_url()
+        if url is None:
             return None
-        url = EmbeddedServer(running.socket_dir, running.port).superuser_url(DATABASE)
         # InternalClientError: the database was killed while a statement was sent.
         with contextlib.suppress(
             OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError
@@ -169,6 +184,11 @@ class Deployment:
                 await connection.close(timeout=5)
             return int(count)
         return None
+
+    def superuser_url(self) -> str | None:
+        """Return the superuser's URL of the database, None while there is no server."""
+        running = self._running()
+        return None if running is None else EmbeddedServer(running.socket_dir, running.port).superuser_url(DATABASE)
 
     def _folder(self) -> Path:
         return self.disk.folder / "postgres"
@@ -202,10 +222,10 @@ class Deployment:
 
 
 @asynccontextmanager
-async def running_deployment(kind: str, logs: Path) -> AsyncIterator[Deployment]:
+async def running_deployment(kind: str, logs: Path, create: Callable[..., Deployment]) -> AsyncIterator[Deployment]:
     """Run a deployment until the block ends."""
     disk = Disk()
-    deployment = Deployment(kind, disk, logs)
+    deployment = create(kind, disk, logs)
     try:
         await deployment.start()
         yield deployment

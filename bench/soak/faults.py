@@ -14,7 +14,7 @@ from time import monotonic
 import aiohttp
 import orjson
 
-from bench.soak.calls import Timeline
+from bench.soak.calls import TRANSIENT, Timeline
 from bench.soak.deployment import EXTERNAL, Deployment
 from bench.soak.model import Findings
 from bench.soak.receiver import Receiver
@@ -30,6 +30,9 @@ _CALM_SECONDS = 5.0
 _SUCCESSES = 3
 _PROBE_SECONDS = 5.0
 _SLOW_SECONDS = 0.15
+# After a process was killed, until HAProxy has noticed, on a machine whose cores are busy.
+IN_FLIGHT_SECONDS = 1.0
+NOTHING: frozenset[int] = frozenset()
 
 
 async def _nothing() -> None:
@@ -38,23 +41,39 @@ async def _nothing() -> None:
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault: `begin`, `seconds` later `end`. While one that `excuses` lasts, requests may fail with 503, 429 or no answer."""
+    """A fault: `begin`, `seconds` later `end`.
+
+    Until the recovery requests may fail with the statuses in `excuses` (0: no answer); `in_flight`: only those that were under way when it
+    began.
+    """
 
     name: str
     seconds: float
     begin: Callable[[], Awaitable[None]]
     end: Callable[[], Awaitable[None]] = _nothing
-    excuses: bool = True
+    excuses: frozenset[int] = TRANSIENT
+    in_flight: bool = False
     max_recovery: float = MAX_RECOVERY_SECONDS
+
+    @property
+    def accepted(self) -> str:
+        """Say which failures are no findings."""
+        names = [str(status) if status else "no answer" for status in sorted(self.excuses, reverse=True)]
+        return f"{' or '.join(names)}{' in flight' if self.in_flight else ''}" if names else "none"
 
 
 @dataclass
 class FaultRecord:
-    """How often a fault happened, and the seconds from its end until requests and until events got through again."""
+    """How often a fault happened, and the seconds from its end until requests and until events got through again.
 
+    `times` are those from its beginning until requests got through (monotonic seconds).
+    """
+
+    fault: Fault
     count: int = 0
     service: list[float] = field(default_factory=list)
     events: list[float] = field(default_factory=list)
+    times: list[tuple[float, float]] = field(default_factory=list)
 
 
 def faults_of(deployment: Deployment, receiver: Receiver) -> tuple[list[Fault], list[str]]:
@@ -67,21 +86,9 @@ def faults_of(deployment: Deployment, receiver: Receiver) -> tuple[list[Fault], 
     chosen += _process_faults(deployment)
     if deployment.kind == EXTERNAL:
         chosen += _connection_faults(deployment)
-    if (redis := deployment.redis) is not None:
-
-        async def stop_redis() -> None:
-            redis.kill()
-
-        async def freeze_redis() -> None:
-            redis.freeze()
-
-        async def thaw_redis() -> None:
-            redis.thaw()
-
-        chosen.append(Fault("Redis stopped and started", 6, stop_redis, redis.start, excuses=False))
-        chosen.append(Fault("Redis silent", 6, freeze_redis, thaw_redis, excuses=False))
-    else:
+    if deployment.redis is None:
         skipped.append("Redis stopped and started: redis-server is not installed")
+    chosen += redis_faults(deployment)
 
     async def hang() -> None:
         receiver.hang()
@@ -89,14 +96,35 @@ def faults_of(deployment: Deployment, receiver: Receiver) -> tuple[list[Fault], 
     async def respond() -> None:
         receiver.respond()
 
-    chosen.append(Fault("webhook receiver hangs", 12, hang, respond, excuses=False))
+    chosen.append(Fault("webhook receiver hangs", 12, hang, respond, excuses=NOTHING))
     return chosen, skipped
+
+
+def redis_faults(deployment: Deployment) -> list[Fault]:
+    """Return the faults of Redis, which no request notices."""
+    redis = deployment.redis
+    if redis is None:
+        return []
+
+    async def stop() -> None:
+        redis.kill()
+
+    async def freeze() -> None:
+        redis.freeze()
+
+    async def thaw() -> None:
+        redis.thaw()
+
+    return [
+        Fault("Redis stopped and started", 6, stop, redis.start, excuses=NOTHING),
+        Fault("Redis silent", 6, freeze, thaw, excuses=NOTHING),
+    ]
 
 
 def _process_faults(deployment: Deployment) -> list[Fault]:
     async def kill_web() -> None:
         # Never the oldest: its memory is measured from the warm-up to the end.
-        for pid in deployment.web.children()[1:][-1:]:
+        for pid in deployment.webs[0].children()[1:][-1:]:
             os.kill(pid, signal.SIGKILL)
 
     async def kill_worker() -> None:
@@ -104,7 +132,7 @@ def _process_faults(deployment: Deployment) -> list[Fault]:
 
     faults = [Fault("kill -9 of a web process", 3, kill_web)]
     if deployment.workers:
-        faults.append(Fault("kill -9 of a worker", 3, kill_worker, excuses=False))
+        faults.append(Fault("kill -9 of a worker", 3, kill_worker, excuses=NOTHING))
     return faults
 
 
@@ -112,7 +140,7 @@ def kill_master(deployment: Deployment) -> Fault:
     """Return the fault that replaces all web processes, which is done once, before memory is measured."""
 
     async def kill() -> None:
-        deployment.web.kill()
+        deployment.webs[0].kill()
 
     return Fault("kill -9 of the web master", 2, kill, max_recovery=MAX_START_SECONDS)
 
@@ -176,9 +204,16 @@ class Director:
     """Let faults happen one after another, and measure each recovery."""
 
     def __init__(
-        self, deployment: Deployment, receiver: Receiver, store: Store, timeline: Timeline, findings: Findings
+        self,
+        deployment: Deployment,
+        faults: list[Fault],
+        receiver: Receiver,
+        store: Store,
+        timeline: Timeline,
+        findings: Findings,
     ) -> None:
         self._deployment = deployment
+        self._faults = faults
         self._receiver = receiver
         self._store = store
         self._timeline = timeline
@@ -187,31 +222,34 @@ class Director:
         self._watchers: list[asyncio.Task[None]] = []
         self.records: dict[str, FaultRecord] = {}
 
-    async def run(self, until: float) -> list[str]:
-        """Inject faults until shortly before `until` (monotonic seconds), all once and then in any order; return what is skipped."""
-        faults, skipped = faults_of(self._deployment, self._receiver)
-        waiting = list(faults)
+    async def run(self, until: float) -> None:
+        """Inject faults until shortly before `until` (monotonic seconds), all once and then in any order."""
+        waiting = list(self._faults)
         while True:
             fault = waiting.pop(0)
             if monotonic() + _CALM_SECONDS + fault.seconds + 3 > until:
-                return skipped
+                return
             await asyncio.sleep(_CALM_SECONDS)
             await self.inject(fault)
-            waiting = waiting or random.sample(faults, len(faults))
+            waiting = waiting or random.sample(self._faults, len(self._faults))
 
     async def inject(self, fault: Fault) -> None:
         """Let a fault happen and wait for the recovery of requests; that of events is watched meanwhile."""
-        record = self.records.setdefault(fault.name, FaultRecord())
+        record = self.records.setdefault(fault.name, FaultRecord(fault))
         record.count += 1
-        if fault.excuses:
-            self._timeline.open()
+        began_at = monotonic()
+        self._timeline.open(fault.excuses, fault.name)
         await fault.begin()
+        if fault.in_flight:
+            await asyncio.sleep(IN_FLIGHT_SECONDS)
+            self._timeline.close()
         await asyncio.sleep(fault.seconds)
         ended_at = monotonic()
         await fault.end()
         recovered_at, price = await self._recover(ended_at + fault.max_recovery)
-        if fault.excuses:
+        if not fault.in_flight:
             self._timeline.close()
+        record.times.append((began_at, monotonic()))
         if recovered_at is None:
             text = f"requests failed {fault.max_recovery:.0f} s after the end of: {fault.name}"
             self._findings.add("recovery", text)

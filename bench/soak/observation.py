@@ -102,9 +102,9 @@ class Observation:
 
 
 def _processes(deployment: Deployment) -> list[tuple[str, int]]:
-    processes = [(service.name, service.pid) for service in deployment.services]
-    processes[0] = ("web master", deployment.web.pid)
+    processes = [(f"{service.name} master", service.pid) for service in deployment.webs]
+    processes += [(service.name, service.pid) for service in deployment.workers]
     return [
         *((name, pid) for name, pid in processes if pid is not None),
-        *(("web", pid) for pid in deployment.web.children()),
+        *((service.name, pid) for service in deployment.webs for pid in service.children()),
     ]

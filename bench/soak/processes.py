@@ -56,9 +56,28 @@ class Service:
 
     def kill(self) -> None:
         """Kill the process with SIGKILL."""
+        self._signal(signal.SIGKILL)
+
+    def kill_all(self) -> None:
+        """Kill the process and its children with SIGKILL, as the loss of a machine does."""
+        children = self.children()
+        self.kill()
+        for pid in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    async def restart(self) -> None:
+        """End the process with SIGTERM, and wait until it is started again."""
+        old = self._process
+        self._signal(signal.SIGTERM)
+        async with asyncio.timeout(_STOP_SECONDS):
+            while self._process is old:
+                await asyncio.sleep(0.05)
+
+    def _signal(self, number: signal.Signals) -> None:
         if (pid := self.pid) is not None:
             self._killed_at = monotonic()
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, number)
 
     async def stop(self) -> int | None:
         """End the process with SIGTERM; return its exit code, None when it had to be killed."""

@@ -61,13 +61,8 @@ async def check_out(client: Client, store: Store) -> None:
         _place(client, store, purchase, current_view({"status": "O", **answer.body}))
         store.model.expected_events.add(("checkout.completed", purchase.id))
         token = answer.body["token"]
-        seen = await client.settle(
-            store.model,
-            "storefront",
-            "GET",
-            f"/api/v1/storefront/orders/{purchase.id}?token={token}",
-            headers=store.key,
-        )
+        path = f"/api/v1/storefront/orders/{purchase.id}?token={token}"
+        seen = await client.read(store.model, "storefront", path, headers=store.key, is_current=lambda _: True)
         if seen.status == 200 and seen.body["total_cents"] != purchase.total_cents:
             client.world.findings.add("order", f"{purchase.email} totals {seen.body['total_cents']} to its buyer")
 
@@ -98,7 +93,8 @@ async def create_by_legacy(client: Client, store: Store) -> None:
     if not _is_placed(client, store, purchase, answer):
         return
     number = answer.body["order_id"]
-    shown = await client.settle(store.model, "legacy", "GET", f"/api/orders/{number}", headers=store.basic)
+    path = f"/api/orders/{number}"
+    shown = await client.read(store.model, "legacy", path, headers=store.basic, is_current=lambda _: True)
     record = await find_by_email(client, store, purchase)
     if shown.status == 200 and record is not None:
         _place(client, store, purchase, current_view(record))
@@ -108,7 +104,10 @@ async def create_by_legacy(client: Client, store: Store) -> None:
 async def find_by_email(client: Client, store: Store, purchase: Purchase) -> Mapping[str, Any] | None:
     """Find the only order of an e-mail address; report none or several."""
     path = f"/api/v1/admin/orders?search={purchase.email}"
-    answer = await client.settle(store.model, "admin", "GET", path, headers=await store.owner(client))
+    headers = await store.owner(client)
+    answer = await client.read(
+        store.model, "admin", path, headers=headers, is_current=lambda each: each.body["total"] == 1
+    )
     if answer.status != 200:
         return None
     if answer.body["total"] != 1:

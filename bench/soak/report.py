@@ -1,11 +1,22 @@
-"""Print the report of a deployment's run."""
+"""Write the report of a deployment's run, and keep it when asked."""
 
 from __future__ import annotations
 
+import io
+import os
 import statistics
+import sys
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
 
+from bench import machine
+from bench.installed_postgres import VARIABLE
 from bench.soak.calls import Tally
 from bench.soak.deployment import Deployment
 from bench.soak.faults import FaultRecord
@@ -13,6 +24,43 @@ from bench.soak.model import Findings, StoreModel
 from bench.soak.observation import Observation
 
 _COLUMNS = 8
+
+
+@contextmanager
+def copied_output() -> Iterator[io.StringIO]:
+    """Yield what is printed inside the block, which is printed all the same."""
+    copy = io.StringIO()
+
+    class Both(io.TextIOBase):
+        def write(self, text: str) -> int:
+            copy.write(text)
+            return shown.write(text)
+
+        def flush(self) -> None:
+            shown.flush()
+
+    shown = sys.stdout
+    with redirect_stdout(Both()):
+        yield copy
+
+
+def keep(folder: Path, kind: str, minutes: float, output: str) -> Path:
+    """Save the output of a run with what is known of the machine; return its path."""
+    about = machine.description()
+    path = folder / f"{datetime.now(UTC):%Y-%m-%dT%H%M}-{about['commit'].removesuffix('+changes')}-{kind}.md"
+    lines = [
+        f"# {kind.capitalize()} of {minutes:g} minutes",
+        "",
+        *(f"* {name}: {value}" for name, value in about.items()),
+        f"* PostgreSQL: {os.environ.get(VARIABLE, 'the embedded one')}",
+        "",
+        "```text",
+        output.rstrip(),
+        "```",
+        "",
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
 
 
 def lines_of(
@@ -36,7 +84,8 @@ def lines_of(
         *_answers(tally),
         f"  orders {placed:,} placed, {refused:,} refused for want of stock, in {len(stores)} stores",
         f"  events {events:,} deliveries received; {distinct:,} different ones of orders and products",
-        *_faults(records),
+        *_reads(tally),
+        *_faults(records, tally),
         *_memory(observation),
         *_connections(deployment, observation),
         *_log(deployment),
@@ -51,12 +100,44 @@ def _answers(tally: Tally) -> list[str]:
     return rows
 
 
-def _faults(records: Mapping[str, FaultRecord]) -> list[str]:
-    rows = ["  fault                             times   requests recover   events recover (longest, s)"]
+def _reads(tally: Tally) -> list[str]:
+    late = f"median {statistics.median(tally.stale):.3f} s, longest {max(tally.stale):.3f} s" if tally.stale else "–"
+    return [f"  reads of what other requests had written {tally.reads:,}, {len(tally.stale):,} showed it late: {late}"]
+
+
+def _faults(records: Mapping[str, FaultRecord], tally: Tally) -> list[str]:
+    """Return a line for each fault; requests and failures are those from its beginning until requests got through again."""
+    rows = [
+        "  fault                             times   requests recover   events recover (longest, s)"
+        "   requests   failures   longest gap   accepted failures"
+    ]
     for name, record in sorted(records.items()):
         service, events = (f"{max(values):.1f}" if values else "–" for values in (record.service, record.events))
-        rows.append(f"  {name:<33} {record.count:>5} {service:>18} {events:>16}")
+        spans = [span_of(tally.times, *times) for times in record.times]
+        requests, failures = sum(span.requests for span in spans), sum(span.failures for span in spans)
+        gap = max((span.longest_gap for span in spans), default=0.0)
+        rows.append(
+            f"  {name:<33} {record.count:>5} {service:>18} {events:>16}"
+            f" {requests:>25,} {failures:>10,} {gap:>11.1f} s   {record.fault.accepted}"
+        )
     return rows
+
+
+@dataclass(frozen=True)
+class Span:
+    """The answers in a time, and the longest time in it without a successful one, in seconds."""
+
+    requests: int
+    failures: int
+    longest_gap: float
+
+
+def span_of(times: Sequence[tuple[float, bool]], began: float, ended: float) -> Span:
+    """Return what happened in a time; `times` are those of answers in their order, with whether they were successful."""
+    inside = times[bisect_left(times, (began, False)) : bisect_left(times, (ended, True))]
+    successes = [began, *(at for at, is_success in inside if is_success), ended]
+    gap = max(later - earlier for earlier, later in pairwise(successes))
+    return Span(len(inside), sum(not is_success for _, is_success in inside), gap)
 
 
 def _memory(observation: Observation) -> list[str]:

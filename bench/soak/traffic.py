@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from bench.soak.calls import Answer, Client, client_address
-from bench.soak.model import Purchase, check_order, check_stock
+from bench.soak.model import OrderView, Purchase, check_order, check_stock
 from bench.soak.purchases import check_out, create_by_graphql, create_by_legacy
 from bench.soak.stores import PASSWORD, Store
 from bench.soak.views import ORDER_FIELDS, current_view, legacy_view
@@ -93,8 +93,10 @@ async def read_by_graphql(client: Client, store: Store) -> None:
     async with _Taken(store) as purchase:
         if purchase is not None:
             body["variables"] = {"id": purchase.id}  # type: ignore[assignment]
-            headers = await store.owner(client)
-            answer = await client.settle(store.model, "graphql", "POST", "/graphql", body, headers=headers)
+            answer = await client.read(
+                store.model, "graphql", "/graphql", body=body, headers=await store.owner(client),
+                is_current=lambda each: _is_current(purchase, each.body["data"]["order"], current_view),
+            )  # fmt: skip
             if answer.status == 200:
                 _check_view(client, purchase, current_view(answer.body["data"]["order"]), "graphql")
 
@@ -132,9 +134,16 @@ async def _read_order(
     async with _Taken(store) as purchase:
         if purchase is None:
             return
-        answer = await client.settle(store.model, family, "GET", f"{path}/{purchase.id}", headers=headers)
+        answer = await client.read(
+            store.model, family, f"{path}/{purchase.id}", headers=headers,
+            is_current=lambda each: _is_current(purchase, each.body, view),
+        )  # fmt: skip
         if answer.status == 200:
             _check_view(client, purchase, view(answer.body), family)
+
+
+def _is_current(purchase: Purchase, record: Any, view: Callable[[Any], OrderView]) -> bool:
+    return record is not None and view(record).status == purchase.status
 
 
 def _check_view(client: Client, purchase: Purchase, view: Any, about: str) -> None:
@@ -219,7 +228,10 @@ async def set_stock(client: Client, store: Store) -> None:
         return
     store.model.expected_events.add(("product.updated", product.id))
     path = f"/api/storefront/products/{product.id}"
-    shown = await client.settle(store.model, "apps", "GET", path, headers=store.app)
+    shown = await client.read(
+        store.model, "apps", path, headers=store.app,
+        is_current=lambda each: (each.body["price_cents"], each.body["stock"]) == (price, stock),
+    )  # fmt: skip
     if shown.status == 200 and (shown.body["price_cents"], shown.body["stock"]) != (price, stock):
         text = f"{product.name}: {shown.body['price_cents']} and {shown.body['stock']} in stock, was set to {body}"
         client.world.findings.add("stock", text)
@@ -340,6 +352,7 @@ async def read_slowly(client: Client, store: Store) -> None:
     except (OSError, TimeoutError, RuntimeError):
         pass  # judged below; uvloop raises RuntimeError for a transport that was closed meanwhile
     status = int(received[9:12]) if received.startswith(b"HTTP/1.1 ") else 0
-    client.tally.count("slow", Answer(status, failure="cut off"))
-    if status != 200 and not client.timeline.covers(started_at, monotonic()):
-        client.world.findings.add("status", f"a slow client got {status or 'no answer'} without a fault")
+    client.tally.count("slow", Answer(status, failure="cut off"), is_failure=status != 200)
+    if status != 200 and not client.timeline.covers(started_at, monotonic(), status):
+        when = client.timeline.description
+        client.world.findings.add("status", f"a slow client got {status or 'no answer'} ({when})")

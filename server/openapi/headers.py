@@ -61,6 +61,7 @@ OF_ERRORS: Mapping[int, tuple[str, ...]] = {
     401: ("WWW-Authenticate",),
     415: ("Accept-Encoding",),
     429: (RETRY_AFTER,),
+    503: (RETRY_AFTER,),
 }
 
 

@@ -7,6 +7,7 @@ import base64
 import contextlib
 import hashlib
 import hmac
+import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,8 +19,12 @@ import orjson
 import pytest
 from aiohttp import web
 
+from bench import haproxy, redis_server
+from bench.soak import report
+from bench.soak.__main__ import main
 from bench.soak.calls import Answer, Client, Tally, Timeline, open_session, read_answer
 from bench.soak.deployment import Disk
+from bench.soak.faults import NOTHING, Fault
 from bench.soak.model import (
     Findings,
     Line,
@@ -37,6 +42,7 @@ from bench.soak.model import (
 from bench.soak.observation import SAMPLE_SECONDS, Observation, growth_of
 from bench.soak.proxy import DatabaseProxy
 from bench.soak.receiver import Receiver, Subscriber
+from bench.soak.report import Span, span_of
 from bench.soak.views import legacy_view
 
 ORDER_ID = "01a20303-450e-761d-b3ae-5f1dfd73d820"
@@ -224,7 +230,9 @@ def test_markers_and_ids_of_another_store_are_found(findings, store):
 
 
 @asynccontextmanager
-async def answering(findings: Findings, *answers: tuple[int, str]) -> AsyncIterator[Client]:
+async def answering(
+    findings: Findings, *answers: tuple[int, str], names_pause: bool = True, stale_seconds: float = 0.0
+) -> AsyncIterator[Client]:
     """Yield a client of a server that gives these answers in turn; 0 closes the connection."""
     left = list(answers)
 
@@ -233,7 +241,8 @@ async def answering(findings: Findings, *answers: tuple[int, str]) -> AsyncItera
         if not status:
             assert request.transport is not None
             request.transport.abort()
-        return web.Response(status=status or 200, text=text)
+        headers = {"Retry-After": "1"} if names_pause and status in (429, 503) else None
+        return web.Response(status=status or 200, text=text, headers=headers)
 
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", handle)
@@ -241,7 +250,8 @@ async def answering(findings: Findings, *answers: tuple[int, str]) -> AsyncItera
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     async with open_session() as session:
-        yield Client(session, f"http://127.0.0.1:{runner.addresses[0][1]}", World(findings), Timeline(), Tally())
+        address = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        yield Client(session, address, World(findings), Timeline(), Tally(), stale_seconds=stale_seconds)
     await runner.cleanup()
 
 
@@ -269,6 +279,53 @@ async def test_only_a_fault_excuses_and_only_what_may_be_repeated(findings, stor
             client.timeline.open()
         await client.send(store, "admin", "GET", "/x", headers={})
     assert dict(findings.counts) == ({kind: 1} if kind else {})
+
+
+async def test_a_503_that_does_not_say_when_to_try_again_is_found(findings, store):
+    async with answering(findings, (503, "{}"), names_pause=False) as client:
+        client.timeline.open()
+        await client.send(store, "admin", "GET", "/x", headers={})
+    assert findings.counts == {"status": 1}
+
+
+@pytest.mark.parametrize("status, count", [(502, 0), (0, 0), (503, 1), (500, 1)])
+async def test_a_fault_excuses_only_its_own_failures(findings, store, status, count):
+    async with answering(findings, (status, "{}")) as client:
+        client.timeline.open(frozenset((0, 502)), "kill -9 of a web process")
+        await client.send(store, "admin", "GET", "/x", headers={})
+    assert len(findings) == count
+    assert all("kill -9 of a web process" in line for line in findings.lines)
+
+
+@pytest.mark.parametrize("answers", [[(404, "{}")], [(200, '{"status": "O"}')]], ids=["missing", "older"])
+@pytest.mark.parametrize("stale_seconds, count", [(30.0, 0), (0.0, 1)])
+async def test_a_read_may_show_what_preceded_a_write_only_where_the_deployment_says_so(
+    findings, store, answers, stale_seconds, count
+):
+    async with answering(findings, *answers, (200, '{"status": "P"}'), stale_seconds=stale_seconds) as client:
+        answer = await client.read(store, "admin", "/x", headers={}, is_current=lambda each: each.body["status"] == "P")
+        is_right = answer.status == 200 and answer.body["status"] == "P"
+        assert is_right is (count == 0)
+        assert len(client.tally.stale) == 1 - count
+        assert len(findings) == (count if answer.status == 404 else 0)
+
+
+def test_the_longest_gap_is_between_successful_answers():
+    times = [(1.0, True), (2.0, True), (3.0, False), (5.0, True), (7.0, True), (9.0, True)]
+    assert span_of(times, 1.5, 8.0) == Span(4, 1, 3.0)
+    assert span_of(times, 9.5, 12.0) == Span(0, 0, 2.5)
+
+
+def test_what_a_run_prints_is_kept_with_the_machine(tmp_path, capsys):
+    with report.copied_output() as output:
+        print("cluster: no wrong answer")
+    assert capsys.readouterr().out == "cluster: no wrong answer\n"
+    path = report.keep(tmp_path, "cluster", 10.0, output.getvalue())
+    assert path.name.endswith("-cluster.md")
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# Cluster of 10 minutes\n")
+    assert "* machine: " in text
+    assert "```text\ncluster: no wrong answer\n```\n" in text
 
 
 async def test_a_lost_answer_is_found_out_by_repeating(findings, store):
@@ -372,6 +429,34 @@ async def test_the_proxy_cuts_connections_while_there_is_no_server():
         assert await ask(*connection) == b""
     connection[1].close()
     await proxy.stop()
+
+
+# --- Faults ----------------------------------------------------------------------------------------------------------
+
+
+async def nothing() -> None:
+    """Break nothing."""
+
+
+@pytest.mark.parametrize(
+    "excuses, in_flight, accepted",
+    [
+        (NOTHING, False, "none"),
+        (frozenset((503,)), False, "503"),
+        (frozenset((0, 502)), True, "502 or no answer in flight"),
+    ],
+)
+def test_the_report_says_which_failures_a_fault_excuses(excuses, in_flight, accepted):
+    assert Fault("a fault", 0, nothing, excuses=excuses, in_flight=in_flight).accepted == accepted
+
+
+def test_a_cluster_whose_programs_are_missing_is_refused_in_one_line(monkeypatch, capsys):
+    monkeypatch.setattr(haproxy, "PROGRAM", None)
+    monkeypatch.setattr(redis_server, "PROGRAM", None)
+    monkeypatch.setattr(sys, "argv", ["soak", "--only", "cluster"])
+    assert main() == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("HAProxy (haproxy), Redis (redis-server)")
 
 
 # --- Memory and disk -------------------------------------------------------------------------------------------------

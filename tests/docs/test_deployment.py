@@ -17,11 +17,12 @@ from typing import Any
 import pytest
 import yaml
 
+from bench.haproxy import CONFIGURATION, PROGRAM
 from kernel.settings import SETTINGS, Settings
 from server import cli
 from server.process import FINISH_SECONDS
 from server.webhook_worker import STOP_SECONDS
-from tests.server.haproxy import CONFIGURATION, PROGRAM, needs_haproxy
+from tests.server.haproxy import needs_haproxy
 from tests.server.test_main import running
 from tests.server.test_processes import PRODUCTION
 
@@ -208,3 +209,9 @@ def test_the_checks_of_haproxy_fail_within_the_drain_time():
     assert int(interval) * int(failures) / 1_000 < Settings().drain_time
     assert "uri /health/ready" in text
     assert "retry-on conn-failure" in text
+
+
+def test_a_check_of_haproxy_may_take_as_long_as_a_busy_server_needs():
+    text = CONFIGURATION.read_text(encoding="utf-8")
+    # Without a time-out of its own a check fails after its interval.
+    assert int(re.search(r"timeout check (\d+)s", text)[1]) * 1_000 > int(re.search(r"inter (\d+)ms", text)[1])

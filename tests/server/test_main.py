@@ -102,6 +102,23 @@ async def test_ready_is_200_when_every_check_passes_and_names_failed_checks():
         assert bad.json["checks"]["database"] == "failed"
 
 
+async def test_a_stopping_server_says_so_without_waiting_for_the_database(monkeypatch):
+    monkeypatch.setattr("server.health.CACHE_SECONDS", 0.0)
+    runs = []
+
+    async def count():
+        runs.append(1)
+        return {"database": True}
+
+    async with run_server(checks=count) as server:
+        assert (await server.get("/health/ready")).status == 200
+        before = len(runs)
+        server.app[HEALTH].stopping = True
+        stopping = await server.get("/health/ready")
+        assert (stopping.status, stopping.json["checks"]) == (503, {"serving": "stopping", "database": "ok"})
+        assert len(runs) == before
+
+
 async def test_ready_fails_when_checks_time_out_and_during_shutdown(monkeypatch):
     monkeypatch.setattr("server.health.CHECK_SECONDS", 0.1)
 

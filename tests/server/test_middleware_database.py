@@ -95,6 +95,7 @@ async def test_a_lost_connection_is_503_and_the_next_request_works(store, kill_b
         tenant = str(store.public_id)
         lost = await server.get("/api/v1/losing", X_Tenant_ID=tenant)
         assert lost.status_and_json == (503, {"error": "the database is not available; try again"})
+        assert lost.headers["Retry-After"] == "1"
         assert (await server.get("/api/v1/reading", X_Tenant_ID=tenant)).status == 200
 
 
