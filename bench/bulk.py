@@ -28,7 +28,7 @@ from kernel.scope import SYSTEM, Scope, active_scope
 from models import database
 from resolvers import bulk_queries
 from server.bulk_worker import BulkWorker
-from server.importers import product_files
+from server.importers import product_files, record_files
 
 PRODUCTS = 100_000
 MAX_SECONDS = 30.0
@@ -106,7 +106,9 @@ async def _measure_import(path: Path, count: int) -> list[Bar]:
                 f"NEW-{n},Produto importado {n},{n % 900 + 1}.90,{n % 50},{'Descrição. ' * 20},Novos > Linha {n % 40},{images}\n"
             )
     memory, started, cpu = _peak_mib(), time.monotonic(), time.process_time()
-    report = await product_files.run(path, "csv", (await find_store(1)).public_id, progress=False)
+    report = await record_files.run(
+        product_files.PRODUCTS, path, "csv", (await find_store(1)).public_id, progress=False
+    )
     seconds, extra = time.monotonic() - started, _peak_mib() - memory
     assert (report.created, report.failed) == (count, 0), list(report.lines())[:5]
     print(
