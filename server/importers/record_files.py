@@ -48,7 +48,7 @@ class BatchOutcome:
     created: int = 0
     updated: int = 0
     unchanged: int = 0
-    refused: list[Sequence[RowError]] = field(default_factory=list)
+    refused: list[list[RowError]] = field(default_factory=list)
     others: dict[str, set[Any]] = field(default_factory=dict)
 
 

@@ -52,7 +52,7 @@ CUSTOMER_CSV = (
     f"ana@example.com,,,,,,,,Rua B,{CEP}\n"
     "bia@example.com,Bia,,,disabled,,,,,\n"
 )
-ANA = {
+ANA: dict[str, Any] = {
     "email": "ana@example.com",
     "firstname": "Ana",
     "lastname": "de Souza",
