@@ -25,6 +25,7 @@ from kernel.setting_types import (
     HOSTS,
     HTTP_URL,
     MIN_SECRET_LENGTH,
+    NAME,
     NETWORKS,
     ORIGINS,
     RETENTION,
@@ -333,6 +334,30 @@ class Settings:
         integer_between(1),
         "The maximum size of the file of a bulk mutation in bytes.",
     )
+    bulk_s3_endpoint: str | None = _setting(
+        None,
+        "VITRINE_BULK_S3_ENDPOINT",
+        HTTP_URL,
+        "The S3-compatible storage of the files of bulk operations, as clients of the links reach it too.",
+        unset="files are in VITRINE_BULK_DIR",
+    )
+    bulk_s3_bucket: str | None = _setting(
+        None, "VITRINE_BULK_S3_BUCKET", NAME, "Its bucket, for this deployment alone."
+    )
+    bulk_s3_region: str = _setting("us-east-1", "VITRINE_BULK_S3_REGION", NAME, "Its region.")
+    bulk_s3_access_key: str | None = _setting(
+        None, "VITRINE_BULK_S3_ACCESS_KEY", NAME, "The access key of its account."
+    )
+    bulk_s3_secret_key: str | None = _setting(
+        None, "VITRINE_BULK_S3_SECRET_KEY", NAME, "The secret key of its account.", unset="none", secret=True
+    )
+    bulk_s3_path_style: bool = _setting(
+        True,
+        "VITRINE_BULK_S3_PATH_STYLE",
+        BOOLEAN,
+        "Whether addresses have the bucket in their path; otherwise in their host name.",
+        unset="1",
+    )
     data_dir: Path = _setting(
         Path(".vitrine"),
         "VITRINE_DATA_DIR",
@@ -362,6 +387,10 @@ class Settings:
         ):
             if value and settings.database_url is None:
                 raise SettingError(f"{name} is set without DATABASE_URL; expected both or neither")
+        s3 = {name: getattr(settings, f"bulk_s3_{name}") for name in ("endpoint", "bucket", "access_key", "secret_key")}
+        missing = [f"VITRINE_BULK_S3_{name.upper()}" for name, value in s3.items() if not value]
+        if 0 < len(missing) < len(s3):
+            raise SettingError(f"{', '.join(missing)} not set; expected all of VITRINE_BULK_S3_* or none")
         return settings
 
     @property

@@ -53,12 +53,10 @@ class BulkMutations:
         """Create a bulk mutation."""
         scope = info.context.scope
         check_mutation(scope, mutation)
-        uploaded = uploads.find_upload(scope, upload)
-        if uploaded is None:
+        used = await uploads.use_upload(scope, upload)
+        if used is None:
             raise ValidationFailed("upload names no file of the caller", field="upload", code=NOT_FOUND)
-        number = await operations.create(
-            scope, operations.MUTATION, mutation, upload=uploaded[0], is_atomic=all_or_nothing
-        )
+        number = await operations.create(scope, operations.MUTATION, mutation, upload=used, is_atomic=all_or_nothing)
         return await load_record(info, number)
 
     @root_field(BULK_CALLERS, "Cancel a bulk operation of the caller; one that has ended stays as it is.")

@@ -19,9 +19,9 @@ from graphql import ExecutionResult, FieldNode, OperationDefinitionNode, Operati
 
 from auth.access import Access
 from domain.bulk import operations
-from domain.bulk.files import ResultFile, result_path
+from domain.bulk.files import ResultFile
 from domain.bulk.operations import BulkProgress, Cancelled, ClaimedOperation, SavedLines
-from domain.bulk.uploads import MAX_LINE_BYTES, Line, find_upload, read_lines
+from domain.bulk.uploads import MAX_LINE_BYTES, Line, read_lines, used_upload
 from kernel.clock import now
 from kernel.errors import DomainError, NotFound, RuleViolation, TooLarge, Unavailable, ValidationFailed
 from kernel.request_bodies import MalformedBody, parse_json_object
@@ -125,24 +125,29 @@ async def run(scope: Scope, operation: ClaimedOperation, progress: BulkProgress)
     Raise the `DomainError` that stops it, `Cancelled`, or `ClaimLost`. Of lines that took effect before there is a result.
     """
     mutation = check_mutation(scope, operation.document)
-    uploaded = find_upload(scope, operation.upload)
-    if uploaded is None:
+    if operation.upload is None:
         raise NotFound("upload")
-    _, path = uploaded
-    if operation.is_atomic:
-        await retry_conflicts(partial(_run_atomically, scope, operation, mutation, path, progress))
-    else:
-        try:
-            await _run_in_batches(scope, operation, mutation, path, progress)
-        except (Cancelled, DomainError) as error:
-            if not isinstance(error, Unavailable):
-                await _write_result(scope, operation, progress)
-            raise
-        await _write_result(scope, operation, progress)
-        async with transaction(scope):
-            await operations.finish(scope, operation, "completed", progress)
-            await operations.delete_results(scope, operation)
-    await asyncio.to_thread(path.unlink, missing_ok=True)
+    async with used_upload(scope, operation.upload, operation.claim) as (path, load):
+        await operations.with_lease(scope, operation, progress, load())
+        if operation.is_atomic:
+            await retry_conflicts(partial(_run_atomically, scope, operation, mutation, path, progress))
+        else:
+            await _run_by_line(scope, operation, mutation, path, progress)
+
+
+async def _run_by_line(
+    scope: Scope, operation: ClaimedOperation, mutation: BulkMutation, path: Path, progress: BulkProgress
+) -> None:
+    try:
+        await _run_in_batches(scope, operation, mutation, path, progress)
+    except (Cancelled, DomainError) as error:
+        if not isinstance(error, Unavailable):
+            await _write_result(scope, operation, progress)
+        raise
+    await _write_result(scope, operation, progress)
+    async with transaction(scope):
+        await operations.finish(scope, operation, "completed", progress)
+        await operations.delete_results(scope, operation)
 
 
 # --- In batches -------------------------------------------------------------------------------------------------------
@@ -190,12 +195,12 @@ async def _run_batch(
 
 
 async def _write_result(scope: Scope, operation: ClaimedOperation, progress: BulkProgress) -> None:
-    file = ResultFile(result_path(scope.store.public_id, operation.public_id), operation.claim)
+    file = ResultFile(scope.store.public_id, operation.public_id, operation.claim)
     try:
         async with transaction(scope):
             async for content in operations.saved_results(scope, operation):
                 await file.write(content)
-        await file.finish()
+        await operations.with_lease(scope, operation, progress, file.finish())
         progress.file_size = file.size
     finally:
         await file.discard()
@@ -208,7 +213,7 @@ async def _run_atomically(
     scope: Scope, operation: ClaimedOperation, mutation: BulkMutation, path: Path, progress: BulkProgress
 ) -> None:
     """Execute all lines and end the operation in one transaction; raise the error of the first line that is refused."""
-    file = ResultFile(result_path(scope.store.public_id, operation.public_id), operation.claim)
+    file = ResultFile(scope.store.public_id, operation.public_id, operation.claim)
     progress.object_count = 0
     done, offset, reported_at = 0, 0, monotonic()
     try:
@@ -228,7 +233,8 @@ async def _run_atomically(
                 done, offset = lines[-1].number, lines[-1].next_offset
                 if done > MAX_ATOMIC_LINES or file.size > MAX_ATOMIC_BYTES:
                     raise TooLarge(f"all or nothing is for at most {MAX_ATOMIC_LINES} lines")
-            await file.finish()
+            # Before the transaction ends, since there is a result exactly when the lines took effect; its size is limited.
+            await operations.with_lease(scope, operation, progress, file.finish())
             progress.file_size = file.size
             await operations.finish(scope, operation, "completed", progress)
     except BaseException:

@@ -25,7 +25,7 @@ from graphql import (
 from graphql.execution.values import VariableValues, get_argument_values
 
 from domain.bulk import operations
-from domain.bulk.files import ResultFile, result_path
+from domain.bulk.files import ResultFile
 from domain.bulk.operations import BulkProgress, Cancelled, ClaimedOperation
 from kernel.errors import DomainError, RateLimited, RuleViolation, TooComplex, ValidationFailed
 from kernel.scope import Scope
@@ -202,11 +202,11 @@ async def run(scope: Scope, operation: ClaimedOperation, progress: BulkProgress)
         raise Cancelled
     fields = compile_query(scope, operation.document)
     allowance = await operations.rows_left(scope, operation.id)
-    file = ResultFile(result_path(scope.store.public_id, operation.public_id), operation.claim)
+    file = ResultFile(scope.store.public_id, operation.public_id, operation.claim)
     try:
         async with snapshot(scope):
             await _write(scope, operation, fields, file, progress, allowance)
-        await file.finish()
+        await operations.with_lease(scope, operation, progress, file.finish())
         await operations.finish(scope, operation, "completed", progress)
     except NotCompiled as error:
         raise _cause(error) from error

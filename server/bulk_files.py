@@ -10,7 +10,16 @@ from aiohttp import hdrs, web
 from aiohttp.http_exceptions import PayloadEncodingError
 
 from domain.bulk.configuration import BulkConfiguration, configured
-from domain.bulk.files import DOWNLOAD, LINK_LIFETIME, ROUTE, UPLOAD, compressed_path, result_path, verify_link
+from domain.bulk.files import (
+    CONTENT_TYPE,
+    DOWNLOAD,
+    LINK_LIFETIME,
+    ROUTE,
+    UPLOAD,
+    compressed_path,
+    result_path,
+    verify_link,
+)
 from domain.bulk.uploads import UploadedFile, upload_path, upload_too_large
 from kernel.clock import now
 from kernel.errors import Forbidden, MalformedRequest, NotFound, Unavailable, UnsupportedEncoding
@@ -19,8 +28,8 @@ from kernel.settings import Settings
 from rest_facade.bodies import BODY_TIMEOUT_SECONDS
 from rest_facade.compression import preferred_coding
 from rest_facade.responses import RESTART_TIMEOUT, json_response
+from server.s3 import bucket_from_settings
 
-CONTENT_TYPE = "application/jsonl"
 _CHUNK = 256 * 1024
 _NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9a-f]{16})?")
 
@@ -32,6 +41,7 @@ def bulk_configuration(settings: Settings) -> BulkConfiguration:
         public_url=settings.public_url,
         daily_rows=settings.bulk_daily_rows,
         upload_bytes=settings.bulk_upload_bytes,
+        objects=bucket_from_settings(settings),
     )
 
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from domain.bulk.storage import ObjectStorage
+
 
 @dataclass(frozen=True, slots=True)
 class BulkConfiguration:
     """Where files of bulk operations are, and what a caller may use of them.
 
     `folder` is shared by all machines with web processes and workers. `daily_rows` are the lines that the bulk queries of a caller may
-    have in a day (UTC), 0 for no limit; `public_url` precedes the path of links; an upload has at most `upload_bytes`.
+    have in a day (UTC), 0 for no limit; `public_url` precedes the path of links; an upload has at most `upload_bytes`. With `objects` files
+    are there, and the folder is each machine's own, for the files it is working on.
     """
 
     folder: Path
     public_url: str = ""
     daily_rows: int = 0
     upload_bytes: int = 256 * 1024 * 1024
+    objects: ObjectStorage | None = None
 
 
 _configuration = BulkConfiguration(Path(".vitrine") / "bulk")

@@ -1,6 +1,7 @@
-"""The files of bulk operations in a folder that web processes and workers share, and the signed links to them.
+"""The files of bulk operations, in a folder that web processes and workers share or in an object storage, and the signed links to them.
 
-A result is kept twice, as it is and compressed with gzip: ranges of either can be loaded. Names are ours, never a client's.
+In the folder a result is kept twice, as it is and compressed with gzip: ranges of either can be loaded. For an object storage a result is
+written in the folder first and then stored as it is, outside of the transaction that reads it. Names are ours, never a client's.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from kernel.scope import Scope
 
 LINK_LIFETIME = timedelta(hours=1)
 DOWNLOAD, UPLOAD = "download", "upload"
+RESULT, UPLOADED = ".jsonl", ".upload"
+CONTENT_TYPE = "application/jsonl"
+_OBJECT_LINKS = {DOWNLOAD: ("GET", RESULT), UPLOAD: ("PUT", UPLOADED)}
 ROUTE = "/files/bulk"
 _PURPOSE = "bulk files"
 _GZIP_WINDOW = 31  # zlib's greatest window, with gzip's header
@@ -40,7 +44,7 @@ class SignedLink:
 
 def result_path(store: UUID, operation: UUID | str) -> Path:
     """Return the path of an operation's result."""
-    return configured().folder / str(store) / f"{operation}.jsonl"
+    return configured().folder / str(store) / f"{operation}{RESULT}"
 
 
 def compressed_path(path: Path) -> Path:
@@ -48,8 +52,18 @@ def compressed_path(path: Path) -> Path:
     return path.with_suffix(".gz")
 
 
+def object_key(store: UUID, name: str, suffix: str = RESULT) -> str:
+    """Return the key of a file in the object storage."""
+    return f"{store}/{name}{suffix}"
+
+
 def signed_link(scope: Scope, action: str, name: str) -> SignedLink:
     """Return a link to load or store the file of the store with this name, valid for an hour."""
+    objects = configured().objects
+    if objects is not None:
+        method, suffix = _OBJECT_LINKS[action]
+        url = objects.link(method, object_key(scope.store.public_id, name, suffix), LINK_LIFETIME, scope.now)
+        return SignedLink(url, (scope.now + LINK_LIFETIME).replace(microsecond=0))
     expires_at = (scope.now + LINK_LIFETIME).replace(microsecond=0)
     expires = int(expires_at.timestamp())
     signature = keyed_hash(_PURPOSE, _signed_text(action, scope.store.public_id, name, expires))
@@ -78,8 +92,12 @@ class ResultFile:
     Each attempt writes files of its own, so that a worker that lost its claim damages nothing.
     """
 
-    def __init__(self, path: Path, claim: UUID) -> None:
-        self._paths = (compressed_path(path), path)
+    def __init__(self, store: UUID, operation: UUID, claim: UUID) -> None:
+        path = result_path(store, operation)
+        self._objects = configured().objects
+        self._key = object_key(store, str(operation))
+        self._headers = {"content-type": CONTENT_TYPE, "content-disposition": f'attachment; filename="{path.name}"'}
+        self._paths = (compressed_path(path), path) if self._objects is None else (path,)
         self._parts = tuple(each.with_name(f"{each.name}.{claim}.part") for each in self._paths)
         self._files: list[BinaryIO] = []
         self._compressor = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, _GZIP_WINDOW)
@@ -91,17 +109,22 @@ class ResultFile:
         self.size += len(content)
 
     async def finish(self) -> None:
-        """Make the result appear; raise `StorageFull` when it can't be written."""
-        await _in_thread(self._finish)
+        """Make the result appear; raise `StorageFull` when it can't be written, `Unavailable` without the object storage."""
+        await _in_thread(self._close)
+        if self._objects is None:
+            await _in_thread(self._publish)
+        else:
+            await self._objects.save(self._parts[0], self._key, self._headers)
 
     async def discard(self) -> None:
         """Remove what was written and has not appeared."""
         await asyncio.to_thread(self._discard)
 
     def _write(self, content: bytes) -> None:
-        compressed, plain = self._open()
+        *compressed, plain = self._open()
         plain.write(content)
-        compressed.write(self._compressor.compress(content))
+        for file in compressed:
+            file.write(self._compressor.compress(content))
 
     def _open(self) -> list[BinaryIO]:
         if not self._files:
@@ -111,13 +134,16 @@ class ResultFile:
                 self._files.append(os.fdopen(descriptor, "wb"))
         return self._files
 
-    def _finish(self) -> None:
-        compressed, _ = self._open()
-        compressed.write(self._compressor.flush())
+    def _close(self) -> None:
+        *compressed, _ = self._open()
+        for file in compressed:
+            file.write(self._compressor.flush())
         for file in self._files:
             file.flush()
             os.fsync(file.fileno())
             file.close()
+
+    def _publish(self) -> None:
         for part, path in zip(self._parts, self._paths, strict=True):
             part.rename(path)
 
@@ -137,9 +163,16 @@ async def _in_thread(work: Callable[[], None]) -> None:
         raise StorageFull from error
 
 
-def delete_files(store: UUID, files: list[UUID]) -> None:
+async def delete_files(store: UUID, operations: list[UUID]) -> None:
     """Delete the results of operations, and what was left of interrupted ones; those that are gone already are no error."""
-    for file in files:
-        path = result_path(store, file)
-        for each in path.parent.glob(f"{file}.*"):
+    objects = configured().objects
+    if objects is not None:
+        await objects.delete([object_key(store, str(operation)) for operation in operations])
+    await asyncio.to_thread(_delete_local, store, operations)
+
+
+def _delete_local(store: UUID, operations: list[UUID]) -> None:
+    for operation in operations:
+        path = result_path(store, operation)
+        for each in path.parent.glob(f"{operation}.*"):
             each.unlink(missing_ok=True)

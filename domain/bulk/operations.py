@@ -13,9 +13,11 @@ operation is due again. All times of claims come from the database's clock, beca
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from auth.credentials import load_app, load_user
@@ -277,6 +279,20 @@ async def report(scope: Scope, operation: ClaimedOperation, progress: BulkProgre
         raise Cancelled
 
 
+async def with_lease(
+    scope: Scope, operation: ClaimedOperation, progress: BulkProgress, work: Coroutine[Any, Any, None]
+) -> None:
+    """Do work that takes long, and renew the lease meanwhile; `ClaimLost` and `Cancelled` end it."""
+    task = asyncio.create_task(work)
+    try:
+        while not (await asyncio.wait([task], timeout=LEASE.total_seconds() / 4))[0]:
+            await report(scope, operation, progress)
+        await task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 async def save_results(scope: Scope, operation: ClaimedOperation, saved: SavedLines, lease: timedelta = LEASE) -> bool:
     """Store the results of a batch, renew the lease and return whether to go on; False when the caller has cancelled.
 
@@ -352,8 +368,8 @@ async def delete_expired(scope: Scope, *, limit: int = 500) -> int:
     """Delete the store's operations whose time is over, with their files; return how many."""
     rows = await fetch(_EXPIRED, scope.store.id, scope.now, limit)
     # The files first: an operation whose files could not be deleted is found again.
-    delete_files(scope.store.public_id, [row["public_id"] for row in rows])
+    await delete_files(scope.store.public_id, [row["public_id"] for row in rows])
     if rows:
         await execute(_DELETE, scope.store.id, [row["id"] for row in rows])
-    delete_unused(scope.store.public_id)
+    await delete_unused(scope.store.public_id, scope.now)
     return len(rows)

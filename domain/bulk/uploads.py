@@ -1,6 +1,7 @@
 """Uploaded files of bulk mutations: stored once by a signed link, read line by line.
 
-The name of a file contains a hash of its caller, so that an upload is found by the caller that created it alone.
+The name of a file contains a hash of its caller, so that an upload is found by the caller that created it alone. A link to an object
+storage can be used again while it is valid: an operation is created with a copy of the file, and executes that.
 """
 
 from __future__ import annotations
@@ -8,18 +9,18 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from uuid import UUID
 
 from auth.secrets import keyed_hash
 from domain.bulk.configuration import configured
-from domain.bulk.files import UPLOAD, SignedLink, signed_link
-from kernel.errors import Conflict, StorageFull, TooLarge
+from domain.bulk.files import UPLOAD, UPLOADED, SignedLink, object_key, signed_link
+from kernel.errors import Conflict, NotFound, StorageFull, TooLarge
 from kernel.ids import parse_uuid, uuid7
 from kernel.scope import Scope
 
@@ -29,7 +30,7 @@ RETENTION = timedelta(days=1)
 # As a request body.
 MAX_LINE_BYTES = 2 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
-_SUFFIX = ".upload"
+_USED = ".used" + UPLOADED
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +50,82 @@ def new_upload(scope: Scope) -> tuple[UUID, SignedLink]:
 
 def upload_path(store: UUID, name: str) -> Path:
     """Return the path of an upload by the name in its link."""
-    return configured().folder / str(store) / f"{name}{_SUFFIX}"
+    return configured().folder / str(store) / f"{name}{UPLOADED}"
 
 
-def find_upload(scope: Scope, upload: object) -> tuple[UUID, Path] | None:
-    """Return the id and path of a complete upload of the caller; None for an unknown one, or another caller's."""
-    parsed = parse_uuid(str(upload))
-    path = upload_path(scope.store.public_id, _name(scope, parsed)) if parsed is not None else None
-    return (parsed, path) if parsed is not None and path is not None and path.is_file() else None
+async def use_upload(scope: Scope, upload: object) -> UUID | None:
+    """Return the id of a complete upload of the caller, and keep it as it is now; None for an unknown one, or another caller's.
+
+    Raise `TooLarge`, and `Unavailable` and `StorageFull` of an object storage.
+    """
+    parsed, objects = parse_uuid(str(upload)), configured().objects
+    if parsed is None:
+        return None
+    store, name = scope.store.public_id, _name(scope, parsed)
+    if objects is None:
+        return parsed if upload_path(store, name).is_file() else None
+    size = await objects.size(object_key(store, name, UPLOADED))
+    if size is None:
+        return None
+    if size <= configured().upload_bytes:
+        await objects.copy(object_key(store, name, UPLOADED), object_key(store, name, _USED))
+        # It may have been stored again meanwhile.
+        size = await objects.size(object_key(store, name, _USED)) or 0
+    if size > configured().upload_bytes:
+        raise upload_too_large()
+    return parsed
+
+
+@asynccontextmanager
+async def used_upload(
+    scope: Scope, upload: UUID, claim: UUID
+) -> AsyncIterator[tuple[Path, Callable[[], Coroutine[Any, Any, None]]]]:
+    """Yield the path of an upload that an operation of the caller uses, and the function that brings it there; raise `NotFound`.
+
+    After success the upload is deleted.
+    """
+    store, name, objects = scope.store.public_id, _name(scope, upload), configured().objects
+    path = upload_path(store, name)
+    if objects is None:
+
+        async def check() -> None:
+            if not path.is_file():
+                raise NotFound("upload")
+
+        yield path, check
+        await asyncio.to_thread(path.unlink, missing_ok=True)
+        return
+    used, copy = object_key(store, name, _USED), path.with_name(f"{path.name}.{claim}.part")
+
+    async def load() -> None:
+        if await objects.size(used) is None:
+            raise NotFound("upload")
+        await asyncio.to_thread(copy.parent.mkdir, mode=0o700, parents=True, exist_ok=True)
+        await objects.load(used, copy)
+
+    try:
+        yield copy, load
+    finally:
+        await asyncio.to_thread(copy.unlink, missing_ok=True)
+    await objects.delete([used, object_key(store, name, UPLOADED)])
 
 
 def _name(scope: Scope, upload: UUID) -> str:
     return f"{upload}.{keyed_hash(_PURPOSE, scope.actor.credential)[:16]}"
 
 
-def delete_unused(store: UUID) -> None:
+async def delete_unused(store: UUID, at: datetime) -> None:
     """Delete uploads, and what was left of interrupted ones, after `RETENTION`."""
+    await asyncio.to_thread(_delete_unused_local, store)
+    objects = configured().objects
+    if objects is not None:
+        keys = await objects.keys_before(f"{store}/", at - RETENTION)
+        await objects.delete([key for key in keys if key.endswith(UPLOADED)])
+
+
+def _delete_unused_local(store: UUID) -> None:
     limit = time.time() - RETENTION.total_seconds()
-    for path in (configured().folder / str(store)).glob(f"*{_SUFFIX}*"):
+    for path in (configured().folder / str(store)).glob(f"*{UPLOADED}*"):
         with suppress(OSError):
             if path.stat().st_mtime < limit:
                 path.unlink()

@@ -37,6 +37,15 @@ class PartNumbers(Enum):
     PREFERRED = "preferred"
 
 
+def insert_statement(model: type[StoreModel], columns: Sequence[str]) -> str:
+    """Return the statement that inserts rows, `$2` as a JSON array of objects with `public_id` and these columns."""
+    table, names = model._meta.db_table, ("public_id", *columns)
+    return (
+        f"INSERT INTO {table} (tenant_id, {', '.join(names)}) SELECT $1, {', '.join(f'r.{name}' for name in names)}"
+        f" FROM jsonb_populate_recordset(NULL::{table}, $2::text::jsonb) AS r"
+    )
+
+
 @dataclass(frozen=True)
 class ImportTable:
     """The columns of a table that an import writes, besides the id.
@@ -80,12 +89,7 @@ class ImportTable:
     @cached_property
     def insert_sql(self) -> str:
         """Return the statement that inserts rows without a number."""
-        names = ", ".join(self.columns)
-        values = ", ".join(f"r.{name}" for name in self.columns)
-        return self.insert or (
-            f"INSERT INTO {self.name} (tenant_id, public_id, {names}) SELECT $1, r.public_id, {values}"
-            f" FROM jsonb_populate_recordset(NULL::{self.name}, $2::text::jsonb) AS r"
-        )
+        return self.insert or insert_statement(self.model, self.columns)
 
     @cached_property
     def upsert_sql(self) -> str:
@@ -133,7 +137,7 @@ _STORE_REFERENCES = """
 INSERT INTO external_references (tenant_id, public_id, source, kind, external_id, local_id, digest)
 SELECT $1, g.public_id, $2, $3, g.external_id, g.local_id, g.digest
 FROM unnest($4::uuid[], $5::text[], $6::bigint[], $7::bytea[]) AS g (public_id, external_id, local_id, digest)
-ON CONFLICT (tenant_id, source, kind, external_id) DO UPDATE SET digest = excluded.digest
+ON CONFLICT (tenant_id, source, kind, external_id) DO UPDATE SET local_id = excluded.local_id, digest = excluded.digest
 """
 _REFERENCES = (
     "SELECT external_id, local_id, digest FROM external_references WHERE tenant_id = $1 AND source = $2 AND kind = $3"
@@ -183,10 +187,15 @@ async def write_records(scope: Scope, source: str, kind: ImportKind, records: Se
 
 
 def _highest(kind: ImportKind, records: Sequence[ImportedRecord]) -> dict[str, int]:
-    """Return the highest number of each table: without raising the counters first, the transaction would keep them locked."""
+    """Return the highest number of each table: without raising the counters first, the transaction would keep them locked.
+
+    Numbers below zero are temporary (`results.temporary_numbers`).
+    """
     highest: dict[str, int] = {}
     for table in kind.tables:
-        numbers = [row["id"] for record in records for row in record.rows.get(table.name, ()) if row.get("id")]
+        numbers = [
+            row["id"] for record in records for row in record.rows.get(table.name, ()) if (row.get("id") or 0) > 0
+        ]
         if numbers and table.has_numbers:
             highest[table.name] = max(numbers)
     return highest

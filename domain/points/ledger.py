@@ -6,7 +6,7 @@ The balance is a column of the user, which is never negative. The account is loc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernel.errors import RuleViolation, ValidationFailed
@@ -27,6 +27,11 @@ INSERT INTO point_entries (tenant_id, public_id, user_id, order_id, kind, points
 SELECT $1, e.public_id, $2, $3, e.kind, e.points, e.balance, $8, $9
 FROM unnest($4::uuid[], $5::text[], $6::integer[], $7::integer[]) WITH ORDINALITY AS e (public_id, kind, points, balance, position)
 ORDER BY e.position
+"""
+_INSERT_OPENING = """
+INSERT INTO point_entries (tenant_id, public_id, user_id, kind, points, balance, reason, created_at)
+SELECT $1, e.public_id, e.user_id, $5, e.points, e.points, $6, $7
+FROM unnest($2::uuid[], $3::bigint[], $4::integer[]) AS e (public_id, user_id, points)
 """
 _ADJUSTMENT = {
     "points": InputField("points", integer(-MAX_INTEGER, MAX_INTEGER), code="points_invalid", required="required"),
@@ -97,6 +102,14 @@ async def write_entries(
         reason,
         scope.now,
     )
+
+
+async def write_opening_balances(scope: Scope, balances: Mapping[int, int]) -> None:
+    """Write the first entries of accounts that were imported with these points, by the user's id."""
+    if balances:
+        users, points = list(balances), list(balances.values())
+        ids = [uuid7() for _ in users]
+        await execute(_INSERT_OPENING, scope.store.id, ids, users, points, ADJUSTED, "imported", scope.now)
 
 
 def unavailable_error(balance: int) -> RuleViolation:

@@ -16,7 +16,7 @@ from auth.secrets import DecryptionError, decrypt
 from domain.jobs import JOBS
 from domain.reencryption import current_key_id, survey_values
 from domain.stores import GATEWAY_PURPOSE
-from kernel.errors import DomainError, Unavailable
+from kernel.errors import DomainError, StorageFull, Unavailable
 from kernel.settings import SETTINGS, SettingError, Settings
 from models import database, migrate
 from models.roles import APP_ROLE, MIN_POSTGRESQL_VERSION
@@ -24,6 +24,7 @@ from server.commands.check_results import CheckResult, Severity, fail, join_name
 from server.commands.operation_checks import check_operation
 from server.database import FOLDER, DatabaseLocation, connection_pools, database_location
 from server.embedded_postgres import EmbeddedPostgresError
+from server.s3 import bucket_from_settings
 from server.secret_key import with_secret_key
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets" / "built" / "version"
@@ -41,6 +42,7 @@ async def run_checks() -> AsyncIterator[CheckResult]:
     for result in check_settings(settings):
         yield result
     yield await _check_redis(settings)
+    yield await check_bulk_storage(settings)
     if settings.secret_key is None and not _has_data(settings):
         yield warn("database", f"not created yet: vitrine serve creates an embedded one in {settings.data_dir}")
         return
@@ -106,6 +108,22 @@ async def _check_redis(settings: Settings) -> CheckResult:
     finally:
         await counters.close()
     return ok("limits", "shared through Redis")
+
+
+async def check_bulk_storage(settings: Settings) -> CheckResult:
+    """Store and delete an object in the storage of bulk files, if it is not a directory."""
+    bucket = bucket_from_settings(settings)
+    if bucket is None:
+        return ok("bulk files", f"in {settings.bulk_dir or settings.data_dir / 'bulk'}")
+    where = f"the bucket {settings.bulk_s3_bucket} at {settings.bulk_s3_endpoint}"
+    try:
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
+            await bucket.check()
+    except TimeoutError:
+        return fail("bulk files", f"{where} does not answer")
+    except (StorageFull, Unavailable) as error:
+        return fail("bulk files", f"{where} can't be used: {_describe(error.__cause__ or error)}")
+    return ok("bulk files", f"in {where}")
 
 
 def _describe(error: BaseException) -> str:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from server.importers.cscart.report import Report
     from server.importers.cscart.source import Source
     from server.importers.olist import ImportReport
-    from server.importers.product_files import FileReport
+    from server.importers.record_files import FileReport
+
+_KINDS = ("products", "customers", "orders")
 
 
 def add(commands: Any) -> None:
@@ -35,17 +37,19 @@ def add(commands: Any) -> None:
     olist.set_defaults(run=_olist)
     _add_cscart(sources)
     for format_, name in (("csv", "a CSV file"), ("jsonl", "a file of JSON Lines")):
-        products = sources.add_parser(
+        records = sources.add_parser(
             format_,
-            help=f"import the products of {name}",
-            description=f"Create and update the products of {name}: prices, stock, categories by their path, images"
-            " (docs/reference/bulk.md#product-files). It can be repeated: products are found by id or SKU.",
+            help=f"import the products, customers or orders of {name}",
+            description=f"Create the records of {name}, and update products and customers (docs/reference/bulk.md#files-of-records)."
+            " It can be repeated: what was imported before is found.",
         )
-        products.add_argument("file", metavar="FILE", type=Path)
-        products.add_argument("--tenant", metavar="ID", required=True, help="the store: UUID or host")
-        products.add_argument("--dry-run", action="store_true", help="check everything, write nothing")
-        products.add_argument("--no-progress", action="store_true", help="show no progress bar")
-        products.set_defaults(run=_products, format=format_)
+        records.add_argument("file", metavar="FILE", type=Path)
+        records.add_argument("--tenant", metavar="ID", required=True, help="the store: UUID or host")
+        records.add_argument("--kind", choices=_KINDS, default=_KINDS[0], help="what the file has; default: products")
+        records.add_argument("--dry-run", action="store_true", help="check everything, write nothing")
+        records.add_argument("--events", action="store_true", help="also emit events for new customers and orders")
+        records.add_argument("--no-progress", action="store_true", help="show no progress bar")
+        records.set_defaults(run=_records, format=format_)
 
 
 def _add_cscart(sources: Any) -> None:
@@ -110,18 +114,19 @@ def _olist(args: argparse.Namespace) -> int:
     return 0
 
 
-def _products(args: argparse.Namespace) -> int:
+def _records(args: argparse.Namespace) -> int:
     async def execute() -> FileReport:
         from server import store_admin
-        from server.importers import product_files
+        from server.importers import customer_files, order_files, product_files, record_files
         from server.importers.olist_files import ImportFileError
 
+        kinds = (product_files.PRODUCTS, customer_files.CUSTOMERS, order_files.ORDERS)
+        kind = next(kind for kind in kinds if kind.name == args.kind)
         async with open_context(read_settings()):
-            store = (await store_admin.find_store(args.tenant)).store
+            tenant = (await store_admin.find_store(args.tenant)).store.public_id
+            options = {"dry_run": args.dry_run, "events": args.events, "progress": not args.no_progress}
             try:
-                return await product_files.run(
-                    args.file, args.format, store.public_id, dry_run=args.dry_run, progress=not args.no_progress
-                )
+                return await record_files.run(kind, args.file, args.format, tenant, **options)
             except ImportFileError as error:
                 raise CommandError(str(error)) from error
 
@@ -129,7 +134,7 @@ def _products(args: argparse.Namespace) -> int:
     for line in report.lines():
         print_line(line)
     if report.failed:
-        print_error(f"{report.failed} rows were not imported; they are listed above")
+        print_error(f"{report.failed} {args.kind} were not imported; they are listed above")
     return 1 if report.failed else 0
 
 

@@ -70,6 +70,7 @@ class _ServeSession:
         self._is_embedded = location.is_embedded
         self._processes = settings.processes
         self._shows_mails = settings.is_private_development and settings.smtp_url is None
+        await _check_bulk_storage(settings)
         if not location.is_embedded:
             yield
             return
@@ -142,6 +143,19 @@ def _workers(settings: Settings) -> tuple[JobWorker, WebhookWorker, BulkWorker]:
     return JobWorker(_jobs(settings)), WebhookWorker(run_query), bulk
 
 
+async def _check_bulk_storage(settings: Settings) -> None:
+    """Log why files of bulk operations can't be stored; everything else works without."""
+    if settings.bulk_s3_bucket is None:
+        return
+    from kernel import logging
+    from server.commands.check_results import Severity
+    from server.commands.checks import check_bulk_storage
+
+    result = await check_bulk_storage(settings)
+    if result.level is Severity.FAIL:
+        logging.event("bulk files can't be stored", level="error", reason=result.text)
+
+
 def _jobs(settings: Settings) -> list[Job]:
     """Return the jobs of a worker, including email when SMTP_URL is set."""
     from domain.jobs import jobs_with_retention, mail_job
@@ -189,6 +203,7 @@ async def _work(settings: Settings) -> None:
         metrics_server(settings, worker_values, port_offset=WORKER_PORT_OFFSET),
     ):
         configure(bulk_configuration(settings))
+        await _check_bulk_storage(settings)
         logging.event("worker started", env=settings.env)
         async with _running(*_workers(settings)) as tasks:
             # A worker task ends by itself only on an unexpected error.

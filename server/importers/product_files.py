@@ -1,158 +1,56 @@
-"""Import the products of a file: prices, stock, categories by their path, images (docs/reference/bulk.md#product-files).
-
-Rows are written 500 at a time by `bulk_upsert_products`, which matches them by `id`, else by `sku`. A row that is wrong is reported
-with its file, line and column; the others are written.
-"""
+"""The products of a file: prices, stock, categories by their path, images (docs/reference/bulk.md#products)."""
 
 from __future__ import annotations
 
-import itertools
-import os
-import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, BinaryIO
-from uuid import UUID
-
-from tqdm import tqdm
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from domain.catalog.categories import CATEGORY_RECORDS
-from domain.catalog.products import MAX_ROWS, BulkErrorPolicy, RowError, bulk_upsert_products
-from domain.stores import find_store
-from kernel.clock import now
+from domain.catalog.products import BulkErrorPolicy, bulk_upsert_products
 from kernel.fields import MAX_NAME
-from kernel.ids import uuid7
-from kernel.scope import SYSTEM, Scope, active_scope
+from kernel.product_fields import PRODUCT_FIELDS
+from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
-from models.database import fetch, retry_conflicts, transaction
-from server.importers.olist_files import ImportFileError
-from server.importers.product_rows import FileRow, read_rows
+from models.database import fetch
+from server.importers.file_rows import Column, FileRow, RecordFormat, flag, money, object_list, text_list, texts, whole
+from server.importers.record_files import BatchOutcome, FileKind, ImportOptions
 
-_MAX_ERRORS = 100
 _PATH_SEPARATOR = ">"
 _CATEGORIES = "SELECT id, parent_id, name FROM categories WHERE tenant_id = $1 AND deleted_at IS NULL ORDER BY id"
 
 
-@dataclass
-class FileReport:
-    """What an import did; `errors` are the first ones, as `file:line: column: message`."""
-
-    is_dry_run: bool = False
-    read: int = 0
-    created: int = 0
-    updated: int = 0
-    failed: int = 0
-    new_categories: set[tuple[str, ...]] = field(default_factory=set)
-    errors: list[str] = field(default_factory=list)
-
-    def fail(self, name: str, line: int, errors: Sequence[tuple[str, str]]) -> None:
-        """Record a row that was not imported."""
-        self.failed += 1
-        for column, message in errors:
-            if len(self.errors) < _MAX_ERRORS:
-                self.errors.append(f"{name}:{line}: {column}: {message}" if column else f"{name}:{line}: {message}")
-
-    def lines(self) -> Iterator[str]:
-        """Yield the report as lines of text."""
-        yield from self.errors
-        if len(self.errors) == _MAX_ERRORS:
-            yield f"only the first {_MAX_ERRORS} errors are shown"
-        to_be = "to be " if self.is_dry_run else ""
-        yield (
-            f"products: {self.read} read, {self.created} {to_be}created, {self.updated} {to_be}updated, {self.failed} refused"
-        )
-        if self.new_categories:
-            yield f"categories: {len(self.new_categories)} {to_be}created"
+def _images(text: str) -> list[dict[str, str]]:
+    return [{"url": url} for url in texts(text)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """What a batch did: rows created and updated, and those refused with their errors."""
-
-    created: int
-    updated: int
-    refused: list[tuple[int, list[tuple[str, str]]]]
-    new_categories: set[tuple[str, ...]]
+def _parser(name: str) -> Callable[[str], Any]:
+    if name in ("is_edp", "free_shipping"):
+        return flag
+    return whole if name == "stock" or name.endswith(("_cents", "_grams", "_quantity")) else str
 
 
-class _DryRun(Exception):
-    """Roll back a batch that was written to see its outcome."""
-
-    def __init__(self, outcome: _Outcome) -> None:
-        super().__init__()
-        self.outcome = outcome
-
-
-async def run(path: Path, format_: str, tenant: UUID, *, dry_run: bool = False, progress: bool = True) -> FileReport:
-    """Import the products of a file into a store; with `dry_run` every batch is written and rolled back.
-
-    A batch is one transaction, so an interrupted import can be repeated: products with a SKU are found by it. Raises `ImportFileError` for
-    a file that can't be read on; what was imported before stays.
-    """
-    scope = Scope(await find_store(tenant), SYSTEM, str(uuid7()), now())
-    report = FileReport(is_dry_run=dry_run)
-    try:
-        with path.open("rb") as file, active_scope(scope), _progress_bar(file, shown=progress) as bar:
-            rows = read_rows(file, format_)
-            while batch := list(itertools.islice(rows, MAX_ROWS)):
-                await _import_batch(replace(scope, now=now()), path.name, batch, report)
-                bar.update(os.lseek(file.fileno(), 0, os.SEEK_CUR) - bar.n)
-    except OSError as error:
-        raise ImportFileError(f"{path} can't be read: {error.strerror}") from error
-    except ImportFileError as error:
-        raise ImportFileError(f"{path.name}: {error}; {report.read} products were read before") from error
-    return report
-
-
-def _progress_bar(file: BinaryIO, *, shown: bool) -> Any:
-    size = os.fstat(file.fileno()).st_size
-    return tqdm(total=size, desc="products", unit="B", unit_scale=True, disable=not shown, file=sys.stderr)
-
-
-async def _import_batch(scope: Scope, name: str, batch: Sequence[FileRow], report: FileReport) -> None:
-    try:
-        outcome = await retry_conflicts(lambda: _write(scope, batch, is_dry_run=report.is_dry_run))
-    except _DryRun as dry_run:
-        outcome = dry_run.outcome
-    report.read += len(batch)
-    report.created += outcome.created
-    report.updated += outcome.updated
-    report.new_categories |= outcome.new_categories
-    for line, errors in outcome.refused:
-        report.fail(name, line, errors)
-
-
-async def _write(scope: Scope, batch: Sequence[FileRow], *, is_dry_run: bool) -> _Outcome:
-    """Write the rows that are right, in one transaction; raise `_DryRun` with the outcome in place of committing it."""
-    refused = {row.line: list(row.errors) for row in batch if row.errors}
-    async with transaction(scope):
-        categories = await _Categories.load(scope)
-        rows, values = [], []
-        for row in batch:
-            if row.line in refused:
-                continue
-            try:
-                values.append(await _resolved(scope, row, categories))
-                rows.append(row)
-            except InvalidValue as error:
-                refused[row.line] = [("categories", str(error))]
-        results = await bulk_upsert_products(scope, values, BulkErrorPolicy.REJECT_FAILED)
-        for row, result in zip(rows, results, strict=True):
-            if result.error is not None:
-                refused[row.line] = _by_column(row, result.error)
-        created = sum(result.created for result in results)
-        written = sum(result.error is None for result in results)
-        outcome = _Outcome(created, written - created, sorted(refused.items()), categories.new)
-        if is_dry_run:
-            raise _DryRun(outcome)
+async def _write(scope: Scope, batch: Sequence[FileRow], options: ImportOptions) -> BatchOutcome:
+    """Write products, which `bulk_upsert_products` matches by `id`, else by `sku`."""
+    categories = await _Categories.load(scope)
+    outcome = BatchOutcome(others={"categories": categories.new})
+    rows, values = [], []
+    for row in batch:
+        try:
+            values.append(await _resolved(scope, row, categories))
+            rows.append(row)
+        except InvalidValue as error:
+            outcome.refused.append([row.error("categories", str(error))])
+    for row, result in zip(rows, await bulk_upsert_products(scope, values, BulkErrorPolicy.REJECT_FAILED), strict=True):
+        if result.error is not None:
+            # Under the names that the file has for the fields: `price` for `price_cents`.
+            names = (name.partition(".")[0] for name in result.error.fields)
+            columns = dict.fromkeys(row.columns.get(name, name) for name in names)
+            outcome.refused.append([row.error(", ".join(columns), result.error.message)])
+        elif result.created:
+            outcome.created += 1
+        else:
+            outcome.updated += 1
     return outcome
-
-
-def _by_column(row: FileRow, error: RowError) -> list[tuple[str, str]]:
-    """Return the message under the names that the file has for the fields: `price` for `price_cents`."""
-    names = [row.columns.get(name.partition(".")[0], name.partition(".")[0]) for name in error.fields]
-    return [(", ".join(dict.fromkeys(names)), error.message)]
 
 
 async def _resolved(scope: Scope, row: FileRow, categories: _Categories) -> dict[str, Any]:
@@ -192,3 +90,20 @@ class _Categories:
             parent = self._ids[key]
         assert parent is not None
         return parent
+
+
+PRODUCTS = FileKind(
+    "products",
+    RecordFormat(
+        {
+            "id": Column("id"),
+            "vendor_id": Column("vendor"),
+            **{name: Column(name, _parser(name)) for name in PRODUCT_FIELDS},
+            "price": Column("price_cents", money, money),
+            "compare_at": Column("compare_at_cents", money, money),
+            "categories": Column("categories", texts, text_list("paths such as Casa > Cozinha")),
+            "images": Column("images", _images, object_list("objects with a url")),
+        }
+    ),
+    _write,
+)

@@ -11,8 +11,9 @@ import pytest
 
 from kernel.scope import Store
 from models import database
-from server.importers import product_files
+from server.importers import record_files
 from server.importers.olist_files import ImportFileError
+from server.importers.product_files import PRODUCTS
 from tests.harness.records import add_category, add_product, add_vendor
 from tests.harness.scopes import rows
 
@@ -23,7 +24,7 @@ FULL = 'CAN-1,"Caneca, de\n Ágata",49.90,7,A,Casa > Cozinha|Presentes,https://i
 async def run(store: Store, folder: Path, content: str | bytes, format_: str = "csv", **options: Any) -> Any:
     path = folder / f"products.{format_}"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return await product_files.run(path, format_, store.public_id, progress=False, **options)
+    return await record_files.run(PRODUCTS, path, format_, store.public_id, progress=False, **options)
 
 
 def csv(*lines: str) -> str:
@@ -82,7 +83,7 @@ async def test_a_jsonl_file_becomes_the_same_products(store: Store, tmp_path: Pa
         "images": [{"url": "https://img.example/1.jpg", "alt": "A"}, {"url": "https://img.example/2.jpg"}],
     }  # fmt: skip
     report = await run(store, tmp_path, json.dumps(line) + "\n\n" + json.dumps({"name": "B", "price": "1.50"}), "jsonl")
-    assert (report.created, report.failed) == (2, 0)
+    assert (report.counts["created"], report.failed) == (2, 0)
     first, second = await products(store)
     assert first == CANECA
     assert second["price_cents"] == 150
@@ -92,7 +93,7 @@ async def test_a_repeated_import_updates_by_sku_and_leaves_empty_values_alone(st
     await add_category(store, name="Presentes")
     await run(store, tmp_path, csv(FULL))
     report = await run(store, tmp_path, csv("CAN-1,,59.90,,,,,", "NEW-1,Nova,1,,,,,"))
-    assert (report.created, report.updated) == (1, 1)
+    assert (report.counts["created"], report.counts["updated"]) == (1, 1)
     assert (await products(store))[0] == {**CANECA, "price_cents": 5990}
     assert await category_paths(store) == ["Presentes", "Casa", "> Cozinha"]
 
@@ -156,7 +157,7 @@ async def test_a_broken_line_of_json_is_reported_and_the_others_are_imported(
     "content, error",
     [
         ("sku,cor\n", "products.csv: line 1: the column 'cor' is unknown"),
-        ("price,price_cents\n", "products.csv: line 1: the column price sets what another column sets"),
+        ("price,price_cents\n", "products.csv: line 1: the column price_cents sets what another column sets"),
         (b"sku,name,price\nA,\xe9,1\n", "products.csv: line 2 is not UTF-8"),
         ('sku,name,price\nA,"B,1\n', "products.csv: line 2 is not CSV"),
     ],
@@ -170,7 +171,7 @@ async def test_a_file_that_can_not_be_read_is_refused(store: Store, tmp_path: Pa
 
 async def test_a_missing_file_is_refused(store: Store, tmp_path: Path):
     with pytest.raises(ImportFileError, match="can't be read: No such file"):
-        await product_files.run(tmp_path / "none.csv", "csv", store.public_id, progress=False)
+        await record_files.run(PRODUCTS, tmp_path / "none.csv", "csv", store.public_id, progress=False)
 
 
 async def test_a_dry_run_reports_the_same_and_writes_nothing(store: Store, tmp_path: Path):
@@ -202,7 +203,7 @@ async def test_skus_are_those_of_the_vendor_in_the_row(store: Store, tmp_path: P
     await run(store, tmp_path, csv(FULL))
     content = f"vendor_id,sku,name,price\n{vendor.id},CAN-1,Outra,1\n{vendor.id},CAN-1,,2\nx,V-2,Sem,1\n"
     report = await run(store, tmp_path, content)
-    assert report.created == 1
+    assert report.counts["created"] == 1
     assert [error.split(": ")[1] for error in report.errors] == ["sku, name", "vendor_id"]
     owners = await rows(store, "select name, vendor_id from products order by id")
     assert [tuple(row) for row in owners] == [(CANECA["name"], None), ("Outra", vendor.number)]

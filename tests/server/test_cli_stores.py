@@ -194,10 +194,14 @@ def test_import_csv_and_jsonl_report_rows_by_line(vitrine, tmp_path, store):
     assert "products: 2 read, 1 to be created, 0 to be updated, 1 refused\n" in tried.out
     done = vitrine("import", "csv", str(table), *to, "--no-progress")
     assert done.out.startswith("products.csv:3: price: is 'x'")
-    assert done.error_line == "1 rows were not imported; they are listed above"
+    assert done.error_line == "1 products were not imported; they are listed above"
     again = vitrine("import", "jsonl", str(lines), *to)
     assert (again.code, again.out) == (0, "products: 1 read, 0 created, 1 updated, 0 refused\n")
     assert "products" in again.err  # the progress bar
+    customers = tmp_path / "customers.csv"
+    customers.write_text("email,name\nana@example.com,Ana\n", encoding="utf-8")
+    people = vitrine("import", "csv", str(customers), *to, "--kind", "customers", "--no-progress")
+    assert (people.code, people.out) == (0, "customers: 1 read, 1 created, 0 updated, 0 refused\n")
     nowhere = vitrine("import", "csv", str(tmp_path / "none"), *to).error_line
     assert nowhere.endswith("can't be read: No such file or directory")
 

@@ -1,0 +1,81 @@
+"""The past orders of a file: customers, lines, amounts, addresses (docs/reference/bulk.md#orders)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from domain.imports.past_orders import import_past_orders
+from domain.imports.results import temporary_numbers
+from kernel.scope import Scope
+from models.numbers import take_numbers
+from server.importers.file_rows import Column, FileRow, Part, RecordFormat, moment, money, whole
+from server.importers.record_files import BatchOutcome, FileKind, ImportOptions, outcome_of
+
+_TEXTS = (
+    *("number", "status", "email", "firstname", "lastname", "phone", "currency", "payment_method", "payment_kind"),
+    *("shipping_method", "tracking_code", "coupon_code", "ip_address", "notes", "details"),
+)
+_AMOUNTS = ("total", "discount", "shipping", "surcharge", "tax", "paid", "refunded")
+_ADDRESS = (
+    "firstname",
+    "lastname",
+    "street",
+    "number",
+    "complement",
+    "district",
+    "city",
+    "state",
+    "country",
+    "zipcode",
+    "phone",
+)
+
+
+def _amount(name: str) -> dict[str, Column]:
+    """Return the two columns of an amount: with a decimal point, and in cents."""
+    return {name: Column(f"{name}_cents", money, money), f"{name}_cents": Column(f"{name}_cents", whole)}
+
+
+async def _write(scope: Scope, batch: Sequence[FileRow], options: ImportOptions) -> BatchOutcome:
+    results = await import_past_orders(
+        scope,
+        [row.values for row in batch],
+        emit_events=options.events,
+        take=temporary_numbers if options.dry_run else take_numbers,
+    )
+    return outcome_of(batch, results)
+
+
+_ADDRESS_COLUMNS = {name: Column(name) for name in _ADDRESS}
+_COLUMNS = {name: Column(name) for name in _TEXTS} | {
+    "installments": Column("installments", whole),
+    "created_at": Column("created_at", moment, moment),
+    "updated_at": Column("updated_at", moment, moment),
+}
+for _name in _AMOUNTS:
+    _COLUMNS |= _amount(_name)
+
+ORDERS = FileKind(
+    "orders",
+    RecordFormat(
+        _COLUMNS,
+        (
+            Part(
+                "lines",
+                "line_",
+                {
+                    "sku": Column("sku"),
+                    "vendor_id": Column("vendor"),
+                    "name": Column("name"),
+                    "quantity": Column("quantity", whole),
+                    **_amount("price"),
+                },
+                is_list=True,
+            ),
+            Part("billing_address", "billing_", _ADDRESS_COLUMNS),
+            Part("shipping_address", "shipping_", _ADDRESS_COLUMNS),
+        ),
+        key="number",
+    ),
+    _write,
+)
