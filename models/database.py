@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Any
@@ -369,10 +369,9 @@ def in_transaction() -> bool:
     return open_transaction() is not None
 
 
-async def fetch(sql: str, *args: Any) -> list[asyncpg.Record]:
+def fetch(sql: str, *args: Any) -> Coroutine[Any, Any, list[asyncpg.Record]]:
     """Run a statement and return its rows."""
-    records: list[asyncpg.Record] = await _run(sql, args)
-    return records
+    return _run(sql, args)
 
 
 async def fetchrow(sql: str, *args: Any) -> asyncpg.Record | None:

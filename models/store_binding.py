@@ -9,8 +9,8 @@ transaction mode a pooler gives each transaction another one, and a transaction 
     begin                      the same: the implicit transaction becomes the explicit one, with its settings
     in a transaction           nothing: it has its binding
 
-If the binding was written and its statement was not (an argument that can't be encoded), its Sync is missing: the implicit transaction is
-rolled back before anything else is sent. `tests/models/test_store_binding.py` runs generated interleavings of tasks, cancellations,
+Both are written in one piece, or neither is (where an argument can't be encoded), so that no binding is sent without a Sync.
+`tests/models/test_store_binding.py` runs generated interleavings of tasks, cancellations,
 time-outs and errors and checks the store of every result, directly and through PgBouncer.
 """
 
