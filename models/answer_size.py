@@ -21,9 +21,9 @@ class AnswerTooLarge(TooComplex):
     """Reject a document whose answer is over a limit, while it is executed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class AnswerLimits:
-    """The maximum number of objects and bytes of an answer."""
+    """The maximum number of objects and bytes of an answer; hashed by identity, because statements are cached by it."""
 
     max_objects: int
     max_bytes: int
@@ -48,8 +48,9 @@ class AnswerSize:
 
     def mark(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the data, as a `LargeAnswer` if it is one."""
-        is_large = max(self._objects, self._rows) > LARGE_OBJECTS or self._bytes > LARGE_BYTES
-        return LargeAnswer(data) if is_large else data
+        if self._objects > LARGE_OBJECTS or self._rows > LARGE_OBJECTS or self._bytes > LARGE_BYTES:
+            return LargeAnswer(data)
+        return data
 
     @property
     def limits(self) -> AnswerLimits:

@@ -280,7 +280,9 @@ class RecordReader:
         if not records:
             return []
         answer = current_answer()
-        if answer is not None:
+        if answer is not None and len(records) <= PART_SIZE:
+            self._count(answer, records, times)
+        elif answer is not None:
             start = 0
             async for part in in_parts(records):
                 self._count(answer, part, times[start : start + len(part)] if times is not None else None)
@@ -322,7 +324,9 @@ class RecordReader:
         size = 0
         for position in self._sized:
             if times is None:
-                size += sum([value_size(record[position]) for record in records])
+                for record in records:
+                    value = record[position]
+                    size += len(value) if type(value) is str else value_size(value)
             else:
                 size += sum([n * value_size(record[position]) for record, n in zip(records, times, strict=True)])
         objects = self._objects * (len(records) if times is None else sum(times))

@@ -405,6 +405,7 @@ class ReplicaRead:
 
 
 _replicas: Replicas | None = None
+_PRIMARY = nullcontext()
 _read: ContextVar[ReplicaRead | None] = ContextVar("vitrine_replica_read", default=None)
 _primary_only: ContextVar[bool] = ContextVar("vitrine_primary_only", default=False)
 
@@ -429,7 +430,7 @@ def require_position(store: int, position: int) -> None:
 def replica_read(store: int) -> AbstractContextManager[object]:
     """Let the statements inside the block, which only read the store, run on a replica."""
     if _replicas is None or _primary_only.get() or (chosen := _replicas.choose(store)) is None:
-        return nullcontext()
+        return _PRIMARY
     return _reading(ReplicaRead(store, chosen))
 
 

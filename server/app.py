@@ -105,13 +105,14 @@ def create_app(
     app[graphql_view.OPEN_SOCKET] = graphql_sockets.open_socket
 
     def add_headers(request: web.Request, response: web.StreamResponse) -> None:
-        response.headers[hdrs.SERVER] = SERVER_NAME
-        request_id.add_header(request, response)
-        rate_limits.add_headers(request, response)
+        headers = response.headers
+        headers[hdrs.SERVER] = SERVER_NAME
+        request_id.add_header(request, headers)
+        rate_limits.add_headers(request, headers)
         policy = policies.get(request.match_info.route)
         if (policy.family if policy is not None else family_of(request.path)).is_cross_origin:
             # aiohttp-cors echoes the origin but omits Vary, which caches need.
-            add_vary(response.headers, hdrs.ORIGIN)
+            add_vary(headers, hdrs.ORIGIN)
 
     async def add_headers_on_prepare(request: web.Request, response: web.StreamResponse) -> None:
         add_headers(request, response)
