@@ -19,7 +19,7 @@ from asyncpg.cursor import Cursor
 
 from kernel import tracing
 from kernel.request_parts import record_database
-from models.store_binding import NO_STORE, StoreBinding
+from models.store_binding import NO_TARGET, StoreBinding, Target
 
 ASYNCPG_VERSION = "0.32.0"
 _OVERHEAD = ("begin", "commit", "rollback", "savepoint", "release", "select 1 where set_config('vitrine.tenant'")
@@ -32,12 +32,16 @@ if asyncpg.__version__ != ASYNCPG_VERSION:
 
 @dataclass(slots=True)
 class StatementCount:
-    """Counter of statements; `overhead` counts BEGIN, COMMIT and savepoints. `arguments` are the parameters of each statement."""
+    """Counter of statements; `overhead` counts BEGIN, COMMIT and savepoints.
+
+    `arguments` are the parameters of each statement, `reusing_plans` the texts of those that PostgreSQL plans once per connection.
+    """
 
     count: int = 0
     overhead: int = 0
     statements: list[str] = field(default_factory=list)
     arguments: list[Sequence[Any]] = field(default_factory=list)
+    reusing_plans: set[str] = field(default_factory=set)
 
 
 _statement_count: ContextVar[StatementCount | None] = ContextVar("vitrine_counting", default=None)
@@ -58,9 +62,10 @@ def count_statements() -> Iterator[StatementCount]:
             outer.overhead += counter.overhead
             outer.statements += counter.statements
             outer.arguments += counter.arguments
+            outer.reusing_plans |= counter.reusing_plans
 
 
-def _count(sql: str, args: Sequence[Any] = ()) -> None:
+def _count(sql: str, args: Sequence[Any] = (), *, reuses_plan: bool = False) -> None:
     counter = _statement_count.get()
     if counter is None:
         return
@@ -70,6 +75,8 @@ def _count(sql: str, args: Sequence[Any] = ()) -> None:
         counter.count += 1
         counter.statements.append(sql)
         counter.arguments.append(args)
+        if reuses_plan:
+            counter.reusing_plans.add(sql)
 
 
 RECOVERY_SECONDS = 5.0
@@ -133,20 +140,19 @@ asyncpg.protocol.Protocol = _Protocol
 
 
 class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
-    """A connection that binds each transaction to `store`, with the settings of `binding`."""
+    """A connection that binds each transaction to `target`, with the settings of `binding`."""
 
-    __slots__ = ("_bind_name", "_messages", "_sent_name", "binding", "names_statements", "position", "store")
+    __slots__ = ("_bind_name", "_messages", "_sent_name", "binding", "names_statements", "target")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.store = NO_STORE
-        self.position = 0  # that a replica must have replayed
+        self.target = NO_TARGET
         self.binding = _UNBOUND
         # Whether statements stay prepared under a name: not where a pooler in transaction mode does not keep track of them.
         self.names_statements = True
         self._bind_name = ""  # of the prepared binding, once the server has it
         self._sent_name = ""
-        self._messages: dict[tuple[int, int], bytes] = {}  # by store and position
+        self._messages: dict[Target, bytes] = {}
 
     async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
         """Run a statement and return its command tag; in a transaction, without arguments, also several."""
@@ -174,7 +180,7 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         """
         self._check_open()
         await self._protocol.query("rollback; begin isolation level repeatable read, read only", None)
-        await self._execute(self.binding.sql, self.binding.values(self.store, self.position), 0, None)
+        await self._execute(self.binding.sql, self.binding.values(self.target), 0, None)
 
     async def open_cursor(self, query: str, args: Sequence[Any]) -> Cursor[asyncpg.Record]:
         """Open a cursor on a statement, in a transaction, whose store is bound."""
@@ -196,7 +202,7 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
     ) -> Any:
         """Execute a statement, outside a transaction a second time when it was prepared before a table changed."""
         self._check_open()
-        _count(query, args)
+        _count(query, args, reuses_plan=self.target.reuses_plans)
         key = (query, record_class or asyncpg.Record, ignore_custom_codec)
         span = None if tracing.active is None else tracing.active.statement(query)
         started = perf_counter()
@@ -281,16 +287,15 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
 
     def _bind_next(self) -> None:
         """Send the binding together with the next message, which must be that of a statement."""
-        target = self.store, self.position
-        self._protocol.output.prefix = self._messages.get(target) or self._message(target)
+        self._protocol.output.prefix = self._messages.get(self.target) or self._message(self.target)
 
-    def _message(self, target: tuple[int, int]) -> bytes:
-        """Return the binding to a store and a position."""
+    def _message(self, target: Target) -> bytes:
+        """Return the binding to a target."""
         if self.names_statements and not self._bind_name:
             # Another name each time until the server is known to have it.
             name = self._sent_name = self._statement_name(self.binding.sql)
-            return self.binding.parse_message(name) + self.binding.message(name, *target)
-        message = self.binding.message(self._bind_name, *target)
+            return self.binding.parse_message(name) + self.binding.message(name, target)
+        message = self.binding.message(self._bind_name, target)
         if not self._bind_name:
             message = self.binding.parse_message("") + message
         if len(self._messages) >= MAX_MESSAGES:
@@ -357,7 +362,7 @@ class SeparatelyBoundConnection(StoreConnection):
     async def _begin(self) -> None:
         self._check_open()
         await self._protocol.query("begin", None)
-        await super()._execute(self.binding.sql, self.binding.values(self.store, self.position), 0, None)
+        await super()._execute(self.binding.sql, self.binding.values(self.target), 0, None)
 
     def _bind_next(self) -> None:
         """Send nothing: statements are prepared and executed in a transaction with its binding."""
