@@ -1,6 +1,6 @@
 """Query plans: no filter or sort of a list needs a sequential scan of products, orders, users or order lines.
 
-Statements that PostgreSQL plans once per connection (`fetch_by_keys`) read no more pages than those planned for their parameters, in a
+Statements that PostgreSQL plans once per connection (`fetch_by_keys`) read about the pages of those planned for their parameters, in a
 store of thousands of rows and in one of a few.
 
 The statements are captured from requests to the whole application, in a store as large as the Olist marketplace next to another one, and
@@ -295,12 +295,13 @@ BY_KEYS = [
     '{ category(id: "{category_id}") { id name parent { name } children { id name } } }',
     '{ vendor(id: "{vendor_id}") { id name } }',
 ]
-# A plan may read an index's upper pages once more for a row; a scan of a table of thousands reads hundreds.
-_MORE_PAGES = 40
+# Of two good plans one may read a few times the pages of the other: the newest products of a category are found by the category, then
+# sorted, or in order of time until there are enough. A plan that scans a table, for each parent or once, reads hundreds of pages.
+_TIMES, _MORE_PAGES = 3, 40
 
 
 @pytest.mark.parametrize("document", BY_KEYS)
-async def test_a_plan_that_is_used_again_reads_no_more_than_one_for_the_parameters(
+async def test_a_plan_that_is_used_again_is_as_good_as_one_for_the_parameters(
     sample: SampleStore, small_sample: SampleStore, document: str, captured: list[tuple[str, Sequence[Any]]]
 ) -> None:
     for store in (sample, small_sample):
@@ -314,7 +315,9 @@ async def test_a_plan_that_is_used_again_reads_no_more_than_one_for_the_paramete
                 await _executed_plan(store, mode, sql, arguments)
                 for mode in ("force_generic_plan", "force_custom_plan")
             ]
-            assert _pages(reused) <= _pages(own) + _MORE_PAGES, f"{sql}\n{_format_plan(reused)}\n{_format_plan(own)}"
+            assert _pages(reused) <= _TIMES * _pages(own) + _MORE_PAGES, (
+                f"{sql}\n{_format_plan(reused)}\n{_format_plan(own)}"
+            )
 
 
 async def _executed_plan(sample: SampleStore, mode: str, sql: str, arguments: Sequence[Any]) -> dict[str, Any]:
