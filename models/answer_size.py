@@ -13,6 +13,7 @@ from typing import Any
 
 from kernel.errors import TooComplex
 
+_NESTED = (dict, list)  # not `dict | list`, which makes a type each time
 # A larger answer is serialized in parts.
 LARGE_OBJECTS, LARGE_BYTES = 500, 256 * 1024
 
@@ -130,7 +131,7 @@ def add_values(answer: AnswerSize, values: Iterable[Any]) -> None:
                 size += len(key)
                 if isinstance(item, str):
                     size += len(item)
-                elif isinstance(item, dict | list):
+                elif isinstance(item, _NESTED):
                     waiting.append(item)
                 else:
                     size += 1
