@@ -124,7 +124,9 @@ _request_ids = _RequestIds()
 
 def parse_reference(value: object) -> Reference | None:
     """Parse a legacy number (1 to 2**63-1, an integer or ASCII digits without sign) or a UUID; None for anything else."""
-    if type(value) is str and _NUMBER.fullmatch(value):
+    if type(value) is str:
+        if not _NUMBER.fullmatch(value):
+            return parse_uuid(value)
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return value if 1 <= value <= MAX_NUMBER else None

@@ -55,14 +55,19 @@ def parse_json(raw: bytes, *, max_depth: int = MAX_DEPTH) -> Any:
     integers past 64 bits (signed), deeper nesting, and more than 25,000 values. A byte order mark is skipped (RFC 8259, section 8.1).
     """
     raw = raw.removeprefix(_BOM)
-    _reject_many_values(raw)
+    if len(raw) > MAX_VALUES:  # else it can't hold so many
+        _reject_many_values(raw)
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         raise MalformedBody(f"the body is not JSON: {error}") from error
-    _reject_nul(raw)
-    _reject_depth(raw, max_depth)
-    _reject_long_integers(raw)
+    # The searches are here, not in functions, because every request makes them.
+    if b"\\u0000" in raw:
+        _reject_nul(raw)
+    if raw.count(b"[") + raw.count(b"{") > max_depth:
+        _reject_depth(raw, max_depth)
+    if _NINETEEN_DIGITS in raw.translate(_DIGITS_TO_ZERO):
+        _reject_long_integers(raw)
     return value
 
 
@@ -116,21 +121,17 @@ def _count_values(raw: bytes) -> int:
 
 def _reject_nul(raw: bytes) -> None:
     # orjson rejects a raw NUL byte; after an escaped backslash, `\u0000` is plain text.
-    if b"\\u0000" in raw and b"\\u0000" in raw.replace(b"\\\\", b""):
+    if b"\\u0000" in raw.replace(b"\\\\", b""):
         raise MalformedBody("the body holds a NUL character")
 
 
 def _reject_depth(raw: bytes, max_depth: int) -> None:
-    if raw.count(b"[") + raw.count(b"{") <= max_depth:
-        return
     brackets = _outside_strings(raw).translate(_STEPS, _NOT_BRACKETS)
     if max(accumulate(memoryview(brackets).cast("b")), default=0) > max_depth:
         raise MalformedBody(f"the body is nested deeper than {max_depth} levels")
 
 
 def _reject_long_integers(raw: bytes) -> None:
-    if _NINETEEN_DIGITS not in raw.translate(_DIGITS_TO_ZERO):
-        return
     for number in _NUMBER.findall(_outside_strings(raw)):
         digits = number.removeprefix(b"-")
         if digits.isdigit() and (len(digits) > 19 or int(number) not in _INTEGERS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 
 from kernel import metrics
@@ -11,8 +12,14 @@ _PARTS = metrics.histogram("vitrine_part_seconds", "Time by part of the work.", 
 
 def part(name: str) -> Callable[[float], None]:
     """Return the function that records the seconds of a part."""
-    child, observe = _PARTS.child(name), _PARTS.observe
-    return lambda seconds: observe(child, seconds)
+    child, bounds = _PARTS.child(name), _PARTS.bounds
+
+    # `_PARTS.observe(child, seconds)` in one call: a small read records three parts.
+    def record(seconds: float) -> None:
+        child[bisect_left(bounds, seconds)] += 1
+        child[-1] += seconds
+
+    return record
 
 
 record_connection_wait = part("connection")

@@ -13,6 +13,7 @@ from typing import Any
 
 from kernel.errors import TooComplex
 
+_NESTED = (dict, list)  # not `dict | list`, which makes a type each time
 # A larger answer is serialized in parts.
 LARGE_OBJECTS, LARGE_BYTES = 500, 256 * 1024
 
@@ -21,9 +22,9 @@ class AnswerTooLarge(TooComplex):
     """Reject a document whose answer is over a limit, while it is executed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class AnswerLimits:
-    """The maximum number of objects and bytes of an answer."""
+    """The maximum number of objects and bytes of an answer; hashed by identity, because statements are cached by it."""
 
     max_objects: int
     max_bytes: int
@@ -48,8 +49,9 @@ class AnswerSize:
 
     def mark(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the data, as a `LargeAnswer` if it is one."""
-        is_large = max(self._objects, self._rows) > LARGE_OBJECTS or self._bytes > LARGE_BYTES
-        return LargeAnswer(data) if is_large else data
+        if self._objects > LARGE_OBJECTS or self._rows > LARGE_OBJECTS or self._bytes > LARGE_BYTES:
+            return LargeAnswer(data)
+        return data
 
     @property
     def limits(self) -> AnswerLimits:
@@ -129,7 +131,7 @@ def add_values(answer: AnswerSize, values: Iterable[Any]) -> None:
                 size += len(key)
                 if isinstance(item, str):
                     size += len(item)
-                elif isinstance(item, dict | list):
+                elif isinstance(item, _NESTED):
                     waiting.append(item)
                 else:
                     size += 1

@@ -62,7 +62,8 @@ class CompiledReader:
 
     async def fetch_one(self, scope: Scope, condition: Condition) -> Any:
         """Read the first record that matches the condition, or None."""
-        objects = await self._single.build(scope, await self._single.fetch(scope, (condition,), _FIRST))
+        sql, params = self._single.statement(scope, (condition,), _FIRST)
+        objects = await self._single.build(scope, await database.fetch_by_keys(sql, *params))
         return objects[0] if objects else None
 
     async def fetch_many(
@@ -280,7 +281,9 @@ class RecordReader:
         if not records:
             return []
         answer = current_answer()
-        if answer is not None:
+        if answer is not None and len(records) <= PART_SIZE:
+            self._count(answer, records, times)
+        elif answer is not None:
             start = 0
             async for part in in_parts(records):
                 self._count(answer, part, times[start : start + len(part)] if times is not None else None)
@@ -311,7 +314,7 @@ class RecordReader:
         sql, answer = self._sql(access), current_answer()
         if answer is not None and not relation.is_one and relation.limit is None:
             sql = f"{sql} LIMIT {answer.max_objects + 1}"
-        records = await database.fetch(sql, scope.store.id, *access.params, array_literal(keys))
+        records = await database.fetch_by_keys(sql, scope.store.id, *access.params, array_literal(keys))
         if answer is not None and (times is not None or len(set(parents)) < len(parents)):
             totals = _total_times(parents, times)
             times = [totals[record[0]] for record in records]
@@ -322,7 +325,9 @@ class RecordReader:
         size = 0
         for position in self._sized:
             if times is None:
-                size += sum([value_size(record[position]) for record in records])
+                for record in records:
+                    value = record[position]
+                    size += len(value) if type(value) is str else value_size(value)
             else:
                 size += sum([n * value_size(record[position]) for record, n in zip(records, times, strict=True)])
         objects = self._objects * (len(records) if times is None else sum(times))

@@ -1,17 +1,17 @@
 """Connections whose statements are bound to a store (`models.store_binding`), and the statement counter.
 
-It uses private parts of asyncpg (its statement cache, its protocol, its transport), so the version is pinned.
+It uses private parts of asyncpg (its statement cache, its protocol), so the version is pinned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import asyncpg
 from asyncpg.connection import Connection
@@ -19,7 +19,7 @@ from asyncpg.cursor import Cursor
 
 from kernel import tracing
 from kernel.request_parts import record_database
-from models.store_binding import NO_STORE, StoreBinding
+from models.store_binding import NO_TARGET, StoreBinding, Target
 
 ASYNCPG_VERSION = "0.32.0"
 _OVERHEAD = ("begin", "commit", "rollback", "savepoint", "release", "select 1 where set_config('vitrine.tenant'")
@@ -32,12 +32,16 @@ if asyncpg.__version__ != ASYNCPG_VERSION:
 
 @dataclass(slots=True)
 class StatementCount:
-    """Counter of statements; `overhead` counts BEGIN, COMMIT and savepoints. `arguments` are the parameters of each statement."""
+    """Counter of statements; `overhead` counts BEGIN, COMMIT and savepoints.
+
+    `arguments` are the parameters of each statement, `reusing_plans` the texts of those that PostgreSQL plans once per connection.
+    """
 
     count: int = 0
     overhead: int = 0
     statements: list[str] = field(default_factory=list)
     arguments: list[Sequence[Any]] = field(default_factory=list)
+    reusing_plans: set[str] = field(default_factory=set)
 
 
 _statement_count: ContextVar[StatementCount | None] = ContextVar("vitrine_counting", default=None)
@@ -58,9 +62,10 @@ def count_statements() -> Iterator[StatementCount]:
             outer.overhead += counter.overhead
             outer.statements += counter.statements
             outer.arguments += counter.arguments
+            outer.reusing_plans |= counter.reusing_plans
 
 
-def _count(sql: str, args: Sequence[Any] = ()) -> None:
+def _count(sql: str, args: Sequence[Any] = (), *, reuses_plan: bool = False) -> None:
     counter = _statement_count.get()
     if counter is None:
         return
@@ -70,6 +75,8 @@ def _count(sql: str, args: Sequence[Any] = ()) -> None:
         counter.count += 1
         counter.statements.append(sql)
         counter.arguments.append(args)
+        if reuses_plan:
+            counter.reusing_plans.add(sql)
 
 
 RECOVERY_SECONDS = 5.0
@@ -82,23 +89,70 @@ _LOST_STATE = (
     asyncpg.DuplicatePreparedStatementError,
 )
 _UNBOUND = StoreBinding({})
+# Of asyncpg's cache of prepared statements: the text, the class of its records, whether codecs are ignored.
+_StatementKey: TypeAlias = tuple[str, Any, bool]
+
+
+class _Output:
+    """The transport of a connection, which sends a binding in one piece with what follows: two writes would be two system calls."""
+
+    __slots__ = (
+        "_transport",
+        "_write",
+        "abort",
+        "get_extra_info",
+        "is_closing",
+        "pause_reading",
+        "prefix",
+        "resume_reading",
+    )
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+        self._write = transport.write
+        self.abort, self.is_closing, self.get_extra_info = (
+            transport.abort,
+            transport.is_closing,
+            transport.get_extra_info,
+        )
+        self.pause_reading, self.resume_reading = transport.pause_reading, transport.resume_reading
+        self.prefix = b""
+        """What to send before the next message."""
+
+    def write(self, data: memoryview) -> None:
+        prefix, self.prefix = self.prefix, b""
+        self._write(prefix + data if prefix else data)
+
+    def writelines(self, buffers: list[Any]) -> None:
+        self.write(memoryview(b"".join(buffers)))
+
+
+class _Protocol(asyncpg.protocol.Protocol):  # type: ignore[misc]  # asyncpg is not typed
+    """asyncpg's protocol, with the output above."""
+
+    def connection_made(self, transport: Any) -> None:
+        self.output = _Output(transport)
+        super().connection_made(self.output)
+
+
+# asyncpg has no parameter for it. The connections of others have the same output and nothing to put first.
+asyncpg.protocol.Protocol = _Protocol
 
 
 class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
-    """A connection that binds each transaction to `store`, with the settings of `binding`."""
+    """A connection that binds each transaction to `target`, with the settings of `binding`."""
 
-    __slots__ = ("_bind_name", "_messages", "_sent_name", "binding", "names_statements", "position", "store")
+    __slots__ = ("_bind_name", "_messages", "_sent_name", "binding", "names_statements", "target")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.store = NO_STORE
-        self.position = 0  # that a replica must have replayed
+        self.target = NO_TARGET
         self.binding = _UNBOUND
         # Whether statements stay prepared under a name: not where a pooler in transaction mode does not keep track of them.
         self.names_statements = True
         self._bind_name = ""  # of the prepared binding, once the server has it
         self._sent_name = ""
-        self._messages: dict[tuple[int, int], bytes] = {}  # by store and position
+        self._messages: dict[Target, bytes] = {}
 
     async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
         """Run a statement and return its command tag; in a transaction, without arguments, also several."""
@@ -113,9 +167,11 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
             raise
         return status
 
-    async def run(self, query: str, args: Sequence[Any], limit: int = 0, *, return_status: bool = False) -> Any:
+    def run(
+        self, query: str, args: Sequence[Any], limit: int = 0, *, return_status: bool = False
+    ) -> Coroutine[Any, Any, Any]:
         """Run a statement and return its rows, at most `limit` (0: all); with `return_status` also its command tag."""
-        return await self._execute(query, args, limit, None, return_status=return_status)
+        return self._execute(query, args, limit, None, return_status=return_status)
 
     async def restart_as_snapshot(self) -> None:
         """Begin the open transaction again, which has run nothing yet: read-only, and of one state of the database.
@@ -124,7 +180,7 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         """
         self._check_open()
         await self._protocol.query("rollback; begin isolation level repeatable read, read only", None)
-        await self._execute(self.binding.sql, self.binding.values(self.store, self.position), 0, None)
+        await self._execute(self.binding.sql, self.binding.values(self.target), 0, None)
 
     async def open_cursor(self, query: str, args: Sequence[Any]) -> Cursor[asyncpg.Record]:
         """Open a cursor on a statement, in a transaction, whose store is bound."""
@@ -144,85 +200,65 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         ignore_custom_codec: bool = False,
         record_class: Any = None,
     ) -> Any:
+        """Execute a statement, outside a transaction a second time when it was prepared before a table changed."""
         self._check_open()
-        _count(query, args)
-        options = {"record_class": record_class or asyncpg.Record, "ignore_custom_codec": ignore_custom_codec}
+        _count(query, args, reuses_plan=self.target.reuses_plans)
+        key = (query, record_class or asyncpg.Record, ignore_custom_codec)
         span = None if tracing.active is None else tracing.active.statement(query)
         started = perf_counter()
         try:
             with self._stmt_exclusive_section:
-                return await self._execute_again_once(query, args, limit, timeout, return_status, options)
+                try:
+                    try:
+                        return await self._execute_prepared(key, args, limit, timeout, return_status)
+                    except asyncpg.InvalidCachedStatementError:
+                        # A table has changed; nothing was executed, so outside a transaction it can be retried.
+                        self._drop_global_statement_cache()
+                        if self._protocol.is_in_transaction():
+                            raise
+                        return await self._execute_prepared(key, args, limit, timeout, return_status)
+                except Exception as error:
+                    await self._recover(error)
+                    raise
         finally:
             record_database(perf_counter() - started)
             if span is not None:
                 span.end()
 
-    async def _execute_again_once(
-        self,
-        query: str,
-        args: Sequence[Any],
-        limit: int,
-        timeout: float | None,
-        return_status: bool,
-        options: Mapping[str, Any],
-    ) -> Any:
-        """Execute the statement, outside a transaction a second time when it was prepared before a table changed."""
-        binds = not self._protocol.is_in_transaction()
-        try:
-            try:
-                return await self._execute_prepared(query, args, limit, timeout, return_status, options)
-            except asyncpg.InvalidCachedStatementError:
-                # A table has changed; nothing was executed, so outside a transaction it can be retried.
-                self._drop_global_statement_cache()
-                if not binds:
-                    raise
-                return await self._execute_prepared(query, args, limit, timeout, return_status, options)
-        except asyncpg.OutdatedSchemaCacheError:
-            # A type has changed: the statement was executed, but its response can't be decoded.
-            await self.reload_schema_state()
-            raise
-        except Exception as error:
-            await self._recover(error, binds=binds)
-            raise
-
     async def _execute_prepared(
-        self,
-        query: str,
-        args: Sequence[Any],
-        limit: int,
-        timeout: float | None,
-        return_status: bool,
-        options: Mapping[str, Any],
+        self, key: _StatementKey, args: Sequence[Any], limit: int, timeout: float | None, return_status: bool
     ) -> Any:
         """Prepare the statement if necessary and execute it: asyncpg's own code path costs as much as the statement itself."""
         protocol = self._protocol
-        seconds = protocol._get_timeout(timeout)
-        statement = self._stmt_cache.get((query, options["record_class"], options["ignore_custom_codec"]))
+        statement = self._stmt_cache.get(key)
         if statement is None:
-            statement = await self._get_statement(query, seconds, **options)
+            query, record_class, ignore_custom_codec = key
+            statement = await self._get_statement(
+                query,
+                protocol._get_timeout(timeout),
+                record_class=record_class,
+                ignore_custom_codec=ignore_custom_codec,
+            )
         elif protocol._is_cancelling():
-            await protocol._wait_for_cancellation(seconds)
-        binds = not protocol.is_in_transaction()
-        if binds:
-            self._send_binding()
-        # It writes before it suspends, so that nothing comes between the binding and the statement.
-        result = await protocol.bind_execute(
-            state=statement, args=args, portal_name="", limit=limit, return_extra=return_status, timeout=seconds
-        )
-        if binds and not self._bind_name:
+            await protocol._wait_for_cancellation(protocol._get_timeout(timeout))
+        if protocol.is_in_transaction():
+            return await protocol.bind_execute(statement, args, "", limit, return_status, timeout)
+        self._bind_next()
+        try:
+            result = await protocol.bind_execute(statement, args, "", limit, return_status, timeout)
+        finally:
+            protocol.output.prefix = b""  # not sent where an argument can't be encoded
+        if not self._bind_name:
             self._bind_name = self._sent_name
         return result
 
-    async def _recover(self, error: Exception, *, binds: bool) -> None:
+    async def _recover(self, error: Exception) -> None:
         """Make the connection usable after an error, or close it."""
-        if isinstance(error, _LOST_STATE):
+        if isinstance(error, asyncpg.OutdatedSchemaCacheError):
+            # A type has changed: the statement was executed, but its response can't be decoded.
+            await self.reload_schema_state()
+        elif isinstance(error, _LOST_STATE):
             self.terminate()  # it looks idle for a moment
-        elif binds and getattr(error, "severity", None) is None and not isinstance(error, TimeoutError):
-            # Not from the server: an argument was invalid, so that only the binding was sent. A simple query ends its transaction.
-            try:
-                await self._protocol.query("rollback", RECOVERY_SECONDS)
-            except Exception:
-                self.terminate()
 
     async def _get_statement(self, query: str, timeout: float | None, **options: Any) -> Any:
         """Prepare a statement in a transaction that has the binding: names are looked up in the schemas that the role may use."""
@@ -233,11 +269,14 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         if protocol._is_cancelling():
             await protocol._wait_for_cancellation(timeout)
         if not protocol.is_in_transaction():
-            self._send_binding()
+            self._bind_next()
         is_named = self.names_statements and len(query) <= self._config.max_cacheable_statement_size
-        statement = await super()._get_statement(
-            query, timeout, **options | {"named": self._statement_name(query) if is_named else ""}
-        )
+        try:
+            statement = await super()._get_statement(
+                query, timeout, **options | {"named": self._statement_name(query) if is_named else ""}
+            )
+        finally:
+            protocol.output.prefix = b""
         if not is_named:
             statement.mark_unprepared()  # parsed again with each execution, because a binding or another server process comes between
         return statement
@@ -246,21 +285,17 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         """Return a new name that contains a digest of the text: whatever a pooler confuses, no name stands for another statement."""
         return f"{blake2b(query.encode(), digest_size=12).hexdigest()}{self._get_unique_id('')}"
 
-    def _send_binding(self) -> None:
-        """Send the binding without waiting for its response; a statement must follow at once."""
-        target = self.store, self.position
-        message = self._messages.get(target)
-        if message is None:
-            message = self._message(target)
-        self._transport.write(message)
+    def _bind_next(self) -> None:
+        """Send the binding together with the next message, which must be that of a statement."""
+        self._protocol.output.prefix = self._messages.get(self.target) or self._message(self.target)
 
-    def _message(self, target: tuple[int, int]) -> bytes:
-        """Return the binding to a store and a position."""
+    def _message(self, target: Target) -> bytes:
+        """Return the binding to a target."""
         if self.names_statements and not self._bind_name:
             # Another name each time until the server is known to have it.
             name = self._sent_name = self._statement_name(self.binding.sql)
-            return self.binding.parse_message(name) + self.binding.message(name, *target)
-        message = self.binding.message(self._bind_name, *target)
+            return self.binding.parse_message(name) + self.binding.message(name, target)
+        message = self.binding.message(self._bind_name, target)
         if not self._bind_name:
             message = self.binding.parse_message("") + message
         if len(self._messages) >= MAX_MESSAGES:
@@ -279,15 +314,17 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         if not rows:
             return None
         _count(query)
-        binds = not self._protocol.is_in_transaction()
+        protocol = self._protocol
         try:
             await self._get_statement(query, timeout)
-            if binds:
-                self._send_binding()
+            if not protocol.is_in_transaction():
+                self._bind_next()
             return await super()._executemany(query, rows, timeout, **kwargs)
         except Exception as error:
-            await self._recover(error, binds=binds)
+            await self._recover(error)
             raise
+        finally:
+            protocol.output.prefix = b""
 
 
 class SeparatelyBoundConnection(StoreConnection):
@@ -325,9 +362,9 @@ class SeparatelyBoundConnection(StoreConnection):
     async def _begin(self) -> None:
         self._check_open()
         await self._protocol.query("begin", None)
-        await super()._execute(self.binding.sql, self.binding.values(self.store, self.position), 0, None)
+        await super()._execute(self.binding.sql, self.binding.values(self.target), 0, None)
 
-    def _send_binding(self) -> None:
+    def _bind_next(self) -> None:
         """Send nothing: statements are prepared and executed in a transaction with its binding."""
 
 

@@ -15,6 +15,7 @@ import asyncio
 import logging
 import math
 from collections import deque
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from time import monotonic, perf_counter
 from typing import Any
@@ -26,7 +27,7 @@ from kernel.request_parts import record_connection_wait
 from kernel.scope import current_scope
 from models.connections import SeparatelyBoundConnection, StoreConnection
 from models.pooler import choose_statement_names
-from models.store_binding import NO_STORE, StoreBinding
+from models.store_binding import NO_STORE, NO_TARGET, StoreBinding, Target
 
 RESET_SECONDS = 5.0
 CLOSE_SECONDS = 10.0
@@ -148,8 +149,12 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         self.binding = binding
         self._resetting: set[asyncio.Task[None]] = set()
 
-    async def acquire_for_store(self, store: int) -> StoreConnection:
+    def acquire_for_store(self, store: int) -> Coroutine[Any, Any, StoreConnection]:
         """Acquire a connection for the store, an idle one without suspending; the caller calls `release_connection` in a `finally`."""
+        return self.acquire_for(Target(store))
+
+    async def acquire_for(self, target: Target) -> StoreConnection:
+        """Acquire a connection for a target, as `acquire_for_store`."""
         if self._closing or self._closed:
             raise asyncpg.InterfaceError("pool is closing")
         holder = self._take_idle_holder() or await self._wait_for_holder()
@@ -170,19 +175,19 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
             raise
         assert connection is not None
         connection.bind_with(self.binding)
-        connection.store = store
+        connection.target = target
         return connection
 
-    async def acquire_idle(self, store: int) -> StoreConnection | None:
-        """Acquire a connection for the store, or return None when all are in use."""
-        return await self.acquire_for_store(store) if self._queue.qsize() else None
+    async def acquire_idle(self, target: Target) -> StoreConnection | None:
+        """Acquire a connection for the target, or return None when all are in use."""
+        return await self.acquire_for(target) if self._queue.qsize() else None
 
     async def release_connection(self, connection: StoreConnection) -> None:
         """Release a connection: at once when it is idle, else after reading its last response and rolling back its transaction."""
         holder = connection._pool_holder and connection._pool_holder()
         if holder is None or holder._con is not connection or holder._in_use is None:
             return  # the connection was lost, which has freed its holder
-        connection.store = NO_STORE
+        connection.target = NO_TARGET
         if self._is_idle(connection) and holder._generation == self._generation:
             connection._pool_release_ctr += 1  # invalidates statements and cursors of the caller
             holder._release()

@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from models.pool import DatabaseSettings, StorePool, open_pool
-from models.store_binding import StoreBinding
+from models.store_binding import StoreBinding, Target
 
 POLL_SECONDS = 1.0
 CHECK_SECONDS = 2.0
@@ -85,13 +85,14 @@ class ReplicaBinding(StoreBinding):
         super().__init__({})
         self._timeout_ms = timeout_ms
         self.sql += (
-            " or set_config('statement_timeout', case when pg_is_in_recovery() and pg_last_wal_replay_lsn() >= $2::pg_lsn"
-            f" then $3 else '{_BEHIND}' end, true) is null"
+            " or set_config('statement_timeout', case when pg_is_in_recovery() and pg_last_wal_replay_lsn() >= $3::pg_lsn"
+            f" then $4 else '{_BEHIND}' end, true) is null"
         )
 
-    def values(self, store: int, position: int = 0) -> tuple[str, ...]:
+    def values(self, target: Target) -> tuple[str, ...]:
         """Return the parameters for a store and the position that must have been replayed."""
-        return (*super().values(store), f"{position >> 32:X}/{position & 0xFFFFFFFF:X}", str(self._timeout_ms))
+        position = f"{target.position >> 32:X}/{target.position & 0xFFFFFFFF:X}"
+        return (*super().values(target), position, str(self._timeout_ms))
 
 
 class WritePositions:
@@ -201,21 +202,21 @@ class Replica:
         until, behind = self._behind
         return position < behind or monotonic() >= until
 
-    async def run(self, store: int, position: int, sql: str, args: Sequence[Any], **options: Any) -> Any:
+    async def run(
+        self, store: int, position: int, sql: str, args: Sequence[Any], *, reuses_plans: bool = False, **options: Any
+    ) -> Any:
         """Run a statement; return `NOT_READ` when the primary has to."""
         pool = self._pool
         if pool is None:
             return NOT_READ
         try:
-            connection = await pool.acquire_idle(store)
+            connection = await pool.acquire_idle(Target(store, reuses_plans, position))
             if connection is None:
                 self.fallbacks += 1  # all in use: rather than wait
                 return NOT_READ
             try:
-                connection.position = position
                 result = await connection.run(sql, args, **options)
             finally:
-                connection.position = 0
                 await pool.release_connection(connection)
         except Exception as error:
             self.fallbacks += 1
@@ -410,6 +411,7 @@ class ReplicaRead:
 
 
 _replicas: Replicas | None = None
+_PRIMARY = nullcontext()
 _read: ContextVar[ReplicaRead | None] = ContextVar("vitrine_replica_read", default=None)
 _primary_only: ContextVar[bool] = ContextVar("vitrine_primary_only", default=False)
 
@@ -434,7 +436,7 @@ def require_position(store: int, position: int) -> None:
 def replica_read(store: int) -> AbstractContextManager[object]:
     """Let the statements inside the block, which only read the store, run on a replica."""
     if _replicas is None or _primary_only.get() or (chosen := _replicas.choose(store)) is None:
-        return nullcontext()
+        return _PRIMARY
     return _reading(ReplicaRead(store, chosen))
 
 

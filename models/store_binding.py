@@ -9,8 +9,8 @@ transaction mode a pooler gives each transaction another one, and a transaction 
     begin                      the same: the implicit transaction becomes the explicit one, with its settings
     in a transaction           nothing: it has its binding
 
-If the binding was written and its statement was not (an argument that can't be encoded), its Sync is missing: the implicit transaction is
-rolled back before anything else is sent. `tests/models/test_store_binding.py` runs generated interleavings of tasks, cancellations,
+Both are written in one piece, or neither is (where an argument can't be encoded), so that no binding is sent without a Sync.
+`tests/models/test_store_binding.py` runs generated interleavings of tasks, cancellations,
 time-outs and errors and checks the store of every result, directly and through PgBouncer.
 """
 
@@ -18,32 +18,49 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from typing import NamedTuple
 
 NO_STORE = 0
 
 
+class Target(NamedTuple):
+    """What a transaction is bound to: the store, how its statements are planned, and for replicas (`models.replicas`) a position.
+
+    `reuses_plans`: PostgreSQL plans its statements once per connection (`plan_cache_mode`), not again for the values of parameters where
+    it expects more of that.
+    """
+
+    store: int = NO_STORE
+    reuses_plans: bool = False
+    position: int = 0
+
+
+NO_TARGET = Target()
+
+
 class StoreBinding:
-    """The settings of each transaction on the connections of a pool: the store, and `settings` for all of them."""
+    """The settings of each transaction on the connections of a pool: those of its target, and `settings` for all of them."""
 
     __slots__ = ("_values", "sql")
 
     def __init__(self, settings: Mapping[str, str]) -> None:
-        names = ("vitrine.tenant", *settings)
+        names = ("vitrine.tenant", "plan_cache_mode", *settings)
         calls = [f"set_config('{name}', ${number}, true) is null" for number, name in enumerate(names, 1)]
         # No result row: asyncpg reads the rows of the statement that follows as if this one weren't there.
         self.sql = f"select 1 where {' or '.join(calls)}"
         self._values = tuple(settings.values())
 
-    def values(self, store: int, position: int = 0) -> tuple[str, ...]:
-        """Return the parameters of `sql` for a store; `NO_STORE` shows no rows. `position` is for replicas (`models.replicas`)."""
-        return (str(store) if store else "", *self._values)
+    def values(self, target: Target) -> tuple[str, ...]:
+        """Return the parameters of `sql` for a target; the store `NO_STORE` shows no rows."""
+        plans = "force_generic_plan" if target.reuses_plans else "auto"
+        return (str(target.store) if target.store else "", plans, *self._values)
 
-    def message(self, prepared_name: str, store: int, position: int = 0) -> bytes:
+    def message(self, prepared_name: str, target: Target) -> bytes:
         """Return Bind and Execute of the prepared statement, without Sync (PostgreSQL documentation, section 54.7).
 
         The unnamed portal, parameters in text format, no result formats, no limit of rows.
         """
-        values = [value.encode() for value in self.values(store, position)]
+        values = [value.encode() for value in self.values(target)]
         parameters = b"".join([struct.pack("!i", len(value)) + value for value in values])
         head = b"\0%s\0%s" % (prepared_name.encode(), struct.pack("!hh", 0, len(values)))
         return _message(b"B", head + parameters + b"\0\0") + _message(b"E", b"\0\0\0\0\0")

@@ -24,7 +24,7 @@ from models.compiled_reads import CompiledReader
 from models.response_shapes import NotCompiled
 from resolvers.entity_queries import ConnectionRequest, EntityQuery, ListRequest
 from resolvers.variables import constant_arguments
-from schema.connections import Layout, arrange
+from schema.connections import Layout, arrange, has_cursors
 from schema.selection import response_shape, wrapped_records
 
 
@@ -44,6 +44,7 @@ class CompiledRootField:
         "_check_access",
         "_constant_arguments",
         "_field",
+        "_has_cursors",
         "_has_total",
         "_layout",
         "_node",
@@ -78,6 +79,7 @@ class CompiledRootField:
             if records is not None:
                 self._reader = _reader(values, records.type_, records.nodes, native, (key, *records.path))
         self._has_total = any(name == "total" for _, name, _ in self._layout)
+        self._has_cursors = has_cursors(self._layout)
 
     async def run(self, scope: Scope, variables: VariableValues) -> Any:
         """Read the field's data."""
@@ -129,7 +131,9 @@ class CompiledRootField:
         nodes, keys = await self._reader.fetch_with_keys(
             scope, request.conditions, sort=request.sort, limit=request.limit
         )
-        return arrange(self._layout, request.page.connection(request.order, list(zip(nodes, keys, strict=True))))
+        rows = list(zip(nodes, keys, strict=True))
+        connection = request.page.connection(request.order, rows, with_cursors=self._has_cursors)
+        return arrange(self._layout, connection)
 
 
 async def _read(reader: CompiledReader, scope: Scope, request: ListRequest) -> list[Any]:

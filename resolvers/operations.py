@@ -48,19 +48,19 @@ class OperationExecutor:
         self._introspector = Introspector(schema)
 
     def execute_cached_plan(
-        self, scope: Scope, prepared: PreparedDocument, variables: Mapping[str, Any]
-    ) -> Awaitable[tuple[dict[str, Any], int] | None]:
-        """Return data and cost of a document's only operation from its cached plan; None when no plan fits the variables.
+        self, scope: Scope, prepared: PreparedDocument, name: str | None, variables: Mapping[str, Any]
+    ) -> Awaitable[dict[str, Any] | None]:
+        """Return the response, data and cost, by the cached plan of a document's only operation; None when no plan fits.
 
         Raise `AnswerTooLarge` for an answer over its limits.
         """
-        run = self._execute_cached_plan(scope, prepared, variables)
-        return run if tracing.active is None else tracing.active.operation("query", "", run)
+        run = self._execute_cached_plan(scope, prepared, name, variables)
+        return run if tracing.active is None else tracing.active.operation("query", name or "", run)
 
     async def _execute_cached_plan(
-        self, scope: Scope, prepared: PreparedDocument, variables: Mapping[str, Any]
-    ) -> tuple[dict[str, Any], int] | None:
-        plan = self._compiler.cached_plan(prepared)
+        self, scope: Scope, prepared: PreparedDocument, name: str | None, variables: Mapping[str, Any]
+    ) -> dict[str, Any] | None:
+        plan = self._compiler.cached_plan(prepared, name)
         if plan is None or (values := plan.values(variables)) is None:
             return None
         with limited_answer(self._limits) as size:
@@ -68,7 +68,7 @@ class OperationExecutor:
                 data = await plan.plan.run(scope, values)
             except NotCompiled:
                 return None
-        return (size.mark(data) if size is not None else data), plan.cost
+        return {"data": data if size is None else size.mark(data), "extensions": {"cost": plan.cost}}
 
     def execute(
         self,

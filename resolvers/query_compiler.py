@@ -66,8 +66,11 @@ class QueryPlan:
 
     async def run(self, scope: Scope, variables: VariableValues) -> dict[str, Any]:
         """Return the data. Raises `NotCompiled` if the executor must take over."""
+        data = {}
         with replica_read(scope.store.id):
-            return {field.key: await field.run(scope, variables) for field in self._fields}
+            for field in self._fields:
+                data[field.key] = await field.run(scope, variables)
+        return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +139,9 @@ class QueryCompiler:
         plan = self._plan(prepared, operation, values)
         return None if plan is None else CompiledQuery(plan, values)
 
-    def cached_plan(self, prepared: PreparedDocument) -> ReusablePlan | None:
-        """Return the plan cached for the document's only operation."""
-        return prepared.reusable_plan.get(None) if _enabled else None
+    def cached_plan(self, prepared: PreparedDocument, name: str | None) -> ReusablePlan | None:
+        """Return the plan cached for the document's only operation, if a request names that or none."""
+        return prepared.reusable_plans.get(name) if _enabled else None
 
     def cache_plan(
         self,
@@ -148,10 +151,12 @@ class QueryCompiler:
         cost: int,
     ) -> None:
         """Cache the plan of a document's only operation with the document if no variable affects its structure."""
-        structural, checks = self._usage(prepared, operation, operation.name.value if operation.name else "")
+        name = operation.name.value if operation.name else None
+        structural, checks = self._usage(prepared, operation, name or "")
         # An integer variable may be a list size and thus affect the cost.
         if len(prepared.operations) == 1 and not structural and checks is not None and not accepts_integers(operation):
-            prepared.reusable_plan[None] = ReusablePlan(compiled.plan, checks, cost)
+            plan = ReusablePlan(compiled.plan, checks, cost)
+            prepared.reusable_plans.update({None: plan, name: plan})
 
     def _values(
         self, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any]

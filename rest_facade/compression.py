@@ -49,7 +49,7 @@ def is_compressible(response: web.StreamResponse) -> TypeGuard[web.Response]:
     """Return whether a response is large enough, has no coding yet, and is of a media type that shrinks; streams never are."""
     if not isinstance(response, web.Response):
         return False
-    body = response.body
+    body = response._body  # most are small, and need no more calls
     return (
         isinstance(body, bytes)
         and len(body) > MIN_SIZE

@@ -12,6 +12,8 @@ from aiohttp import HttpVersion11, hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.compression_utils import MAX_SYNC_CHUNK_SIZE
 from aiohttp.helpers import rfc822_formatted_time
+from aiohttp.http_writer import StreamWriter, _serialize_headers
+from aiohttp.web_response import REASON_PHRASES
 from multidict import CIMultiDict
 
 from kernel.errors import DomainError, RateLimited, Unauthenticated, Unavailable, UnsupportedEncoding
@@ -39,8 +41,8 @@ class BytesResponse(web.Response):
 
     _zlib_executor_size = MAX_SYNC_CHUNK_SIZE
     _zlib_executor = None
-    _is_complete = False
-    """Whether the headers are written by the fast path, and the body goes out with them."""
+    _head = b""
+    """The status line and headers of the fast path, which go out with the body."""
     encodings: MutableMapping[str, bytes] | None = None
     """The body in each content coding, for a body that is sent again (`rest_facade.compression`)."""
 
@@ -54,13 +56,20 @@ class BytesResponse(web.Response):
     ) -> None:
         all_headers: CIMultiDict[str] = CIMultiDict(headers or ())
         all_headers[hdrs.CONTENT_TYPE] = content_type
-        web.StreamResponse.__init__(self, status=status, _real_headers=all_headers)
+        # As `StreamResponse.__init__`, two calls deeper.
+        self._state = {}
+        self._headers = all_headers
+        self._status = status
+        self._reason = REASON_PHRASES.get(status, "")
         self._body = body
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Write the status line and headers."""
         body = self._body
         if not isinstance(request, web.Request) or not self._uses_fast_path(request) or not isinstance(body, bytes):
+            return await super().prepare(request)
+        add_headers = request.app.get(ADD_HEADERS)
+        if add_headers is None:
             return await super().prepare(request)
         self._req = request
         self._keep_alive = True
@@ -72,18 +81,24 @@ class BytesResponse(web.Response):
         else:
             headers[hdrs.CONTENT_LENGTH] = str(len(body))
         headers[hdrs.DATE] = rfc822_formatted_time()
-        request.app[ADD_HEADERS](request, self)
-        await writer.write_headers(f"HTTP/1.1 {self._status} {self._reason}", headers)
-        self._is_complete = len(body) <= WRITE_SIZE
+        add_headers(request, self)
+        status_line = f"HTTP/1.1 {self._status} {self._reason}"
+        if len(body) <= WRITE_SIZE:
+            self._head = _serialize_headers(status_line, headers)
+        else:
+            await writer.write_headers(status_line, headers)
         return writer
 
     async def write_eof(self, data: bytes = b"") -> None:
         """Write the body; a large one in pieces, so that a client that does not read it stops the writing."""
         body, writer = self._body, self._payload_writer
-        if self._is_complete and isinstance(body, bytes) and writer is not None:
-            self._is_complete = False
-            await writer.write_eof(body)
-            # As `StreamResponse.write_eof`, two coroutines deeper.
+        if self._head and isinstance(body, bytes) and isinstance(writer, StreamWriter):
+            # As `StreamResponse.write_eof`, four calls deeper.
+            writer._write(self._head + body)
+            self._head = b""
+            if writer._protocol._paused:  # the client reads slowly
+                await writer.drain()
+            writer._eof = True
             self._eof_sent = True
             self._req = None
             self._body_length = writer.output_size
@@ -107,7 +122,6 @@ class BytesResponse(web.Response):
             and request.keep_alive
             and request.method != hdrs.METH_HEAD
             and hdrs.ORIGIN not in request.headers
-            and ADD_HEADERS in request.app
         )
 
 

@@ -47,20 +47,25 @@ class PageRequest:
         """Return the name of the order in which the rows are read: the first ones of the page come first."""
         return order.reversed_name() if self.is_backward else order.name
 
-    def connection(self, order: KeysetOrder, rows: Sequence[tuple[Any, tuple[Any, int]]]) -> Row:
-        """Build the connection from the rows with their sort key and id, in the order they were read: one more than `limit` at most."""
+    def connection(
+        self, order: KeysetOrder, rows: Sequence[tuple[Any, tuple[Any, int]]], *, with_cursors: bool = True
+    ) -> Row:
+        """Build the connection from the rows with their sort key and id, in the order they were read: one more than `limit` at most.
+
+        Without cursors, which are encrypted one by one, only the page has its first and last.
+        """
         has_more = len(rows) > self.limit
         page = list(rows[: self.limit])
         if self.is_backward:
             page.reverse()
-        edges = [Row(cursor=order.encode(*key), node=row) for row, key in page]
+        edges = [Row(cursor=order.encode(*key) if with_cursors else None, node=row) for row, key in page]
         return Row(
             edges=edges,
             page_info=Row(
                 has_next_page=self.before is not None if self.is_backward else has_more,
                 has_previous_page=has_more if self.is_backward else self.after is not None,
-                start_cursor=edges[0]["cursor"] if edges else None,
-                end_cursor=edges[-1]["cursor"] if edges else None,
+                start_cursor=order.encode(*page[0][1]) if page else None,
+                end_cursor=order.encode(*page[-1][1]) if page else None,
             ),
         )
 
@@ -97,8 +102,10 @@ class RelatedConnection:
 
     def build(self, rows: Sequence[tuple[Any, tuple[Any, int]]]) -> Any:
         """Build the connection of one parent."""
-        connection = self.request.connection(self.order, rows)
-        return connection if self.layout is None else arrange(self.layout, connection)
+        if self.layout is None:
+            return self.request.connection(self.order, rows)
+        connection = self.request.connection(self.order, rows, with_cursors=has_cursors(self.layout))
+        return arrange(self.layout, connection)
 
 
 def related_connection(
@@ -115,6 +122,11 @@ def related_connection(
         return build_conditions(scope, entity, guards, arguments.get("filter"))
 
     return RelatedConnection(request, order, narrow)
+
+
+def has_cursors(layout: Layout) -> bool:
+    """Return whether the layout of a connection has a cursor for each record."""
+    return any(source == "cursor" for _, name, nested in layout if name == "edges" for _, source, _ in nested or ())
 
 
 def arrange(layout: Layout, values: Mapping[str, Any]) -> dict[str, Any]:

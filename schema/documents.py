@@ -81,8 +81,8 @@ class PreparedDocument:
     size: int = 0
     costs: dict[Any, int] = field(default_factory=dict, compare=False, repr=False)
     """The cache of `calculate_cost`."""
-    reusable_plan: dict[None, Any] = field(default_factory=dict, compare=False, repr=False)
-    """The `resolvers.query_compiler.ReusablePlan` of the document's only operation, once compiled; empty until then."""
+    reusable_plans: dict[str | None, Any] = field(default_factory=dict, compare=False, repr=False)
+    """The `resolvers.query_compiler.ReusablePlan` of the document's only operation, by None and its name; empty until it is compiled."""
     catalogue_reads: dict[str | None, bool] = field(default_factory=dict, compare=False, repr=False)
     """Whether each operation reads the catalogue alone (`resolvers.catalogue_reads`), once it was asked."""
     conversions: Conversions = field(default_factory=dict, compare=False, repr=False)
@@ -222,6 +222,13 @@ class DocumentCache:
                 return prepared
         return self.get(text, variables, operation)
 
+    def find(self, text: str) -> PreparedDocument | None:
+        """Return the cached document of a text, which then counts as used."""
+        cached = self._documents.get(text)
+        if cached is not None:
+            self._documents.move_to_end(text)
+        return cached
+
     def get(
         self, text: str, variables: Mapping[str, Any] | None = None, operation: str | None = None
     ) -> PreparedDocument:
@@ -229,9 +236,8 @@ class DocumentCache:
 
         With variables the cost is checked before an uncached text is parsed; it is not checked for a cached one.
         """
-        cached = self._documents.get(text)
+        cached = self.find(text)
         if cached is not None:
-            self._documents.move_to_end(text)
             return cached
         prepared = prepare_document(self.schema, text, limited=True, variables=variables, operation=operation)
         self._store(text, prepared)

@@ -105,15 +105,16 @@ def create_app(
     app[graphql_view.OPEN_SOCKET] = graphql_sockets.open_socket
 
     def add_headers(request: web.Request, response: web.StreamResponse) -> None:
-        response.headers[hdrs.SERVER] = SERVER_NAME
-        request_id.add_header(request, response)
+        headers = response.headers
+        headers[hdrs.SERVER] = SERVER_NAME
+        request_id.add_header(request, headers)
         # Whatever isn't marked as a read of the catalogue or as public may be somebody's own, or an error that passes.
-        response.headers.setdefault(hdrs.CACHE_CONTROL, "no-store")
-        rate_limits.add_headers(request, response)
+        headers.setdefault(hdrs.CACHE_CONTROL, "no-store")
+        rate_limits.add_headers(request, headers)
         policy = policies.get(request.match_info.route)
         if (policy.family if policy is not None else family_of(request.path)).is_cross_origin:
             # aiohttp-cors echoes the origin but omits Vary, which caches need.
-            add_vary(response.headers, hdrs.ORIGIN)
+            add_vary(headers, hdrs.ORIGIN)
 
     async def add_headers_on_prepare(request: web.Request, response: web.StreamResponse) -> None:
         add_headers(request, response)

@@ -204,16 +204,17 @@ class Runner(web.AppRunner):
 def _direct_handler(app: web.Application, default: Any) -> Any:
     """Route a request through the pipeline to its handler, skipping aiohttp's middleware and sub-application steps."""
     resolve, serve = app.router.resolve, app[PIPELINE]
-    static_routes, health = _static_routes(app), app[HEALTH]
+    static_matches, health = _static_matches(app), app[HEALTH]
 
     async def handle(request: web.Request) -> web.StreamResponse:
         if hdrs.EXPECT in request.headers:
             response: web.StreamResponse = await default(request)
             return response
-        route = static_routes.get((request.method, request.rel_url.path_safe))
-        match = await resolve(request) if route is None else UrlMappingMatchInfo({}, route)
-        match.add_app(app)
-        match.freeze()
+        match = static_matches.get((request.method, request.rel_url.path_safe))
+        if match is None:
+            match = await resolve(request)
+            match.add_app(app)
+            match.freeze()
         request._match_info = match
         response = await serve(request, match.handler)
         if health.stopping:
@@ -224,11 +225,14 @@ def _direct_handler(app: web.Application, default: Any) -> Any:
     return handle
 
 
-def _static_routes(app: web.Application) -> dict[tuple[str, str], web.AbstractRoute]:
-    """Return the routes of paths without parameters, by method and path: aiohttp's search takes three coroutines."""
-    routes: dict[tuple[str, str], web.AbstractRoute] = {}
+def _static_matches(app: web.Application) -> dict[tuple[str, str], UrlMappingMatchInfo]:
+    """Return what paths without parameters resolve to, by method and path: aiohttp's search takes three coroutines."""
+    matches: dict[tuple[str, str], UrlMappingMatchInfo] = {}
     for resource in app.router.resources():
         if isinstance(resource, web.PlainResource):
             for route in resource:
-                routes.setdefault((route.method, resource.canonical), route)
-    return routes
+                match = matches.setdefault((route.method, resource.canonical), UrlMappingMatchInfo({}, route))
+                if not match.apps:
+                    match.add_app(app)
+                    match.freeze()
+    return matches

@@ -80,7 +80,7 @@ def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspe
 
 async def post(request: web.Request) -> web.StreamResponse:
     """Execute a document sent by POST."""
-    if request.content_type not in (
+    if request.headers.get(hdrs.CONTENT_TYPE) != _JSON and request.content_type not in (
         _JSON,
         "application/graphql-response+json",
         "application/octet-stream",
@@ -91,9 +91,10 @@ async def post(request: web.Request) -> web.StreamResponse:
             415 if _wants_response_json(request) else 400,
             "the content type must be application/json",
         )
+    scope = scope_of(request)
     try:
         content = await read_raw(request)
-        if (repeated := await _repeat(request, content)) is not None:
+        if is_cacheable(scope) and (repeated := await _repeat(request, scope, content)) is not None:
             return repeated
         body = parse_json(content)
     except MalformedBody as error:
@@ -102,6 +103,8 @@ async def post(request: web.Request) -> web.StreamResponse:
         return _error_response(request, 400, "batches are not supported; send one operation")
     if not isinstance(body, dict):
         return _error_response(request, 400, "the body must be a JSON object")
+    if (query := _repeated_query(request, scope, body)) is not None:
+        return await _execute_prepared(request, scope, *query, allow_mutations=True)
     return await _execute(request, content, body, allow_mutations=True)
 
 
@@ -109,8 +112,8 @@ async def get(request: web.Request) -> web.StreamResponse:
     """Execute a query sent by GET; a mutation is 405. A client that asks for a WebSocket gets one."""
     if request.headers.get(hdrs.UPGRADE, "").lower() == "websocket":
         return await request.app[OPEN_SOCKET](request)
-    content = request.rel_url.raw_query_string
-    if (repeated := await _repeat(request, content)) is not None:
+    content, scope = request.rel_url.raw_query_string, scope_of(request)
+    if is_cacheable(scope) and (repeated := await _repeat(request, scope, content)) is not None:
         return repeated
     params: dict[str, Any] = dict(parse_qsl(content, keep_blank_values=True))
     for name in ("variables", "extensions"):
@@ -122,13 +125,30 @@ async def get(request: web.Request) -> web.StreamResponse:
     return await _execute(request, content, params, allow_mutations=False)
 
 
-async def _repeat(request: web.Request, content: str | bytes) -> web.StreamResponse | None:
+async def _repeat(request: web.Request, scope: Scope, content: str | bytes) -> web.StreamResponse | None:
     """Return the answer in memory to a request for the catalogue that was sent before, in the same bytes; None without one."""
-    scope = scope_of(request)
-    if not is_cacheable(scope) or _accepts_only_streams(request):
+    if _accepts_only_streams(request):
         return None
     identity = request.app[RECOGNIZED_REQUESTS].find(scope, content, _wants_response_json(request))
     return None if identity is None else await request.app[CATALOGUE_CACHE].repeat(request, scope, identity)
+
+
+def _repeated_query(
+    request: web.Request, scope: Scope, body: dict[str, Any]
+) -> tuple[PreparedDocument, str | None, dict[str, Any]] | None:
+    """Return what to execute for a text that has a plan; None where `_execute` has more to decide.
+
+    Most requests repeat a query with other variables: then one look-up of its text tells all that there is to know of it.
+    """
+    text, variables, name = body.get("query"), body.get("variables"), body.get("operationName")
+    if type(text) is not str or "extensions" in body or "documentId" in body:
+        return None
+    if not (variables is None or type(variables) is dict) or not (name is None or type(name) is str):
+        return None
+    prepared = request.app[DOCUMENTS].find(text)
+    if prepared is None or not prepared.reusable_plans or is_cacheable(scope) or _accepts_only_streams(request):
+        return None
+    return prepared, name or None, variables or {}
 
 
 async def schema_text(request: web.Request) -> web.Response:
@@ -203,10 +223,10 @@ async def _execute_prepared(
     documents, executor = request.app[DOCUMENTS], request.app[EXECUTOR]
     is_anonymous = scope.actor.kind is ActorKind.ANONYMOUS
     try:
-        if name is None and not is_anonymous:
-            cached = await executor.execute_cached_plan(scope, prepared, variables)
-            if cached is not None:
-                return await _respond_with_data(request, {"data": cached[0], "extensions": {"cost": cached[1]}}, 200)
+        if not is_anonymous and prepared.reusable_plans:
+            answer = await executor.execute_cached_plan(scope, prepared, name, variables)
+            if answer is not None:
+                return await _respond_with_data(request, answer, 200)
         operation = prepared.operation(name)
         if is_anonymous and not needs_no_credential(operation, request.app[WITHOUT_CREDENTIAL]):
             raise Unauthenticated(MISSING_HEADER)
@@ -350,9 +370,10 @@ def _wants_response_json(request: web.Request) -> bool:
 
 async def _respond_with_data(request: web.Request, body: dict[str, Any], response_json_status: int) -> web.Response:
     """Serialize the result of an execution; an error instead when it is over the limit of bytes."""
-    content = await serialize(request.app[LIMITS], body)
+    limits = request.app[LIMITS]
+    content = await serialize(limits, body)
     if content is None:
-        return _domain_error_response(request, too_many_bytes(request.app[LIMITS]))
+        return _domain_error_response(request, too_many_bytes(limits))
     response = _respond_bytes(request, 200, content, response_json_status)
     return _not_kept(response) if "errors" in body else response
 

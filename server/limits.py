@@ -6,7 +6,6 @@ for the whole deployment (docs/reference/shared.md#rate-limits). Sign-in attempt
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple, Protocol
@@ -24,14 +23,6 @@ class RateLimitState(NamedTuple):
     remaining: int
     reset_at: float
     allowed: bool
-
-    def headers(self) -> dict[str, str]:
-        """Return the three rate-limit headers."""
-        return {
-            "X-RateLimit-Limit": str(self.limit),
-            "X-RateLimit-Remaining": str(self.remaining),
-            "X-RateLimit-Reset": str(math.ceil(self.reset_at)),
-        }
 
 
 class Counters(Protocol):

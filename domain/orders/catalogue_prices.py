@@ -46,9 +46,14 @@ async def catalogue_prices(
         )
     prices: list[CataloguePrice | DomainError] = []
     for product, _ in products:
-        base = base_prices.get(product, NotFound("product"))
-        prices.append(lowered[product] if isinstance(base, int) else base)
+        price = lowered.get(product)
+        prices.append(price if price is not None else _refusal(base_prices.get(product)))
     return prices
+
+
+def _refusal(base: int | DomainError | None) -> DomainError:
+    """Return why a product has no price."""
+    return base if isinstance(base, DomainError) else NotFound("product")
 
 
 async def _prices_with_options(

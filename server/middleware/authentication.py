@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import sha256
+from hashlib import blake2b
 from typing import Protocol
 
 from aiohttp import hdrs, web
@@ -171,7 +171,7 @@ def _cache_key(headers: Mapping[str, str], host: str, policy: RoutePolicy) -> by
     tenant = headers.get(TENANT_HEADER, "\n")
     authorization, api_key = headers.get(hdrs.AUTHORIZATION, "\n"), headers.get(_API_KEY, "\n")
     text = f"{policy.credential}\n{policy.allow_maintenance}\n{host}\n{tenant}\n{authorization}\n{api_key}"
-    return sha256(text.encode("utf-8", "surrogateescape")).digest()
+    return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=32).digest()
 
 
 def _ascii_credentials(headers: Mapping[str, str]) -> Mapping[str, str]:

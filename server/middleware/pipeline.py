@@ -42,6 +42,7 @@ from server.middleware.timeout import RequestTimeouts
 from server.routes import RoutePolicy
 
 _SAFE_METHODS = (hdrs.METH_GET, hdrs.METH_HEAD)
+_ANY_SERVER = nullcontext()
 
 
 def pipeline(
@@ -120,7 +121,7 @@ def pipeline(
                 request[SCOPE] = scope
                 await limiter.count_caller(request, family, scope)
                 decides_write = request.method not in _SAFE_METHODS and family.name != "graphql"
-                with active_scope(scope), primary_only() if decides_write else nullcontext():
+                with active_scope(scope), primary_only() if decides_write else _ANY_SERVER:
                     if policy.creates and idempotency.HEADER in request.headers:
                         return await idempotency.handle_once(
                             request,

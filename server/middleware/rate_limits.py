@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 
 from aiohttp import hdrs, web
 from multidict import istr
@@ -31,6 +32,7 @@ LimitOf = Callable[[Actor], int]
 HEADER_STATE = web.RequestKey("reported_rate", RateLimitState)
 """The state for the X-RateLimit-* headers, in the families that have them."""
 
+_LIMIT, _REMAINING, _RESET = istr("X-RateLimit-Limit"), istr("X-RateLimit-Remaining"), istr("X-RateLimit-Reset")
 _SLOT = web.RequestKey("slot", str)
 
 # multidict's istr is looked up without case folding each time.
@@ -77,9 +79,8 @@ class RateLimiter:
 
     def end_request(self, request: web.Request) -> None:
         """Count the request no longer, if it is counted: it has ended, or become a stream."""
-        slot = request.pop(_SLOT, None)
-        if slot is not None:
-            self._requests.end(slot)
+        if _SLOT in request:
+            self._requests.end(request.pop(_SLOT))
 
     async def count_address(self, request: web.Request, family: RouteFamily, address: str) -> None:
         """Count the request against its client address, before any other check."""
@@ -159,8 +160,10 @@ def _error(name: str, limit: int, scope_text: str, message: str = "rate limit ex
     return RateLimited(f"more than {limit} requests a minute {scope_text}", retry_after=WAIT_SECONDS, message=message)
 
 
-def add_headers(request: web.Request, response: web.StreamResponse) -> None:
-    """Add the rate-limit headers to a response, in the families that have them."""
+def add_headers(request: web.Request, headers: MutableMapping[str, str]) -> None:
+    """Add the rate-limit headers to those of a response, in the families that have them."""
     state = request.get(HEADER_STATE)
     if state is not None:
-        response.headers.update(state.headers())
+        headers[_LIMIT] = str(state.limit)
+        headers[_REMAINING] = str(state.remaining)
+        headers[_RESET] = str(math.ceil(state.reset_at))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
+
 from aiohttp import web
 from multidict import istr
 
@@ -19,6 +21,6 @@ def assign(request: web.Request) -> str:
     return request_id
 
 
-def add_header(request: web.Request, response: web.StreamResponse) -> None:
-    """Add the id to a response."""
-    response.headers[HEADER] = request.get(REQUEST_ID) or assign(request)
+def add_header(request: web.Request, headers: MutableMapping[str, str]) -> None:
+    """Add the id to the headers of a response."""
+    headers[HEADER] = request.get(REQUEST_ID) or assign(request)

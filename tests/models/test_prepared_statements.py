@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from types import SimpleNamespace
+from typing import Any
 
 import asyncpg
 import pytest
@@ -67,6 +67,15 @@ async def test_an_invalid_argument_leaves_the_connection_usable(connection):
     assert await connection.fetchval("select $1::int", 7) == 7
 
 
+def _message_kinds(data: bytes) -> bytes:
+    """Return the kinds of the messages in the data of the protocol (PostgreSQL documentation, section 54.7)."""
+    kinds = b""
+    while data:
+        kinds += data[:1]
+        data = data[1 + int.from_bytes(data[1:5], "big") :]
+    return kinds
+
+
 STORE = "select current_setting('vitrine.tenant'), $1::int"
 
 
@@ -95,20 +104,32 @@ class TestPipelinedBinding:
                 assert await self.query(pool, store) == (str(store), 7)
         assert (counted.count, counted.overhead) == (6, 0)
 
-    async def test_the_binding_takes_no_separate_round_trip(self, pool: StorePool) -> None:
+    async def test_binding_and_statement_are_sent_in_one_write(self, pool: StorePool) -> None:
         assert await self.query(pool, 1) == ("1", 7)
-        connection = await pool.acquire_for_store(2)
-        query = asyncio.create_task(connection.fetchrow(STORE, 7))
-        written, sent = connection._transport.write, list[bytes]()
+        output, sent = self.output(pool), list[bytes]()
+        written = output._write
 
         def write(data: bytes) -> None:
             sent.append(bytes(data))
             written(data)
 
-        connection._transport = SimpleNamespace(write=write)
-        assert tuple(await query) == ("2", 7)
-        assert [message[:1] for message in sent] == [b"B"]  # the statement's own messages take asyncpg's way
-        await pool.release_connection(connection)
+        output._write = write
+        assert await self.query(pool, 2) == ("2", 7)
+        # Bind and Execute of the binding, then of the statement; one Sync for both.
+        assert [_message_kinds(data) for data in sent] == [b"BEBES"]
+
+    async def test_of_a_statement_that_is_not_sent_neither_is_the_binding(self, pool: StorePool) -> None:
+        assert await self.query(pool, 1) == ("1", 7)
+        output, sent = self.output(pool), list[bytes]()
+        output._write = sent.append
+        with pytest.raises(asyncpg.DataError):
+            await self.query(pool, 2, argument="seven")
+        assert (sent, output.prefix) == ([], b"")
+
+    @staticmethod
+    def output(pool: StorePool) -> Any:
+        """Return the output of the pool's only connection."""
+        return pool._holders[0]._con._protocol.output
 
     async def test_nothing_of_the_binding_stays_in_the_session(self, pool: StorePool) -> None:
         connection = await pool.acquire_for_store(2)

@@ -1,5 +1,8 @@
 """Query plans: no filter or sort of a list needs a sequential scan of products, orders, users or order lines.
 
+Statements that PostgreSQL plans once per connection (`fetch_by_keys`) read about the pages of those planned for their parameters, in a
+store of thousands of rows and in one of a few.
+
 The statements are captured from requests to the whole application, in a store as large as the Olist marketplace next to another one, and
 explained as the serving role.
 """
@@ -76,6 +79,7 @@ from placed_orders, sold, generate_series(1, 2) line where line = 1 or n % 8 = 0
 """
 
 _captured: list[tuple[str, Sequence[Any]]] = []
+_reusing_plans: set[str] = set()
 
 
 @web.middleware
@@ -83,6 +87,7 @@ async def _capture(request: web.Request, handler: Any) -> web.StreamResponse:
     with db.count_statements() as counted:
         response = await handler(request)
     _captured.extend(zip(counted.statements, counted.arguments, strict=True))
+    _reusing_plans.update(counted.reusing_plans)
     return response
 
 
@@ -266,6 +271,82 @@ async def test_graphql_queries_have_no_sequential_scan(
     await _check(sample, captured)
 
 
+@pytest.fixture(scope="module")
+async def small_sample(sample: SampleStore, client: TestClient) -> SampleStore:
+    """Return a store with a few rows, next to the large one."""
+    small = await filled_store(client)
+    ids = {name: (await small.rows(f"select id, public_id from {table} order by id limit 1"))[0] for name, table in (
+        ("vendor", "vendors"), ("category", "categories"), ("user", "users"), ("product", "products"), ("order", "orders"),
+    )}  # fmt: skip
+    small.records["some"] = {name: Record(row["id"], str(row["public_id"])) for name, row in ids.items()}
+    return small
+
+
+_PRODUCT = (
+    "id name category { id name } categories { name } vendor { name } images { url } features { value feature { name } }"
+    " reviews(limit: 3) { rating } options { name } combinations { id } related(first: 5) { id name images { url } }"
+)
+BY_KEYS = [
+    f'{{ product(id: "{{product_id}}") {{ {_PRODUCT} }} }}',
+    f"{{ products(limit: 50) {{ {_PRODUCT} }} }}",
+    '{ order(id: "{order_id}") { id items { quantity product { id name } } customer { name email } } }',
+    "{ orders(limit: 50) { id items { quantity product { id category { name } } } customer { name } } }",
+    '{ user(id: "{user_id}") { id name email } }',
+    '{ category(id: "{category_id}") { id name parent { name } children { id name } } }',
+    '{ vendor(id: "{vendor_id}") { id name } }',
+]
+# Of two good plans one may read a few times the pages of the other: the newest products of a category are found by the category, then
+# sorted, or in order of time until there are enough. A plan that scans a table, for each parent or once, reads hundreds of pages.
+_TIMES, _MORE_PAGES = 3, 40
+
+
+@pytest.mark.parametrize("document", BY_KEYS)
+async def test_a_plan_that_is_used_again_is_as_good_as_one_for_the_parameters(
+    sample: SampleStore, small_sample: SampleStore, document: str, captured: list[tuple[str, Sequence[Any]]]
+) -> None:
+    for store in (sample, small_sample):
+        captured.clear()
+        response = await store.post("/graphql", {"query": _fill_placeholders(store, document)}, auth="bearer")
+        assert "errors" not in response.body, response.raw
+        statements = [(sql, arguments) for sql, arguments in captured if sql in _reusing_plans]
+        assert statements
+        for sql, arguments in statements:
+            reused, own = [
+                await _executed_plan(store, mode, sql, arguments)
+                for mode in ("force_generic_plan", "force_custom_plan")
+            ]
+            assert _pages(reused) <= _TIMES * _pages(own) + _MORE_PAGES, (
+                f"{sql}\n{_format_plan(reused)}\n{_format_plan(own)}"
+            )
+
+
+async def _executed_plan(sample: SampleStore, mode: str, sql: str, arguments: Sequence[Any]) -> dict[str, Any]:
+    """Execute a statement that is planned in this mode (`plan_cache_mode`), and return its plan."""
+    values = ", ".join([_literal(argument) for argument in arguments])
+    async with db.transaction(sample.scope):
+        await db.execute(f"set local plan_cache_mode = {mode}")
+        await db.execute(f"prepare explained as {sql}")
+        try:
+            explained = await db.fetchval(
+                f"explain (analyze, buffers, timing off, format json) execute explained ({values})"
+            )
+        finally:
+            await db.execute("deallocate explained")
+    plan: dict[str, Any] = json.loads(explained)[0]["Plan"]
+    return plan
+
+
+def _pages(plan: dict[str, Any]) -> int:
+    """Return the pages that an executed plan read."""
+    return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        value = "{" + ",".join(map(str, value)) + "}"
+    return "'" + str(value).replace("'", "''") + "'"
+
+
 @pytest.mark.parametrize(
     "name, sort, key",
     [
@@ -357,5 +438,6 @@ def _format_plan(plan: dict[str, Any], depth: int = 0) -> str:
         plan.get("Filter"),
         plan.get("Index Cond"),
     )
-    line = "  " * depth + " ".join(str(word) for word in words if word) + f" rows={plan['Plan Rows']}\n"
+    pages = f" pages={_pages(plan)}" if "Shared Hit Blocks" in plan else ""
+    line = "  " * depth + " ".join(str(word) for word in words if word) + f" rows={plan['Plan Rows']}{pages}\n"
     return line + "".join(_format_plan(child, depth + 1) for child in plan.get("Plans", ()))
