@@ -24,7 +24,8 @@ def needs_record(resource: Resource, body: Mapping[str, Any]) -> bool:
 def written_ids(resource: Resource, record: Record) -> dict[str, Any]:
     """Return the ids that an update of the record answers, which was not executed since it changes nothing."""
     names = _ALIAS.findall(resource.results.get("update", f"{resource.key}:"))
-    values = {name: record.get(name, record[resource.number_field.name]) for name in names}
+    number: str = record[resource.number_field.name]
+    values: dict[str, str] = {name: record.get(name, number) for name in names}
     return {name: int(value) if value.isdecimal() else value for name, value in values.items()}
 
 
