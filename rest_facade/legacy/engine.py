@@ -30,7 +30,7 @@ from rest_facade.legacy.reshape import (
     require,
 )
 from rest_facade.legacy.resource import ALREADY_EXISTS, ActionRoute, NestedList, Record, Resource
-from rest_facade.legacy.round_trip import changes_of, needs_record
+from rest_facade.legacy.round_trip import changes_of, needs_record, written_ids
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, scope_of
 
@@ -249,6 +249,7 @@ def _write_handler(
     async def write(request: web.Request) -> web.Response:
         scope = authorize_entity(request, resource, MANAGE, operation)
         body = await read_legacy(request)
+        record: Record | None = None
         if is_new:
             body = _with_cscart_defaults(resource, scope, body)
             required = (
@@ -256,10 +257,13 @@ def _write_handler(
             )
             require(body, required, fields)
         elif show is not None and needs_record(resource, body):
-            body = await _changes(request, resource, scope, show, renderer(scope), body)
+            record = await _read_record(request, resource, scope, show, renderer(scope), body)
+            body = body if record is None else _changes(resource, body, record)
         values = (parse_vendors if scope.actor.kind is ActorKind.VENDOR else parse)(body)
         if "vendor_id" in request.match_info:
             values["vendor_id"] = request.match_info["vendor_id"]
+        if record is not None and not values:
+            return json_response(render_ids(scope, written_ids(resource, record)))
         variables = {"input": values, **record_variables(resource, request, body)}
         try:
             ids = await execute_mutation(scope, operation, variables, rename, resource)
@@ -271,23 +275,25 @@ def _write_handler(
     return write
 
 
-async def _changes(
+async def _read_record(
     request: web.Request,
     resource: Resource,
     scope: Scope,
     show: FacadeOperation,
     render: RecordConversion,
-    body: dict[str, Any],
-) -> dict[str, Any]:
-    """Return what the body changes of the record; all of it where there is none, or none that the caller may read."""
+    body: Mapping[str, Any],
+) -> Record | None:
+    """Return the record before the update; None where there is none, or none that the caller may read."""
     variables = {**record_variables(resource, request, body), **permission_variables(resource, scope)}
     try:
         row = (await execute(scope, show, variables))["record"]
     except DomainError:
-        return body
-    if row is None:
-        return body
-    record = render(row)
+        return None
+    return None if row is None else render(row)
+
+
+def _changes(resource: Resource, body: Mapping[str, Any], record: Record) -> dict[str, Any]:
+    """Return what the body changes of the record."""
     changes = changes_of(resource, body, record)
     return changes if resource.complete_update is None else resource.complete_update(changes, record)
 
