@@ -107,7 +107,7 @@ def create_app(
     def add_headers(request: web.Request, response: web.StreamResponse) -> None:
         response.headers[hdrs.SERVER] = SERVER_NAME
         request_id.add_header(request, response)
-        # Whatever isn't marked as a read of the catalogue or as public may be somebody's own, or an error that passes.
+        # Whatever isn't marked as a read of the catalogue or as public may be personal, or an error that passes.
         response.headers.setdefault(hdrs.CACHE_CONTROL, "no-store")
         rate_limits.add_headers(request, response)
         policy = policies.get(request.match_info.route)
