@@ -108,7 +108,7 @@ def create_app(
         headers = response.headers
         headers[hdrs.SERVER] = SERVER_NAME
         request_id.add_header(request, headers)
-        # Whatever isn't marked as a read of the catalogue or as public may be somebody's own, or an error that passes.
+        # Whatever isn't marked as a read of the catalogue or as public may be personal, or an error that passes.
         headers.setdefault(hdrs.CACHE_CONTROL, "no-store")
         rate_limits.add_headers(request, headers)
         policy = policies.get(request.match_info.route)

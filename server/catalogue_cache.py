@@ -29,7 +29,8 @@ RECOGNIZED_REQUESTS: web.AppKey[RecognizedRequests] = web.AppKey("recognized_req
 _ENTRY_BYTES = 2_000
 _MAX_SHARE = 8  # of the cache, for one answer
 _REVALIDATED = (hdrs.METH_GET, hdrs.METH_HEAD)
-_VARY = (hdrs.AUTHORIZATION, "X-API-Key", "X-Tenant-ID")
+# A 304 replaces the headers that a cache keeps with the body, which may be compressed (RFC 9111, section 3.2): they are the same with both.
+_VARY = (hdrs.AUTHORIZATION, "X-API-Key", "X-Tenant-ID", hdrs.ACCEPT_ENCODING)
 _ALL_VARY = ", ".join(_VARY)
 _RECOGNIZED, _RECOGNIZED_BYTES = 2_000, 4_000
 # A persisted document counts as used when it is looked up.

@@ -145,11 +145,11 @@ def _of(alias: str, base: str, visible: Condition, *more: str) -> Condition:
 
 def _ids_of(table: str, ids: list[Any], slugs: list[str]) -> Condition:
     """Return the internal ids of the records with any of the ids (internal ids or UUIDs) or slugs, as a query."""
-    found = "x.public_id = ANY({}::uuid[]) OR x.id = ANY({}::bigint[])"
+    matches = "x.public_id = ANY({}::uuid[]) OR x.id = ANY({}::bigint[])"
     params: tuple[Any, ...] = (_uuids(ids), [item for item in ids if isinstance(item, int)])
     if slugs:
-        found, params = f"{found} OR (x.slug = ANY({{}}::text[]) AND x.deleted_at IS NULL)", (*params, slugs)
-    return Condition(f"SELECT x.id FROM {table} x WHERE x.tenant_id = {{tenant}} AND ({found})", params)
+        matches, params = f"{matches} OR (x.slug = ANY({{}}::text[]) AND x.deleted_at IS NULL)", (*params, slugs)
+    return Condition(f"SELECT x.id FROM {table} x WHERE x.tenant_id = {{tenant}} AND ({matches})", params)
 
 
 def _uuids(ids: list[Any]) -> list[Any]:

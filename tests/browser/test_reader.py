@@ -7,6 +7,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from server.openapi import page as reader
+from server.openapi.documents import documents
 from server.playground import BUILT, add_asset_routes
 from tests.browser.chromium import chromium
 from tests.browser.test_playground import needs_assets, needs_chromium
@@ -37,4 +38,10 @@ async def test_an_operation_shows_its_resolved_schemas() -> None:
         assert "chosen_shippings" in text
         assert "group_key" in text
         assert "Could not resolve" not in text
+        # Of the refusals, which operations share, the first shows its body, and all what they are for.
+        shared = documents()["legacy"]["components"]["responses"].values()
+        descriptions = {response["description"].replace("`", "") for response in shared}
+        assert {description for description in descriptions if description not in text} == set()
+        examples = f"document.querySelectorAll('{_ORDER} .responses-wrapper .model-example').length"
+        assert await page.evaluate(examples) == 2
         assert page.complaints == []

@@ -27,8 +27,8 @@ def bodies(name: str) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
 
 
 def example(name: str, method: str, path: str) -> dict[str, Any]:
-    found = {(method, path): described for method, path, _, described in bodies(name)}
-    body: dict[str, Any] = found[method, path]["example"]
+    bodies_by_route = {(method, path): described for method, path, _, described in bodies(name)}
+    body: dict[str, Any] = bodies_by_route[method, path]["example"]
     return body
 
 

@@ -171,12 +171,13 @@ async def test_a_client_that_has_the_answer_gets_304_without_a_statement(shop: S
     tag = first.headers["ETag"]
     assert tag.startswith('W/"')
     assert first.headers["Cache-Control"] == "private, no-cache"
-    assert {"Authorization", "X-API-Key", "X-Tenant-ID"} <= set(first.headers["Vary"].split(", "))
+    assert {"Authorization", "X-API-Key", "X-Tenant-ID", "Accept-Encoding"} <= set(first.headers["Vary"].split(", "))
     statements.clear()
     for known in (tag, tag.removeprefix("W/"), f'"x", {tag}', "*"):
         answer = await shop.get("products", headers={"If-None-Match": known})
         assert (answer.status, answer.raw, statements) == (304, b"", [])
         assert answer.headers["ETag"] == tag
+        assert answer.headers["Vary"] == first.headers["Vary"]
     assert (await shop.get("products", headers={"If-None-Match": 'W/"other"'})).status == 200
     await shop.sample.execute("UPDATE products SET price_cents = price_cents + 1")
     changed = await shop.get("products", headers={"If-None-Match": tag})

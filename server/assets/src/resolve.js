@@ -19,11 +19,19 @@ function resolved(document, value, within) {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, resolved(document, member, within)]));
 }
 
+/** Shorten the responses that operations share, a dozen in each, to their descriptions; the first one shows what their bodies are. */
+function abridged(document, { responses, ...operation }) {
+  const shared = Object.keys(responses).filter((status) => responses[status].$ref).slice(1);
+  const short = shared.map((status) => [status, { description: target(document, responses[status].$ref).description }]);
+  return { ...operation, responses: { ...responses, ...Object.fromEntries(short) } };
+}
+
 /** The plugin of Swagger UI that replaces its resolver. */
 export const ResolveLocally = () => ({
   fn: {
     resolveSubtree: async (document, path) => {
-      const part = path.reduce((value, step) => value?.[step], document);
+      const found = path.reduce((value, step) => value?.[step], document);
+      const part = found?.responses ? abridged(document, found) : found;
       return { spec: resolved(document, part, []), errors: [] };
     },
   },
