@@ -1,6 +1,6 @@
 """Create and update the customers of a file in batches (docs/reference/bulk.md#customers).
 
-Nobody is sent a mail: a new account has no password, and a mail of the password reset lets its owner set one.
+No mail is sent: a new account has no password, and a mail of the password reset lets its owner set one.
 """
 
 from __future__ import annotations

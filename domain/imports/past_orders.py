@@ -351,19 +351,19 @@ async def _products(scope: Scope, drafts: Iterable[_Draft]) -> dict[str, dict[An
 
 def _resolve_line(draft: _Draft, item: int, line: Row, products: Mapping[str, Mapping[Any, _Product]]) -> None:
     """Set the product of a line; one that the store doesn't have is sold by its name alone."""
-    found = products.get(line.get("product_code", ""), {})
+    candidates = products.get(line.get("product_code", ""), {})
     given = draft.record["lines"][item].get("vendor")
     if given:
-        product = found.get(parse_uuid(str(given)))
+        product = candidates.get(parse_uuid(str(given)))
         if product is None:
             message = f"{repr_value(given)} is no vendor of this SKU"
             draft.problems.append(RecordProblem("lines.vendor", message, item))
-    elif len(found) > 1 and None not in found:
-        message = f"{len(found)} vendors have the SKU {repr_value(line['product_code'])}; name the vendor"
+    elif len(candidates) > 1 and None not in candidates:
+        message = f"{len(candidates)} vendors have the SKU {repr_value(line['product_code'])}; name the vendor"
         draft.problems.append(RecordProblem("lines.sku", message, item))
         return
     else:
-        product = found.get(None) or next(iter(found.values()), None)
+        product = candidates.get(None) or next(iter(candidates.values()), None)
     if product is not None:
         line |= {"product_id": product.id, "combination_id": product.combination_id, "vendor_id": product.vendor_id}
         line["product_name"] = line.get("product_name") or product.name

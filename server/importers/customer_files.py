@@ -8,7 +8,7 @@ from domain.imports.customers import upsert_customers
 from domain.imports.results import temporary_numbers
 from kernel.scope import Scope
 from models.numbers import take_numbers
-from server.importers.file_rows import Column, FileRow, Part, RecordFormat, moment, text_list, texts, whole
+from server.importers.file_rows import Column, ColumnGroup, FileRow, RecordFormat, moment, text_list, texts, whole
 from server.importers.record_files import BatchOutcome, FileKind, ImportOptions, outcome_of
 
 _TEXTS = ("email", "name", "firstname", "lastname", "company_name", "phone", "cpf", "cnpj", "status")
@@ -34,7 +34,7 @@ CUSTOMERS = FileKind(
             "usergroups": Column("usergroups", texts, text_list("names of usergroups")),
             "created_at": Column("created_at", moment, moment),
         },
-        (Part("addresses", "address_", {name: Column(name) for name in _ADDRESS}, is_list=True),),
+        (ColumnGroup("addresses", "address_", {name: Column(name) for name in _ADDRESS}, is_list=True),),
         key="email",
     ),
     _write,

@@ -43,7 +43,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ColumnGroup:
     """Columns of a part of a record, such as an address.
 
     In CSV their names have a prefix (`address_city`); in JSON Lines they are the members of the object `name`, or of those in the list.
@@ -60,13 +60,15 @@ class RecordFormat:
     """The columns of a kind of records. Rows of CSV with the same value in the column `key` are one record; empty: each row is one."""
 
     columns: dict[str, Column]
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ColumnGroup, ...] = ()
     key: str = ""
 
     @cached_property
-    def csv_columns(self) -> Mapping[str, tuple[Part | None, Column]]:
+    def csv_columns(self) -> Mapping[str, tuple[ColumnGroup | None, Column]]:
         """Return the columns of CSV by their names."""
-        own: dict[str, tuple[Part | None, Column]] = {name: (None, column) for name, column in self.columns.items()}
+        own: dict[str, tuple[ColumnGroup | None, Column]] = {
+            name: (None, column) for name, column in self.columns.items()
+        }
         for part in self.parts:
             own |= {part.prefix + name: (part, column) for name, column in part.columns.items()}
         return own
@@ -92,7 +94,7 @@ class RecordFormat:
 
 
 @dataclass(frozen=True, slots=True)
-class RowError:
+class LineError:
     """What is wrong in a line of the file; `column` is empty when it is the line as a whole."""
 
     line: int
@@ -110,17 +112,17 @@ class FileRow:
 
     line: int
     values: dict[str, Any] = field(default_factory=dict)
-    errors: list[RowError] = field(default_factory=list)
+    errors: list[LineError] = field(default_factory=list)
     columns: Mapping[str, str] = field(default_factory=dict)
     item_lines: list[int] = field(default_factory=list)
 
-    def error(self, name: str, message: str, item: int | None = None) -> RowError:
+    def error(self, name: str, message: str, item: int | None = None) -> LineError:
         """Return an error of a field, `<part>.<field>` of a part, of the entry `item` of a list, as one of the file's column."""
         column = self.columns.get(name, name)
         if item is None:
-            return RowError(self.line, column, message)
+            return LineError(self.line, column, message)
         column = column.replace("[]", f"[{item}]")
-        return RowError(self.item_lines[item] if item < len(self.item_lines) else self.line, column, message)
+        return LineError(self.item_lines[item] if item < len(self.item_lines) else self.line, column, message)
 
 
 def read_rows(file: BinaryIO, format_: str, record_format: RecordFormat) -> Iterator[FileRow]:
@@ -262,7 +264,7 @@ def _joined(
         rows = list(itertools.islice(group, MAX_JOINED + 1))
         record = reader.record(rows[:MAX_JOINED])
         if len(rows) > MAX_JOINED:
-            record.errors.append(RowError(rows[-1][0], record_format.key, f"is on more than {MAX_JOINED} lines"))
+            record.errors.append(LineError(rows[-1][0], record_format.key, f"is on more than {MAX_JOINED} lines"))
         yield record
 
 
@@ -281,7 +283,7 @@ class _CsvRecords:
         first_line, first = rows[0]
         record = FileRow(first_line, columns=self._names)
         if len(first) != len(self._columns):
-            record.errors.append(RowError(first_line, "", f"has {len(first)} values; expected {len(self._columns)}"))
+            record.errors.append(LineError(first_line, "", f"has {len(first)} values; expected {len(self._columns)}"))
             return record
         for line, cells in rows:
             items: dict[str, dict[str, Any]] = {}
@@ -296,14 +298,14 @@ class _CsvRecords:
                         raise InvalidValue("has a character that text can't have")
                     _place(record.values, items, part)[column.field] = column.parse(text)
                 except InvalidValue as error:
-                    record.errors.append(RowError(line, name, str(error)))
+                    record.errors.append(LineError(line, name, str(error)))
             for name, item in items.items():
                 record.values.setdefault(name, []).append(item)
                 record.item_lines.append(line)
         return record
 
 
-def _place(values: dict[str, Any], items: dict[str, dict[str, Any]], part: Part | None) -> dict[str, Any]:
+def _place(values: dict[str, Any], items: dict[str, dict[str, Any]], part: ColumnGroup | None) -> dict[str, Any]:
     """Return the mapping that a column's value belongs to."""
     if part is None:
         return values
@@ -322,7 +324,7 @@ def _jsonl_rows(file: BinaryIO, record_format: RecordFormat) -> Iterator[FileRow
         if len(content.rstrip(b"\r\n")) > MAX_LINE_BYTES:
             while content and not content.endswith(b"\n"):
                 content = file.readline(MAX_LINE_BYTES)
-            yield FileRow(line, errors=[RowError(line, "", f"is longer than {MAX_LINE_BYTES} bytes")])
+            yield FileRow(line, errors=[LineError(line, "", f"is longer than {MAX_LINE_BYTES} bytes")])
         elif content.strip():
             yield _jsonl_row(line, content, record_format)
 
@@ -332,7 +334,7 @@ def _jsonl_row(line: int, content: bytes, record_format: RecordFormat) -> FileRo
     try:
         members = parse_json_object(content)
     except MalformedBody as error:
-        record.errors.append(RowError(line, "", str(error).replace("the body", "the line")))
+        record.errors.append(LineError(line, "", str(error).replace("the body", "the line")))
         return record
     parts = {part.name: part for part in record_format.parts}
     names = dict(record_format.json_names)
@@ -344,7 +346,7 @@ def _jsonl_row(line: int, content: bytes, record_format: RecordFormat) -> FileRo
         entries = members[name] if part.is_list else [members[name]]
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             expected = "a list of objects" if part.is_list else "an object"
-            record.errors.append(RowError(line, name, f"is {repr_value(members[name])}; expected {expected}"))
+            record.errors.append(LineError(line, name, f"is {repr_value(members[name])}; expected {expected}"))
             continue
         label = f"{name}[]" if part.is_list else name
         read = [
@@ -375,5 +377,5 @@ def _members(
             names[prefix + column.field] = f"{label}.{name}" if label else name
             values[column.field] = column.read(value)
         except InvalidValue as error:
-            record.errors.append(RowError(record.line, shown + name, str(error)))
+            record.errors.append(LineError(record.line, shown + name, str(error)))
     return values

@@ -8,7 +8,7 @@ from domain.imports.past_orders import import_past_orders
 from domain.imports.results import temporary_numbers
 from kernel.scope import Scope
 from models.numbers import take_numbers
-from server.importers.file_rows import Column, FileRow, Part, RecordFormat, moment, money, whole
+from server.importers.file_rows import Column, ColumnGroup, FileRow, RecordFormat, moment, money, whole
 from server.importers.record_files import BatchOutcome, FileKind, ImportOptions, outcome_of
 
 _TEXTS = (
@@ -60,7 +60,7 @@ ORDERS = FileKind(
     RecordFormat(
         _COLUMNS,
         (
-            Part(
+            ColumnGroup(
                 "lines",
                 "line_",
                 {
@@ -72,8 +72,8 @@ ORDERS = FileKind(
                 },
                 is_list=True,
             ),
-            Part("billing_address", "billing_", _ADDRESS_COLUMNS),
-            Part("shipping_address", "shipping_", _ADDRESS_COLUMNS),
+            ColumnGroup("billing_address", "billing_", _ADDRESS_COLUMNS),
+            ColumnGroup("shipping_address", "shipping_", _ADDRESS_COLUMNS),
         ),
         key="number",
     ),

@@ -23,7 +23,7 @@ from kernel.clock import now
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, active_scope
 from models.database import retry_conflicts, transaction
-from server.importers.file_rows import FileRow, RecordFormat, RowError, read_rows
+from server.importers.file_rows import FileRow, LineError, RecordFormat, read_rows
 from server.importers.olist_files import ImportFileError
 
 BATCH = 500
@@ -48,7 +48,7 @@ class BatchOutcome:
     created: int = 0
     updated: int = 0
     unchanged: int = 0
-    refused: list[list[RowError]] = field(default_factory=list)
+    refused: list[list[LineError]] = field(default_factory=list)
     others: dict[str, set[Any]] = field(default_factory=dict)
 
 
@@ -98,7 +98,8 @@ class FileReport:
         )
         for kind, keys in outcome.others.items():
             self.others.setdefault(kind, set()).update(keys)
-        for error in itertools.chain.from_iterable(sorted(outcome.refused, key=lambda errors: errors[0].line)):
+        errors = sorted(itertools.chain.from_iterable(outcome.refused), key=lambda error: error.line)
+        for error in errors:
             if len(self.errors) < _MAX_ERRORS:
                 column = f"{error.column}: " if error.column else ""
                 self.errors.append(f"{name}:{error.line}: {column}{error.message}")

@@ -46,6 +46,17 @@ async def test_a_range_of_a_result_can_be_loaded(operation: Any, admin: Client):
     assert beyond.status == 416
 
 
+async def test_a_range_of_another_version_gets_the_whole(operation: Any, admin: Client):
+    whole = await download(admin, operation)
+    tag, date = whole.headers["ETag"], whole.headers["Last-Modified"]
+    for condition, status in ((tag, 206), (date, 206), ('"another"', 200), (f"W/{tag}", 200)):
+        response = await download(admin, operation, Range="bytes=100-199", **{"If-Range": condition})
+        assert (response.status, response.raw) == (status, whole.raw[100:200] if status == 206 else whole.raw), (
+            condition
+        )
+        assert ("Content-Range" in response.headers) is (status == 206)
+
+
 async def test_a_result_that_the_client_has_is_not_sent_again(operation: Any, admin: Client):
     tag = (await download(admin, operation)).headers["ETag"]
     assert (await download(admin, operation, **{"If-None-Match": tag})).status == 304

@@ -48,18 +48,35 @@ class FaultProxy:
     paths: dict[str, Callable[[web.Request], Any]] = field(default_factory=dict)
     stream_messages: list[int] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
+    _running: dict[asyncio.Task[Any], asyncio.Transport] = field(default_factory=dict)
+    _port: int | None = None
     _ip: str = field(default_factory=unused_ip)
 
     async def start(self) -> None:
         self._http = aiohttp.ClientSession(auto_decompress=True)
-        app = web.Application(client_max_size=2**24)
-        app.router.add_route("*", "/{path:.*}", self._handle)
-        self._server = TestServer(app, host="127.0.0.1")
-        await self._server.start_server()
+        await self._listen()
 
     async def close(self) -> None:
-        await self._server.close()
+        await self.kill()
         await self._http.close()
+
+    async def kill(self) -> None:
+        """Cut all connections and accept no others, as the end of a process does."""
+        for task, transport in list(self._running.items()):
+            transport.abort()
+            task.cancel()
+        await self._server.close()
+
+    async def restart(self) -> None:
+        """Accept connections again at the same address."""
+        await self._listen()
+
+    async def _listen(self) -> None:
+        app = web.Application(client_max_size=2**24)
+        app.router.add_route("*", "/{path:.*}", self._handle)
+        self._server = TestServer(app, host="127.0.0.1", port=self._port)
+        await self._server.start_server()
+        self._port = self._server.port
 
     @property
     def base(self) -> str:
@@ -70,6 +87,16 @@ class FaultProxy:
         return [request for request in self.seen if request.path == path]
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
+        task, transport = asyncio.current_task(), request.transport
+        assert task is not None
+        assert transport is not None
+        self._running[task] = transport
+        try:
+            return await self._answer(request)
+        finally:
+            del self._running[task]
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
         self.seen.append(Seen(request.method, request.path, asyncio.get_running_loop().time(), request.headers.copy()))
         if request.path in self.paths:
             response: web.StreamResponse = await self.paths[request.path](request)

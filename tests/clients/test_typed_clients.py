@@ -100,8 +100,8 @@ async def test_a_second_factor_is_a_challenge_that_a_code_completes(
     typed_client: TypedClient, sample: SampleStore, proxy: FaultProxy
 ) -> None:
     user = await add_two_factor_user(sample.store)
-    given = {"identifier": user.email, "password": PASSWORD, "code": user.code(sample.scope.now, steps=1)}
-    result = await typed_client("sign_in", **place(proxy, sample), **given)
+    parameters = {"identifier": user.email, "password": PASSWORD, "code": user.code(sample.scope.now, steps=1)}
+    result = await typed_client("sign_in", **place(proxy, sample), **parameters)
     assert result == {"wrong": "invalid code", "email": user.email}
 
 
@@ -128,8 +128,8 @@ async def test_a_checkout_through_faults_places_one_order(
     proxy.faults[path] = [LIMITED, CUT, UNAVAILABLE, LOST]
     before = len(await rows(sample.store, "select 1 from orders where tenant_id = $1", sample.store.id))
     shopper = await session(sample, await sample.add_user(user_type="C"))
-    given = {"key": storefront.key, "cart": cart, "payment": sample.pix.id}
-    order = await typed_client("checkout", **place(proxy, sample), **shopper, **given)
+    parameters = {"key": storefront.key, "cart": cart, "payment": sample.pix.id}
+    order = await typed_client("checkout", **place(proxy, sample), **shopper, **parameters)
     placed = await rows(sample.store, "select public_id from orders where tenant_id = $1 order by id", sample.store.id)
     assert len(placed) == before + 1
     assert str(placed[-1]["public_id"]) == order
@@ -184,8 +184,8 @@ async def test_iteration_reads_all_pages_in_every_family(
     names = sorted(product["name"] for product in listed)
     assert len(names) > 520
     _, app = await install(sample)
-    given = {"email": sample.owner.email, "api_key": sample.owner.api_key, "app_token": app["access_token"]}
-    result = await typed_client("pages", **place(proxy, sample), **await session(sample, sample.owner), **given)
+    parameters = {"email": sample.owner.email, "api_key": sample.owner.api_key, "app_token": app["access_token"]}
+    result = await typed_client("pages", **place(proxy, sample), **await session(sample, sample.owner), **parameters)
     active = sorted(product["name"] for product in listed if product["status"] == "A")
     assert result["graphql"] == [product["name"] for product in listed]
     assert sorted(result["current"]) == names
@@ -200,14 +200,14 @@ async def test_errors_have_the_class_code_field_and_request_id_of_their_family(
 ) -> None:
     sample = storefront.sample
     _, app = await install(sample)
-    given = {
+    parameters = {
         "email": sample.owner.email,
         "api_key": sample.owner.api_key,
         "app_token": app["access_token"],
         "key": storefront.key,
     }
-    given |= {"order": sample.order.id, "cart": await storefront.cart(), "payment": sample.pix.id}
-    result = await typed_client("errors", **place(proxy, sample), **await session(sample, sample.owner), **given)
+    parameters |= {"order": sample.order.id, "cart": await storefront.cart(), "payment": sample.pix.id}
+    result = await typed_client("errors", **place(proxy, sample), **await session(sample, sample.owner), **parameters)
     assert result == [
         ["current", 400, "validation_failed", "price_cents", True],
         ["apps", 400, "validation_failed", "status", True],
@@ -227,14 +227,14 @@ async def test_the_feed_is_followed_without_loss_or_repetition_through_interrupt
 ) -> None:
     feed = FakeFeed(80, [CUT_IN_A_MESSAGE, ENDED, NO_STREAM, SILENT, CUT_IN_A_MESSAGE, ENDED])
     proxy.paths[FEED] = feed.handle
-    given = {
+    parameters = {
         "access_token": "vat_live_x",
         "refresh_token": "",
         "after": "oldest",
         "types": ["order.updated"],
         "idle": 0.5,
     }
-    result = await typed_client("events", **place(proxy, sample), **given, parts=[12, 30, 80])
+    result = await typed_client("events", **place(proxy, sample), **parameters, parts=[12, 30, 80])
     assert result == {"sequences": list(range(1, 81)), "status": 410, "oldest": "c0"}
     assert set(feed.opened) == {CUT_IN_A_MESSAGE, ENDED, NO_STREAM, SILENT, COMPLETE}
 
@@ -245,9 +245,9 @@ async def test_the_feed_of_the_application_is_followed_through_cut_streams(
     typed_client: TypedClient, sample: SampleStore, proxy: FaultProxy, as_user: bool
 ) -> None:
     _, tokens = await install(sample)
-    given = {"access_token": tokens["access_token"], "refresh_token": tokens["refresh_token"]}
+    parameters = {"access_token": tokens["access_token"], "refresh_token": tokens["refresh_token"]}
     if as_user:
-        given = await session(sample, sample.owner) | {"as_user": True}
+        parameters = await session(sample, sample.owner) | {"as_user": True}
     proxy.stream_messages = [1, 2, 4]
     subject = uuid7()
     count = 30
@@ -259,12 +259,49 @@ async def test_the_feed_of_the_application_is_followed_through_cut_streams(
             await emit_events(sample.store, "order.updated", subject=subject)
 
     emitting = asyncio.create_task(emit())
-    given |= {"after": "oldest", "types": ["order.updated"]}
-    result = await typed_client("events", **place(proxy, sample), **given, parts=[2, 12, count])
+    parameters |= {"after": "oldest", "types": ["order.updated"]}
+    result = await typed_client("events", **place(proxy, sample), **parameters, parts=[2, 12, count])
     await emitting
     assert result == {"sequences": list(range(1, count + 1)), "status": 200 if as_user else 400, "oldest": None}
     streams = [request for request in proxy.of(FEED) if request.headers["Accept"] == "text/event-stream"]
     assert bool(streams) is not as_user
+
+
+async def test_feed_and_subscription_are_followed_through_a_killed_and_restarted_server(
+    typed_client: TypedClient, sample: SampleStore, proxy: FaultProxy
+) -> None:
+    _, app = await install(sample)
+    user = await session(sample, sample.owner)
+    user["access_token"] = "expired." + user["access_token"]
+    subject, count = uuid7(), 12
+    await emit_events(sample.store, "order.updated", subject=subject, times=3)
+
+    async def interrupt() -> None:
+        """Emit events while the server runs, and while it does not."""
+        for _ in range(3):
+            before = requests()
+            while not all(now > then for now, then in zip(requests(), before, strict=True)):
+                await asyncio.sleep(0.05)
+            await emit_events(sample.store, "order.updated", subject=subject, times=2)
+            await proxy.kill()
+            await emit_events(sample.store, "order.updated", subject=subject)
+            await proxy.restart()
+
+    def requests() -> tuple[int, int]:
+        """Return the numbers of requests for the feed and for the subscription."""
+        return len(proxy.of(FEED)), len(proxy.of("/graphql"))
+
+    start = place(proxy, sample) | {"after": "oldest", "parts": [5, count]}
+    tokens = {"access_token": app["access_token"], "refresh_token": ""}
+    interrupting = asyncio.create_task(interrupt())
+    try:
+        followed, subscribed = await typed_client(
+            "interrupted", events=start | tokens | {"types": ["order.updated"]}, subscription=start | user
+        )
+    finally:
+        interrupting.cancel()
+    assert followed["sequences"] == list(range(1, count + 1))
+    assert subscribed == {"sequences": list(range(1, count + 1)), "renewed": 1, "refused": 2}
 
 
 async def test_pages_replace_streams_that_do_not_pass(
@@ -272,11 +309,11 @@ async def test_pages_replace_streams_that_do_not_pass(
 ) -> None:
     feed = FakeFeed(40, [NO_STREAM] * 40)
     proxy.paths[FEED] = feed.handle
-    given = {"access_token": "vat_live_x", "refresh_token": "", "after": "c0", "types": ["order.updated"]}
-    result = await typed_client("events", **place(proxy, sample), **given, parts=[20])
+    parameters = {"access_token": "vat_live_x", "refresh_token": "", "after": "c0", "types": ["order.updated"]}
+    result = await typed_client("events", **place(proxy, sample), **parameters, parts=[20])
     assert result["sequences"] == list(range(1, 21))
     feed.visible = 40
-    result = await typed_client("events", **place(proxy, sample), **given, parts=[40])
+    result = await typed_client("events", **place(proxy, sample), **parameters, parts=[40])
     assert result["sequences"] == list(range(1, 41))
     assert len(feed.opened) <= 6
 
@@ -285,8 +322,8 @@ async def test_a_user_follows_the_feed_by_pages_of_graphql(
     typed_client: TypedClient, sample: SampleStore, proxy: FaultProxy
 ) -> None:
     proxy.paths["/graphql"] = FakeFeed(40).handle_graphql
-    given = {"access_token": "x", "refresh_token": "", "after": "oldest", "as_user": True}
-    result = await typed_client("events", **place(proxy, sample), **given, parts=[15, 40])
+    parameters = {"access_token": "x", "refresh_token": "", "after": "oldest", "as_user": True}
+    result = await typed_client("events", **place(proxy, sample), **parameters, parts=[15, 40])
     assert result == {"sequences": list(range(1, 41)), "status": 410, "oldest": "c0"}
 
 

@@ -69,10 +69,10 @@ class S3Server:
         if not key:
             return self._list(query)
         stored = self._object(key)
-        found = re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("Range", ""))
-        if found is None:
+        match = re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("Range", ""))
+        if match is None:
             return web.Response(body=stored.body, headers=stored.headers)
-        first, last = int(found[1]), min(int(found[2] or len(stored.body)), len(stored.body) - 1)
+        first, last = int(match[1]), min(int(match[2] or len(stored.body)), len(stored.body) - 1)
         if first > last:
             raise Refused(416, "InvalidRange")
         headers = {**stored.headers, "Content-Range": f"bytes {first}-{last}/{len(stored.body)}"}
@@ -171,10 +171,10 @@ def _verify(request: web.Request, body: bytes) -> None:
         if datetime.now(UTC) > expires:
             raise Refused(403, "AccessDenied")
     else:
-        found = _AUTHORIZATION.fullmatch(request.headers.get("Authorization", ""))
-        if found is None:
+        match = _AUTHORIZATION.fullmatch(request.headers.get("Authorization", ""))
+        if match is None:
             raise Refused(403, "AccessDenied")
-        credential, names, signature = found.groups()
+        credential, names, signature = match.groups()
         at, payload = request.headers["x-amz-date"], request.headers["x-amz-content-sha256"]
         if payload != hashlib.sha256(body).hexdigest():
             raise Refused(400, "XAmzContentSHA256Mismatch")

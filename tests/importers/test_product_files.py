@@ -1,4 +1,4 @@
-"""`vitrine import csv` and `jsonl`: products with prices, stock, categories and images (docs/reference/bulk.md#product-files)."""
+"""`vitrine import csv` and `jsonl`: products with prices, stock, categories and images (docs/reference/bulk.md#products)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import httpx
 
-from vitrine_client import graphql
+from vitrine_client import graphql, subscriptions
 from vitrine_client.credentials import (
     AppTokens,
     OnRenewed,
@@ -171,6 +171,23 @@ class Vitrine:
         doesn't change are raised: 410 (`details["oldest_cursor"]`), a wrong cursor, a missing scope.
         """
         return EventFeed(self.transport, after, types, poll_seconds, idle_seconds).follow()
+
+    def subscribe(
+        self,
+        document: str,
+        variables: Mapping[str, Any] | None = None,
+        *,
+        operation_name: str | None = None,
+        idle_seconds: float = 60.0,
+    ) -> AsyncGenerator[dict[str, Any], None]:
+        """Yield the data of a subscription to events without end, each once and in order, over Server-Sent Events.
+
+        The document passes `$after` to `events` and selects its `cursor`: with these the iteration continues after interruptions, as
+        `events` does, and after a restart with `after` of the last one. A result with errors is raised as `GraphQLError`.
+        """
+        return subscriptions.subscribe(
+            self.transport, document, variables, operation_name=operation_name, idle_seconds=idle_seconds
+        )
 
 
 @dataclass(frozen=True)

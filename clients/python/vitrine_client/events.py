@@ -19,7 +19,7 @@ from vitrine_client.transport import Request, Transport
 PATH = "/api/admin/events"
 _PAGE_SIZE = 500
 _END = "end"
-_RECONNECTION_SECONDS, _LONGEST_PAUSE_SECONDS = 1.0, 60.0
+RECONNECTION_SECONDS, _LONGEST_PAUSE_SECONDS = 1.0, 60.0
 # Streams that bring nothing before pages are read instead, and after how many rounds a stream is tried again.
 _TRIED_STREAMS, _POLLS_UNTIL_STREAM = 3, 60
 
@@ -89,6 +89,14 @@ class StreamParser:
             self._id = value
 
 
+def pause_after_outage(error: ApiError | ConnectionFailed, outages: int) -> float:
+    """Return how many seconds to wait after an error that passes; raise any other."""
+    if isinstance(error, ApiError) and not error.is_passing:
+        raise error
+    backoff = min(_LONGEST_PAUSE_SECONDS, 2.0**outages)
+    return (error.retry_after if isinstance(error, ApiError) else None) or backoff
+
+
 class EventFeed:
     """The events after a cursor, which moves with each event that is yielded."""
 
@@ -120,12 +128,9 @@ class EventFeed:
                         self._cursor = event["cursor"]
                         yield event
             except (ApiError, ConnectionFailed) as error:
-                if isinstance(error, ApiError) and not error.is_passing:
-                    raise
-                backoff = min(_LONGEST_PAUSE_SECONDS, 2.0**self._outages)
-                pause = (error.retry_after if isinstance(error, ApiError) else None) or backoff
+                pause = pause_after_outage(error, self._outages)
                 self._outages += 1
-            await asyncio.sleep(pause + random.uniform(0, _RECONNECTION_SECONDS))
+            await asyncio.sleep(pause + random.uniform(0, RECONNECTION_SECONDS))
 
     async def _round(self, may_stream: bool) -> AsyncGenerator[Event, None]:
         """Yield what there is up to the end of the feed, and then, if it may, what a stream brings."""

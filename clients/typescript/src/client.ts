@@ -16,6 +16,7 @@ import type { paths as AppsPaths } from "./generated/apps.js";
 import type { paths as CurrentPaths } from "./generated/current.js";
 import type { paths as LegacyPaths } from "./generated/legacy.js";
 import { type Connection, type Document, execute, type ExecutionOptions, nodes } from "./graphql.js";
+import { subscribe, type SubscriptionOptions } from "./subscriptions.js";
 import {
   type Credential,
   NoCredential,
@@ -91,6 +92,20 @@ export class Vitrine {
    */
   events(options: FeedOptions = {}): AsyncGenerator<FeedEvent, void, undefined> {
     return new EventFeed(this.transport, options).follow();
+  }
+
+  /**
+   * Iterate over the results of a subscription to events without end, each once and in order, over Server-Sent Events.
+   *
+   * The document passes `$after` to `events` and selects its `cursor`: with these the iteration continues after interruptions, as `events` does,
+   * and after a restart with `after` of the last one. A result with errors is thrown as `GraphqlError`.
+   */
+  subscribe<Result = Record<string, unknown>, Variables extends object = Record<string, unknown>>(
+    document: Document<Result, Variables>,
+    variables?: Variables,
+    options?: SubscriptionOptions,
+  ): AsyncGenerator<Result, void, undefined> {
+    return subscribe(this.transport, document, variables ?? ({} as Variables), { print: this.options.print, ...options });
   }
 
   /** Sign a user in by e-mail address, CPF, CNPJ or phone; the result is a challenge where the account has a second factor. */

@@ -1,13 +1,11 @@
 // Follow the event feed (docs/clients.md): pages up to its end, then a stream, or pauses where streams don't pass.
 import { AppTokens } from "./credentials.js";
-import { ApiError, ConnectionFailed } from "./errors.js";
 import { execute } from "./graphql.js";
+import { messages, pauseAfterOutage, RECONNECTION_SECONDS } from "./streams.js";
 import { sleep, type Transport } from "./transport.js";
 
 const PATH = "/api/admin/events";
 const PAGE_SIZE = 500;
-const RECONNECTION_SECONDS = 1;
-const LONGEST_PAUSE_SECONDS = 60;
 // Streams that bring nothing before pages are read instead, and after how many rounds a stream is tried again.
 const TRIED_STREAMS = 3;
 const POLLS_UNTIL_STREAM = 60;
@@ -48,37 +46,6 @@ interface Page {
   has_more: boolean;
 }
 
-/** A message of an event stream; without `data` it only says how far the stream has come. */
-interface Message {
-  id: string;
-  name: string;
-  data: string;
-}
-
-/** Split an event stream into messages (HTML standard, section 9.2.6). */
-class StreamParser {
-  private rest = "";
-  private id = "";
-  private name = "";
-  private data: string[] = [];
-
-  *feed(text: string): Generator<Message, void, undefined> {
-    const lines = (this.rest + text).replaceAll("\r\n", "\n").split("\n");
-    this.rest = lines.pop() ?? "";
-    for (const line of lines) {
-      if (line === "") {
-        yield { id: this.id, name: this.name, data: this.data.join("\n") };
-        [this.name, this.data] = ["", []];
-        continue;
-      }
-      const [, name, value = ""] = /^([^:]*)(?:: ?(.*))?$/su.exec(line) ?? [];
-      if (name === "data") this.data.push(value);
-      else if (name === "event") this.name = value;
-      else if (name === "id" && !value.includes("\0")) this.id = value;
-    }
-  }
-}
-
 /** The events after a cursor, which moves with each event that is yielded. */
 export class EventFeed {
   private cursor: string;
@@ -105,10 +72,7 @@ export class EventFeed {
           yield event;
         }
       } catch (error) {
-        const isPassing = error instanceof ConnectionFailed || (error instanceof ApiError && error.isPassing);
-        if (!isPassing) throw error;
-        const backoff = Math.min(LONGEST_PAUSE_SECONDS, 2 ** this.outages++);
-        pause = (error instanceof ApiError ? error.retryAfter : undefined) ?? backoff;
+        pause = pauseAfterOutage(error, this.outages++);
       }
       await sleep(pause + Math.random() * RECONNECTION_SECONDS, this.options.signal);
     }
@@ -140,38 +104,15 @@ export class EventFeed {
 
   /** Yield events until the stream ends: the connection or the credential did, or the server stopped. */
   private async *stream(): AsyncGenerator<FeedEvent, void, undefined> {
-    const { signal, types, idleSeconds = 60 } = this.options;
+    const { signal, types, idleSeconds } = this.options;
     const headers = { Accept: "text/event-stream", "Last-Event-ID": this.cursor };
-    const idle = new AbortController();
-    const abort = () => idle.abort(signal?.reason);
-    let timer = setTimeout(() => idle.abort(), idleSeconds * 1000);
-    signal?.addEventListener("abort", abort);
-    try {
-      const query = { types: types?.join(",") };
-      const response = await this.transport.stream({ method: "GET", path: PATH, query, headers, signal: idle.signal });
-      this.emptyStreams++;
-      // Otherwise something between the two does not let streams pass.
-      if (!response.headers.get("Content-Type")?.startsWith("text/event-stream") || response.body === null) return;
-      const parser = new StreamParser();
-      const decoder = new TextDecoder();
-      const reader = response.body.getReader();
-      for (let read = await reader.read(); !read.done; read = await reader.read()) {
-        this.emptyStreams = 0;
-        clearTimeout(timer);
-        timer = setTimeout(() => idle.abort(), idleSeconds * 1000);
-        for (const { id, name, data } of parser.feed(decoder.decode(read.value, { stream: true }))) {
-          if (name === "end") return; // the next page has its reason as an error
-          if (data) yield JSON.parse(data) as FeedEvent;
-          this.cursor = id || this.cursor;
-        }
-      }
-    } catch (error) {
-      if (error instanceof ApiError || error instanceof SyntaxError) throw error;
-      signal?.throwIfAborted(); // otherwise the connection ended
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
-      idle.abort();
+    const request = { method: "GET", path: PATH, query: { types: types?.join(",") }, headers };
+    const onOpen = () => void this.emptyStreams++;
+    const onBytes = () => void (this.emptyStreams = 0);
+    for await (const { id, name, data } of messages(this.transport, request, { signal, idleSeconds, onOpen, onBytes })) {
+      if (name === "end") return; // the next page has its reason as an error
+      if (data) yield JSON.parse(data) as FeedEvent;
+      this.cursor = id || this.cursor;
     }
   }
 }

@@ -67,7 +67,8 @@ export async function* nodes<Result, Variables extends object, Node>(
   }
 }
 
-function textOf(document: Document<never, never> | object | string, print: ExecutionOptions["print"]): string {
+/** Return the text of a document. */
+export function textOf(document: Document<never, never> | object | string, print: ExecutionOptions["print"]): string {
   if (typeof document === "string" || document instanceof String) return String(document);
   if (print) return print(document as never);
   const body = (document as { loc?: { source?: { body?: string } } }).loc?.source?.body;

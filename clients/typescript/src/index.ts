@@ -17,6 +17,7 @@ export type { components as AppsComponents } from "./generated/apps.js";
 export type { components as CurrentComponents } from "./generated/current.js";
 export type { components as LegacyComponents } from "./generated/legacy.js";
 export type { Connection, Document, ExecutionOptions } from "./graphql.js";
+export type { SubscriptionOptions } from "./subscriptions.js";
 export {
   type Credential,
   NoCredential,

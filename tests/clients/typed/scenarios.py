@@ -210,6 +210,44 @@ async def events(parameters: Parameters) -> Any:
     return {"sequences": sequences}
 
 
+SUBSCRIPTION = """subscription ($after: String) {
+  events(after: $after, types: ["order.updated"]) { sequence cursor order { id } }
+}"""
+
+
+async def subscription(parameters: Parameters) -> Any:
+    """Follow a subscription with an expired token, beginning again after some events; return the numbers of the events."""
+    sequences: list[int] = []
+    renewed: list[Tokens] = []
+
+    async def keep(tokens: Tokens) -> None:
+        renewed.append(tokens)
+
+    after = parameters["after"]
+    async with client_of(parameters, UserSession(tokens_of(parameters), keep)) as client:
+        for part in parameters["parts"]:
+            async with aclosing(client.subscribe(SUBSCRIPTION, {"after": after})) as results:
+                async for data in results:
+                    sequences.append(data["events"]["sequence"])
+                    after = data["events"]["cursor"]
+                    if len(sequences) >= part:
+                        break
+        refused: list[str] = []
+        for wrong in (SUBSCRIPTION.replace("sequence", "nothing"), SUBSCRIPTION.replace("cursor", "id")):
+            try:
+                async with aclosing(client.subscribe(wrong, {"after": parameters["after"]})) as results:
+                    async for _ in results:
+                        break
+            except (ApiError, ValueError) as error:
+                refused.append(type(error).__name__.lower())
+    return {"sequences": sequences, "renewed": len(renewed), "refused": len(refused)}
+
+
+async def interrupted(parameters: Parameters) -> Any:
+    """Follow the feed and a subscription at once."""
+    return await asyncio.gather(events(parameters["events"]), subscription(parameters["subscription"]))
+
+
 async def webhooks(parameters: Parameters) -> Any:
     """Verify deliveries; return their ids, or None for those that are refused."""
     results: list[str | None] = []
@@ -243,7 +281,7 @@ async def refused_by_the_types(client: Vitrine) -> None:
 SCENARIOS: dict[str, Callable[[Parameters], Awaitable[Any]]] = {
     function.__name__: function
     for function in (
-        renewal, sign_in, exchange, checkout, mutation, unkeyed, pages, errors, events, webhooks, documents,
+        renewal, sign_in, exchange, checkout, mutation, unkeyed, pages, errors, events, interrupted, webhooks, documents,
     )
 }  # fmt: skip
 

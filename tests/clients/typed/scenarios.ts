@@ -22,7 +22,7 @@ declare const process: { argv: string[] };
 declare const console: { log(text: string): void };
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
-type Given = any;
+type Parameters = any;
 
 interface ProductsResult {
   product_connection: { edges: { node: { name: string } }[]; page_info: { has_next_page: boolean; end_cursor: string | null } };
@@ -36,8 +36,16 @@ const PRODUCTS = { kind: "Document", definitions: [], loc: { source: { body: PRO
   { first: number; after?: string }
 >;
 
-const clientOf = (given: Given, credential?: Credential) => new Vitrine({ url: given.base, store: given.store, credential });
-const tokensOf = ({ access_token: accessToken, refresh_token: refreshToken, expires_at: expiresAt }: Given): Tokens => ({
+const SUBSCRIPTION_TEXT = `subscription ($after: String) {
+  events(after: $after, types: ["order.updated"]) { sequence cursor order { id } }
+}`;
+const SUBSCRIPTION = { kind: "Document", loc: { source: { body: SUBSCRIPTION_TEXT } } } as unknown as TypedDocumentNode<
+  { events: { sequence: number; cursor: string } },
+  { after: string }
+>;
+
+const clientOf = (parameters: Parameters, credential?: Credential) => new Vitrine({ url: parameters.base, store: parameters.store, credential });
+const tokensOf = ({ access_token: accessToken, refresh_token: refreshToken, expires_at: expiresAt }: Parameters): Tokens => ({
   accessToken,
   refreshToken,
   expiresAt,
@@ -60,57 +68,81 @@ async function codeOf(attempt: Promise<unknown>): Promise<unknown> {
   }
 }
 
-const scenarios: Record<string, (given: Given) => Promise<unknown>> = {
+/** Follow a subscription with an expired token, beginning again after some events; return the numbers of the events. */
+async function followSubscription(parameters: Parameters): Promise<unknown> {
+  const sequences: number[] = [];
+  let renewed = 0;
+  const keep = async () => void renewed++;
+  const client = clientOf(parameters, new UserSession(tokensOf(parameters), keep));
+  let after: string = parameters.after;
+  for (const part of parameters.parts)
+    for await (const { events } of client.subscribe(SUBSCRIPTION, { after })) {
+      sequences.push(events.sequence);
+      after = events.cursor;
+      if (sequences.length >= part) break;
+    }
+  let refused = 0;
+  for (const wrong of [SUBSCRIPTION_TEXT.replace("sequence", "nothing"), SUBSCRIPTION_TEXT.replace("cursor", "id")])
+    try {
+      for await (const _ of client.subscribe(wrong, { after: parameters.after })) break;
+    } catch (error) {
+      if (!(error instanceof ApiError || error instanceof TypeError)) throw error;
+      refused++;
+    }
+  return { sequences, renewed, refused };
+}
+
+const scenarios: Record<string, (parameters: Parameters) => Promise<unknown>> = {
   // Send requests at once with an expired token, as a user or as an app.
-  async renewal(given) {
+  async renewal(parameters) {
     const renewed: string[] = [];
     const keep = async (tokens: Tokens) => void renewed.push(tokens.refreshToken);
-    const app = new AppTokens(tokensOf(given), { clientId: given.client_id, clientSecret: given.client_secret }, keep);
-    const user = new UserSession(tokensOf(given), keep);
-    const client = clientOf(given, given.client_id ? app : user);
+    const app = new AppTokens(tokensOf(parameters), { clientId: parameters.client_id, clientSecret: parameters.client_secret }, keep);
+    const user = new UserSession(tokensOf(parameters), keep);
+    const client = clientOf(parameters, parameters.client_id ? app : user);
     const read = () => client.current.get("/api/v1/admin/products", { query: { per_page: 1 } });
-    const pages = await Promise.all(Array.from({ length: given.count }, read));
-    await (given.client_id ? app.revoke(client.transport) : client.signOut(user));
+    const pages = await Promise.all(Array.from({ length: parameters.count }, read));
+    await (parameters.client_id ? app.revoke(client.transport) : client.signOut(user));
     return { totals: pages.map((page) => page.total), renewed, ended: await codeOf(read()) };
   },
 
   // Sign in with a second factor.
-  async sign_in(given) {
-    const shop = clientOf(given);
-    const result = await shop.signIn(given.identifier, given.password);
+  async sign_in(parameters) {
+    const shop = clientOf(parameters);
+    const result = await shop.signIn(parameters.identifier, parameters.password);
     if (!(result instanceof TwoFactorChallenge)) throw new Error("no challenge");
     const wrong = await codeOf(result.verify("000000"));
-    const account = await shop.withCredential(await result.verify(given.code)).current.get("/api/v1/auth/me");
+    const account = await shop.withCredential(await result.verify(parameters.code)).current.get("/api/v1/auth/me");
     return { wrong, email: account.email };
   },
 
   // Exchange the code of an app's approval.
-  async exchange(given) {
-    const shop = clientOf(given);
-    const tokens = await shop.exchangeCode(given.code, { clientId: given.client_id, clientSecret: given.client_secret });
+  async exchange(parameters) {
+    const shop = clientOf(parameters);
+    const tokens = await shop.exchangeCode(parameters.code, { clientId: parameters.client_id, clientSecret: parameters.client_secret });
     const page = await shop.withCredential(tokens).apps.get("/api/admin/orders", { query: { limit: 1 } });
     return page.total;
   },
 
   // Place an order through a connection with faults, as a customer with a storefront key.
-  async checkout(given) {
-    const shop = clientOf(given, new StorefrontKey(given.key, new UserSession(tokensOf(given))));
-    const body = { payment_id: given.payment, customer_email: "ana@example.com" };
-    return (await shop.current.post("/api/v1/storefront/carts/{id}/checkout", { path: { id: given.cart }, body })).id;
+  async checkout(parameters) {
+    const shop = clientOf(parameters, new StorefrontKey(parameters.key, new UserSession(tokensOf(parameters))));
+    const body = { payment_id: parameters.payment, customer_email: "ana@example.com" };
+    return (await shop.current.post("/api/v1/storefront/carts/{id}/checkout", { path: { id: parameters.cart }, body })).id;
   },
 
   // Create a category by GraphQL through a connection with faults.
-  async mutation(given) {
-    const client = clientOf(given, new UserSession(tokensOf(given)));
+  async mutation(parameters) {
+    const client = clientOf(parameters, new UserSession(tokensOf(parameters)));
     const input: CategoryInput = { name: "Uma só" };
     const document = "mutation ($input: CategoryInput!) { made: category_create(input: $input) { id } }";
     return (await client.graphql<{ made: { id: string } }>(document, { input })).made.id;
   },
 
   // Send writes that must not be sent twice through a connection that is cut.
-  async unkeyed(given) {
-    const shop = clientOf(given, new StorefrontKey(given.key));
-    const path = { id: given.cart as string };
+  async unkeyed(parameters) {
+    const shop = clientOf(parameters, new StorefrontKey(parameters.key));
+    const path = { id: parameters.cart as string };
     const cart = await shop.current.put("/api/v1/storefront/carts/{id}/address", { path, body: { zipcode: "01001-000" } });
     return [
       cart.id,
@@ -120,11 +152,11 @@ const scenarios: Record<string, (given: Given) => Promise<unknown>> = {
   },
 
   // Read a list of several pages in every family.
-  async pages(given) {
-    const shop = clientOf(given);
-    const admin = shop.withCredential(new UserSession(tokensOf(given)));
-    const { legacy } = shop.withCredential(new ApiKey(given.email, given.api_key));
-    const { apps } = shop.withCredential(appOf(given.app_token));
+  async pages(parameters) {
+    const shop = clientOf(parameters);
+    const admin = shop.withCredential(new UserSession(tokensOf(parameters)));
+    const { legacy } = shop.withCredential(new ApiKey(parameters.email, parameters.api_key));
+    const { apps } = shop.withCredential(appOf(parameters.app_token));
     const nodes = admin.nodes(PRODUCTS, { first: 100 }, (data) => data.product_connection);
     return {
       graphql: await collect(nodes, ({ name }) => name),
@@ -137,22 +169,22 @@ const scenarios: Record<string, (given: Given) => Promise<unknown>> = {
   },
 
   // Provoke the errors of every family.
-  async errors(given) {
-    const shop = clientOf(given);
-    const admin = shop.withCredential(new UserSession(tokensOf(given)));
-    const { legacy } = shop.withCredential(new ApiKey(given.email, given.api_key));
-    const app = shop.withCredential(appOf(given.app_token));
-    const front = shop.withCredential(new StorefrontKey(given.key));
+  async errors(parameters) {
+    const shop = clientOf(parameters);
+    const admin = shop.withCredential(new UserSession(tokensOf(parameters)));
+    const { legacy } = shop.withCredential(new ApiKey(parameters.email, parameters.api_key));
+    const app = shop.withCredential(appOf(parameters.app_token));
+    const front = shop.withCredential(new StorefrontKey(parameters.key));
     const attempts = [
       () => admin.current.post("/api/v1/admin/products", { body: { name: "Sem preço", price_cents: -1 } }),
-      () => app.apps.put("/api/admin/orders/{id}/status", { path: { id: given.order }, body: { status: "?" } }),
+      () => app.apps.put("/api/admin/orders/{id}/status", { path: { id: parameters.order }, body: { status: "?" } }),
       () => legacy.get("/api/products/{id}", { path: { id: "9999999/x y" } }),
       () => admin.graphql("{ products(limit: -1) { id } }"),
       () => admin.graphql('mutation { product_delete(id: "0") { id } }'),
       () =>
         front.current.post("/api/v1/storefront/carts/{id}/checkout", {
-          path: { id: given.cart },
-          body: { payment_id: given.payment, customer_email: "a@example.com" },
+          path: { id: parameters.cart },
+          body: { payment_id: parameters.payment, customer_email: "a@example.com" },
         }),
       () => app.current.get("/api/v1/admin/storefront-keys"),
     ];
@@ -166,12 +198,12 @@ const scenarios: Record<string, (given: Given) => Promise<unknown>> = {
   },
 
   // Follow the feed, beginning again after some events; return the numbers of the events.
-  async events(given) {
+  async events(parameters) {
     const sequences: number[] = [];
-    const client = clientOf(given, given.as_user ? new UserSession(tokensOf(given)) : appOf(given.access_token));
-    let after: string = given.after;
-    for (const part of given.parts)
-      for await (const event of client.events({ after, types: given.types, pollSeconds: 0.1, idleSeconds: given.idle })) {
+    const client = clientOf(parameters, parameters.as_user ? new UserSession(tokensOf(parameters)) : appOf(parameters.access_token));
+    let after: string = parameters.after;
+    for (const part of parameters.parts)
+      for await (const event of client.events({ after, types: parameters.types, pollSeconds: 0.1, idleSeconds: parameters.idle })) {
         sequences.push(event.sequence);
         after = event.cursor;
         if (sequences.length >= part) break;
@@ -185,9 +217,12 @@ const scenarios: Record<string, (given: Given) => Promise<unknown>> = {
     return { sequences };
   },
 
+  // Follow the feed and a subscription at once.
+  interrupted: ({ events, subscription }) => Promise.all([scenarios["events"]?.(events), followSubscription(subscription)]),
+
   // Verify deliveries; return their ids, or null for those that are refused.
-  async webhooks(given) {
-    const results = given.deliveries.map(async ({ body, headers, secrets, now }: Given) => {
+  async webhooks(parameters) {
+    const results = parameters.deliveries.map(async ({ body, headers, secrets, now }: Parameters) => {
       const options = now === undefined ? {} : { now };
       return (await verifyWebhook(body, headers, secrets, options).catch(() => null))?.id ?? null;
     });
@@ -195,10 +230,10 @@ const scenarios: Record<string, (given: Given) => Promise<unknown>> = {
   },
 
   // Return what is read of documents: the kind of their operation, and whether it takes an Idempotency-Key.
-  async documents(given) {
+  async documents(parameters) {
     const internal: string = new URL("./node_modules/vitrine-client/dist/documents.js", import.meta.url).href;
     const { findOperation, takesIdempotencyKey } = await import(internal);
-    return given.documents.map(([text, name]: [string, string | null]) => {
+    return parameters.documents.map(([text, name]: [string, string | null]) => {
       const operation = findOperation(text, name ?? undefined);
       return operation ? [operation.kind, takesIdempotencyKey(operation)] : null;
     });
@@ -228,5 +263,5 @@ export async function typesOf(client: Vitrine): Promise<void> {
   (await client.signIn("x", "y")).tokens;
 }
 
-const [, , name = "", given = "{}"] = process.argv;
-console.log(JSON.stringify(await scenarios[name]?.(JSON.parse(given))));
+const [, , name = "", parameters = "{}"] = process.argv;
+console.log(JSON.stringify(await scenarios[name]?.(JSON.parse(parameters))));
