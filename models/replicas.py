@@ -28,6 +28,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
+from kernel import metrics
 from models.pool import DatabaseSettings, StorePool, open_pool
 from models.store_binding import StoreBinding
 
@@ -423,6 +424,35 @@ def use(replicas: Replicas | None) -> None:
 def replica_status() -> list[ReplicaStatus]:
     """Return the state of each replica of this process, in the order of the setting."""
     return [] if _replicas is None else [replica.status for replica in _replicas.replicas]
+
+
+def _lags() -> dict[tuple[str, ...], float]:
+    lags = [status.lag_seconds for status in replica_status()]
+    return {(str(number),): lag for number, lag in enumerate(lags, 1) if lag is not None}
+
+
+def _reads() -> dict[tuple[str, ...], float]:
+    reads: dict[tuple[str, ...], float] = {}
+    for number, status in enumerate(replica_status(), 1):
+        reads[str(number), "answered"], reads[str(number), "by primary"] = status.reads, status.fallbacks
+    return reads
+
+
+metrics.gauge(
+    "vitrine_replica_lag_seconds",
+    "How far a read replica is behind, by its number in the settings.",
+    "replica",
+    read=_lags,
+    largest=True,
+)
+metrics.gauge(
+    "vitrine_replica_reads_total",
+    "Statements that a read replica answered, and those that the primary had to answer in its place.",
+    "replica",
+    "result",
+    read=_reads,
+    counts=True,
+)
 
 
 def require_position(store: int, position: int) -> None:
