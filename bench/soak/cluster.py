@@ -138,11 +138,11 @@ def _web_faults(cluster: Cluster) -> list[Fault]:
         first.kill()
 
     return [
-        Fault("web group 1 restarted", 0, first.restart, both_up, excuses=NOTHING),
-        Fault("web group 2 restarted", 0, second.restart, both_up, excuses=NOTHING),
         Fault("kill -9 of a web process", 3, kill_process, excuses=_CUT_OFF, in_flight=True),
         Fault("kill -9 of a web group", 3, kill_group, both_up, excuses=_CUT_OFF, in_flight=True),
         Fault("kill -9 of a web master", 5, kill_master, both_up, excuses=NOTHING),
+        Fault("web group 1 restarted", 0, first.restart, both_up, excuses=NOTHING),
+        Fault("web group 2 restarted", 0, second.restart, both_up, excuses=NOTHING),
     ]
 
 
