@@ -277,8 +277,7 @@ class Replica:
             )
             while not self._failed.is_set():
                 await self._poll(connection, on_use, lag_of)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._failed.wait(), POLL_SECONDS)
+                await _wait(self._failed)
             raise ReplicaProblem(self.problem or "failed")
         finally:
             connection.remove_termination_listener(self._on_lost)
@@ -365,8 +364,7 @@ class Replicas:
     async def _sample(self) -> None:
         """Ask the primary for its position after writes, and every POLL_SECONDS."""
         while True:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), POLL_SECONDS)
+            await _wait(self._wake)
             self._wake.clear()
             self.positions.begin()
             try:
@@ -388,6 +386,13 @@ class Replicas:
         used = [replica.replayed for replica in self.replicas if replica.is_used]
         if used:
             self.positions.prune(min(used))
+
+
+async def _wait(event: asyncio.Event) -> None:
+    """Wait for the event, at most POLL_SECONDS. (Before Python 3.12 `wait_for` loses a cancellation that comes together with the event.)"""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(POLL_SECONDS):
+            await event.wait()
 
 
 class ReplicaRead:

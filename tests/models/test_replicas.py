@@ -91,6 +91,23 @@ class TestWritePositions:
         assert (positions.required(1), positions.required(2)) == (410, 410)
 
 
+async def test_a_write_that_is_noticed_while_replicas_are_closed_does_not_keep_them_open():
+    asked = asyncio.Event()
+
+    async def ask() -> int:
+        asked.set()
+        return 1
+
+    watching = replicas.Replicas([], ask, lambda: True)
+    watching.start()
+    watching.record_write(1)
+    await asked.wait()
+    await asyncio.sleep(replicas.SAMPLE_SECONDS * 3)  # it waits for the next write
+    watching.record_write(1)
+    async with asyncio.timeout(5):
+        await watching.close()
+
+
 @pytest.fixture(scope="module")
 async def standby(postgres: EmbeddedServer, database_url: str) -> AsyncIterator[Standby]:
     with tempfile.TemporaryDirectory(prefix="vt-standby-") as folder:
