@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 
-from bench.servers import ROOT, free_port
+from bench.servers import ROOT, stable_port
 
 PROGRAM = shutil.which("haproxy", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
 CONFIGURATION = ROOT / "deploy" / "haproxy.cfg"
@@ -43,7 +43,7 @@ class HAProxy:
     """An HAProxy that distributes requests among the ports; its address stays the same across restarts."""
 
     def __init__(self, folder: Path, servers: Sequence[int], port: int | None = None) -> None:
-        port = port or free_port()
+        port = port or stable_port()
         self.address = f"http://127.0.0.1:{port}"
         self.port = port
         self._count = len(servers)

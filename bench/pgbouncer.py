@@ -15,6 +15,7 @@ from types import MappingProxyType
 from urllib.parse import quote
 
 from bench.database import cpu_seconds
+from bench.servers import stable_port
 from server.embedded_postgres.account import account_for
 
 PROGRAM = os.environ.get("VITRINE_TEST_PGBOUNCER") or shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -40,9 +41,7 @@ class PgBouncer:
         self._folder = folder
         self._server = server
         self._process: subprocess.Popen[bytes] | None = None
-        with socket.socket() as free_socket:
-            free_socket.bind(("127.0.0.1", 0))
-            self.port = int(free_socket.getsockname()[1])
+        self.port = stable_port()
         users = folder / "users.txt"
         users.write_text("".join(f'"{name}" ""\n' for name in (ROLE, "vitrine_owner", "postgres")))
         settings: dict[str, str | int] = {

@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import shutil
 import signal
-import socket
 import subprocess
 from pathlib import Path
 
 from redis.asyncio import Redis
+
+from bench.servers import stable_port
 
 PROGRAM = shutil.which("redis-server")
 _START_SECONDS = 20
@@ -23,9 +24,7 @@ class RedisServer:
         self._folder = folder
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
-        with socket.socket() as free_socket:
-            free_socket.bind(("127.0.0.1", 0))
-            self.port = int(free_socket.getsockname()[1])
+        self.port = stable_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
 
     async def start(self) -> None:

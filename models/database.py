@@ -21,7 +21,6 @@ from typing import Any
 import asyncpg
 from tortoise.context import TortoiseContext
 
-from kernel import metrics
 from kernel.scope import Scope, active_scope
 from models import MODEL_MODULES, replicas, write_notices
 from models.base import WrongStore as WrongStore
@@ -45,7 +44,7 @@ from models.pool import PoolUsage, StorePool, close_pool, current_store_id, open
 from models.pooler import OWN_PRIVILEGES, check_login
 from models.pooler import UnsafePooler as UnsafePooler
 from models.pooler import check_pooling as check_pooling
-from models.replicas import NOT_READ, Replicas, current_read, replica_status
+from models.replicas import NOT_READ, Replicas, current_read
 from models.roles import SET_ROLE_PRIVILEGE, usable_roles
 from models.store_binding import NO_STORE, Target
 from models.transactions import CommitCallback, open_transaction
@@ -54,19 +53,6 @@ from models.write_notices import WriteNotices
 
 logger = logging.getLogger("vitrine.database")
 
-REPLICA_LAG = metrics.gauge(
-    "vitrine_replica_lag_seconds",
-    "How far a read replica is behind, by its number in the settings.",
-    "replica",
-    largest=True,
-)
-REPLICA_READS = metrics.gauge(
-    "vitrine_replica_reads_total",
-    "Statements that a read replica answered, and those that the primary had to answer in its place.",
-    "replica",
-    "result",
-    counts=True,
-)
 WRITES_CHANNEL = "vitrine_writes"
 """Names a store soon after a process wrote to it (`models.write_notices`)."""
 
@@ -189,19 +175,6 @@ async def use_replicas(urls: Sequence[str]) -> None:
     await listen(WRITES_CHANNEL, lambda store: opened.record_write(int(store)), on_missed=opened.forget)
     opened.start()
     replicas.use(opened)
-    REPLICA_LAG.read, REPLICA_READS.read = _replica_lags, _replica_reads
-
-
-def _replica_lags() -> dict[tuple[str, ...], float]:
-    lags = [status.lag_seconds for status in replica_status()]
-    return {(str(number),): lag for number, lag in enumerate(lags, 1) if lag is not None}
-
-
-def _replica_reads() -> dict[tuple[str, ...], float]:
-    reads: dict[tuple[str, ...], float] = {}
-    for number, status in enumerate(replica_status(), 1):
-        reads[str(number), "answered"], reads[str(number), "by primary"] = status.reads, status.fallbacks
-    return reads
 
 
 async def _primary_position() -> int:

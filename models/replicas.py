@@ -28,6 +28,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
+from kernel import metrics
 from models.pool import DatabaseSettings, StorePool, open_pool
 from models.store_binding import StoreBinding, Target
 
@@ -277,8 +278,7 @@ class Replica:
             )
             while not self._failed.is_set():
                 await self._poll(connection, on_use, lag_of)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._failed.wait(), POLL_SECONDS)
+                await _wait(self._failed)
             raise ReplicaProblem(self.problem or "failed")
         finally:
             connection.remove_termination_listener(self._on_lost)
@@ -365,8 +365,7 @@ class Replicas:
     async def _sample(self) -> None:
         """Ask the primary for its position after writes, and every POLL_SECONDS."""
         while True:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), POLL_SECONDS)
+            await _wait(self._wake)
             self._wake.clear()
             self.positions.begin()
             try:
@@ -388,6 +387,13 @@ class Replicas:
         used = [replica.replayed for replica in self.replicas if replica.is_used]
         if used:
             self.positions.prune(min(used))
+
+
+async def _wait(event: asyncio.Event) -> None:
+    """Wait for the event, at most POLL_SECONDS. (Before Python 3.12 `wait_for` loses a cancellation that comes together with the event.)"""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(POLL_SECONDS):
+            await event.wait()
 
 
 class ReplicaRead:
@@ -425,6 +431,35 @@ def use(replicas: Replicas | None) -> None:
 def replica_status() -> list[ReplicaStatus]:
     """Return the state of each replica of this process, in the order of the setting."""
     return [] if _replicas is None else [replica.status for replica in _replicas.replicas]
+
+
+def _lags() -> dict[tuple[str, ...], float]:
+    lags = [status.lag_seconds for status in replica_status()]
+    return {(str(number),): lag for number, lag in enumerate(lags, 1) if lag is not None}
+
+
+def _reads() -> dict[tuple[str, ...], float]:
+    reads: dict[tuple[str, ...], float] = {}
+    for number, status in enumerate(replica_status(), 1):
+        reads[str(number), "answered"], reads[str(number), "by primary"] = status.reads, status.fallbacks
+    return reads
+
+
+metrics.gauge(
+    "vitrine_replica_lag_seconds",
+    "How far a read replica is behind, by its number in the settings.",
+    "replica",
+    read=_lags,
+    largest=True,
+)
+metrics.gauge(
+    "vitrine_replica_reads_total",
+    "Statements that a read replica answered, and those that the primary had to answer in its place.",
+    "replica",
+    "result",
+    read=_reads,
+    counts=True,
+)
 
 
 def require_position(store: int, position: int) -> None:

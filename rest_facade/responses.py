@@ -162,7 +162,7 @@ def to_json(body: Any) -> bytes:
 def error_headers(error: DomainError, *, challenge: str) -> dict[str, str]:
     """Return `Retry-After` (seconds) for a 429 and a 503, `WWW-Authenticate` for a 401, `Accept-Encoding` for a 415 (RFC 9110).
 
-    Sections 10.2.3, 11.6.1 and 12.5.3. A closed store's 503 has none: nobody knows when it opens.
+    Sections 10.2.3, 11.6.1 and 12.5.3. A closed store's 503 has none: when it opens is not known.
     """
     if isinstance(error, RateLimited | Unavailable):
         return {"Retry-After": str(error.retry_after)}

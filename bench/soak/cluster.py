@@ -18,7 +18,7 @@ import asyncpg
 from bench import haproxy, pgbouncer, redis_server
 from bench.haproxy import HAProxy
 from bench.pgbouncer import ROLE_STATEMENTS, PgBouncer
-from bench.servers import free_port
+from bench.servers import stable_port
 from bench.soak.calls import BAD_GATEWAY, NO_ANSWER, UNAVAILABLE
 from bench.soak.deployment import Deployment, Disk
 from bench.soak.faults import MAX_START_SECONDS, NOTHING, Fault, redis_faults
@@ -55,7 +55,7 @@ class Cluster(Deployment):
 
     def __init__(self, kind: str, disk: Disk, logs: Path) -> None:
         super().__init__(kind, disk, logs)
-        ports = [free_port() for _ in range(GROUPS)]
+        ports = [stable_port() for _ in range(GROUPS)]
         self.webs = [self._service(f"web {number}", "serve", PORT=str(port)) for number, port in enumerate(ports, 1)]
         self.group_urls = [f"http://127.0.0.1:{port}" for port in ports]
         self.haproxy = HAProxy(disk.folder, ports, self.port)
@@ -138,11 +138,11 @@ def _web_faults(cluster: Cluster) -> list[Fault]:
         first.kill()
 
     return [
-        Fault("web group 1 restarted", 0, first.restart, both_up, excuses=NOTHING),
-        Fault("web group 2 restarted", 0, second.restart, both_up, excuses=NOTHING),
         Fault("kill -9 of a web process", 3, kill_process, excuses=_CUT_OFF, in_flight=True),
         Fault("kill -9 of a web group", 3, kill_group, both_up, excuses=_CUT_OFF, in_flight=True),
         Fault("kill -9 of a web master", 5, kill_master, both_up, excuses=NOTHING),
+        Fault("web group 1 restarted", 0, first.restart, both_up, excuses=NOTHING),
+        Fault("web group 2 restarted", 0, second.restart, both_up, excuses=NOTHING),
     ]
 
 

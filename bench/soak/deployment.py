@@ -27,7 +27,7 @@ import asyncpg
 from bench.installed_postgres import use_installed_postgres
 from bench.redis_server import PROGRAM as REDIS_PROGRAM
 from bench.redis_server import RedisServer
-from bench.servers import free_port
+from bench.servers import stable_port
 from bench.soak.processes import Service, run_command
 from bench.soak.proxy import DatabaseProxy
 from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer
@@ -92,7 +92,7 @@ class Deployment:
         self.kind = kind
         self.disk = disk
         self._logs = logs
-        self.port = free_port()
+        self.port = stable_port()
         self.base_url = f"http://127.0.0.1:{self.port}"
         self.proxy = DatabaseProxy(self._socket)
         self.redis = RedisServer(disk.folder) if REDIS_PROGRAM else None

@@ -246,7 +246,7 @@ class Director:
         await asyncio.sleep(fault.seconds)
         ended_at = monotonic()
         await fault.end()
-        recovered_at, price = await self._recover(ended_at + fault.max_recovery)
+        recovered_at, price = await self._recover(monotonic() + fault.max_recovery)
         if not fault.in_flight:
             self._timeline.close()
         record.times.append((began_at, monotonic()))

@@ -12,6 +12,7 @@ import asyncpg
 import pytest
 
 from bench.standby import Standby
+from kernel import metrics
 from kernel.scope import Scope, active_scope
 from models import catalogue_versions, replicas
 from models import database as db
@@ -92,6 +93,23 @@ class TestWritePositions:
         assert (positions.required(1), positions.required(2)) == (410, 410)
 
 
+async def test_a_write_that_is_noticed_while_replicas_are_closed_does_not_keep_them_open():
+    asked = asyncio.Event()
+
+    async def ask() -> int:
+        asked.set()
+        return 1
+
+    watching = replicas.Replicas([], ask, lambda: True)
+    watching.start()
+    watching.record_write(1)
+    await asked.wait()
+    await asyncio.sleep(replicas.SAMPLE_SECONDS * 3)  # it waits for the next write
+    watching.record_write(1)
+    async with asyncio.timeout(5):
+        await watching.close()
+
+
 @pytest.fixture(scope="module")
 async def standby(postgres: EmbeddedServer, database_url: str) -> AsyncIterator[Standby]:
     with tempfile.TemporaryDirectory(prefix="vt-standby-") as folder:
@@ -162,14 +180,14 @@ async def test_reads_run_on_the_replica_in_the_serving_role(replica, scope):
     with active_scope(scope), replicas.replica_read(scope.store.id):
         row = await db.fetchrow("select pg_is_in_recovery(), current_user, count(*) from vendors")
     assert tuple(row) == (True, "vitrine_app", 1)
-    assert replica.reads > 0
+    assert metrics.snapshot()["vitrine_replica_reads_total"]["1", "answered"] == replica.reads > 0
 
 
 async def test_doctor_and_metrics_know_the_replica(replica, standby, database_name, database_url):
     from server.commands.check_results import ok
     from server.commands.operation_checks import check_replica
 
-    assert list(db.REPLICA_LAG.read()) == [("1",)]
+    assert list(metrics.snapshot()["vitrine_replica_lag_seconds"]) == [("1",)]
     connection = await asyncpg.connect(database_url)
     try:
         result = await check_replica(connection, "replica 1", standby.url(database_name))
@@ -271,7 +289,7 @@ async def test_a_killed_replica_causes_no_error_and_is_used_again(replica, scope
     await asyncio.sleep(0.2)
     standby.kill()
     await asyncio.sleep(0.5)
-    assert db.replica_status() == [
+    assert replicas.replica_status() == [
         ReplicaStatus(replica.name, False, None, replica.reads, replica.fallbacks, replica.problem)
     ]
     await standby.start()
@@ -312,7 +330,7 @@ async def test_a_lagging_replica_is_not_used(replica, scope, standby, monkeypatc
     async with asyncio.timeout(20):
         while replica.is_used:
             await asyncio.sleep(0.02)
-    (status,) = db.replica_status()
+    (status,) = replicas.replica_status()
     assert status.lag_seconds is not None
     assert status.lag_seconds > 0.3
     assert status.problem is not None
