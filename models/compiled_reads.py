@@ -63,7 +63,7 @@ class CompiledReader:
     async def fetch_one(self, scope: Scope, condition: Condition) -> Any:
         """Read the first record that matches the condition, or None."""
         sql, params = self._single.statement(scope, (condition,), _FIRST)
-        objects = await self._single.build(scope, await database.fetch_by_keys(sql, *params))
+        objects = await self._single.build(scope, await database.fetch(sql, *params, by_keys=True))
         return objects[0] if objects else None
 
     async def fetch_many(
@@ -314,7 +314,7 @@ class RecordReader:
         sql, answer = self._sql(access), current_answer()
         if answer is not None and not relation.is_one and relation.limit is None:
             sql = f"{sql} LIMIT {answer.max_objects + 1}"
-        records = await database.fetch_by_keys(sql, scope.store.id, *access.params, array_literal(keys))
+        records = await database.fetch(sql, scope.store.id, *access.params, array_literal(keys), by_keys=True)
         if answer is not None and (times is not None or len(set(parents)) < len(parents)):
             totals = _total_times(parents, times)
             times = [totals[record[0]] for record in records]
