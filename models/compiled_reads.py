@@ -10,7 +10,7 @@ Cases that need the exact behaviour of graphql-core's executor (a field the call
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -22,7 +22,7 @@ from kernel.event_loop import PART_SIZE, in_parts
 from kernel.record_conversion import Inline, RecordConversion
 from kernel.scope import Scope
 from models import database
-from models.answer_size import AnswerSize, add_values, count_nested, current_answer, value_size
+from models.answer_size import AnswerSize, add_values, count_nested, current_answer, total_size, value_size
 from models.caller_cache import AccessConditions, AccessConditionsPool, CallerCache
 from models.queries import Condition, ToOne, key_columns, page_of
 from models.read_statements import ReadStatement, fits_json, json_object_starts
@@ -63,7 +63,7 @@ class CompiledReader:
     async def fetch_one(self, scope: Scope, condition: Condition) -> Any:
         """Read the first record that matches the condition, or None."""
         sql, params = self._single.statement(scope, (condition,), _FIRST)
-        objects = await self._single.build(scope, await database.fetch_by_keys(sql, *params))
+        objects = await self._single.build(scope, await database.fetch(sql, *params, by_keys=True))
         return objects[0] if objects else None
 
     async def fetch_many(
@@ -314,7 +314,7 @@ class RecordReader:
         sql, answer = self._sql(access), current_answer()
         if answer is not None and not relation.is_one and relation.limit is None:
             sql = f"{sql} LIMIT {answer.max_objects + 1}"
-        records = await database.fetch_by_keys(sql, scope.store.id, *access.params, array_literal(keys))
+        records = await database.fetch(sql, scope.store.id, *access.params, array_literal(keys), by_keys=True)
         if answer is not None and (times is not None or len(set(parents)) < len(parents)):
             totals = _total_times(parents, times)
             times = [totals[record[0]] for record in records]
@@ -322,18 +322,16 @@ class RecordReader:
         return await group_related(relation, records, objects, self._position)
 
     def _count(self, answer: AnswerSize, records: Sequence[Any], times: Sequence[int] | None) -> None:
-        size = 0
-        for position in self._sized:
-            if times is None:
-                for record in records:
-                    value = record[position]
-                    size += len(value) if type(value) is str else value_size(value)
-            else:
-                size += sum([n * value_size(record[position]) for record, n in zip(records, times, strict=True)])
-        objects = self._objects * (len(records) if times is None else sum(times))
+        sized = self._sized
+        texts = [record[position] for record in records for position in sized]
+        if times is None:
+            size, count = total_size(texts), len(records)
+        else:
+            repeated = [n for n in times for _ in sized]
+            size, count = sum([n * value_size(text) for n, text in zip(repeated, texts, strict=True)]), sum(times)
+        objects = self._objects * count
         # An object takes more than one character, so that most answers need no look into the JSON.
         if self._starts and size > answer.max_objects:
-            texts = [record[position] for record in records for position in self._sized]
             for text in texts:
                 if isinstance(text, str):
                     objects += sum([text.count(start) for start in self._starts])
@@ -373,14 +371,13 @@ async def group_related(
     if position is not None:
         key, number = position
         objects = [(built, (record[key], record[number])) for record, built in zip(records, objects, strict=True)]
-    groups: dict[Any, list[Any]] = {}
+    groups: defaultdict[Any, list[Any]] = defaultdict(list)
     async for part in in_parts(list(zip(records, objects, strict=True))):
         for record, built in part:
-            group = groups.get(record[0])
-            if group is None:
-                groups[record[0]] = [built]
-            elif relation.limit is None or len(group) < relation.limit:
-                group.append(built)
+            groups[record[0]].append(built)
+    if relation.limit is not None:  # the statement's is one of a few sizes
+        for group in groups.values():
+            del group[relation.limit :]
     return groups if relation.page is None else {key: relation.page.build(group) for key, group in groups.items()}
 
 

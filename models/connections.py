@@ -19,7 +19,7 @@ from asyncpg.cursor import Cursor
 
 from kernel import tracing
 from kernel.request_parts import record_database
-from models.store_binding import NO_TARGET, StoreBinding, Target
+from models.store_binding import NO_TARGET, BindingTarget, StoreBinding
 
 ASYNCPG_VERSION = "0.32.0"
 _OVERHEAD = ("begin", "commit", "rollback", "savepoint", "release", "select 1 where set_config('vitrine.tenant'")
@@ -152,7 +152,7 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         self.names_statements = True
         self._bind_name = ""  # of the prepared binding, once the server has it
         self._sent_name = ""
-        self._messages: dict[Target, bytes] = {}
+        self._messages: dict[BindingTarget, bytes] = {}
 
     async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
         """Run a statement and return its command tag; in a transaction, without arguments, also several."""
@@ -289,7 +289,7 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         """Send the binding together with the next message, which must be that of a statement."""
         self._protocol.output.prefix = self._messages.get(self.target) or self._message(self.target)
 
-    def _message(self, target: Target) -> bytes:
+    def _message(self, target: BindingTarget) -> bytes:
         """Return the binding to a target."""
         if self.names_statements and not self._bind_name:
             # Another name each time until the server is known to have it.

@@ -46,7 +46,7 @@ from models.pooler import UnsafePooler as UnsafePooler
 from models.pooler import check_pooling as check_pooling
 from models.replicas import NOT_READ, Replicas, current_read
 from models.roles import SET_ROLE_PRIVILEGE, usable_roles
-from models.store_binding import NO_STORE, Target
+from models.store_binding import NO_STORE, BindingTarget
 from models.transactions import CommitCallback, open_transaction
 from models.transactions import TransactionEnded as TransactionEnded
 from models.write_notices import WriteNotices
@@ -121,7 +121,6 @@ class _Database:
         except BaseException:
             await self.context.close_connections()
             raise
-
         write_notices.observe(self._observe_write)
 
     def _observe_write(self, store: int) -> None:
@@ -356,18 +355,9 @@ def in_transaction() -> bool:
     return open_transaction() is not None
 
 
-def fetch(sql: str, *args: Any) -> Coroutine[Any, Any, list[asyncpg.Record]]:
-    """Run a statement and return its rows."""
-    return _run(sql, args)
-
-
-def fetch_by_keys(sql: str, *args: Any) -> Coroutine[Any, Any, list[asyncpg.Record]]:
-    """Run a statement that finds its rows by their keys, and return them.
-
-    Whatever the keys are, the same indexes find them, so that outside of a transaction PostgreSQL plans the statement once per connection.
-    By itself it plans `= ANY($n)` at each execution, which takes longer than the execution: it expects more rows of ten unknown keys.
-    """
-    return _run(sql, args, reuses_plans=True)
+def fetch(sql: str, *args: Any, by_keys: bool = False) -> Coroutine[Any, Any, list[asyncpg.Record]]:
+    """Run a statement and return its rows; one that finds them `by_keys` is planned once per connection, not for its parameters."""
+    return _run(sql, args, by_keys=by_keys)
 
 
 async def fetchrow(sql: str, *args: Any) -> asyncpg.Record | None:
@@ -388,7 +378,7 @@ async def execute(sql: str, *args: Any) -> int:
 
 
 async def _run(
-    sql: str, args: tuple[Any, ...], limit: int = 0, *, return_status: bool = False, reuses_plans: bool = False
+    sql: str, args: Sequence[Any], limit: int = 0, *, return_status: bool = False, by_keys: bool = False
 ) -> Any:
     """Run one statement on the open transaction's connection, else on a pooled one."""
     current = open_transaction()
@@ -399,20 +389,18 @@ async def _run(
                 return await connection.run(sql, args, limit, return_status=return_status)
             finally:
                 current.release()
-        store = current_store_id()
+        target = BindingTarget(current_store_id(), reuses_plans=by_keys)
         if (read := current_read()) is not None:
-            result = await read.run(
-                store, sql, args, limit=limit, return_status=return_status, reuses_plans=reuses_plans
-            )
+            result = await read.run(target, sql, args, limit=limit, return_status=return_status)
             if result is not NOT_READ:
                 return result
         pool = _connected().pool
-        connection = await pool.acquire_for(Target(store, reuses_plans))
+        connection = await pool.acquire_for(target)
         try:
             result = await connection.run(sql, args, limit, return_status=return_status)
         finally:
             await pool.release_connection(connection)
-        record_statement(sql, store)
+        record_statement(sql, target.store)
         return result
     except Exception as error:
         translated = translated_error(error)

@@ -27,7 +27,7 @@ from kernel.request_parts import record_connection_wait
 from kernel.scope import current_scope
 from models.connections import SeparatelyBoundConnection, StoreConnection
 from models.pooler import choose_statement_names
-from models.store_binding import NO_STORE, NO_TARGET, StoreBinding, Target
+from models.store_binding import NO_STORE, NO_TARGET, BindingTarget, StoreBinding
 
 RESET_SECONDS = 5.0
 CLOSE_SECONDS = 10.0
@@ -151,9 +151,9 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
 
     def acquire_for_store(self, store: int) -> Coroutine[Any, Any, StoreConnection]:
         """Acquire a connection for the store, an idle one without suspending; the caller calls `release_connection` in a `finally`."""
-        return self.acquire_for(Target(store))
+        return self.acquire_for(BindingTarget(store))
 
-    async def acquire_for(self, target: Target) -> StoreConnection:
+    async def acquire_for(self, target: BindingTarget) -> StoreConnection:
         """Acquire a connection for a target, as `acquire_for_store`."""
         if self._closing or self._closed:
             raise asyncpg.InterfaceError("pool is closing")
@@ -178,7 +178,7 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         connection.target = target
         return connection
 
-    async def acquire_idle(self, target: Target) -> StoreConnection | None:
+    async def acquire_idle(self, target: BindingTarget) -> StoreConnection | None:
         """Acquire a connection for the target, or return None when all are in use."""
         return await self.acquire_for(target) if self._queue.qsize() else None
 

@@ -30,7 +30,7 @@ import asyncpg
 
 from kernel import metrics
 from models.pool import DatabaseSettings, StorePool, open_pool
-from models.store_binding import StoreBinding, Target
+from models.store_binding import BindingTarget, StoreBinding
 
 POLL_SECONDS = 1.0
 CHECK_SECONDS = 2.0
@@ -90,7 +90,7 @@ class ReplicaBinding(StoreBinding):
             f" then $4 else '{_BEHIND}' end, true) is null"
         )
 
-    def values(self, target: Target) -> tuple[str, ...]:
+    def values(self, target: BindingTarget) -> tuple[str, ...]:
         """Return the parameters for a store and the position that must have been replayed."""
         position = f"{target.position >> 32:X}/{target.position & 0xFFFFFFFF:X}"
         return (*super().values(target), position, str(self._timeout_ms))
@@ -203,15 +203,13 @@ class Replica:
         until, behind = self._behind
         return position < behind or monotonic() >= until
 
-    async def run(
-        self, store: int, position: int, sql: str, args: Sequence[Any], *, reuses_plans: bool = False, **options: Any
-    ) -> Any:
+    async def run(self, target: BindingTarget, sql: str, args: Sequence[Any], **options: Any) -> Any:
         """Run a statement; return `NOT_READ` when the primary has to."""
         pool = self._pool
         if pool is None:
             return NOT_READ
         try:
-            connection = await pool.acquire_idle(Target(store, reuses_plans, position))
+            connection = await pool.acquire_idle(target)
             if connection is None:
                 self.fallbacks += 1  # all in use: rather than wait
                 return NOT_READ
@@ -221,7 +219,7 @@ class Replica:
                 await pool.release_connection(connection)
         except Exception as error:
             self.fallbacks += 1
-            self._note(error, position)
+            self._note(error, target.position)
             return NOT_READ
         self.reads += 1
         return result
@@ -405,12 +403,12 @@ class ReplicaRead:
         self._store = store
         self._chosen: tuple[Replica, int] | None = chosen
 
-    async def run(self, store: int, sql: str, args: Sequence[Any], **options: Any) -> Any:
+    async def run(self, target: BindingTarget, sql: str, args: Sequence[Any], **options: Any) -> Any:
         """Run a statement; return `NOT_READ` when the primary has to."""
-        if self._chosen is None or store != self._store:
+        if self._chosen is None or target.store != self._store:
             return NOT_READ
         replica, position = self._chosen
-        result = await replica.run(store, position, sql, args, **options)
+        result = await replica.run(target._replace(position=position), sql, args, **options)
         if result is NOT_READ:
             self._chosen = None
         return result

@@ -23,11 +23,11 @@ from typing import NamedTuple
 NO_STORE = 0
 
 
-class Target(NamedTuple):
+class BindingTarget(NamedTuple):
     """What a transaction is bound to: the store, how its statements are planned, and for replicas (`models.replicas`) a position.
 
-    `reuses_plans`: PostgreSQL plans its statements once per connection (`plan_cache_mode`), not again for the values of parameters where
-    it expects more of that.
+    `reuses_plans`: PostgreSQL plans its statements once per connection (`plan_cache_mode`), for rows that the same indexes find whatever
+    the keys are. By itself it plans `= ANY($n)` at each execution, which takes longer than that: it expects more rows of ten unknown keys.
     """
 
     store: int = NO_STORE
@@ -35,7 +35,7 @@ class Target(NamedTuple):
     position: int = 0
 
 
-NO_TARGET = Target()
+NO_TARGET = BindingTarget()
 
 
 class StoreBinding:
@@ -50,12 +50,12 @@ class StoreBinding:
         self.sql = f"select 1 where {' or '.join(calls)}"
         self._values = tuple(settings.values())
 
-    def values(self, target: Target) -> tuple[str, ...]:
+    def values(self, target: BindingTarget) -> tuple[str, ...]:
         """Return the parameters of `sql` for a target; the store `NO_STORE` shows no rows."""
         plans = "force_generic_plan" if target.reuses_plans else "auto"
         return (str(target.store) if target.store else "", plans, *self._values)
 
-    def message(self, prepared_name: str, target: Target) -> bytes:
+    def message(self, prepared_name: str, target: BindingTarget) -> bytes:
         """Return Bind and Execute of the prepared statement, without Sync (PostgreSQL documentation, section 54.7).
 
         The unnamed portal, parameters in text format, no result formats, no limit of rows.

@@ -138,7 +138,7 @@ def _repeated_query(
 ) -> tuple[PreparedDocument, str | None, dict[str, Any]] | None:
     """Return what to execute for a text that has a plan; None where `_execute` has more to decide.
 
-    Most requests repeat a query with other variables: then one look-up of its text tells all that there is to know of it.
+    Most requests repeat a query with other variables: then one look-up of its text finds all that is known of it.
     """
     text, variables, name = body.get("query"), body.get("variables"), body.get("operationName")
     if type(text) is not str or "extensions" in body or "documentId" in body:

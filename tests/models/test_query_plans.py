@@ -1,7 +1,7 @@
 """Query plans: no filter or sort of a list needs a sequential scan of products, orders, users or order lines.
 
-Statements that PostgreSQL plans once per connection (`fetch_by_keys`) read about the pages of those planned for their parameters, in a
-store of thousands of rows and in one of a few.
+Statements that PostgreSQL plans once per connection (`fetch` with `by_keys`) read about the pages of those planned for their parameters,
+in a store of thousands of rows and in one of a few.
 
 The statements are captured from requests to the whole application, in a store as large as the Olist marketplace next to another one, and
 explained as the serving role.

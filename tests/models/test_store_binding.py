@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from models.pool import DatabaseSettings, StorePool, close_pool, open_pool
-from models.store_binding import NO_STORE, NO_TARGET, StoreBinding, Target
+from models.store_binding import NO_STORE, NO_TARGET, BindingTarget, StoreBinding
 from server.embedded_postgres import EmbeddedServer
 from tests.harness.database import needs_pgbouncer, running_pgbouncer
 
@@ -178,11 +178,11 @@ def messages(sent: bytes) -> list[tuple[bytes, bytes]]:
 
 def test_the_binding_message_is_a_bind_and_an_execute_without_sync() -> None:
     binding = StoreBinding({"role": "vitrine_app"})
-    assert messages(binding.message("stmt_1", Target(42))) == [
+    assert messages(binding.message("stmt_1", BindingTarget(42))) == [
         # Unnamed portal, statement, no parameter formats, three parameters with their lengths, no result formats.
         (b"B", b"\0stmt_1\0" + struct.pack("!hhi2si4si11sh", 0, 3, 2, b"42", 4, b"auto", 11, b"vitrine_app", 0)),
         (b"E", b"\0" + struct.pack("!i", 0)),
     ]
     assert messages(binding.parse_message("stmt_1")) == [(b"P", b"stmt_1\0" + binding.sql.encode() + b"\0\0\0")]
     assert binding.values(NO_TARGET) == ("", "auto", "vitrine_app")
-    assert binding.values(Target(42, reuses_plans=True)) == ("42", "force_generic_plan", "vitrine_app")
+    assert binding.values(BindingTarget(42, reuses_plans=True)) == ("42", "force_generic_plan", "vitrine_app")
