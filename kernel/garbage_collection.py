@@ -11,7 +11,7 @@ _START_THRESHOLDS = (200_000, 20, 50)
 
 
 def collect_rarely_at_start() -> None:
-    """Raise the thresholds until `collect_rarely` is called."""
+    """Raise the thresholds until `collect_rarely` is called, once everything is imported."""
     gc.set_threshold(*_START_THRESHOLDS)
 
 

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kernel.garbage_collection import collect_rarely
 from kernel.settings import Settings
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ async def open_context(settings: Settings, *, quiet: bool = True) -> AsyncIterat
         async with connection_pools(settings, location):
             auth.configure(*settings.secret_keys)
             await hash_keys.load()
+            collect_rarely()
             yield CommandContext(settings, location)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from kernel.garbage_collection import collect_rarely
 from server import cli
 from server.commands import schema as schema_command
 from tests.server.command_line import Vitrine
@@ -18,6 +20,13 @@ COMMANDS = (
     "app", "app create", "storefront-key", "storefront-key create", "keys", "keys rotate", "keys reencrypt", "schema", "doctor",
 )  # fmt: skip
 AWAY = "postgresql://u:hunter2@127.0.0.1:1/d"
+
+
+@pytest.fixture(autouse=True)
+def _thresholds_of_tests() -> Iterator[None]:
+    """Undo what a command sets for its process, this one here."""
+    yield
+    collect_rarely()
 
 
 @pytest.fixture
