@@ -329,9 +329,9 @@ def test_graphql_errors_before_execution_have_both_formats(name):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", NAMES)
-def test_a_429_has_retry_after_and_a_401_a_challenge(family, name):
+def test_a_429_and_a_503_have_retry_after_and_a_401_a_challenge(family, name):
     response, _ = render(FAMILIES[family], name)
-    wait = {"rate": "60", "key rate": "60", "locked": "840"}
+    wait = {"rate": "60", "key rate": "60", "locked": "840", "transaction": "1", "cut off": "1"}
     assert response.headers.get("Retry-After") == wait.get(name)
     is_basic = family in ("legacy", "auth_tokens") or (name == "client" and family in ("current", "graphql"))
     scheme = "Basic" if is_basic else "Bearer"

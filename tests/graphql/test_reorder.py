@@ -12,7 +12,7 @@ from tests.harness.records import UNKNOWN_ID
 from tests.harness.sample_store import SampleStore
 
 REORDER = """mutation($id: ID!, $cart: ID, $token: String) { order_reorder(id: $id, cart_id: $cart, token: $token) {
-    id status total_cents items { product_id quantity price_cents choices { value } }
+    id status total_cents items { product_id quantity price_cents options { value } }
     warnings { code quantity available_quantity product_id item { id } } } }"""
 
 

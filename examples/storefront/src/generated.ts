@@ -219,6 +219,18 @@ export type ProductSearchSort =
   | 'COMPARE_AT_ASC'
   /** By compare-at price, none lowest, descending. */
   | 'COMPARE_AT_DESC'
+  /** By main category, none lowest, ascending. */
+  | 'CATEGORY_ASC'
+  /** By main category, none lowest, descending. */
+  | 'CATEGORY_DESC'
+  /** By description, ascending. */
+  | 'DESCRIPTION_ASC'
+  /** By description, descending. */
+  | 'DESCRIPTION_DESC'
+  /** By short description, ascending. */
+  | 'SHORT_DESCRIPTION_ASC'
+  /** By short description, descending. */
+  | 'SHORT_DESCRIPTION_DESC'
   /** By status code, ascending. */
   | 'STATUS_ASC'
   /** By status code, descending. */
