@@ -43,7 +43,8 @@ async def test_a_record_sent_back_unchanged_changes_nothing(store: SampleStore, 
     before = await store.get(path)
     assert before.status == 200, before.raw
     answers = []
-    for body in (before.body, {}):
+    bodies: tuple[Any, ...] = (before.body, {})
+    for body in bodies:
         answers.append(await store.put(path, body))
         assert answers[-1].status == 200, answers[-1].raw
         assert (await store.get(path)).body == before.body

@@ -306,8 +306,8 @@ BY_KEYS = [
     '{ vendor(id: "{vendor_id}") { id name } }',
 ]
 # Of two good plans one may read a few times the pages of the other: the newest products of a category are found by the category, then
-# sorted, or in order of time until there are enough; a small table is read as a whole or searched for each key, which takes about four pages
-# (index and row). A plan that scans a table, for each parent or once, reads hundreds more.
+# sorted, or in order of time until there are enough; a small table is read as a whole or searched for each key, about four pages
+# (index and row) each. A plan that scans a table, for each parent or once, reads hundreds more.
 _TIMES, _MORE_PAGES, _PAGES_PER_KEY = 3, 40, 4
 
 
