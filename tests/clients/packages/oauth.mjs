@@ -28,7 +28,7 @@ for (const authentication of [client.ClientSecretBasic, client.ClientSecretPost]
   await assert.rejects(client.authorizationCodeGrant(config, redirected, wrong), { error: "invalid_grant" });
   const tokens = await client.authorizationCodeGrant(config, redirected, { pkceCodeVerifier, expectedState });
   assert.equal(tokens.scope, scope);
-  assert.equal(tokens.expiresIn(), 3600);
+  assert.equal(tokens.expires_in, 3600);
   const orders = new URL(`${base}/api/v1/admin/orders`);
   const tenant = new Headers({ "X-Tenant-ID": headers["X-Tenant-ID"] });
   const read = (token) => client.fetchProtectedResource(config, token, orders, "GET", null, tenant);
