@@ -12,11 +12,17 @@ from kernel.geography import BRAZIL
 from kernel.text import InvalidValue, repr_value
 
 
-def _country(value: object) -> object:
+def country_code(value: object) -> str:
+    """Parse a country's code of two letters, in either case."""
     country = str(short_text(value)).strip().upper()
-    if country and not (len(country) == 2 and country.isascii() and country.isalpha()):
+    if not (len(country) == 2 and country.isascii() and country.isalpha()):
         raise InvalidValue(f"is {repr_value(value)}; expected a country's code of two letters")
-    return country or BRAZIL
+    return country
+
+
+def country_or_brazil(value: object) -> str:
+    """Parse a country's code; blank means Brazil."""
+    return country_code(value) if str(short_text(value)).strip() else BRAZIL
 
 
 ADDRESS: Mapping[str, InputField] = {
@@ -25,7 +31,7 @@ ADDRESS: Mapping[str, InputField] = {
         for name in ("name", "street", "number", "complement", "district", "city", "state", "phone")
     },
     "zipcode": InputField("zipcode", cep_text, code="zipcode_invalid", required="required"),
-    "country": InputField("country", _country, code="country_invalid"),
+    "country": InputField("country", country_or_brazil, code="country_invalid"),
 }
 
 

@@ -92,9 +92,10 @@ async def post(request: web.Request) -> web.StreamResponse:
             "the content type must be application/json",
         )
     scope = scope_of(request)
+    is_kept = is_cacheable(scope)
     try:
         content = await read_raw(request)
-        if is_cacheable(scope) and (repeated := await _repeat(request, scope, content)) is not None:
+        if is_kept and (repeated := await _repeat(request, scope, content)) is not None:
             return repeated
         body = parse_json(content)
     except MalformedBody as error:
@@ -103,7 +104,7 @@ async def post(request: web.Request) -> web.StreamResponse:
         return _error_response(request, 400, "batches are not supported; send one operation")
     if not isinstance(body, dict):
         return _error_response(request, 400, "the body must be a JSON object")
-    if (query := _repeated_query(request, scope, body)) is not None:
+    if not is_kept and (query := _repeated_query(request, body)) is not None:
         return await _execute_prepared(request, scope, *query, allow_mutations=True)
     return await _execute(request, content, body, allow_mutations=True)
 
@@ -134,7 +135,7 @@ async def _repeat(request: web.Request, scope: Scope, content: str | bytes) -> w
 
 
 def _repeated_query(
-    request: web.Request, scope: Scope, body: dict[str, Any]
+    request: web.Request, body: dict[str, Any]
 ) -> tuple[PreparedDocument, str | None, dict[str, Any]] | None:
     """Return what to execute for a text that has a plan; None where `_execute` has more to decide.
 
@@ -146,7 +147,7 @@ def _repeated_query(
     if not (variables is None or type(variables) is dict) or not (name is None or type(name) is str):
         return None
     prepared = request.app[DOCUMENTS].find(text)
-    if prepared is None or not prepared.reusable_plans or is_cacheable(scope) or _accepts_only_streams(request):
+    if prepared is None or not prepared.reusable_plans or _accepts_only_streams(request):
         return None
     return prepared, name or None, variables or {}
 

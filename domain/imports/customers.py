@@ -135,8 +135,7 @@ def _read(record: Mapping[str, Any]) -> _Draft:
     draft = _Draft(columns, usergroups=record.get("usergroups") or ())
     draft.problems = [RecordProblem(name, message) for name, (_, message) in errors.items()]
     for item, values in enumerate(record.get("addresses") or ()):
-        given = {"country": BRAZIL, **values}
-        address, wrong = check_fields(ADDRESS, given, creating=True)
+        address, wrong = check_fields(ADDRESS, {"country": BRAZIL, **values}, creating=True)
         if not wrong:
             try:
                 check_zipcode(address["country"], address["zipcode"])

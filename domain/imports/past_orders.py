@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import orjson
 
 from domain import events
+from domain.addresses import country_code
 from domain.imports.customers import SOURCE
 from domain.imports.numbered import ImportedRecord, ImportKind, ImportTable, PartNumbers, Row, Rows, write_records
 from domain.imports.references import lock_import
 from domain.imports.results import RecordProblem, RecordResult, TakeNumbers
-from domain.orders.draft import MAX_LINES, MAX_UNITS
+from domain.orders.draft import ADDRESS_FIELDS, MAX_LINES, MAX_UNITS
 from domain.orders.payments import payment_status
 from kernel.codes import order_statuses
 from kernel.documents import is_email, normalize_email
@@ -46,19 +47,6 @@ from models.payments import Payment
 KIND = "order"
 _AMOUNTS = ("discount_cents", "shipping_cents", "surcharge_cents", "tax_cents", "paid_cents", "refunded_cents")
 _TEXTS = ("firstname", "lastname", "phone", "ip_address", "coupon_code", "tracking_code")
-_ADDRESS = (
-    "firstname",
-    "lastname",
-    "street",
-    "number",
-    "complement",
-    "district",
-    "city",
-    "state",
-    "country",
-    "zipcode",
-    "phone",
-)
 _PAID = ("P", "C")
 _IMPORTED = "imported"
 
@@ -93,7 +81,7 @@ PAST_ORDER = ImportKind(
             owner="order_id",
             numbers=PartNumbers.KEPT,
         ),
-        ImportTable(OrderAddress, ("order_id", "kind", *_ADDRESS), owner="order_id"),
+        ImportTable(OrderAddress, ("order_id", "kind", *ADDRESS_FIELDS), owner="order_id"),
         ImportTable(Payment, ("order_id", "kind", "installments", "amount_cents", "created_at"), owner="order_id"),
         ImportTable(OrderStatusChange, ("order_id", "at", "to_status", "reason"), owner="order_id"),
     ),
@@ -131,16 +119,9 @@ def _email(value: object) -> str:
     return email
 
 
-def _country(value: object) -> str:
-    country = str(short_text(value)).strip().upper()
-    if not (len(country) == 2 and country.isascii() and country.isalpha()):
-        raise InvalidValue(f"is {repr_value(value)}; expected a country's code of two letters")
-    return country
-
-
 _ADDRESS_FIELDS = {
-    **{name: InputField(name, short_text) for name in _ADDRESS},
-    "country": InputField("country", _country),
+    **{name: InputField(name, short_text) for name in ADDRESS_FIELDS},
+    "country": InputField("country", country_code),
 }
 _LINE_FIELDS = {
     "sku": InputField("product_code", short_text),
@@ -234,8 +215,8 @@ def _result(draft: _Draft) -> RecordResult:
 # --- Validation -------------------------------------------------------------------------------------------------------
 
 
-def _read(scope: Scope, given: Mapping[str, Any]) -> _Draft:
-    record = _present(given) | {"lines": [_present(line) for line in given.get("lines") or ()]}
+def _read(scope: Scope, values_of_file: Mapping[str, Any]) -> _Draft:
+    record = _present(values_of_file) | {"lines": [_present(line) for line in values_of_file.get("lines") or ()]}
     values, errors = check_fields(_fields(scope), record, creating=True)
     draft = _Draft(record, values, digest=_digest(record))
     draft.reject(errors)
@@ -323,10 +304,10 @@ async def _resolve(scope: Scope, drafts: Sequence[_Draft]) -> None:
             names = {name: customer[name] for name in ("firstname", "lastname") if not draft.record.get(name)}
             draft.values |= {"user_id": customer["id"], **names}
         for name, ids in methods.items():
-            given = str(draft.record.get(name) or "").strip()
-            draft.values[f"{name}_id"] = ids.get(given.lower())
-            if given and given.lower() not in ids:
-                message = f"the store has no {name.replace('_', ' ')} {repr_value(given)}"
+            method = str(draft.record.get(name) or "").strip()
+            draft.values[f"{name}_id"] = ids.get(method.lower())
+            if method and method.lower() not in ids:
+                message = f"the store has no {name.replace('_', ' ')} {repr_value(method)}"
                 draft.problems.append(RecordProblem(name, message))
         for item, line in enumerate(draft.lines):
             _resolve_line(draft, item, line, products)
@@ -352,11 +333,11 @@ async def _products(scope: Scope, drafts: Iterable[_Draft]) -> dict[str, dict[An
 def _resolve_line(draft: _Draft, item: int, line: Row, products: Mapping[str, Mapping[Any, _Product]]) -> None:
     """Set the product of a line; one that the store doesn't have is sold by its name alone."""
     candidates = products.get(line.get("product_code", ""), {})
-    given = draft.record["lines"][item].get("vendor")
-    if given:
-        product = candidates.get(parse_uuid(str(given)))
+    vendor = draft.record["lines"][item].get("vendor")
+    if vendor:
+        product = candidates.get(parse_uuid(str(vendor)))
         if product is None:
-            message = f"{repr_value(given)} is no vendor of this SKU"
+            message = f"{repr_value(vendor)} is no vendor of this SKU"
             draft.problems.append(RecordProblem("lines.vendor", message, item))
     elif len(candidates) > 1 and None not in candidates:
         message = f"{len(candidates)} vendors have the SKU {repr_value(line['product_code'])}; name the vendor"
@@ -368,7 +349,7 @@ def _resolve_line(draft: _Draft, item: int, line: Row, products: Mapping[str, Ma
         line |= {"product_id": product.id, "combination_id": product.combination_id, "vendor_id": product.vendor_id}
         line["product_name"] = line.get("product_name") or product.name
         line["base_price_cents"] = product.price_cents
-    elif not given and not line.get("product_name"):
+    elif not vendor and not line.get("product_name"):
         message = f"the store has no product {repr_value(line.get('product_code', ''))}, and the line has no name"
         draft.problems.append(RecordProblem("lines.sku", message, item))
 

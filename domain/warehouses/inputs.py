@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from domain.addresses import country_or_brazil
 from domain.orders.draft import email_text
 from kernel.codes import ALLOCATION_TYPES, WAREHOUSE_STATUSES
 from kernel.documents import normalize_cep
 from kernel.fields import InputField, code_in, flag, integer, name_text, short_text, text
-from kernel.geography import BRAZIL, STATES
+from kernel.geography import STATES
 from kernel.text import InvalidValue, repr_value
 
 MAX_AREAS = 500
@@ -22,7 +23,6 @@ _MAX_LIST = 10_000
 _MAX_DAYS = 3_650
 _MAX_HOURS = 24 * _MAX_DAYS
 
-_COUNTRY = re.compile(r"[A-Z]{2}")
 _DEGREES = re.compile(r"-?[0-9]{1,3}(\.[0-9]{1,15})?")
 
 
@@ -38,13 +38,6 @@ class ZipcodeRange:
 
 def _capitals(value: object) -> str:
     return str(short_text(value)).strip().upper()
-
-
-def _country(value: object) -> str:
-    country = _capitals(value) or BRAZIL
-    if not _COUNTRY.fullmatch(country):
-        raise InvalidValue(f"is {repr_value(value)}; expected a country's code of two letters")
-    return country
 
 
 def _degrees(maximum: int) -> Any:
@@ -133,7 +126,7 @@ WAREHOUSE_FIELDS: Mapping[str, InputField] = {
     "address": InputField("address", short_text),
     "city": InputField("city", short_text),
     "state": InputField("state", _capitals, code="state_invalid"),
-    "country": InputField("country", _country, code="country_invalid"),
+    "country": InputField("country", country_or_brazil, code="country_invalid"),
     "zipcode": InputField("zipcode", short_text, code="zipcode_invalid"),
     "phone": InputField("phone", short_text),
     "email": InputField("email", email_text, code="email_invalid"),
