@@ -3,7 +3,9 @@
 Search ignores case and accents. PostgreSQL folds what a row stores, Python folds the search query, and both must agree exactly, or a
 stored word is never found. So the rule is data, and `fold_sql` renders it:
 
-    translate(regexp_replace(lower(normalize(x, NFKD) COLLATE "C"), [MARKS]+, ''), FOLD_FROM, FOLD_TO)
+    vitrine_fold_characters(regexp_replace(lower(normalize(x, NFKD) COLLATE "C"), [MARKS]+, ''))
+
+where `vitrine_fold_characters` is `translate(x, FOLD_FROM, FOLD_TO)` of text with one of these characters.
 
 * NFKD decomposes accented letters (`ç` is `c` and a cedilla) and replaces `º`, `²`, `ﬁ` and full-width letters by plain ones. One
   range of marks then covers all letters; with NFC each accented letter would need its own entry.
@@ -68,7 +70,14 @@ def fold_sql(expression: str) -> str:
     """
     plain = f"""lower(normalize({expression}, NFKD) COLLATE "C")"""
     unmarked = f"regexp_replace({plain}, '[{MARKS}]+', '', 'g')"
-    return f"translate({unmarked}, {_sql_literal(FOLD_FROM)}, {_sql_literal(FOLD_TO)})"
+    return f"vitrine_fold_characters({unmarked})"
+
+
+def fold_characters_sql(expression: str) -> str:
+    """Return the SQL expression of `vitrine_fold_characters`: it folds what has no decomposition, in text without marks."""
+    characters = "".join(f"\\u{ord(character):04x}" for character in FOLD_FROM)
+    folded = f"translate({expression}, {_sql_literal(FOLD_FROM)}, {_sql_literal(FOLD_TO)})"
+    return f"CASE WHEN {expression} ~ '[{characters}]' THEN {folded} ELSE {expression} END"
 
 
 def words_sql(expression: str) -> str:

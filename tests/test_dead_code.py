@@ -30,6 +30,7 @@ FRAMEWORK_DECORATORS = ["@root_field", "@fixture"]
 # Used only by tests and by bench/, to observe what the product does.
 OBSERVED = {
     "find_unused_docs",
+    "fold_characters_sql",
     "revert",
     "set_sink",
     "superuser_url",

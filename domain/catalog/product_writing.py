@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -19,7 +20,7 @@ _DEFAULT_SLUG = "product"
 
 _DEFAULTS = Product.column_defaults()
 _COLUMNS = ", ".join(_DEFAULTS)
-_UPDATED = ", ".join(name for name in _DEFAULTS if name not in ("on_hand", "reserved", "updated_at"))
+_UPDATED = frozenset(_DEFAULTS) - {"on_hand", "reserved", "updated_at"}
 
 # A row whose slug was taken concurrently is skipped; `_insert` retries it with a random suffix.
 _INSERT = f"""
@@ -29,11 +30,11 @@ ON CONFLICT (tenant_id, slug) WHERE deleted_at IS NULL DO NOTHING
 RETURNING id, public_id
 """
 
-# jsonb_populate_record starts from the current row and changes what the object names: a partial update of any columns.
+# jsonb_populate_record starts from the current row and changes what the object names: a partial update of any columns. Those that no
+# product of the batch changes are not assigned, else PostgreSQL would make all search vectors again.
 # `stock` is the available stock; on hand is that plus what open orders have reserved, read from the locked row.
-_UPDATE = f"""
-UPDATE products p SET
-    ({_UPDATED}) = (SELECT {_UPDATED} FROM jsonb_populate_record(p, g.changes)),
+_UPDATE = """
+UPDATE products p SET {columns}
     on_hand = coalesce(p.reserved + (g.changes ->> 'stock')::bigint, p.on_hand),
     updated_at = $3
 FROM jsonb_to_recordset($2::text::jsonb) AS g (id bigint, changes jsonb)
@@ -74,8 +75,7 @@ async def write_rows(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
     new = [draft for draft in drafts if draft.is_new]
     changed = [draft for draft in drafts if not draft.is_new]
     if changed:
-        changes = [{"id": draft.product_id, "changes": draft.columns} for draft in changed]
-        await execute(_UPDATE, scope.store.id, _json(changes), scope.now)
+        await _update(scope, changed)
     if new:
         await _insert(scope, new)
 
@@ -122,6 +122,13 @@ async def write_images(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
 
 
 # --- Rows ------------------------------------------------------------------------------------------------------------------
+
+
+async def _update(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
+    names = ", ".join(sorted(_UPDATED.intersection(chain.from_iterable(draft.columns for draft in drafts))))
+    columns = f"({names}) = (SELECT {names} FROM jsonb_populate_record(p, g.changes))," if names else ""
+    changes = [{"id": draft.product_id, "changes": draft.columns} for draft in drafts]
+    await execute(_UPDATE.format(columns=columns), scope.store.id, _json(changes), scope.now)
 
 
 async def _insert(scope: Scope, drafts: Sequence[ProductDraft]) -> None:

@@ -340,6 +340,7 @@ async def test_every_change_of_a_product_changes_its_entry(catalogue: Catalogue)
     statements = (
         "update products set price_cents = price_cents / 2 + 1 where id % 2 = 0",
         "update products set status = 'H' where id % 5 = 0",
+        "update products set vendor_id = (select max(id) from vendors), created_at = created_at - interval '1 day' where id % 3 = 1",
         "update products set on_hand = 0, reserved = 0 where id % 3 = 0",
         "update products set min_quantity = 2, tracking = 'B' where id % 4 = 0",
         "update products set name = 'Outra ' || id, sku = 'X-' || id where id % 6 = 0",

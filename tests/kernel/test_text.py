@@ -9,6 +9,7 @@ from kernel.text import (
     FOLD_TO,
     compound_words,
     fold,
+    fold_characters_sql,
     fold_sql,
     has_forbidden_characters,
     nfc,
@@ -58,12 +59,15 @@ def test_the_folding_table_pairs_every_character_once():
 
 
 def test_the_folding_sql_is_ascii_and_has_the_same_table():
-    sql = fold_sql("$1")
+    sql, table = fold_sql("$1"), fold_characters_sql("folded")
     assert sql.isascii()
+    assert table.isascii()
     assert """lower(normalize($1, NFKD) COLLATE "C")""" in sql
-    literals = re.findall(r"U&'((?:\\[0-9A-F]{4})+)'", sql)
+    literals = re.findall(r"U&'((?:\\[0-9A-F]{4})+)'", table)
     decoded = ["".join(chr(int(code, 16)) for code in literal.split("\\")[1:]) for literal in literals]
     assert decoded == [FOLD_FROM, FOLD_TO]
+    (characters,) = re.findall(r"~ '\[(.*)\]'", table)
+    assert re.sub(r"\\u([0-9a-f]{4})", lambda code: chr(int(code[1], 16)), characters) == FOLD_FROM
     assert sql in words_sql("$1").replace("regexp_replace($1, '</?[A-Za-z][^>]*>', ' ', 'g')", "$1")
 
 
