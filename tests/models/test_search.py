@@ -39,7 +39,7 @@ async def test_sql_splits_words_as_python_does(text):
 
 def test_the_sql_functions_of_the_migration_match_the_kernel():
     """A change of the text folding requires a new migration."""
-    sql = Path("models/migrations/sql/0031_search_entry_columns/02_folding.sql").read_text(encoding="utf-8")
+    sql = Path("models/migrations/sql/0031_search_entry_columns/02_words.sql").read_text(encoding="utf-8")
     assert f"RETURN {fold_characters_sql('folded')};" in sql
     assert f"RETURN {fold_sql('$1')};" in sql
     assert f"RETURN {words_sql('$1')};" in sql

@@ -14,3 +14,11 @@ CREATE OR REPLACE FUNCTION vitrine_fold(text) RETURNS text
 CREATE OR REPLACE FUNCTION vitrine_words(text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN regexp_replace(vitrine_fold_characters(regexp_replace(lower(normalize(regexp_replace($1, '</?[A-Za-z][^>]*>', ' ', 'g'), NFKD) COLLATE "C"), '[\u0300-\u036f]+', '', 'g')), '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00bf\u00d7\u00f7\u2000-\u2bff\u3000-\u303f\ufffc-\uffff\U0001f000-\U0001faff]+', ' ', 'g');
+
+-- Each word is stemmed once.
+CREATE OR REPLACE FUNCTION vitrine_product_lexemes(words text) RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (
+        SELECT t.words || array_remove(ARRAY(SELECT '~' || vitrine_stem(w.word) FROM (SELECT DISTINCT unnest(t.words) AS word) AS w), NULL)
+        FROM (SELECT vitrine_product_words(words) AS words OFFSET 0) AS t
+    );
