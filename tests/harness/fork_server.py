@@ -3,7 +3,7 @@
 The process runs `python -m tests.harness.fork_server LISTENER`, whose argument is the descriptor of a listening Unix socket; it ends with
 its standard input. Clients are `tests.harness.programs` and, for shells, `tests/harness/forked.py`.
 
-    client → {"code", "arguments", "environment", "folder"} and the descriptors 0, 1 and 2 of the program
+    client → {"code", "arguments", "environment", "folder", "targets", "name"} and descriptors, one for each number in `targets`
     server → the program's process id, and when it has ended, its exit code (negative: the signal)
 
 A program whose client closes the connection is killed.
@@ -12,6 +12,7 @@ A program whose client closes the connection is killed.
 from __future__ import annotations
 
 import atexit
+import fcntl
 import gc
 import importlib
 import json
@@ -24,6 +25,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 MODULES = (
@@ -39,8 +41,10 @@ MODULES = (
     "server.main",
     "uvloop",
     "logging.config",
+    "tests.harness.programs",
 )
 MAX_REQUEST = 1024 * 1024
+MAX_DESCRIPTORS = 32
 
 
 @dataclass
@@ -76,7 +80,7 @@ class ForkServer:
 
     def _accept(self) -> None:
         connection, _ = self._listener.accept()
-        data, descriptors, _, _ = socket.recv_fds(connection, MAX_REQUEST, 3)
+        data, descriptors, _, _ = socket.recv_fds(connection, MAX_REQUEST, MAX_DESCRIPTORS)
         while not data.endswith(b"\n"):
             data += connection.recv(MAX_REQUEST)
         pid = os.fork()
@@ -120,9 +124,15 @@ class ForkServer:
 def _run(request: dict[str, Any], descriptors: list[int]) -> None:
     """Run a program as `python -c` does, and exit."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for target, descriptor in enumerate(descriptors):
-        os.dup2(descriptor, target)
+    # Out of the way of the targets first.
+    copies = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 1_000) for descriptor in descriptors]
+    for descriptor in descriptors:
         os.close(descriptor)
+    for copy, target in zip(copies, request["targets"], strict=True):
+        os.dup2(copy, target)
+        os.close(copy)
+    if request["name"]:
+        Path("/proc/self/comm").write_text(request["name"], encoding="ascii")
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])

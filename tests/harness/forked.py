@@ -21,14 +21,25 @@ def request(
     arguments: Sequence[str],
     environment: Mapping[str, str],
     folder: str,
-    descriptors: Sequence[int],
+    descriptors: Mapping[int, int],
+    name: str = "",
 ) -> tuple[socket.socket, int]:
-    """Start a program with the descriptors as 0, 1 and 2; return the connection, which reports the exit code, and the process id."""
+    """Start a program with descriptors of this process under other numbers, `{1: 7}` for 7 as its standard output.
+
+    Return the connection, which reports the exit code, and the process id.
+    """
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(address)
-    message = {"code": code, "arguments": list(arguments), "environment": dict(environment), "folder": folder}
+    message = {
+        "code": code,
+        "arguments": list(arguments),
+        "environment": dict(environment),
+        "folder": folder,
+        "targets": list(descriptors),
+        "name": name,
+    }
     data = json.dumps(message).encode() + b"\n"
-    sent = socket.send_fds(connection, [data], list(descriptors))
+    sent = socket.send_fds(connection, [data], list(descriptors.values()))
     connection.sendall(data[sent:])
     return connection, int(receive(connection))
 
@@ -46,7 +57,7 @@ def receive(connection: socket.socket) -> bytes:
 
 def main(address: str, code: str, *arguments: str) -> int:
     signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
-    connection, pid = request(address, code, arguments, os.environ, os.getcwd(), (0, 1, 2))
+    connection, pid = request(address, code, arguments, os.environ, os.getcwd(), {0: 0, 1: 1, 2: 2})
     for number in FORWARDED:
         signal.signal(number, lambda received, _: os.kill(pid, received))
     null = os.open(os.devnull, os.O_RDWR)

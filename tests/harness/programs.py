@@ -14,9 +14,9 @@ import sys
 import tempfile
 from asyncio import StreamReader, StreamReaderProtocol, StreamWriter
 from asyncio.subprocess import PIPE
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from tests.harness import forked
 
@@ -56,8 +56,8 @@ def shell_command(code: str = VITRINE) -> list[str]:
 def run(code: str, *arguments: str, environment: Mapping[str, str], out: IO[bytes], err: IO[bytes]) -> int:
     """Run a program without input and return its exit code."""
     with open(os.devnull, "rb") as null:
-        descriptors = [null.fileno(), out.fileno(), err.fileno()]
-        connection, pid = forked.request(fork_server(), code, arguments, environment, str(ROOT), descriptors)
+        descriptors = {0: null.fileno(), 1: out.fileno(), 2: err.fileno()}
+        connection, _ = forked.request(fork_server(), code, arguments, environment, str(ROOT), descriptors)
     with connection:
         connection.settimeout(120)
         return int(forked.receive(connection))
@@ -115,40 +115,75 @@ async def start(
     environment: Mapping[str, str],
     stdin: int = subprocess.DEVNULL,
     stdout: int | IO[bytes] = PIPE,
-    stderr: int | IO[bytes] = PIPE,
+    stderr: int | IO[bytes] | None = PIPE,
+    pass_fds: Sequence[int] = (),
+    limit: int = 2**16,
+    name: str = "",
+    address: str = "",
 ) -> ForkedProcess:
-    """Start `python -c code` in the folder of the program; standard streams as those of `subprocess.Popen`, by default output pipes."""
+    """Start `python -c code` in the folder of the program; other parameters as those of `asyncio.create_subprocess_exec`."""
     with contextlib.ExitStack() as parts:
-        own_input, input_ = socket.socketpair() if stdin == PIPE else (None, parts.enter_context(open(os.devnull, "rb")))
+        own_input, input_ = socket.socketpair() if stdin == PIPE else (None, open(os.devnull, "rb"))
         parts.callback(input_.close)
-        readers, descriptors = [], [input_.fileno()]
-        for stream in (stdout, stderr):
+        descriptors = {0: input_.fileno(), **{number: number for number in pass_fds}}
+        readers: list[IO[bytes] | None] = []
+        for number, stream in ((1, stdout), (2, stderr)):
+            readers.append(None)
             if stream == PIPE:
-                read, write = os.pipe()
-                parts.callback(os.close, write)
-                readers.append(os.fdopen(read, "rb", buffering=0))
+                read, descriptors[number] = os.pipe()
+                parts.callback(os.close, descriptors[number])
+                readers[-1] = os.fdopen(read, "rb", buffering=0)
             else:
                 assert not isinstance(stream, int)
-                readers.append(None)
-                write = stream.fileno()
-            descriptors.append(write)
+                descriptors[number] = number if stream is None else stream.fileno()
         connection, pid = await asyncio.to_thread(
-            forked.request, fork_server(), code, arguments, environment, str(ROOT), descriptors
+            forked.request, address or fork_server(), code, arguments, environment, str(ROOT), descriptors, name
         )
     process = ForkedProcess(connection, pid)
-    process.stdout, process.stderr = [await _reader(pipe) for pipe in readers]
+    process.stdout, process.stderr = [await _reader(pipe, limit) for pipe in readers]
     if own_input is not None:
         _, process.stdin = await asyncio.open_connection(sock=own_input)
     return process
 
 
-async def _reader(pipe: IO[bytes] | None) -> StreamReader | None:
+async def _reader(pipe: IO[bytes] | None, limit: int) -> StreamReader | None:
     if pipe is None:
         return None
-    reader = StreamReader()
+    reader = StreamReader(limit)
     await asyncio.get_running_loop().connect_read_pipe(lambda: StreamReaderProtocol(reader), pipe)
     return reader
 
 
 async def _read(stream: StreamReader | None) -> bytes:
     return b"" if stream is None else await stream.read()
+
+
+def fork_children(address: str) -> None:
+    """Fork the children of `server.processes`, in a program that itself was forked; `children_of` finds them."""
+
+    from server import processes
+
+    async def create(program: str, *arguments: str, env: Mapping[str, str], **options: Any) -> ForkedProcess:
+        assert (program, *arguments[:2]) == (sys.executable, "-P", "-c")
+        name = _child_name(os.getpid())
+        return await start(arguments[2], environment=env, stderr=None, name=name, address=address, **options)
+
+    processes.asyncio.create_subprocess_exec = create  # type: ignore[attr-defined]
+
+
+def _child_name(parent: int) -> str:
+    return f"of-{parent}"
+
+
+def children_of(parent: int) -> set[int]:
+    """Return the child processes of a serving process."""
+    children = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if folder.joinpath("comm").read_text().strip() == _child_name(parent):
+                children.add(int(folder.name))
+    for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+        with contextlib.suppress(OSError):
+            if b"run_child" in Path(f"/proc/{child}/cmdline").read_bytes():
+                children.add(int(child))
+    return children

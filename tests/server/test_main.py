@@ -164,6 +164,9 @@ async def _leave(context, asking):
 
 PROGRAM = """
 import json, sys
+from tests.harness.programs import fork_children
+if sys.argv[2]:
+    fork_children(sys.argv[2])
 from kernel import logging
 from kernel.settings import Settings
 from server.main import run
@@ -174,13 +177,17 @@ run(settings, on_ready=lambda addresses: print(addresses[0], flush=True))
 
 
 @contextlib.asynccontextmanager
-async def running(folder: Path, **environ: str):
-    """Run the server in a process; yield it and a client, or None when it didn't start."""
+async def running(folder: Path, *, forks_children: bool = True, **environ: str):
+    """Run the server in a process; yield it and a client, or None when it didn't start.
+
+    Its children are forked like itself unless `forks_children` is false: then they are programs of their own, as in production.
+    """
     at_once = {"VITRINE_DRAIN_TIME": "0", "VITRINE_METRICS_PORT": "0"}
     settings_json = {"VITRINE_DATA_DIR": str(folder / "data"), "PORT": "0", **at_once, **environ}
     process = await programs.start(
         PROGRAM,
         orjson.dumps(settings_json).decode(),
+        programs.fork_server() if forks_children else "",
         environment={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(folder)},
     )
     try:
