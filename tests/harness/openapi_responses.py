@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from jsonschema_rs import Draft202012Validator
+from jsonschema_rs import Draft202012Validator, Registry
 
 from server.families import LEGACY_BASES, family_of
 from server.openapi.documents import documents
@@ -101,9 +101,24 @@ def _validator(name: str, pattern: str, method: str, status: int) -> Draft202012
     media = response.get("content", {}).get("application/json")
     if media is None:
         return None
-    schemas = document["components"]["schemas"]
-    closed = {name: _closed(schema, schemas) for name, schema in schemas.items()}
-    return Draft202012Validator({**_closed(media["schema"], schemas), "components": {"schemas": closed}})
+    schema = _closed(media["schema"], document["components"]["schemas"])
+    absolute = json.dumps(schema).replace('"$ref": "#/', f'"$ref": "{_uri(name)}#/')
+    return Draft202012Validator(json.loads(absolute), registry=_registry())
+
+
+@lru_cache(maxsize=1)
+def _registry() -> Registry:
+    """Return the components of all documents, which all validators share: a copy in each would take gigabytes."""
+    resources = []
+    for name, document in documents().items():
+        schemas = document["components"]["schemas"]
+        closed = {component: _closed(schema, schemas) for component, schema in schemas.items()}
+        resources.append((_uri(name), {"components": {"schemas": closed}}))
+    return Registry(resources)
+
+
+def _uri(name: str) -> str:
+    return f"urn:vitrine:{name}"
 
 
 def _closed(schema: Any, schemas: Mapping[str, Any]) -> Any:

@@ -19,7 +19,7 @@ from kernel import garbage_collection
 # Every test has the time limit of pyproject.toml; those marked slow have this one.
 SLOW_SECONDS = 300
 _STARTS_PROCESSES = frozenset(
-    {"subprocess", "multiprocessing", "create_subprocess_exec", "_forked", "EmbeddedPostgres", "ProcessPool"}
+    {"subprocess", "multiprocessing", "create_subprocess_exec", "programs", "EmbeddedPostgres", "ProcessPool"}
 )
 _UUID_INSIDE = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 

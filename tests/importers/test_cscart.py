@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
+from asyncio.subprocess import Process
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,11 +29,11 @@ from server.importers.cscart.report import Report
 from server.importers.cscart.source import HttpSource
 from tests.harness.database import NewStore
 from tests.harness.http import basic
-from tests.harness.processes import restore_sigint
+from tests.harness.programs import ROOT, ForkedProcess
 from tests.harness.sample_store import NewSampleStore
 from tests.harness.scopes import rows, system_scope, value
 from tests.importers.shops import Shop
-from tests.server.command_line import PROGRAM, ROOT, Vitrine
+from tests.server.command_line import Vitrine
 
 pytestmark = pytest.mark.slow
 PAGE = ROOT / "docs" / "moving-from-cs-cart.md"
@@ -295,13 +296,12 @@ async def test_new_records_get_numbers_above_the_highest(small: Shown, new_store
 # --- Interrupted -------------------------------------------------------------------------------------------------------------------
 
 
-async def start_import(vitrine: Vitrine, shop: Shop, demo: Shown, target: Store) -> asyncio.subprocess.Process:
-    arguments = ["import", "cscart", "--url", shop.url, "--email", demo.email, "--api-key", "-"]
-    process = await asyncio.create_subprocess_exec(
-        *PROGRAM, *arguments, "--tenant", str(target.public_id), "--no-progress", cwd=ROOT, env=vitrine.environment(),
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        preexec_fn=restore_sigint,
-    )  # fmt: skip
+async def start_import(vitrine: Vitrine, shop: Shop, demo: Shown, target: Store) -> Process | ForkedProcess:
+    arguments = ["cscart", "--url", shop.url, "--email", demo.email, "--api-key", "-"]
+    running = await vitrine.start(
+        "import", *arguments, "--tenant", str(target.public_id), "--no-progress", stdin=asyncio.subprocess.PIPE
+    )
+    process = running.process
     assert process.stdin is not None
     process.stdin.write(f"{demo.api_key}\n".encode())
     await process.stdin.drain()

@@ -1,5 +1,7 @@
 """Check that the number of SQL statements depends on the request, never on the number of rows."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -9,7 +11,7 @@ from models.carts import Cart, CartItem
 from models.catalog import ProductCategory, ProductImage
 from models.shipping import Destination, Shipment
 from models.users import Usergroup
-from tests.harness.sample_store import SampleStore
+from tests.harness.sample_store import NewSampleStore, SampleStore
 from tests.legacy.entities import create, resource_of
 
 LISTS = {
@@ -154,35 +156,60 @@ async def add_combination_and_exception(sample: SampleStore, number: int) -> Non
     assert (await sample.post("/api/exceptions", body | {"type": "F"})).status == 201
 
 
-@pytest.mark.parametrize("path", LISTS)
-async def test_the_statements_of_a_list_do_not_depend_on_its_rows(sample, path):
+@dataclass(frozen=True)
+class GrownStore:
+    """A store that got 30 more rows of everything, and what its lists took before: statements and rows by path."""
+
+    sample: SampleStore
+    before: Mapping[str, tuple[int, int]]
+
+
+@pytest.fixture(scope="module")
+async def grown_store(new_sample: NewSampleStore) -> GrownStore:
+    """Return a store that the read-only tests of this module share."""
+    sample = await new_sample()
     await sample.get("/api/products")  # fills the credential cache
-    few, before = await count_statements(sample, address(sample, f"{path}?items_per_page=250"))
+    before = {path: await count_statements(sample, list_address(sample, path)) for path in LISTS}
     for number in range(30):
-        product = await sample.add_product(category_id=sample.home.number)
-        await sample.add(ProductCategory, product_id=product.number, category_id=sample.home.number)
-        await sample.add(ProductImage, product_id=product.number, url=f"https://img.example.com/{number}.jpg")
-        order = await sample.place_order((product, 1), user=sample.caio.id)
-        await sample.add(Shipment, order_id=order.number)
-        await sample.add_user(key=False)
-        await sample.post("/api/categories", {"category": f"Nova {number}"})
-        if path in CREATED_BY_ROUTE and (path != "statuses" or number < 15):  # there are only 26 codes
-            await create(sample, resource_of(path), number)
-        if path.endswith("combinations") or path == "exceptions":
-            await add_combination_and_exception(sample, number)
-        if path.startswith("warehouses/"):
-            group = await sample.add(Usergroup, name=f"Grupo {number}")
-            await sample.post(f"/api/warehouses/{sample.warehouse}/user_groups", {"usergroup_id": group.number})
-            area = {"area_name": "x", "zipcodes": [{"zipcode_from": "01000000", "zipcode_to": 2_000_000}]}
-            await sample.post(f"/api/warehouses/{sample.warehouse}/delivery_areas", area)
-        if path == "carts":  # no route creates them
-            customer = await sample.add_user(key=False)
-            expires_at = datetime.now(UTC) + timedelta(days=1)
-            cart = await sample.add(Cart, public_id=uuid4(), user_id=customer.number, expires_at=expires_at)
-            await sample.add(CartItem, cart_id=cart.number, product_id=product.number, quantity=1)
-        if path == "destinations":  # no route creates them
-            await sample.add(Destination, name=f"Lugar {number}")
-    many, after = await count_statements(sample, address(sample, f"{path}?items_per_page=250"))
+        await add_rows(sample, number)
+    for number in range(30):
+        for path in CREATED_BY_ROUTE:
+            if path != "statuses" or number < 15:  # there are only 26 codes
+                await create(sample, resource_of(path), number)
+    return GrownStore(sample, before)
+
+
+async def add_rows(sample: SampleStore, number: int) -> None:
+    """Add a product, an order, a cart, a customer and what belongs to them."""
+    product = await sample.add_product(category_id=sample.home.number)
+    await sample.add(ProductCategory, product_id=product.number, category_id=sample.home.number)
+    await sample.add(ProductImage, product_id=product.number, url=f"https://img.example.com/{number}.jpg")
+    order = await sample.place_order((product, 1), user=sample.caio.id)
+    await sample.add(Shipment, order_id=order.number)
+    await sample.post("/api/categories", {"category": f"Nova {number}"})
+    await add_combination_and_exception(sample, number)
+    group = await sample.add(Usergroup, name=f"Grupo {number}")
+    await sample.post(f"/api/warehouses/{sample.warehouse}/user_groups", {"usergroup_id": group.number})
+    area = {"area_name": "x", "zipcodes": [{"zipcode_from": "01000000", "zipcode_to": 2_000_000}]}
+    await sample.post(f"/api/warehouses/{sample.warehouse}/delivery_areas", area)
+    # No routes create carts and destinations.
+    customer = await sample.add_user(key=False)
+    expires_at = datetime.now(UTC) + timedelta(days=1)
+    cart = await sample.add(Cart, public_id=uuid4(), user_id=customer.number, expires_at=expires_at)
+    await sample.add(CartItem, cart_id=cart.number, product_id=product.number, quantity=1)
+    await sample.add(Destination, name=f"Lugar {number}")
+
+
+def list_address(sample: SampleStore, path: str) -> str:
+    return address(sample, f"{path}?items_per_page=250")
+
+
+@pytest.mark.parametrize("path", LISTS)
+async def test_the_statements_of_a_list_do_not_depend_on_its_rows(grown_store: GrownStore, path: str):
+    sample = grown_store.sample
+    await sample.get("/api/products")
+    few, before = grown_store.before[path]
+    many, after = await count_statements(sample, list_address(sample, path))
     assert after > before or path.endswith("/discussions")
     assert (few, many) == (LISTS[path], LISTS[path])
 

@@ -4,48 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.harness import programs
 from tests.harness.processes import restore_sigint
+from tests.harness.programs import ROOT, ForkedProcess
 
-ROOT = Path(__file__).resolve().parents[2]
 # As in tests/auth: keys in the test database are encrypted with it.
 SECRET = "the secret of the tests, 32 bytes"
 PROGRAM = [sys.executable, "-m", "server.cli"]
-
-# Short commands are forked from a process with all imports, which saves most of their run time.
-_forked = multiprocessing.get_context("forkserver")
-_forked.set_forkserver_preload(
-    [
-        "server.cli",
-        "server.demo.setup",
-        "server.commands.checks",
-        "server.job_worker",
-        "uvloop",
-        "logging.config",
-    ]
-)
-
-
-def _command(arguments: list[str], environ: dict[str, str], out: str, err: str) -> None:
-    os.environ.clear()
-    os.environ.update(environ)
-    os.chdir(ROOT)
-    for path, descriptor in ((os.devnull, 0), (out, 1), (err, 2)):
-        os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), descriptor)
-    from server import cli
-
-    sys.exit(cli.main(arguments))
 
 
 @dataclass(frozen=True)
@@ -86,18 +63,12 @@ class Vitrine:
         self.settings = {**defaults, **settings}
 
     def __call__(self, *arguments: str, **settings: str) -> CommandResult:
-        with tempfile.TemporaryDirectory() as folder:
-            out, err = Path(folder, "out"), Path(folder, "err")
-            process = _forked.Process(
-                target=_command, args=(list(arguments), self.environment(**settings), str(out), str(err))
-            )
-            process.start()
-            process.join(120)
-            if process.exitcode is None:
-                process.kill()
-            return CommandResult(
-                process.exitcode if process.exitcode is not None else -1, out.read_text(), err.read_text()
-            )
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            environment = self.environment(**settings)
+            code = programs.run(programs.VITRINE, *arguments, environment=environment, out=out, err=err)
+            out.seek(0)
+            err.seek(0)
+            return CommandResult(code, out.read().decode(), err.read().decode())
 
     def run_subprocess(self, *arguments: str, **settings: str) -> CommandResult:
         """Run the command as a shell does, including imports."""
@@ -120,21 +91,33 @@ class Vitrine:
             **{name: value for name, value in values.items() if value},
         }
 
-    async def start(self, command: str, log: Path | None = None, **settings: str) -> RunningCommand:
+    async def start(
+        self, command: str, *arguments: str, log: Path | None = None, stdin: int = subprocess.DEVNULL, **settings: str
+    ) -> RunningCommand:
         """Start a long-running command, which the caller stops; one that logs a lot needs a file, since the pipe is not read."""
-        errors = subprocess.PIPE if log is None else log.open("ab")
-        process = await asyncio.create_subprocess_exec(
-            *PROGRAM, command, cwd=self.root, env=self.environment(**settings),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, preexec_fn=restore_sigint,
-        )  # fmt: skip
-        if not isinstance(errors, int):
-            errors.close()
-        return RunningCommand(process)
+        with nullcontext(subprocess.PIPE) if log is None else log.open("ab") as errors:
+            if self.root == ROOT:
+                return RunningCommand(
+                    await programs.start(
+                        programs.VITRINE,
+                        command,
+                        *arguments,
+                        environment=self.environment(**settings),
+                        stdin=stdin,
+                        stderr=errors,
+                    )
+                )
+            return RunningCommand(
+                await asyncio.create_subprocess_exec(
+                    *PROGRAM, command, *arguments, cwd=self.root, env=self.environment(**settings),
+                    stdin=stdin, stdout=subprocess.PIPE, stderr=errors, preexec_fn=restore_sigint,
+                )
+            )  # fmt: skip
 
     @asynccontextmanager
     async def running(self, command: str, **settings: str) -> AsyncIterator[RunningCommand]:
         """Run a long-running command and stop it at the end."""
-        running = await self.start(command, None, **settings)
+        running = await self.start(command, **settings)
         process = running.process
         try:
             yield running
@@ -147,7 +130,7 @@ class Vitrine:
 class RunningCommand:
     """A long-running command."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: Process | ForkedProcess) -> None:
         self.process = process
         self.output: list[str] = []
 

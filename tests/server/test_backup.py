@@ -16,7 +16,7 @@ import pytest
 from kernel.settings import Settings
 from models.table_contents import DIGEST_SETTINGS, digest, read_tables
 from server.postgres_programs import split_password
-from tests.server.command_line import PROGRAM, ROOT, Vitrine
+from tests.server.command_line import Vitrine
 
 # Slow, so that they run before the database holds the stores of other tests.
 pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.slow]
@@ -117,10 +117,7 @@ async def test_an_interrupted_backup_leaves_no_file(vitrine, tmp_path, database_
     blocker = await asyncpg.connect(database_url)
     try:
         await blocker.execute("begin; lock table products in access exclusive mode")
-        process = await asyncio.create_subprocess_exec(
-            *PROGRAM, "backup", str(tmp_path / "a.backup"), cwd=ROOT, env=vitrine.environment(),
-            stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+        process = (await vitrine.start("backup", str(tmp_path / "a.backup"))).process
         async with asyncio.timeout(60):
             while not (tmp_path / ".a.backup.part").exists():
                 await asyncio.sleep(0.05)

@@ -7,8 +7,6 @@ import contextlib
 import os
 import signal
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import aiohttp
@@ -22,10 +20,10 @@ from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Route
 from server.health import HEALTH
 from server.sockets import addresses_of, open_sockets
-from tests.harness.processes import restore_sigint
+from tests.harness import programs
 from tests.server.middleware_server import run_server
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = programs.ROOT
 READY = {"serving": "ok", "database": "ok", "role": "ok", "migrations": "ok"}
 
 
@@ -166,6 +164,9 @@ async def _leave(context, asking):
 
 PROGRAM = """
 import json, sys
+from tests.harness.programs import fork_children
+if sys.argv[2]:
+    fork_children(sys.argv[2])
 from kernel import logging
 from kernel.settings import Settings
 from server.main import run
@@ -176,15 +177,19 @@ run(settings, on_ready=lambda addresses: print(addresses[0], flush=True))
 
 
 @contextlib.asynccontextmanager
-async def running(folder: Path, **environ: str):
-    """Run the server as a subprocess; yield it and a client, or None when it didn't start."""
+async def running(folder: Path, *, forks_children: bool = True, **environ: str):
+    """Run the server in a process; yield it and a client, or None when it didn't start.
+
+    Its children are forked like itself unless `forks_children` is false: then they are programs of their own, as in production.
+    """
     at_once = {"VITRINE_DRAIN_TIME": "0", "VITRINE_METRICS_PORT": "0"}
     settings_json = {"VITRINE_DATA_DIR": str(folder / "data"), "PORT": "0", **at_once, **environ}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PROGRAM, orjson.dumps(settings_json).decode(),
-        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=restore_sigint,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(folder)},
-    )  # fmt: skip
+    process = await programs.start(
+        PROGRAM,
+        orjson.dumps(settings_json).decode(),
+        programs.fork_server() if forks_children else "",
+        environment={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(folder)},
+    )
     try:
         assert process.stdout is not None
         async with asyncio.timeout(120):

@@ -18,6 +18,7 @@ from server.database import DatabaseLocation, divide_pool, fit_pool_size
 from server.process import Stop
 from server.processes import ProcessPool
 from server.sockets import open_sockets
+from tests.harness import programs
 from tests.server.middleware_server import LogLines
 from tests.server.test_main import READY, get_json, running, stopped
 
@@ -26,8 +27,7 @@ PRODUCTION = {"VITRINE_ENV": "production", "VITRINE_SECRET_KEY": "s" * 40, "VITR
 
 def children(process: Any) -> set[int]:
     """Return the serving child processes, without an embedded PostgreSQL."""
-    matches = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    return {int(each) for each in matches if b"run_child" in Path(f"/proc/{each}/cmdline").read_bytes()}
+    return programs.children_of(process.pid)
 
 
 def is_alive(pid: int) -> bool:
@@ -44,10 +44,8 @@ async def until(condition: Any, seconds: float = 30) -> None:
 
 
 async def test_processes_share_the_work_are_restarted_and_stop_together(tmp_path, database_url):
-    async with running(tmp_path, DATABASE_URL=database_url, WEB_CONCURRENCY="2", **PRODUCTION) as (
-        process,
-        client,
-    ):
+    environ = PRODUCTION | {"WEB_CONCURRENCY": "2"}
+    async with running(tmp_path, forks_children=False, DATABASE_URL=database_url, **environ) as (process, client):
         assert (await get_json(client, "/health/ready"))[0] == 200
         first = children(process)
         assert len(first) == 2
@@ -74,10 +72,8 @@ async def test_processes_share_the_work_are_restarted_and_stop_together(tmp_path
 
 
 async def test_children_stop_when_their_parent_is_killed(tmp_path, database_url):
-    async with running(tmp_path, DATABASE_URL=database_url, WEB_CONCURRENCY="2", **PRODUCTION) as (
-        process,
-        client,
-    ):
+    environ = PRODUCTION | {"WEB_CONCURRENCY": "2"}
+    async with running(tmp_path, forks_children=False, DATABASE_URL=database_url, **environ) as (process, client):
         assert (await get_json(client, "/health/ready"))[0] == 200
         orphans = children(process)
         assert len(orphans) == 2

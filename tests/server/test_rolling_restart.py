@@ -42,7 +42,7 @@ class Fleet:
                     await server.process.communicate()
 
     async def _start(self, port: int) -> RunningCommand:
-        server = await self._vitrine.start("serve", self._folder / f"{port}.log", PORT=str(port))
+        server = await self._vitrine.start("serve", log=self._folder / f"{port}.log", PORT=str(port))
         await server.wait_for_output(STARTED)
         return server
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import subprocess
 from pathlib import Path
 
 import asyncpg
@@ -16,7 +15,7 @@ from domain.apps.registration import register_app
 from kernel.errors import TenantNotFound
 from server import store_deletion
 from server.store_deletion import delete_store
-from tests.server.command_line import PROGRAM, ROOT, Vitrine
+from tests.server.command_line import Vitrine
 from tests.server.test_store_transfer import rows_of
 
 # Slow, so that they run before the database holds the stores of other tests.
@@ -108,21 +107,20 @@ async def test_an_app_that_another_store_has_installed_stays(sample, other_sampl
 
 
 async def test_the_name_has_to_be_entered(sample, vitrine, database_url):
+    async def delete_answering(answer: str) -> tuple[str, str, int | None]:
+        process = (await vitrine.start("tenant", "delete", sample.host, stdin=asyncio.subprocess.PIPE)).process
+        output, errors = await process.communicate(answer.encode())
+        return output.decode(), errors.decode(), process.returncode
+
     before = await rows_of(database_url, sample.store.public_id)
     for answer in ("", "y\n", "outra loja\n"):
-        process = subprocess.run(
-            [*PROGRAM, "tenant", "delete", sample.host], cwd=ROOT, env=vitrine.environment(), input=answer,
-            capture_output=True, text=True, timeout=120,
-        )  # fmt: skip
-        assert process.returncode == 1
-        assert process.stderr == "vitrine: not deleted: the name differs; --yes deletes without asking\n"
+        _, errors, code = await delete_answering(answer)
+        assert code == 1
+        assert errors == "vitrine: not deleted: the name differs; --yes deletes without asking\n"
     assert await rows_of(database_url, sample.store.public_id) == before
-    process = subprocess.run(
-        [*PROGRAM, "tenant", "delete", sample.host], cwd=ROOT, env=vitrine.environment(), input=f"{sample.store.name}\n",
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert process.returncode == 0, process.stderr
-    assert "backups made before still contain the store" in process.stdout
+    output, errors, code = await delete_answering(f"{sample.store.name}\n")
+    assert code == 0, errors
+    assert "backups made before still contain the store" in output
 
 
 async def test_an_interrupted_deletion_is_continued(sample, vitrine, database_url, monkeypatch):
