@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Any, Optional, TypeVar, dataclass_transform
 
 import strawberry
-from graphql import GraphQLField, GraphQLObjectType, GraphQLSchema, OperationType
+from graphql import GraphQLField, GraphQLInputField, GraphQLObjectType, GraphQLSchema, OperationType
 from strawberry.annotation import StrawberryAnnotation
 from strawberry.types.arguments import StrawberryArgument
 from strawberry.types.field import StrawberryField
@@ -36,6 +36,7 @@ SOURCE = "vitrine.source"
 ACCESS = "vitrine.access"
 INTERNAL = "vitrine.internal"
 SECRET = "vitrine.secret"
+TEXT_INTERNALLY = "vitrine.text_internally"
 
 T = TypeVar("T")
 
@@ -279,7 +280,7 @@ def field_source(field: GraphQLField) -> FieldSource | None:
     return declared.metadata.get(SOURCE) if declared is not None else None
 
 
-def strawberry_field(field: GraphQLField) -> StrawberryField | None:
+def strawberry_field(field: GraphQLField | GraphQLInputField) -> StrawberryField | None:
     """Return the Strawberry field of a schema field."""
     declared: StrawberryField | None = field.extensions.get("strawberry-definition")
     return declared

@@ -260,12 +260,8 @@ STATUSES = Entity(
     visible=published(_ADMIN, "read_orders", ""),
     filters={
         "id": ids("statuses"),
-        **exact(
-            "text",
-            letter="any of these codes",
-            type="any of these types: `O` orders, `S` shipments",
-            description="exact description",
-        ),
+        **exact("text", letter="any of these codes", description="exact description"),
+        **exact("status_type", type="any of these types"),
         "search": substring("description", "t.description"),
         "is_built_in": EntityFilter("boolean", flag("t.built_in"), "is built in"),
         **exact("text", "color", internal=True),

@@ -7,7 +7,7 @@ from domain.orders.read import AMOUNTS, ORDER_ADDRESSES, ORDER_HISTORY, ORDER_LA
 from domain.payments.read import PAYMENT_METHODS, PAYMENTS
 from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS, SHIPPING_METHODS
 from models.queries import ToMany, ToOne
-from schema.enums import AddressKind, PaymentStatus, RateCalculation, SwitchStatus
+from schema.enums import ActorKind, AddressKind, PaymentStatus, RateCalculation, SwitchStatus
 from schema.fields import column, computed, embedded, entity_type, object_type, relation
 from schema.pagination import connection_type
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus, ProcessorParams, ShipmentStatus
@@ -224,9 +224,7 @@ class OrderStatusChangeObject:
     to_status: OrderStatus = column(description="The new status.")
     forced: bool = column(description="Whether the change was forced, outside the allowed transitions.")
     reason: str = column(description="The reason for the change.")
-    actor_kind: str = column(
-        description="The kind of actor: `admin`, `vendor`, `customer`, `app`, `storefront` or `system`."
-    )
+    actor_kind: ActorKind = column(description="The kind of actor.")
     user_id: ID | None = column(
         "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
         "The user who changed the status.",
