@@ -86,13 +86,15 @@ def column(
     *,
     guard: Access | None = None,
     internal: bool = False,
+    deprecated: str | None = None,
 ) -> Any:
     """Declare a column field: `sql` is a column name or an expression over the table alias `t`; by default the field's name.
 
     `guard` restricts the field: a caller without access gets null and a field error, and nothing is read. Such a field must be nullable.
-    The value of an expression may be null, which is an error at run time where the field's type is not nullable.
+    The value of an expression may be null, which is an error at run time where the field's type is not nullable. `deprecated` says what
+    replaces the field.
     """
-    return _field(ColumnSource(sql, guard), description, guard, internal)
+    return _field(ColumnSource(sql, guard), description, guard, internal, deprecated)
 
 
 def computed(sql: ColumnSql, description: str, *, internal: bool = False) -> Any:
@@ -180,13 +182,15 @@ def output_field(description: str, *, internal: bool = False, deprecated: str | 
     return strawberry.field(description=description, metadata={INTERNAL: internal}, deprecation_reason=deprecated)
 
 
-def _field(source: FieldSource, description: str, access: Access | None, internal: bool) -> Any:
+def _field(
+    source: FieldSource, description: str, access: Access | None, internal: bool, deprecated: str | None = None
+) -> Any:
     if access is not None:
         description = f"{description} Visible to {_describe(access)}."
     metadata: dict[str, Any] = {SOURCE: source, INTERNAL: internal}
     if access is not None:
         metadata[ACCESS] = access
-    return strawberry.field(description=description, metadata=metadata)
+    return strawberry.field(description=description, metadata=metadata, deprecation_reason=deprecated)
 
 
 @dataclass_transform(kw_only_default=True)

@@ -76,7 +76,8 @@ async def test_a_required_option_must_be_chosen(sample):
 
 async def test_graphql_returns_the_chosen_options(sample):
     text = """mutation($i: OrderInput!) { order_create(input: $i) {
-        total_cents items { price_cents options combination { sku stock choices { option_name variant_name } } } } }"""
+        total_cents items { price_cents options { option_id name variant_id value modifier modifier_type }
+        combination { sku stock choices { option_name variant_name } } } } }"""
     order_input = {
         "email": "g@example.com",
         "shipping_method_id": sample.sedex.id,
