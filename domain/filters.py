@@ -16,7 +16,7 @@ _COMMON_SORTS = {
     "priority": Sort("t.priority", "bigint", "priority"),
     "status": Sort("t.status", "text", "status code"),
 }
-_CASTS = {"text": "text", "big_int": "bigint", "cents": "bigint"}
+_CASTS = {"big_int": "bigint", "cents": "bigint"}  # of the other types: text
 
 
 def sorts(*names: str | tuple[str, str]) -> dict[str, Sort]:
@@ -43,7 +43,9 @@ def exact_value(value_type: str, sql: str, description: str, *, internal: bool =
     """Return a filter by the exact values of an expression."""
     if value_type == "boolean":
         return EntityFilter("boolean", flag(sql), description, internal=internal)
-    return EntityFilter(value_type, any_of(sql, _CASTS[value_type]), description, many=True, internal=internal)
+    return EntityFilter(
+        value_type, any_of(sql, _CASTS.get(value_type, "text")), description, many=True, internal=internal
+    )
 
 
 def created_range(verb: str = "created") -> dict[str, EntityFilter]:

@@ -97,6 +97,19 @@ class PublicId(str):
     __slots__ = ()
 
 
+class ShownId(str):
+    """The public id of a record in the details of an error; the legacy family shows its `number` in place of it."""
+
+    __slots__ = ("number",)
+    number: int
+
+    def __new__(cls, public_id: UUID, number: int) -> ShownId:
+        """Return the id of the record with this number."""
+        shown = super().__new__(cls, public_id)
+        shown.number = number
+        return shown
+
+
 class _RequestIds:
     """Generate UUIDs of version 7 as text, unordered within a millisecond, for one thread: at a third of the cost."""
 

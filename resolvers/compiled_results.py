@@ -1,12 +1,13 @@
 """Root fields of a compiled query that are no reads of an entity: the caller's own record, and results that the domain calculates.
 
-A result is a record, or a list of records, with the names of its type's fields; for a field that refers to a row it holds the row's id.
-The records that results refer to take one statement for each relation, however many results there are.
+A result is a record, or a list of records, with the names of its type's fields; for a field that refers to a row it holds the row's id,
+which `ResultField.link` may set for what is selected. The records that results refer to take one statement for each relation, however many
+results there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from models.compiled_reads import CompiledReader, RecordReader
 from models.queries import Condition
 from models.response_shapes import NotCompiled, ResponseShape
 from resolvers.compiled_fields import CompilationValues
-from schema.fields import access_of, entity_of, field_source
+from schema.fields import INHERITED, access_of, entity_of, field_source
 from schema.selection import collect_fields, response_relation, response_shape
 
 OWN_RECORD = "vitrine.own_record"
@@ -41,11 +42,17 @@ class OwnRecord:
 
 @dataclass(frozen=True, slots=True)
 class ResultField:
-    """Marks a root field whose result the domain calculates: `load(scope, **arguments)`. Members in `executed` need the executor."""
+    """Marks a root field whose result the domain calculates: `load(scope, **arguments)`. Members in `executed` need the executor.
+
+    `link(scope, result, names)` sets the ids of the rows to which the selected members of these names refer. A field that `writes` uses no
+    replica.
+    """
 
     access: Access
     load: Callable[..., Awaitable[Any]]
     executed: frozenset[str] = frozenset()
+    link: Callable[[Scope, Any, Collection[str]], Awaitable[None]] | None = None
+    writes: bool = False
 
 
 class CompiledOwnRecord:
@@ -89,9 +96,14 @@ class CompiledResult:
         self.key = key
         self._result = result
         self._field, self._node = field, nodes[0]
-        if any(access_of(each) not in (None, result.access) for each in _result_types(type_)):
+        if any(access_of(each) not in (None, INHERITED, result.access) for each in _result_types(type_)):
             raise NotCompiled
         self._level = _Level(values, type_, nodes, result.executed)
+
+    @property
+    def writes(self) -> bool:
+        """Return whether calculating the result writes."""
+        return self._result.writes
 
     async def run(self, scope: Scope, variables: VariableValues) -> Any:
         """Calculate the result, and read what it refers to; errors are left to the executor."""
@@ -99,6 +111,8 @@ class CompiledResult:
             self._result.access.check(scope)
             arguments = get_argument_values(self._field, self._node, variables)
             value = await self._result.load(scope, **arguments)
+            if self._result.link is not None:
+                await self._result.link(scope, value, self._level.references)
             built = await self._level.values(scope, [value])
         except (DomainError, GraphQLError) as error:
             raise NotCompiled from error
@@ -121,7 +135,7 @@ def _result_types(type_: GraphQLObjectType, known: tuple[GraphQLObjectType, ...]
 class _Level:
     """The selected fields of a result: plain values, results in it, and records that it refers to."""
 
-    __slots__ = ("_fields",)
+    __slots__ = ("_fields", "references")
 
     def __init__(
         self,
@@ -130,6 +144,7 @@ class _Level:
         nodes: list[FieldNode],
         executed: frozenset[str] = frozenset(),
     ) -> None:
+        self.references: set[str] = set()
         self._fields: list[tuple[str, str, _Level | RecordReader | type[str] | None]] = []
         for key, group in collect_fields(values, type_, nodes).items():
             name = group[0].name.value
@@ -143,10 +158,12 @@ class _Level:
             inner: _Level | RecordReader | type[str] | None = None
             if field_source(field) is not None:
                 inner = _record_reader(values, type_, group)
+                self.references.add(name)
             elif isinstance(target, GraphQLObjectType):
                 if entity_of(target) is not None or group[0].arguments:
                     raise NotCompiled
                 inner = _Level(values, target, group)
+                self.references |= inner.references
             elif target.name == "ID":
                 inner = str  # orjson doesn't know the UUIDs of the database driver
             self._fields.append((key, name, inner))

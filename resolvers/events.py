@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import strawberry
@@ -25,13 +25,66 @@ from models import database
 from models.queries import Row
 from models.row_reads import link_rows
 from resolvers.compiled_fields import CompilationValues
+from resolvers.compiled_results import RESULT, ResultField
 from schema.documents import MAX_ERRORS, PreparedDocument
 from schema.fields import root_field
 from schema.pagination import check_page_bounds
-from schema.selection import collect_fields, is_requested, selected_relations
+from schema.selection import collect_fields, selected_relations
 from schema.types.events import SUBJECTS, EventConnectionObject, EventObject
 
 DEFAULT_PAGE_SIZE = 100
+
+
+async def _load_page(
+    scope: Scope, after: str | None = None, types: list[str] | None = None, first: int = DEFAULT_PAGE_SIZE
+) -> Row:
+    """Return a page of the feed as the connection shows it, without the subjects of its events."""
+    check_page_bounds(first, 0, event_feed.MAX_PAGE_SIZE, "first")
+    names = event_feed.readable_events(scope, types)
+    page = await event_feed.read_page(scope, await event_feed.start_position(scope, after), names, first)
+    rows = [_row(scope, event) for event in page.events]
+    end_cursor = event_feed.encode_cursor(scope.store, page.end)
+    return Row(
+        edges=[Row(cursor=row["cursor"], node=row) for row in rows],
+        page_info=Row(
+            has_next_page=page.has_more,
+            has_previous_page=False,
+            start_cursor=rows[0]["cursor"] if rows else end_cursor,
+            end_cursor=end_cursor,
+        ),
+    )
+
+
+def _row(scope: Scope, event: FeedEvent) -> Row:
+    record = event.record(scope.store)
+    del record["timestamp"]
+    return Row(record, created_at=event.at)
+
+
+async def _link_page(scope: Scope, page: Row, names: Collection[str]) -> None:
+    await _link_subjects(scope, [edge["node"] for edge in page["edges"]], names)
+
+
+async def _link_subjects(scope: Scope, rows: Sequence[Row], names: Collection[str]) -> None:
+    """Set the ids of the records that events are about, under these of the names in `SUBJECTS`, with one statement for each."""
+    for name, (table, types) in SUBJECTS.items():
+        if name not in names:
+            continue
+        subject_rows = await database.fetch(
+            f"SELECT public_id, id FROM {table} WHERE tenant_id = $1 AND public_id = ANY($2::uuid[])",  # a literal of this program
+            scope.store.id,
+            list({row["subject_id"] for row in rows if row["subject_type"] in types}),
+        )
+        numbers = {str(row["public_id"]): row["id"] for row in subject_rows}
+        for row in rows:
+            row[name] = numbers.get(row["subject_id"]) if row["subject_type"] in types else None
+
+
+async def _load_subjects(info: Info, rows: Sequence[Row], *path: str) -> None:
+    """Set the selected records that the events are about, for the executor."""
+    relations = selected_relations(info, *path)
+    await _link_subjects(info.context.scope, rows, {relation.key for relation in relations})
+    link_rows(info.context.scope, rows, relations)
 
 
 @strawberry.type
@@ -42,6 +95,7 @@ class EventQueries:
         ACCESS,
         "Returns events of the store in the order of the event feed, after a cursor. `page_info.end_cursor` is how far was read, also"
         " without events; it continues the feed, at once while `has_next_page` is true, and later.",
+        metadata={RESULT: ResultField(ACCESS, _load_page, link=_link_page, writes=True)},
     )
     async def events(
         self,
@@ -51,22 +105,9 @@ class EventQueries:
         first: int = DEFAULT_PAGE_SIZE,
     ) -> EventConnectionObject:
         """Return a page of the feed."""
-        scope = info.context.scope
-        check_page_bounds(first, 0, event_feed.MAX_PAGE_SIZE, "first")
-        names = event_feed.readable_events(scope, types)
-        page = await event_feed.read_page(scope, await event_feed.start_position(scope, after), names, first)
-        rows = [_row(scope, event) for event in page.events]
-        await _link_subjects(info, rows, page.events, "edges", "node")
-        end_cursor = event_feed.encode_cursor(scope.store, page.end)
-        return Row(  # type: ignore[no-any-return]
-            edges=[Row(cursor=row["cursor"], node=row) for row in rows],
-            page_info=Row(
-                has_next_page=page.has_more,
-                has_previous_page=False,
-                start_cursor=rows[0]["cursor"] if rows else end_cursor,
-                end_cursor=end_cursor,
-            ),
-        )
+        page = await _load_page(info.context.scope, after, types, first)
+        await _load_subjects(info, [edge["node"] for edge in page["edges"]], "edges", "node")
+        return page  # type: ignore[return-value]
 
 
 @strawberry.type
@@ -80,10 +121,9 @@ class EventSubscriptions:
     )
     async def events(self, info: Info, after: str | None = None, types: list[str] | None = None) -> EventObject:
         """Return the event of one execution, its root value: the stream chose it by the arguments (`subscribed_arguments`)."""
-        event: FeedEvent = info.root_value
-        rows = [_row(info.context.scope, event)]
-        await _link_subjects(info, rows, [event])
-        return rows[0]  # type: ignore[return-value]
+        row = _row(info.context.scope, info.root_value)
+        await _load_subjects(info, [row])
+        return row  # type: ignore[return-value]
 
 
 def subscribed_arguments(
@@ -109,29 +149,6 @@ def subscribed_arguments(
     except GraphQLError as error:
         raise ValidationFailed(error.message) from error
     return arguments.get("after"), arguments.get("types")
-
-
-def _row(scope: Scope, event: FeedEvent) -> Row:
-    record = event.record(scope.store)
-    del record["timestamp"]
-    return Row(record, created_at=event.at)
-
-
-async def _link_subjects(info: Any, rows: Sequence[Row], events: Sequence[FeedEvent], *path: str) -> None:
-    """Set the selected records that the events are about, with two statements for each of their types."""
-    for name, (table, types) in SUBJECTS.items():
-        if not is_requested(info, *path, name):
-            continue
-        ids = list({event.subject_id for event in events if event.subject_type in types})
-        subject_rows = await database.fetch(
-            f"SELECT public_id, id FROM {table} WHERE tenant_id = $1 AND public_id = ANY($2::uuid[])",  # a literal of this program
-            info.context.scope.store.id,
-            ids,
-        )
-        numbers = {row["public_id"]: row["id"] for row in subject_rows}
-        for row, event in zip(rows, events, strict=True):
-            row[name] = numbers.get(event.subject_id) if event.subject_type in types else None
-    link_rows(info.context.scope, rows, selected_relations(info, *path))
 
 
 QUERIES = (EventQueries,)

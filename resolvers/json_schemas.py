@@ -14,6 +14,7 @@ from graphql import (
     FragmentSpreadNode,
     GraphQLEnumType,
     GraphQLField,
+    GraphQLInputField,
     GraphQLInputObjectType,
     GraphQLObjectType,
     InlineFragmentNode,
@@ -39,6 +40,7 @@ from kernel.json_schema import (
 )
 from resolvers.execute import FacadeOperation
 from resolvers.json_fields import JSON_FIELDS
+from schema.fields import TEXT_INTERNALLY, strawberry_field
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -165,12 +167,24 @@ def _leaf(type_: Any, owner: str, field: str) -> Schema:
     return dict(_SCALARS.get(type_.name, STRING))
 
 
+def _declared_type(owner: str, name: str, member: GraphQLInputField) -> Any:
+    """Return the type of an input field, the enum of one that is a text in the internal schema."""
+    from resolvers.root import public_schema
+
+    declared = strawberry_field(member)
+    is_text = declared is not None and declared.metadata.get(TEXT_INTERNALLY)
+    public = public_schema().type_map.get(owner) if is_text else None
+    return public.fields.get(name, member).type if isinstance(public, GraphQLInputObjectType) else member.type
+
+
 def _input(type_: Any, owner: str = "", field: str = "") -> Schema:
     named_type = get_named_type(type_)
     if not isinstance(named_type, GraphQLInputObjectType):
         return _wrapped(type_, _leaf(named_type, owner, field))
     properties = {
-        name: _described(_input(member.type, named_type.name, name), member.description)
+        name: _described(
+            _input(_declared_type(named_type.name, name, member), named_type.name, name), member.description
+        )
         for name, member in named_type.fields.items()
     }
     required = [name for name, member in named_type.fields.items() if is_non_null_type(member.type)]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -59,15 +60,16 @@ CompiledField: TypeAlias = CompiledRootField | CompiledSearch | CompiledTypename
 class QueryPlan:
     """The compiled root fields of an operation, independent of the root fields' arguments."""
 
-    __slots__ = ("_fields",)
+    __slots__ = ("_fields", "_writes")
 
     def __init__(self, fields: list[CompiledField]) -> None:
         self._fields = fields
+        self._writes = any(isinstance(field, CompiledResult) and field.writes for field in fields)
 
     async def run(self, scope: Scope, variables: VariableValues) -> dict[str, Any]:
         """Return the data. Raises `NotCompiled` if the executor must take over."""
         data = {}
-        with replica_read(scope.store.id):
+        with nullcontext() if self._writes else replica_read(scope.store.id):
             for field in self._fields:
                 data[field.key] = await field.run(scope, variables)
         return data

@@ -7,13 +7,20 @@ from importlib import import_module
 from typing import Any
 
 import strawberry
-from graphql import GraphQLSchema, is_non_null_type
+from graphql import (
+    GraphQLScalarType,
+    GraphQLSchema,
+    GraphQLString,
+    is_input_object_type,
+    is_non_null_type,
+    is_wrapping_type,
+)
 from strawberry.schema.config import StrawberryConfig
 from strawberry.types.base import StrawberryObjectDefinition
 from strawberry.types.field import StrawberryField
 
 from schema.arguments import describe_arguments
-from schema.fields import ACCESS, INTERNAL, bind_resolvers, strawberry_field
+from schema.fields import ACCESS, INTERNAL, TEXT_INTERNALLY, bind_resolvers, strawberry_field
 from schema.scalars import SCALARS
 from schema.types.sessions import ANYONE
 
@@ -90,6 +97,8 @@ def _build(schema_class: type[strawberry.Schema]) -> strawberry.Schema:
     bind_resolvers(graphql_core(schema))
     _make_reads_nullable(graphql_core(schema))
     describe_arguments(graphql_core(schema))
+    if schema_class is InternalSchema:
+        _take_texts(graphql_core(schema))
     return schema
 
 
@@ -99,6 +108,20 @@ def _make_reads_nullable(schema: GraphQLSchema) -> None:
     for field in schema.query_type.fields.values():
         if is_non_null_type(field.type):
             field.type = field.type.of_type
+
+
+def _take_texts(schema: GraphQLSchema) -> None:
+    """Make the input fields that are `text_internally` strings."""
+    for type_ in schema.type_map.values():
+        for field in type_.fields.values() if is_input_object_type(type_) else ():
+            declared = strawberry_field(field)
+            if declared is not None and declared.metadata.get(TEXT_INTERNALLY):
+                field.type = _with_leaf(field.type, GraphQLString)
+
+
+def _with_leaf(type_: Any, leaf: GraphQLScalarType) -> Any:
+    """Return a type with another type inside its lists and non-nulls."""
+    return type(type_)(_with_leaf(type_.of_type, leaf)) if is_wrapping_type(type_) else leaf
 
 
 def _resolve_result_field(source: Any, name: str) -> Any:

@@ -152,6 +152,7 @@ NotificationStatus = NewType("NotificationStatus", str)
 AppMode = NewType("AppMode", str)
 TextDirection = NewType("TextDirection", str)
 PromotionZone = NewType("PromotionZone", str)
+SettingType = NewType("SettingType", str)
 
 ENUMS: dict[object, ScalarDefinition] = {
     ProductStatus: _enum("ProductStatus", "The status of a product.", codes.PRODUCT_STATUSES),
@@ -296,5 +297,14 @@ ENUMS: dict[object, ScalarDefinition] = {
         "What a promotion applies to.",
         cart="A whole order.",
         catalog="The price of each product.",
+    ),
+    SettingType: _words(
+        "SettingType",
+        "The type of a setting's value.",
+        C="A boolean, `Y` or `N`.",
+        S="One of its variants.",
+        U="A whole number.",
+        I="A text.",
+        P="A secret.",
     ),
 }

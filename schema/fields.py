@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Any, Optional, TypeVar, dataclass_transform
 
 import strawberry
-from graphql import GraphQLField, GraphQLObjectType, GraphQLSchema, OperationType
+from graphql import GraphQLField, GraphQLInputField, GraphQLObjectType, GraphQLSchema, OperationType
 from strawberry.annotation import StrawberryAnnotation
 from strawberry.types.arguments import StrawberryArgument
 from strawberry.types.field import StrawberryField
@@ -36,6 +36,7 @@ SOURCE = "vitrine.source"
 ACCESS = "vitrine.access"
 INTERNAL = "vitrine.internal"
 SECRET = "vitrine.secret"
+TEXT_INTERNALLY = "vitrine.text_internally"
 
 T = TypeVar("T")
 
@@ -85,13 +86,15 @@ def column(
     *,
     guard: Access | None = None,
     internal: bool = False,
+    deprecated: str | None = None,
 ) -> Any:
     """Declare a column field: `sql` is a column name or an expression over the table alias `t`; by default the field's name.
 
     `guard` restricts the field: a caller without access gets null and a field error, and nothing is read. Such a field must be nullable.
-    The value of an expression may be null, which is an error at run time where the field's type is not nullable.
+    The value of an expression may be null, which is an error at run time where the field's type is not nullable. `deprecated` says what
+    replaces the field.
     """
-    return _field(ColumnSource(sql, guard), description, guard, internal)
+    return _field(ColumnSource(sql, guard), description, guard, internal, deprecated)
 
 
 def computed(sql: ColumnSql, description: str, *, internal: bool = False) -> Any:
@@ -179,13 +182,15 @@ def output_field(description: str, *, internal: bool = False, deprecated: str | 
     return strawberry.field(description=description, metadata={INTERNAL: internal}, deprecation_reason=deprecated)
 
 
-def _field(source: FieldSource, description: str, access: Access | None, internal: bool) -> Any:
+def _field(
+    source: FieldSource, description: str, access: Access | None, internal: bool, deprecated: str | None = None
+) -> Any:
     if access is not None:
         description = f"{description} Visible to {_describe(access)}."
     metadata: dict[str, Any] = {SOURCE: source, INTERNAL: internal}
     if access is not None:
         metadata[ACCESS] = access
-    return strawberry.field(description=description, metadata=metadata)
+    return strawberry.field(description=description, metadata=metadata, deprecation_reason=deprecated)
 
 
 @dataclass_transform(kw_only_default=True)
@@ -279,7 +284,7 @@ def field_source(field: GraphQLField) -> FieldSource | None:
     return declared.metadata.get(SOURCE) if declared is not None else None
 
 
-def strawberry_field(field: GraphQLField) -> StrawberryField | None:
+def strawberry_field(field: GraphQLField | GraphQLInputField) -> StrawberryField | None:
     """Return the Strawberry field of a schema field."""
     declared: StrawberryField | None = field.extensions.get("strawberry-definition")
     return declared

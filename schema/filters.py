@@ -15,8 +15,8 @@ from kernel.scope import Scope
 from kernel.text import MAX_FILTER_LENGTH
 from models.queries import Condition, Entity
 from schema.column_guards import ColumnGuards
-from schema.fields import INTERNAL
-from schema.scalars import FILTER_SCALARS, parse_id
+from schema.fields import INTERNAL, TEXT_INTERNALLY
+from schema.scalars import FILTER_ENUMS, FILTER_SCALARS, parse_id
 
 
 @cache
@@ -30,7 +30,7 @@ def build_filter_input(entity: Entity, name: str) -> Any:
         namespace[key] = strawberry.field(
             default=UNSET,
             description=declared.description[:1].upper() + declared.description[1:] + ".",
-            metadata={INTERNAL: declared.internal},
+            metadata={INTERNAL: declared.internal, TEXT_INTERNALLY: declared.value_type in FILTER_ENUMS},
         )
     return strawberry.input(
         type(name, (), namespace),
@@ -79,7 +79,7 @@ def build_conditions(
             valid = [item for item in ids if item is not None]
             conditions.append(declared.condition(scope, valid) if valid else Condition("false"))
         else:
-            if declared.value_type == "text":
+            if declared.value_type == "text" or declared.value_type in FILTER_ENUMS:
                 check_filter_text(name, value)
             conditions.append(declared.condition(scope, value))
     return conditions

@@ -28,14 +28,31 @@ from kernel.scope import current_scope
 from kernel.text import InvalidValue, has_forbidden_characters
 from schema.enums import (
     ENUMS,
+    BulkOperationKind,
+    BulkOperationState,
     CallRequestStatus,
     CategoryStatus,
+    DeliveryState,
+    DiscussionObjectType,
+    ExceptionType,
+    FeatureType,
+    NotificationStatus,
+    NotificationType,
+    OptionType,
+    PageType,
     PaymentStatus,
+    PointEntryKind,
     ProductStatus,
+    PromotionZone,
     ReviewStatus,
     Role,
+    StatusType,
     SwitchStatus,
+    TaxAddressType,
+    TaxRateType,
+    TransactionType,
     UsergroupStatus,
+    UsergroupType,
     UserStatus,
     UserType,
     VendorStatus,
@@ -237,6 +254,27 @@ SCALARS: dict[object, ScalarDefinition] = {
     **ENUMS,
 }
 
+# Closed sets of which filters of the internal schema take any text: one outside of the set matches nothing.
+FILTER_ENUMS: dict[str, Any] = {
+    "bulk_operation_kind": BulkOperationKind,
+    "bulk_operation_state": BulkOperationState,
+    "delivery_state": DeliveryState,
+    "discussion_object_type": DiscussionObjectType,
+    "exception_type": ExceptionType,
+    "feature_type": FeatureType,
+    "notification_status": NotificationStatus,
+    "notification_type": NotificationType,
+    "option_type": OptionType,
+    "page_type": PageType,
+    "point_entry_kind": PointEntryKind,
+    "promotion_zone": PromotionZone,
+    "status_type": StatusType,
+    "tax_address_type": TaxAddressType,
+    "tax_rate_type": TaxRateType,
+    "transaction_type": TransactionType,
+    "usergroup_type": UsergroupType,
+}
+
 # The scalar of each filter value type (`models.queries.EntityFilter.value_type`).
 FILTER_SCALARS: dict[str, Any] = {
     "id": ID,
@@ -258,6 +296,7 @@ FILTER_SCALARS: dict[str, Any] = {
     "shipment_status": ShipmentStatus,
     "review_status": ReviewStatus,
     "call_request_status": CallRequestStatus,
+    **FILTER_ENUMS,
 }
 
 

@@ -112,7 +112,7 @@ MANAGER_TRANSACTIONS = Entity(
         "id": ids("transactions"),
         "manager_id": references("t.manager_id", "managers", "of any of these managers"),
         "order_id": optional_references("t.order_id", "orders", "of any of these orders; 0 means of none"),
-        **exact("text", type="exact type, `C` credit or `D` debit"),
+        **exact("transaction_type", "type"),
         **exact("cents", amount_cents="exact amount, in cents"),
         **exact("text", "description"),
         "created_at": _CREATED,

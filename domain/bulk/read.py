@@ -15,7 +15,8 @@ BULK_OPERATIONS = Entity(
     visible=VisibleRows(admin_rows=_OWN, own_app="t.installation_id = {installation}", vendor=_OWN),
     filters={
         "id": ids("bulk operations"),
-        **exact("text", kind="of these kinds: `query`, `mutation`", state="in any of these states"),
+        **exact("bulk_operation_kind", kind="of any of these kinds"),
+        **exact("bulk_operation_state", state="in any of these states"),
     },
     sorts=sorts("id"),
     default_sort="-id",

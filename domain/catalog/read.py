@@ -212,7 +212,7 @@ FEATURES = Entity(
     visible=published(("view_catalog", "view_products"), "read_products"),
     filters={
         "id": ids("features"),
-        **exact("text", type="any of these types"),
+        **exact("feature_type", type="any of these types"),
         "status": statuses(),
         "group_id": optional_references("t.parent_id", "features", "in any of these groups; 0 means in none"),
         "product_id": EntityFilter(

@@ -39,7 +39,7 @@ OPTIONS = Entity(
     visible=published(_STAFF, "read_products", _SHOWN_OPTIONS, vendor=_VENDORS_OPTIONS),
     filters={
         "id": ids("options"),
-        **exact("text", type="any of these types"),
+        **exact("option_type", type="any of these types"),
         "status": statuses(),
         "product_id": optional_references(
             "t.product_id", "products", "belongs to any of these products; 0 means shared by several"
@@ -86,7 +86,7 @@ OPTION_EXCEPTIONS = Entity(
     filters={
         "id": ids("exceptions"),
         "product_id": references("t.product_id", "products", "of any of these products"),
-        **exact("text", type="any of these types"),
+        **exact("exception_type", type="any of these types"),
         **exact("text", "hash", internal=True),
     },
     sorts=sorts("id"),

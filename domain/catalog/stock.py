@@ -29,6 +29,7 @@ from domain import events, record_events
 from domain.notifications import write as notifications
 from domain.notifications.write import StockLevelChange
 from kernel.errors import RuleViolation
+from kernel.ids import ShownId
 from kernel.scope import Scope
 from models.database import execute, fetch, transaction
 
@@ -78,10 +79,10 @@ _LOCK_COMBINATIONS = (
 )
 
 _UNAVAILABLE = """
-SELECT public_id, name, stock FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id
+SELECT id, public_id, name, stock FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id
 """
 _UNAVAILABLE_COMBINATIONS = """
-SELECT p.public_id, c.stock, p.name || coalesce((SELECT ' (' || string_agg(v.name, ', ' ORDER BY k.option_id) || ')'
+SELECT p.id, p.public_id, c.stock, p.name || coalesce((SELECT ' (' || string_agg(v.name, ', ' ORDER BY k.option_id) || ')'
         FROM combination_choices k JOIN option_variants v ON v.tenant_id = k.tenant_id AND v.id = k.variant_id
         WHERE k.tenant_id = c.tenant_id AND k.combination_id = c.id), '') AS name
 FROM combinations c JOIN products p ON p.tenant_id = c.tenant_id AND p.id = c.product_id
@@ -172,7 +173,7 @@ async def out_of_stock_error(scope: Scope, ids: Iterable[int], owner: StockOwner
         details={
             "products": [
                 {
-                    "product_id": str(product["public_id"]),
+                    "product_id": ShownId(product["public_id"], product["id"]),
                     "name": product["name"],
                     "available": product["stock"],
                 }

@@ -47,7 +47,8 @@ PAGES = Entity(
     filters={
         "id": ids("pages"),
         "status": statuses(),
-        **exact("text", type="exact type code", lang_code="exact language"),
+        **exact("page_type", type="exact type code"),
+        **exact("text", lang_code="exact language"),
         "parent_id": optional_references(
             "t.parent_id", "pages", "direct child of any of these pages; 0 means at the top level"
         ),

@@ -137,7 +137,10 @@ REVIEWS = Entity(
         "status": statuses("review_status"),
         "search": substring("author's name or of the text", "t.name", "t.message"),
         "object_type": EntityFilter(
-            "text", _in_thread("object_type"), "about subjects of any of these types, by code", many=True
+            "discussion_object_type",
+            _in_thread("object_type"),
+            "about subjects of any of these types, by code",
+            many=True,
         ),
         "thread_id": references("t.thread_id", "discussion_threads", "in any of these threads", internal=True),
         "thread_type": EntityFilter(

@@ -20,8 +20,8 @@ NOTIFICATIONS = Entity(
     filters={
         "id": ids("notifications"),
         "user_id": references("t.user_id", "users", "of any of these users"),
-        **exact("text", type="of any of these types"),
-        "status": EntityFilter("text", any_of(STATUS), "`read` or `unread`", many=True),
+        **exact("notification_type", type="of any of these types"),
+        "status": EntityFilter("notification_status", any_of(STATUS), "any of these statuses", many=True),
         **created_range(),
     },
     sorts=sorts("created_at", "id"),

@@ -20,7 +20,7 @@ from domain.orders.option_selection import (
 )
 from domain.orders.totals import TotalsLine
 from kernel.errors import RuleViolation
-from kernel.ids import Reference, parse_reference
+from kernel.ids import Reference, ShownId, parse_reference
 from kernel.scope import Scope
 from models.database import fetch
 from models.references import PRODUCT, reject_missing
@@ -276,5 +276,7 @@ def _unsaleable_error(reason: str, message: str, offers: Sequence[Offer]) -> Rul
     return RuleViolation(
         f"{message}: {names}",
         reason=reason,
-        details={"products": [{"product_id": str(offer.public_id), "name": offer.name} for offer in offers]},
+        details={
+            "products": [{"product_id": ShownId(offer.public_id, offer.id), "name": offer.name} for offer in offers]
+        },
     )

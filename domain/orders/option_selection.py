@@ -21,7 +21,7 @@ from domain.catalog.product_options import (
     parse_combination_hash,
 )
 from kernel.errors import RuleViolation, ValidationFailed
-from kernel.ids import parse_reference
+from kernel.ids import ShownId, parse_reference
 from kernel.money import format_cents
 from kernel.scope import Scope
 from kernel.text import has_forbidden_characters, nfc, repr_value
@@ -64,6 +64,8 @@ class SelectableOptions:
 class OptionedProduct(Protocol):
     """A product whose options are selected."""
 
+    @property
+    def id(self) -> int: ...  # noqa: D102
     @property
     def public_id(self) -> UUID: ...  # noqa: D102
     @property
@@ -234,7 +236,7 @@ def _violation(message: str, reason: str, product: OptionedProduct) -> RuleViola
     return RuleViolation(
         f"{message}: {product.name}",
         reason=reason,
-        details={"products": [{"product_id": str(product.public_id), "name": product.name}]},
+        details={"products": [{"product_id": ShownId(product.public_id, product.id), "name": product.name}]},
     )
 
 

@@ -241,6 +241,19 @@ ORDER_LINES = Entity(
     table="order_lines",
     visible=VisibleRows(admin=_ADMIN, app="read_orders", vendor="t.vendor_id = {company}", customer=""),
 )
+# The choices of a line, in the order of the product's options. `option_id` and `variant_id` are the internal ids of what is left of them.
+_NUMBER = "(SELECT x.id FROM {table} x WHERE x.tenant_id = l.tenant_id AND x.public_id = (o.choice ->> '{name}')::uuid)"
+ORDER_LINE_CHOICES = (
+    "order_lines l JOIN LATERAL (SELECT l.tenant_id, o.choice, o.position,"
+    f" {_NUMBER.format(table='options', name='option_id')} AS option_id,"
+    f" {_NUMBER.format(table='option_variants', name='variant_id')} AS variant_id"
+    " FROM jsonb_array_elements(l.options) WITH ORDINALITY AS o(choice, position)) AS t ON true"
+)
+ORDER_LINE_OPTIONS = Entity(
+    name="option of an order line",
+    table="order_lines",
+    visible=VisibleRows(admin=_ADMIN, app="read_orders", vendor="", customer=""),
+)
 ORDER_ADDRESSES = Entity(
     name="address",
     table="order_addresses",
@@ -260,12 +273,8 @@ STATUSES = Entity(
     visible=published(_ADMIN, "read_orders", ""),
     filters={
         "id": ids("statuses"),
-        **exact(
-            "text",
-            letter="any of these codes",
-            type="any of these types: `O` orders, `S` shipments",
-            description="exact description",
-        ),
+        **exact("text", letter="any of these codes", description="exact description"),
+        **exact("status_type", type="any of these types"),
         "search": substring("description", "t.description"),
         "is_built_in": EntityFilter("boolean", flag("t.built_in"), "is built in"),
         **exact("text", "color", internal=True),

@@ -83,7 +83,7 @@ USERGROUPS = Entity(
     visible=VisibleRows(admin=("view_users",), app="read_users", vendor=_IS_MEMBER, customer=_IS_MEMBER),
     filters={
         "id": ids("groups"),
-        **exact("text", type="any of these types"),
+        **exact("usergroup_type", type="any of these types"),
         "status": statuses("usergroup_status"),
         **exact("text", "name"),
         "search": substring("name", "t.name"),

@@ -16,7 +16,7 @@ POINT_ENTRIES = Entity(
         "id": ids("entries"),
         "user_id": references("t.user_id", "users", "changes the points of any of these users"),
         "order_id": optional_references("t.order_id", "orders", "for any of these orders; 0 means for none"),
-        **exact("text", kind="any of these kinds"),
+        **exact("point_entry_kind", kind="any of these kinds"),
         **created_range(),
     },
     sorts=sorts("created_at", "id"),

@@ -19,14 +19,10 @@ TAXES = Entity(
     filters={
         "id": ids("taxes"),
         "status": statuses(),
-        **exact("text", "name"),
+        **exact("tax_address_type", address_type="any of these address types"),
+        **exact("tax_rate_type", rate_type="any of these rate types"),
         "search": substring("name", "t.name"),
-        **exact(
-            "text",
-            address_type="any of these address types",
-            rate_type="any of these rate types",
-            regnumber="exact registration number",
-        ),
+        **exact("text", "name", regnumber="exact registration number"),
         **exact("boolean", price_includes_tax="is included in prices"),
         **exact("big_int", "priority", "rate_value", internal=True),
     },

@@ -55,7 +55,7 @@ EVENT_DELIVERIES = Entity(
         "id": ids("deliveries"),
         "endpoint_id": references("t.endpoint_id", "event_endpoints", "to any of these endpoints"),
         "event": EntityFilter("text", any_of("t.name"), "of any of these events", many=True),
-        **exact("text", state="in any of these states"),
+        **exact("delivery_state", state="in any of these states"),
     },
     sorts=sorts("id"),
     default_sort="-id",

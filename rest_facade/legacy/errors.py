@@ -5,13 +5,14 @@ The route `auth_tokens` differs: `{error}` or `{message}` without a status (`TOK
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from aiohttp import web
 
 from kernel import errors
 from kernel.errors import DomainError
+from kernel.ids import ShownId
 from rest_facade.responses import (
     DATABASE_ERROR,
     UNEXPECTED_ERROR,
@@ -98,7 +99,17 @@ def _details_of(error: DomainError) -> dict[str, Any]:
         return {}  # the message names them
     if isinstance(error, errors.TenantClosed) and error.message != error.reason:
         return {**error.details, "detail": error.message}
-    return error.details
+    details: dict[str, Any] = _with_numbers(error.details)
+    return details
+
+
+def _with_numbers(value: Any) -> Any:
+    """Return details with the numbers of records in place of their public ids."""
+    if isinstance(value, ShownId):
+        return str(value.number)
+    if isinstance(value, Mapping):
+        return {name: _with_numbers(item) for name, item in value.items()}
+    return [_with_numbers(item) for item in value] if isinstance(value, list) else value
 
 
 def _headers_of(error: DomainError) -> dict[str, str]:

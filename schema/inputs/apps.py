@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import strawberry
 
+from schema.enums import AppMode
 from schema.inputs.optional_fields import optional_field
 
 
@@ -16,7 +17,9 @@ class AppInput:
         "The allowed redirect URIs, 1 to 10: https, or http on localhost; compared exactly."
     )
     scopes: list[str] | None = optional_field("The scopes the app may request: `read_orders`, `write_products`, etc.")
-    mode: str | None = optional_field("`live` (the default) or `test`; part of the issued tokens.")
+    mode: AppMode | None = optional_field(
+        "The mode, `live` by default; part of the issued tokens.", text_internally=True
+    )
 
 
 @strawberry.input(description="Changes to an installed app.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import strawberry
 
-from schema.enums import SwitchStatus
+from schema.enums import SwitchStatus, TransactionType
 from schema.inputs.optional_fields import optional_field
 from schema.scalars import ID, BigInt
 
@@ -67,7 +67,7 @@ class ManagerTransactionInput:
     """Fields of a transaction."""
 
     manager_id: ID | None = optional_field("The manager.")
-    type: str | None = optional_field("`C` credit (the default), `D` debit.")
+    type: TransactionType | None = optional_field("The type, `C` by default.", text_internally=True)
     amount_cents: BigInt | None = optional_field("The amount in cents, at least 1.")
     order_id: ID | None = optional_field("The related order.")
     description: str | None = optional_field("The purpose of the transaction.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import strawberry
 
 from kernel.product_fields import PRODUCT_FIELDS
-from schema.enums import CategoryStatus, FeatureType, SwitchStatus
+from schema.enums import CategoryStatus, FeatureType, InventoryTracking, SwitchStatus
 from schema.inputs.optional_fields import optional_copies, optional_field
 from schema.scalars import ID, BigInt
 from schema.types.catalog import ProductObject
@@ -49,7 +49,7 @@ class ProductInput:
     stock: BigInt | None = optional_field(
         "The available stock; units reserved by open orders are added to get the stock on hand."
     )
-    tracking: str | None = optional_field("Inventory tracking: `B` tracked, `D` not tracked.")
+    tracking: InventoryTracking | None = optional_field("Whether the stock is tracked.", text_internally=True)
     vendor_id: ID | None = optional_field(
         "The vendor that sells the product; defaults to the caller's own vendor, or the store's first."
     )

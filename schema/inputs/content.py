@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import strawberry
 
-from schema.enums import SwitchStatus
+from schema.enums import PageType, SwitchStatus, TextDirection
 from schema.inputs.optional_fields import optional_field
 from schema.scalars import ID, JSON
 
@@ -16,7 +16,7 @@ class LanguageInput:
     code: str | None = optional_field("The language code, such as `pt`.")
     name: str | None = optional_field("The language's own name.")
     country_code: str | None = optional_field("The country code, ISO 3166.")
-    direction: str | None = optional_field("`ltr` or `rtl`.")
+    direction: TextDirection | None = optional_field("The direction of its script.", text_internally=True)
     status: SwitchStatus | None = optional_field("The status code.")
 
 
@@ -35,7 +35,7 @@ class PageInput:
 
     name: str | None = optional_field("The title.")
     slug: str | None = optional_field("The URL slug; derived from the title if empty, a taken one gets a suffix.")
-    type: str | None = optional_field("`T` text, `L` link, `F` form, `B` blog.")
+    type: PageType | None = optional_field("The type code.", text_internally=True)
     link: str | None = optional_field("The target URL of a page of type `L`.")
     description: str | None = optional_field("The content, HTML.")
     meta_keywords: str | None = optional_field("Keywords for search engines.")

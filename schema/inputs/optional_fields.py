@@ -8,14 +8,18 @@ from typing import Any, TypeVar
 import strawberry
 from strawberry import UNSET
 
-from schema.fields import INTERNAL
+from schema.fields import INTERNAL, TEXT_INTERNALLY
 
 T = TypeVar("T")
 
 
-def optional_field(description: str, *, internal: bool = False) -> Any:
-    """Declare an optional input field, UNSET if omitted."""
-    return strawberry.field(default=UNSET, description=description, metadata={INTERNAL: internal})
+def optional_field(description: str, *, internal: bool = False, text_internally: bool = False) -> Any:
+    """Declare an optional input field, UNSET if omitted.
+
+    An enum may be `text_internally`: the internal schema takes any text, and the domain reports a wrong one in the REST families' words.
+    """
+    metadata = {INTERNAL: internal, TEXT_INTERNALLY: text_internally}
+    return strawberry.field(default=UNSET, description=description, metadata=metadata)
 
 
 def optional_copies(object_type: Any, names: Iterable[str]) -> Callable[[type[T]], type[T]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import strawberry
 
-from schema.enums import SwitchStatus
+from schema.enums import RateCalculation, SwitchStatus
 from schema.inputs.optional_fields import optional_field
 from schema.inputs.pricing import ShippingRateInput
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus, ShipmentStatus
@@ -145,7 +145,7 @@ class ShippingMethodInput:
     name: str | None = optional_field("The name shown to customers.")
     description: str | None = optional_field("The description.")
     delivery_time: str | None = optional_field("The estimated delivery time, as text.")
-    rate_calculation: str | None = optional_field("`M` manual, `R` realtime.")
+    rate_calculation: RateCalculation | None = optional_field("How its price is calculated.", text_internally=True)
     min_weight_grams: BigInt | None = optional_field("The minimum order weight, in grams.")
     max_weight_grams: BigInt | None = optional_field("The maximum order weight, in grams; 0 for no limit.")
     base_cents: BigInt | None = optional_field("The base price of a shipment, in cents.")

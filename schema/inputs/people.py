@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import strawberry
 
-from schema.enums import ReviewStatus, Role, UsergroupStatus, UsergroupType, UserStatus, UserType, VendorStatus
+from schema.enums import (
+    CommissionType,
+    DiscussionObjectType,
+    ReviewStatus,
+    Role,
+    UsergroupStatus,
+    UsergroupType,
+    UserStatus,
+    UserType,
+    VendorStatus,
+)
 from schema.inputs.optional_fields import optional_field
 from schema.scalars import ID, JSON
 
@@ -70,7 +80,9 @@ class VendorInput:
     cnpj: str | None = optional_field("The CNPJ.")
     url: str | None = optional_field("The URL of the vendor's website.")
     commission: str | None = optional_field("The marketplace commission, a decimal string.")
-    commission_type: str | None = optional_field("`A` a fixed amount, `P` a percentage.")
+    commission_type: CommissionType | None = optional_field(
+        "Whether the commission is a fixed amount or a percentage.", text_internally=True
+    )
     shippings: JSON | None = optional_field("The vendor's shipping method settings, a JSON object.")
 
 
@@ -81,8 +93,8 @@ class ReviewInput:
     """Fields of a review."""
 
     product_id: ID | None = optional_field("The product.")
-    object_type: str | None = optional_field(
-        "The type of the reviewed object: `P` product, `C` category, `A` page, `O` order, `E` the store."
+    object_type: DiscussionObjectType | None = optional_field(
+        "The type of the reviewed object; `E` is the store.", text_internally=True
     )
     object_id: ID | None = optional_field("The reviewed object.")
     thread_id: ID | None = optional_field("The discussion thread.", internal=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import strawberry
 
-from schema.enums import SwitchStatus
+from schema.enums import PromotionZone, SwitchStatus, TaxAddressType, TaxRateType
 from schema.inputs.optional_fields import optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 
@@ -51,7 +51,7 @@ class TaxRateInput:
     """Fields of a rate."""
 
     destination_id: ID = strawberry.field(description="The destination.")
-    rate_type: str | None = optional_field("`P` or `F`; defaults to the tax's own.")
+    rate_type: TaxRateType | None = optional_field("The type; defaults to the tax's own.", text_internally=True)
     rate_value: BigInt | None = optional_field("The rate in thousandths of a percent, or of the currency unit.")
 
 
@@ -61,8 +61,10 @@ class TaxInput:
 
     name: str | None = optional_field("The name.")
     regnumber: str | None = optional_field("The store's tax registration number.")
-    address_type: str | None = optional_field("The address that determines the rate: `S` shipping, `B` billing.")
-    rate_type: str | None = optional_field("`P` a percentage, `F` a fixed amount per unit.")
+    address_type: TaxAddressType | None = optional_field("The address that determines the rate.", text_internally=True)
+    rate_type: TaxRateType | None = optional_field(
+        "Whether it is a percentage or a fixed amount per unit.", text_internally=True
+    )
     rate_value: BigInt | None = optional_field("The rate in thousandths of a percent, or of the currency unit.")
     price_includes_tax: bool | None = optional_field("Whether prices already include the tax.")
     priority: int | None = optional_field("The priority; lower values are applied first.")
@@ -76,7 +78,7 @@ class PromotionInput:
 
     name: str | None = optional_field("The name.")
     description: str | None = optional_field("The description.")
-    zone: str | None = optional_field("`cart` or `catalog`.")
+    zone: PromotionZone | None = optional_field("What it applies to.", text_internally=True)
     conditions: JSON | None = optional_field("The conditions (see docs/promotions.md).")
     bonuses: JSON | None = optional_field("The bonuses (see docs/promotions.md).")
     coupon_code: str | None = optional_field("The coupon code required.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 
 import strawberry
-from strawberry import UNSET
 
+from schema.enums import SettingType
 from schema.inputs.optional_fields import optional_field
 from schema.scalars import ID
 
@@ -22,15 +22,13 @@ class SettingInput:
 class SettingFilter:
     """Conditions on settings."""
 
-    id: list[ID] | None = strawberry.field(default=UNSET, description="Matches any of these IDs.")
-    name: list[str] | None = strawberry.field(default=UNSET, description="Matches any of these names.")
-    section: list[str] | None = strawberry.field(default=UNSET, description="Matches any of these sections.")
-    type: list[str] | None = strawberry.field(default=UNSET, description="Matches any of these types.")
-    value: list[str] | None = strawberry.field(default=UNSET, description="Matches any of these values.")
-    description: list[str] | None = strawberry.field(
-        default=UNSET, description="Matches any of these descriptions exactly."
-    )
-    search: str | None = strawberry.field(default=UNSET, description="Matches part of the name or description.")
+    id: list[ID] | None = optional_field("Matches any of these IDs.")
+    name: list[str] | None = optional_field("Matches any of these names.")
+    section: list[str] | None = optional_field("Matches any of these sections.")
+    type: list[SettingType] | None = optional_field("Matches any of these types.", text_internally=True)
+    value: list[str] | None = optional_field("Matches any of these values.")
+    description: list[str] | None = optional_field("Matches any of these descriptions exactly.")
+    search: str | None = optional_field("Matches part of the name or description.")
 
 
 @strawberry.enum(description="Sort orders of a list of settings.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import strawberry
 
+from schema.enums import InventoryEffect, StatusType
 from schema.inputs.optional_fields import optional_field
 
 
@@ -11,8 +12,9 @@ from schema.inputs.optional_fields import optional_field
 class StatusParamsInput:
     """Parameters of a status."""
 
-    inventory: str | None = optional_field(
-        "The stock rule: `D` orders in this status reserve stock, `I` they release it; for orders only."
+    inventory: InventoryEffect | None = optional_field(
+        "The stock rule, for orders only: `D` orders in this status reserve stock, `I` they release it.",
+        text_internally=True,
     )
     notify: bool | None = optional_field("Whether a status change notifies the customer.")
 
@@ -22,7 +24,7 @@ class StatusInput:
     """Fields of a status."""
 
     letter: str | None = optional_field("The status code, an unused capital letter; defaults to the first unused one.")
-    type: str | None = optional_field("`O` for orders, `S` for shipments.")
+    type: StatusType | None = optional_field("What it belongs to.", text_internally=True)
     description: str | None = optional_field("The display name.")
     color: str | None = optional_field("The display colour, such as `#1f7ae0`.")
     position: int | None = optional_field("The sort position.")

@@ -32,7 +32,7 @@ class BulkFileObject:
     """A `domain.bulk.files.SignedLink`."""
 
     url: str = output_field(
-        "The link. It serves ranges of bytes, and with `Accept-Encoding: gzip` the compressed file."
+        "The link. It serves ranges of bytes. With `Accept-Encoding: gzip` the file is sent compressed, unless it is in an object storage."
     )
     expires_at: DateTime = output_field("When the link expires; each request returns a new one.")
 

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from auth.access import Access
-from domain.orders.read import AMOUNTS, ORDER_ADDRESSES, ORDER_HISTORY, ORDER_LANGUAGE, ORDER_LINES, ORDERS
+from domain.orders.read import (
+    AMOUNTS,
+    ORDER_ADDRESSES,
+    ORDER_HISTORY,
+    ORDER_LANGUAGE,
+    ORDER_LINE_CHOICES,
+    ORDER_LINE_OPTIONS,
+    ORDER_LINES,
+    ORDERS,
+)
 from domain.payments.read import PAYMENT_METHODS, PAYMENTS
 from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS, SHIPPING_METHODS
 from models.queries import ToMany, ToOne
-from schema.enums import AddressKind, PaymentStatus, RateCalculation, SwitchStatus
+from schema.enums import ActorKind, AddressKind, ModifierType, PaymentStatus, RateCalculation, SwitchStatus
 from schema.fields import column, computed, embedded, entity_type, object_type, relation
 from schema.pagination import connection_type
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus, ProcessorParams, ShipmentStatus
 from schema.types.catalog import ProductObject
 from schema.types.gateway import ChargeObject
 from schema.types.marketplace import VendorObject
-from schema.types.options import CombinationObject
+from schema.types.options import CombinationObject, OptionObject, OptionVariantObject
 from schema.types.people import UserObject
 from schema.types.pricing import OrderTaxObject, ShippingRateObject, TaxObject
 from schema.types.rewards import IssuedCouponObject
@@ -147,6 +156,27 @@ class ShippingMethodObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
+@entity_type(ORDER_LINE_OPTIONS, "OrderLineOption", "A chosen option of an order line.")
+class OrderLineOptionObject:
+    """An element of `order_lines.options`; names and prices are those of the purchase."""
+
+    option_id: ID = computed("t.choice ->> 'option_id'", "The option.")
+    option: OptionObject | None = relation(
+        ToOne("option_id"), "The option in its current state; null for callers without access to it."
+    )
+    name: str = computed("t.choice ->> 'name'", "The option's name at the time of purchase.")
+    variant_id: ID | None = column("t.choice ->> 'variant_id'", "The variant; null for a text.")
+    variant: OptionVariantObject | None = relation(
+        ToOne("variant_id"), "The variant in its current state; null for a text, and for callers without access to it."
+    )
+    value: str = computed("t.choice ->> 'value'", "The variant's name at the time of purchase, or the text.")
+    modifier: BigInt = computed(
+        "(t.choice ->> 'modifier')::bigint",
+        "What the variant added to the price: cents (`A`), or hundredths of a percent of the price (`P`).",
+    )
+    modifier_type: ModifierType = computed("t.choice ->> 'modifier_type'", "`A` absolute, `P` percentage.")
+
+
 @entity_type(ORDER_LINES, "OrderLine", "A line of an order.")
 class OrderLineObject:
     """A row of `order_lines`; names and codes are snapshots of the purchase."""
@@ -175,8 +205,14 @@ class OrderLineObject:
         " AND sl.order_line_id = t.id)",
         "The number of shipped units.",
     )
-    options: JSON = column(
-        description="The chosen options at the time of purchase: a list of `{option_id, name, variant_id, value, modifier, modifier_type}`."
+    options: list[OrderLineOptionObject] = relation(
+        ToMany("l.id", "t.position", through=ORDER_LINE_CHOICES),
+        "The chosen options at the time of purchase, in the order of the product's options.",
+    )
+    chosen: JSON = column(
+        "options",
+        "The chosen options as JSON: a list of `{option_id, name, variant_id, value, modifier, modifier_type}`.",
+        deprecated="Use `options`, which is typed.",
     )
     combination: CombinationObject | None = relation(
         ToOne("combination_id"), "The chosen combination in its current state; the order line uses its stock."
@@ -224,9 +260,7 @@ class OrderStatusChangeObject:
     to_status: OrderStatus = column(description="The new status.")
     forced: bool = column(description="Whether the change was forced, outside the allowed transitions.")
     reason: str = column(description="The reason for the change.")
-    actor_kind: str = column(
-        description="The kind of actor: `admin`, `vendor`, `customer`, `app`, `storefront` or `system`."
-    )
+    actor_kind: ActorKind = column(description="The kind of actor.")
     user_id: ID | None = column(
         "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
         "The user who changed the status.",

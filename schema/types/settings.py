@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from auth.access import Access
+from schema.enums import SettingType
 from schema.fields import INHERITED, object_type, output_field
 from schema.scalars import ID, BigInt
 
@@ -29,9 +30,7 @@ class SettingObject:
     number: BigInt = output_field("The legacy numeric ID (`object_id`).", internal=True)
     name: str = output_field("The name.")
     section: str = output_field("The settings section.")
-    type: str = output_field(
-        "The setting type: `C` boolean, `S` one of its variants, `U` integer, `I` text, `P` secret."
-    )
+    type: SettingType = output_field("The type of its value.")
     value: str = output_field(
         "The value as a string: `Y` or `N` for booleans, digits for integers; secrets are masked as `****`."
     )

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeAlias
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -177,6 +177,12 @@ async def create_records(scope: Scope) -> StoreRecords:
         payment_method = await PaymentMethod.create(name="Pix", processor="pix")
         shipping_method = await ShippingMethod.create(name="Sedex", base_cents=1500)
         pricing = await _create_pricing(product.id, payment_method.id, shipping_method.id)
+        chosen = [
+            {"option_id": str(choice_records["option"].public_id), "name": "Tamanho", "value": "G", "modifier": 500,
+             "variant_id": str(choice_records.pop("option_variant").public_id), "modifier_type": "A"},
+            {"option_id": str(uuid4()), "name": "Gravação", "value": "Caio", "modifier": 0, "variant_id": None,
+             "modifier_type": "A"},
+        ]  # fmt: skip
         orders = []
         for orderer, lines in (
             (customer, [(product, vendor, 2)]),
@@ -205,6 +211,7 @@ async def create_records(scope: Scope) -> StoreRecords:
                     quantity=quantity,
                     price_cents=item.price_cents,
                     base_price_cents=item.price_cents,
+                    options=chosen if item is product else [],
                 )
             await OrderAddress.create(order_id=order.id, kind="S", city="Recife")
             await OrderStatusChange.create(order_id=order.id, to_status="O")
@@ -365,6 +372,7 @@ async def _create_options(product: int, vendor: int) -> dict[str, Any]:
     description = await BoxDescription.create(box_id=box.id, title="Caixa pequena")
     return {
         "option": option,
+        "option_variant": variant,
         "combination": combination,
         "option_exception": exception,
         "attachment": attachment,

@@ -19,6 +19,7 @@ from schema.execution import ExecutionContext, execute_document
 from tests.docs.storefront_guide import PAGE, read_guide
 from tests.harness.sample_store import SampleStore
 from tests.harness.storefront import open_storefront
+from tests.webhooks.kit import emit_events
 
 JSON_OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
 OPERATIONS = {block.name: block.text for block in read_guide(PAGE) if block.language == "graphql"}
@@ -39,6 +40,22 @@ query($id: ID!) {
     }
     warnings { code item { id product { id } } product { name } }
     gifts { name product { id } }
+  }
+}
+"""
+
+EVENTS = """
+query($after: String, $first: Int, $types: [String!]) {
+  feed: events(after: $after, first: $first, types: $types) {
+    __typename
+    edges {
+      cursor
+      node {
+        __typename name: event id created_at tenant_id subject_type subject_id sequence data cursor
+        product { id name category { name } } order { id items { name } } user { email }
+      }
+    }
+    page_info { has_next_page has_previous_page start_cursor end_cursor }
   }
 }
 """
@@ -127,3 +144,31 @@ async def test_what_a_caller_may_not_read_is_left_to_the_executor(sample: Sample
 def test_members_that_are_read_on_demand_need_the_executor(field: str) -> None:
     _, compiled = _compile(f"query($id: ID!) {{ cart(id: $id) {{ id {field} }} }}", {"id": str(UUID(int=7))})
     assert compiled is None
+
+
+async def test_events_are_those_of_the_executor_with_their_subjects(sample: SampleStore) -> None:
+    subjects = (("product", sample.mug), ("order", sample.order), ("user", sample.caio))
+    for kind, record in subjects:
+        name = "user.registered" if kind == "user" else f"{kind}.updated"
+        await emit_events(sample.store, name, {"id": record.id}, subject=UUID(record.id))
+    await emit_events(sample.store, "product.deleted")
+    latest, _, statements = await _both(sample.scope, EVENTS, first=100)
+    shown = [edge["node"] for edge in latest["feed"]["edges"][-4:]]
+    assert [[name for name in ("product", "order", "user") if event[name] is not None] for event in shown] == [
+        [kind] for kind, _ in subjects
+    ] + [[]]
+    for variables in ({"first": 2}, {"first": 0}, {"types": ["product.deleted"]}, {"after": "latest"}):
+        data, expected, fewer = await _both(sample.scope, EVENTS, **variables)
+        assert data == expected
+        assert list(data["feed"]) == list(expected["feed"])
+        assert fewer <= statements == 2 + 3 * 2
+
+
+@pytest.mark.parametrize("variables", [{"after": "x"}, {"types": ["x"]}, {"first": -1}, {"first": 1_001}])
+async def test_refused_arguments_of_events_are_left_to_the_executor(
+    sample: SampleStore, variables: dict[str, Any]
+) -> None:
+    _, compiled = _compile(EVENTS, variables)
+    assert compiled is not None
+    with active_scope(sample.scope), pytest.raises(NotCompiled):
+        await compiled.run(sample.scope)

@@ -68,6 +68,28 @@ async def test_forbidden_combinations_are_422_and_invalid_options_400(sample):
     assert await sample.value("select count(*) from orders") == before
 
 
+async def test_refusals_name_products_by_their_numbers_here_and_by_uuid_in_graphql(sample):
+    chosen = {str(sample.size): sample.small.number, str(sample.print): sample.dotted.number}
+    await sample.put(f"/api/products/{sample.plate}", {"status": "D"})
+    for line, product, reason in (
+        ({"amount": 999}, sample.mug, "out_of_stock"),
+        ({"product_options": chosen}, sample.mug, "option_exception"),
+        ({"product_id": sample.plate.number}, sample.plate, "product_unavailable"),
+    ):
+        refused = await sample.post("/api/orders", order_body(sample, **line))
+        [named] = refused.body["products"]
+        assert (refused.status, named["product_id"]) == (422, str(product.number)), refused.raw
+        item = {"product_id": product.id, "quantity": line.get("amount", 1)}
+        if "product_options" in line:
+            item["options"] = {sample.size.id: sample.small.id, sample.print.id: sample.dotted.id}
+        order_input = {"email": "g@example.com", "shipping_method_id": sample.sedex.id, "items": [item]}
+        query = "mutation ($i: OrderInput!) { order_create(input: $i) { id } }"
+        answer = await sample.post("/graphql", {"query": query, "variables": {"i": order_input}}, auth="bearer")
+        [error] = answer.body["errors"]
+        assert error["extensions"]["details"]["reason"] == reason
+        assert error["extensions"]["details"]["products"][0]["product_id"] == product.id
+
+
 async def test_a_required_option_must_be_chosen(sample):
     await sample.put(f"/api/options/{sample.engraving}", {"required": "Y"})
     answer = await sample.post("/api/orders", order_body(sample))
@@ -76,7 +98,8 @@ async def test_a_required_option_must_be_chosen(sample):
 
 async def test_graphql_returns_the_chosen_options(sample):
     text = """mutation($i: OrderInput!) { order_create(input: $i) {
-        total_cents items { price_cents options combination { sku stock choices { option_name variant_name } } } } }"""
+        total_cents items { price_cents options { option_id name variant_id value modifier modifier_type }
+        combination { sku stock choices { option_name variant_name } } } } }"""
     order_input = {
         "email": "g@example.com",
         "shipping_method_id": sample.sedex.id,

@@ -19,7 +19,11 @@ from models import database as db
 from models.marketplace import Vendor
 from models.pool import DatabaseSettings
 from models.replicas import Replica, ReplicaStatus, WritePositions
+from resolvers import root
+from resolvers.operations import OperationExecutor
+from schema.documents import prepare_document
 from server.embedded_postgres import EmbeddedServer
+from tests.webhooks.kit import emit_events
 
 # Slow, so that they run before the standby has to copy the stores of other tests.
 pytestmark = pytest.mark.slow
@@ -321,6 +325,19 @@ async def test_a_statement_that_fails_on_the_replica_is_repeated_on_the_primary(
         assert await db.execute("update vendors set name = 'x'") == 0  # read-only there
         assert await db.fetchval("select pg_is_in_recovery()") is False  # and so is the rest of this read
     assert replica.is_used
+
+
+async def test_the_event_feed_is_read_from_the_primary_because_it_numbers_events(replica, scope):
+    [event] = await emit_events(scope.store)
+    await has_replayed(replica, scope.store.id)
+    reads = metrics.snapshot()["vitrine_replica_reads_total"]
+    prepared = prepare_document(root.public_schema(), "{ events { edges { node { id } } } }", limited=True)
+    operation = prepared.operation(None)
+    assert operation is not None
+    with active_scope(scope):
+        result = await OperationExecutor(root.public_schema(), public=True).execute(scope, prepared, operation, {})
+    assert result.data == {"events": {"edges": [{"node": {"id": f"evt_{event.hex}"}}]}}
+    assert metrics.snapshot()["vitrine_replica_reads_total"] == reads
 
 
 async def test_a_lagging_replica_is_not_used(replica, scope, standby, monkeypatch):

@@ -99,6 +99,19 @@ export type CartWarningCode =
   /** The chosen shipping option is no longer available. */
   | 'SHIPPING_UNAVAILABLE';
 
+/** The type of a reviewed object. */
+export type DiscussionObjectType =
+  /** Product. */
+  | 'P'
+  /** Category. */
+  | 'C'
+  /** Page. */
+  | 'A'
+  /** Order. */
+  | 'O'
+  /** Testimonials. */
+  | 'E';
+
 /** Values of a filterable feature, any of which a product must have. */
 export type FeatureChoiceInput = {
   /** The feature. */
@@ -275,8 +288,8 @@ export type RegistrationInput = {
 export type ReviewInput = {
   /** The product. */
   product_id?: string | number | null | undefined;
-  /** The type of the reviewed object: `P` product, `C` category, `A` page, `O` order, `E` the store. */
-  object_type?: string | null | undefined;
+  /** The type of the reviewed object; `E` is the store. */
+  object_type?: DiscussionObjectType | null | undefined;
   /** The reviewed object. */
   object_id?: string | number | null | undefined;
   /** The author's name as displayed. */
