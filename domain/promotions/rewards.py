@@ -13,16 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import orjson
 
 from domain.destinations.matching import NO_ADDRESS, DestinationAddress, destination_address, find_destination
 from domain.promotions import issued_coupons
-from domain.promotions.calculation import ActivePromotion, FreeProduct, Reward, calculate_reward
+from domain.promotions.calculation import ActivePromotion, FreeProduct, Reward, calculate_reward, lowered_lines
 from domain.promotions.conditions import has_test
 from domain.promotions.facts import PurchaseFacts, load_facts
-from domain.promotions.rules import RuleContext, RuleLine
+from domain.promotions.rules import NO_FEATURES, RuleContext, RuleLine
 from kernel.errors import RuleViolation
 from kernel.ids import uuid7
 from kernel.scope import Scope, active_scope
@@ -32,10 +33,11 @@ from models.database import execute, fetch
 __all__ = ["FreeProduct", "PromotedLine", "Reward", "find_reward", "redeem", "release_uses", "restore_uses"]
 
 MAX_COUPON = 255
+# Longer texts of promotions are parsed at each use.
+_MAX_CACHED_TEXT = 16_384
 
 
-@dataclass(frozen=True, slots=True)
-class PromotedLine:
+class PromotedLine(NamedTuple):
     """A line as promotions see it: units of a product at a price in cents; weight in grams per unit.
 
     Promotions never change a `fixed` price, though it counts for order discounts. With `price_agreed` catalogue promotions don't lower the
@@ -83,11 +85,10 @@ WHERE p.tenant_id = $1 AND EXISTS (SELECT 1 FROM promotion_uses u
 def _context_columns(promotions: str) -> str:
     """Return what rules ask of products and customer; parameters as in `_CONTEXT`, `promotions` (trusted SQL) is an array of ids."""
     return f"""
-    (SELECT coalesce(jsonb_object_agg(product.product_id, product.ids), '{{}}') FROM (
-        SELECT pc.product_id, jsonb_agg(DISTINCT ancestor.id::bigint) AS ids
+    (SELECT coalesce(json_object_agg(product.product_id, product.paths), '{{}}') FROM (
+        SELECT pc.product_id, string_agg(c.id_path, '/') AS paths
         FROM product_categories pc JOIN categories c ON c.tenant_id = pc.tenant_id AND c.id = pc.category_id
-            CROSS JOIN LATERAL unnest(string_to_array(c.id_path, '/')) AS ancestor (id)
-        WHERE pc.tenant_id = $1 AND pc.product_id = ANY($2::bigint[]) AND ancestor.id <> '' GROUP BY pc.product_id
+        WHERE pc.tenant_id = $1 AND pc.product_id = ANY($2::bigint[]) GROUP BY pc.product_id
     ) AS product) AS categories,
     ARRAY(SELECT m.usergroup_id FROM usergroup_memberships m JOIN usergroups g ON g.tenant_id = m.tenant_id AND g.id = m.usergroup_id
         WHERE m.tenant_id = $1 AND m.user_id = $3 AND m.status = 'A' AND g.status <> 'D' AND g.deleted_at IS NULL) AS usergroups,
@@ -147,19 +148,20 @@ class PromotionContext:
     order_id: int | None = None
 
 
-async def catalogue_reward(
-    scope: Scope, lines: Sequence[PromotedLine], user_id: int | None
-) -> tuple[Reward, dict[int, str]]:
-    """Return the prices of these lines after the promotions of the catalogue, and the names of the promotions.
+async def lower_catalogue_prices(
+    scope: Scope, base_prices: Mapping[int, int], user_id: int | None
+) -> list[tuple[int, Sequence[ActivePromotion]]]:
+    """Return the price of one unit of each product (by id, in cents) after the promotions of the catalogue that lower it, and these.
 
     Takes one statement, or two if conditions need further facts.
     """
-    products = list({line.product_id for line in lines})
-    [record] = await fetch(_CATALOGUE, scope.store.id, products, user_id, "", scope.now, None)
-    promotions = promotions_from(_json(record["entries"]) or ())
-    context = PromotionContext(user_id)
-    reward = await evaluate_promotions(scope, promotions, lines, context, known=record)
-    return reward, {promotion.id: promotion.name for promotion in promotions}
+    [record] = await fetch(_CATALOGUE, scope.store.id, list(base_prices), user_id, "", scope.now, None)
+    promotions = promotions_of_json(record["entries"])
+    if not promotions:
+        return [(cents, ()) for cents in base_prices.values()]
+    lines = [PromotedLine(product, 1, cents) for product, cents in base_prices.items()]
+    context = await _rule_context(scope, promotions, lines, PromotionContext(user_id), known=record)
+    return [(line.price_cents, reductions) for line, reductions in lowered_lines(promotions, context)]
 
 
 async def load_active_promotions(scope: Scope, coupon_code: str | None) -> list[ActivePromotion]:
@@ -170,6 +172,18 @@ async def load_active_promotions(scope: Scope, coupon_code: str | None) -> list[
 async def load_order_promotions(scope: Scope, order_id: int) -> list[ActivePromotion]:
     """Load the promotions an order was placed with, expired and used-up ones included."""
     return promotions_from(await fetch(_OF_ORDER, scope.store.id, order_id))
+
+
+def promotions_of_json(entries: str | None) -> Sequence[ActivePromotion]:
+    """Build promotions from rows of `active_sql` as a JSON array; the same text gives the same ones."""
+    if entries is None:
+        return ()
+    return _parsed_promotions(entries) if len(entries) <= _MAX_CACHED_TEXT else promotions_from(orjson.loads(entries))
+
+
+@lru_cache(maxsize=256)
+def _parsed_promotions(entries: str) -> Sequence[ActivePromotion]:
+    return promotions_from(orjson.loads(entries))
 
 
 def promotions_from(records: Sequence[Mapping[str, Any]]) -> list[ActivePromotion]:
@@ -207,20 +221,35 @@ async def evaluate_promotions(
     """
     if not promotions:
         return _empty_reward(lines)
+    return calculate_reward(
+        promotions, await _rule_context(scope, promotions, lines, context, coupon_code=coupon_code, known=known)
+    )
+
+
+async def _rule_context(
+    scope: Scope,
+    promotions: Sequence[ActivePromotion],
+    lines: Sequence[PromotedLine],
+    context: PromotionContext,
+    *,
+    coupon_code: str | None = None,
+    known: Mapping[str, Any] | None = None,
+) -> RuleContext:
+    """Return the purchase as the rules of these promotions see it."""
     products = list({line.product_id for line in lines})
     record = known or await _load_context(scope, promotions, products, context)
-    categories: dict[str, list[int]] = _json(record["categories"])
+    categories: dict[str, str] = _json(record["categories"])
     rules = [promotion.rule for promotion in promotions]
     facts: PurchaseFacts = await load_facts(scope, rules, products, context.user_id, context.order_id)
-    rule_context = RuleContext(
+    return RuleContext(
         lines=[
             RuleLine(
                 line.product_id,
                 line.quantity,
                 line.price_cents,
                 line.weight_grams,
-                frozenset(categories.get(str(line.product_id), ())),
-                facts.features.get(line.product_id, {}),
+                _category_ids(categories.get(str(line.product_id), "")),
+                facts.features.get(line.product_id, NO_FEATURES),
                 line.fixed,
                 line.fixed or line.price_agreed,
             )
@@ -241,7 +270,12 @@ async def evaluate_promotions(
         earlier=facts.earlier,
         points=facts.points,
     )
-    return calculate_reward(promotions, rule_context)
+
+
+@lru_cache(maxsize=4096)
+def _category_ids(paths: str) -> frozenset[int]:
+    """Return the ids in the paths of a product's categories, which are separated by slashes like the ids."""
+    return frozenset([int(number) for number in paths.split("/") if number])
 
 
 async def _load_context(
