@@ -82,30 +82,33 @@ WHERE p.tenant_id = $1 AND EXISTS (SELECT 1 FROM promotion_uses u
 """
 
 
-def _context_columns(promotions: str) -> str:
-    """Return what rules ask of products and customer; parameters as in `_CONTEXT`, `promotions` (trusted SQL) is an array of ids."""
+# Arrays are in subqueries, which hide their length from the planner: else each call with a short array would be planned again.
+def context_columns(
+    promotions: str, products: str = "$2", user: str = "$3", email: str = "$4", order: str = "$6"
+) -> str:
+    """Return the columns of what rules ask of products and customer; the arguments are trusted SQL, the first two of arrays of ids."""
     return f"""
     (SELECT coalesce(json_object_agg(product.product_id, product.paths), '{{}}') FROM (
         SELECT pc.product_id, string_agg(c.id_path, '/') AS paths
         FROM product_categories pc JOIN categories c ON c.tenant_id = pc.tenant_id AND c.id = pc.category_id
-        WHERE pc.tenant_id = $1 AND pc.product_id = ANY($2::bigint[]) GROUP BY pc.product_id
+        WHERE pc.tenant_id = $1 AND pc.product_id = ANY((SELECT {products}::bigint[])::bigint[]) GROUP BY pc.product_id
     ) AS product) AS categories,
     ARRAY(SELECT m.usergroup_id FROM usergroup_memberships m JOIN usergroups g ON g.tenant_id = m.tenant_id AND g.id = m.usergroup_id
-        WHERE m.tenant_id = $1 AND m.user_id = $3 AND m.status = 'A' AND g.status <> 'D' AND g.deleted_at IS NULL) AS usergroups,
+        WHERE m.tenant_id = $1 AND m.user_id = {user} AND m.status = 'A' AND g.status <> 'D' AND g.deleted_at IS NULL) AS usergroups,
     (SELECT coalesce(jsonb_object_agg(uses.promotion_id, uses.count), '{{}}') FROM (
         SELECT u.promotion_id, count(*) FROM promotion_uses u JOIN orders o ON o.tenant_id = u.tenant_id AND o.id = u.order_id
-        WHERE ($3 IS NOT NULL OR $4 <> '') AND u.tenant_id = $1 AND u.promotion_id = ANY({promotions}) AND NOT u.given_back
-            AND (o.user_id = $3 OR o.email = nullif($4, '')) AND u.order_id IS DISTINCT FROM $6 GROUP BY u.promotion_id
+        WHERE ({user} IS NOT NULL OR {email} <> '') AND u.tenant_id = $1 AND u.promotion_id = ANY({promotions}) AND NOT u.given_back
+            AND (o.user_id = {user} OR o.email = nullif({email}, '')) AND u.order_id IS DISTINCT FROM {order} GROUP BY u.promotion_id
     ) AS uses) AS used_by_customer
 """
 
 
-_CONTEXT = f"SELECT {_context_columns('$5::bigint[]')}"
+_CONTEXT = f"SELECT {context_columns('$5::bigint[]')}"
 # The promotions of the catalogue, and the context only if there are any.
 _CATALOGUE = f"""
 WITH active AS MATERIALIZED ({active_sql("$5", "''")} AND p.zone = 'catalog')
 SELECT promotions.entries, context.* FROM (SELECT jsonb_agg(to_jsonb(active)) AS entries FROM active) AS promotions
-    LEFT JOIN LATERAL (SELECT {_context_columns("ARRAY(SELECT id FROM active)")}) AS context ON promotions.entries IS NOT NULL
+    LEFT JOIN LATERAL (SELECT {context_columns("ARRAY(SELECT id FROM active)")}) AS context ON promotions.entries IS NOT NULL
 """
 
 
@@ -217,7 +220,7 @@ async def evaluate_promotions(
 ) -> Reward:
     """Return the reward of these promotions: none without promotions, else in one statement, or two if conditions need further facts.
 
-    `known` is a row with the columns of `_CONTEXT`, if it has been read.
+    `known` is a row with the `context_columns`, if it has been read.
     """
     if not promotions:
         return _empty_reward(lines)
