@@ -9,7 +9,7 @@ from uuid import UUID
 
 import orjson
 
-from domain.destinations.matching import destination_address
+from domain.carts.locked import LockedCart
 from domain.orders.lines import PricedLine, needs_shipping
 from domain.orders.order_references import ChosenShippingMethod
 from domain.orders.pricing import FIRST_PARAMETER, Purchase, Terms, load_terms
@@ -74,19 +74,19 @@ async def find_shipping_options(
 
 
 async def load_selected_option(
-    scope: Scope, purchase: Purchase, method: int, address: Mapping[str, str] | None, subtotal_cents: int
+    scope: Scope, purchase: Purchase, cart: LockedCart, method: int, subtotal_cents: int
 ) -> tuple[Terms, tuple[ShippingOption, ChosenShippingMethod] | None]:
-    """Load what applies to a purchase by this shipping method, and its option, None when it isn't offered: one statement.
+    """Load what applies to the purchase of a cart by this shipping method, and its option, None when it isn't offered: one statement.
 
     The option is that of `find_shipping_options`.
     """
-    lines, destination = purchase.lines, _destination(address)
+    lines, destination = purchase.lines, _destination(cart.address)
     vendors = _shippings_by_vendor(lines)
-    arguments = candidate_arguments(vendors, destination, purchase.user_id)
+    arguments = candidate_arguments(vendors, destination, cart.user_id)
     terms = await load_terms(scope, purchase, shipping_method=method, columns=_SELECTED, arguments=arguments)
     if not vendors:
         return terms, None
-    has_address = destination_address(destination).is_specified
+    has_address = terms.address.is_specified
     dispatch = Dispatch()
     if has_address:
         dispatched = choose_dispatches(vendors, orjson.loads(terms.record["warehouses"] or "[]"))

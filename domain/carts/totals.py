@@ -103,17 +103,12 @@ def order_lines(items: Sequence[PricedCartItem]) -> list[PricedLine]:
 
 
 async def _shipping_options(scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]) -> list[ShippingOption]:
-    subtotal = calculate_totals([line.totals_line for line in lines]).subtotal_cents
-    return await find_shipping_options(scope, lines, cart.address, subtotal, cart.user_id)
+    return await find_shipping_options(scope, lines, cart.address, lines_subtotal(lines), cart.user_id)
 
 
-async def selected_option(scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]) -> ShippingOption | None:
-    """Return the shipping option selected for the cart, None when there is none or it isn't available any more."""
-    if cart.shipping_method_id is None:
-        return None
-    with active_scope(scope):
-        _, _, option = await _with_option(scope, cart, _purchase(scope, cart, lines), cart.shipping_method_id)
-    return option
+def lines_subtotal(lines: Sequence[PricedLine]) -> int:
+    """Return the subtotal by which shipping is quoted. Raises ValidationFailed for amounts above 10**15 cents."""
+    return calculate_totals([line.totals_line for line in lines]).subtotal_cents
 
 
 async def _price_with_option(
@@ -133,8 +128,8 @@ async def _with_option(
     scope: Scope, cart: LockedCart, purchase: Purchase, method: int
 ) -> tuple[Purchase, Terms, ShippingOption | None]:
     """Return the purchase with the shipping method if it is available, what applies to it, and the method's option."""
-    subtotal = calculate_totals([line.totals_line for line in purchase.lines]).subtotal_cents
-    terms, selected = await load_selected_option(scope, purchase, method, cart.address, subtotal)
+    subtotal = lines_subtotal(purchase.lines)
+    terms, selected = await load_selected_option(scope, purchase, cart, method, subtotal)
     if selected is None:
         return purchase, terms, None
     option, chosen = selected
@@ -181,7 +176,10 @@ def cart_totals(
     line_count = len(order_lines(items))
     prices = iter(priced.lines[:line_count])
     priced_items = [
-        item if item.line is None else replace(item, price_cents=next(prices).price_cents) for item in items
+        item
+        if item.line is None or (price := next(prices).price_cents) == item.price_cents
+        else replace(item, price_cents=price)
+        for item in items
     ]
     unavailable_cents = sum(item.total_cents for item in items if item.line is None)
     totals: OrderTotals = priced.totals
@@ -193,7 +191,9 @@ def cart_totals(
         )
     return CartTotals(
         items=priced_items,
-        shipping_option=replace(option, price_cents=totals.shipping_cents) if option is not None else None,
+        shipping_option=option
+        if option is None or option.price_cents == totals.shipping_cents
+        else replace(option, price_cents=totals.shipping_cents),
         subtotal_cents=totals.subtotal_cents + unavailable_cents,
         discount_cents=totals.discount_cents,
         shipping_cents=totals.shipping_cents,

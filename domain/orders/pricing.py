@@ -184,10 +184,9 @@ async def load_terms(
     `columns` (trusted SQL that begins with a comma) are read besides; their parameters are `arguments`, from `FIRST_PARAMETER` on.
     """
     addresses = fill_missing_address(purchase.addresses)
-    shipped, billed = (
-        destination_address(addresses.get(SHIPPING)),
-        destination_address(addresses.get(BILLING)),
-    )
+    shipped = destination_address(addresses.get(SHIPPING))
+    has_one_address = addresses.get(BILLING) == addresses.get(SHIPPING)
+    billed = shipped if has_one_address else destination_address(addresses.get(BILLING))
     references = purchase.references
     [record] = await fetch(
         f"{_TERMS}{columns}{_PROMOTIONS}",
@@ -295,7 +294,10 @@ async def _lines(scope: Scope, purchase: Purchase, reward: Reward) -> list[Price
     """Return the lines at promoted prices, followed by the gifts in stock."""
     lines = list(purchase.lines)
     if reward.unit_prices:
-        lines = [replace(line, price_cents=cents) for line, cents in zip(lines, reward.unit_prices, strict=True)]
+        lines = [
+            line if line.price_cents == cents else replace(line, price_cents=cents)
+            for line, cents in zip(lines, reward.unit_prices, strict=True)
+        ]
     if not reward.free_products or purchase.prices_agreed:
         return lines
     offers = await load_offers(scope, [free.product_id for free in reward.free_products], skip_missing=True)

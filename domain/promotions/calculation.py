@@ -103,7 +103,8 @@ def calculate_reward(promotions: Iterable[ActivePromotion], context: RuleContext
     lines = [line for line, _ in lowered]
     applied = list({promotion.id: promotion for _, reductions in lowered for promotion in reductions}.values())
     totals = _RewardTotals(list(lines), [0] * len(lines))
-    context = replace(context, lines=lines)
+    if applied:
+        context = replace(context, lines=lines)
     due = list(
         _until_stop(
             promotion

@@ -54,7 +54,8 @@ LEFT JOIN LATERAL (
     END
     ORDER BY z.width NULLS LAST, cardinality(a.cities) = 0, cardinality(a.states) = 0, a.delivery_time, a.id LIMIT 1
 ) a ON true
-WHERE w.tenant_id = $1 AND w.status = 'A' AND w.deleted_at IS NULL AND (w.vendor_id IS NULL OR w.vendor_id = ANY((SELECT {vendors}::bigint[])::bigint[]))
+WHERE w.tenant_id = $1 AND w.status = 'A' AND w.deleted_at IS NULL
+    AND (w.vendor_id IS NULL OR w.vendor_id = ANY((SELECT {vendors}::bigint[])::bigint[]))
 """
 
 
