@@ -158,7 +158,8 @@ async def lower_catalogue_prices(
 
     Takes one statement, or two if conditions need further facts.
     """
-    [record] = await fetch(_CATALOGUE, scope.store.id, list(base_prices), user_id, "", scope.now, None)
+    parameters = (scope.store.id, list(base_prices), user_id, "", scope.now, None)
+    [record] = await fetch(_CATALOGUE, *parameters, by_keys=True)
     promotions = promotions_of_json(record["entries"])
     if not promotions:
         return [(cents, ()) for cents in base_prices.values()]
