@@ -283,6 +283,11 @@ async def emit_order_updated(
         await notifications.notify_order_status_changed(scope, order_id, previous_status, order.status)
 
 
+def order_created(order: OrderEventData) -> Event:
+    """Return `order.created` of a new order."""
+    return Event(ORDER_CREATED, ORDER, order.id, order_data(order))
+
+
 async def emit_orders_created(scope: Scope, order_ids: Iterable[int]) -> None:
     """Emit `order.created` for imported orders."""
     await _emit_order_events(scope, list(order_ids), (ORDER_CREATED,), None)
@@ -293,11 +298,9 @@ async def emit_order_cancelled(scope: Scope, order_id: int) -> None:
     await _emit_order_events(scope, [order_id], (ORDER_CANCELLED,), None)
 
 
-async def emit_checkout_completed(scope: Scope, cart_id: UUID, order_id: int) -> None:
+async def emit_checkout_completed(scope: Scope, cart_id: UUID, order: OrderEventData) -> None:
     """Emit `checkout.completed` for the cart that became the order."""
-    [row] = await fetch(_ORDER_ROWS, scope.store.id, [order_id])
-    data = checkout_data(cart_id, _event_data_of(row), scope.now)
-    await emit(scope, CHECKOUT_COMPLETED, CART, cart_id, data)
+    await emit(scope, CHECKOUT_COMPLETED, CART, cart_id, checkout_data(cart_id, order, scope.now))
 
 
 async def _emit_order_events(

@@ -128,8 +128,8 @@ def add_values(answer: AnswerSize, values: Iterable[Any]) -> None:
         value = waiting.pop()
         if isinstance(value, dict):
             objects += 1
-            for key, item in value.items():
-                size += len(key)
+            size += sum(map(len, value))
+            for item in value.values():
                 if isinstance(item, str):
                     size += len(item)
                 elif isinstance(item, _NESTED):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from graphql import FieldNode, GraphQLError, GraphQLField, GraphQLObjectType, get_named_type
@@ -178,8 +179,10 @@ class _Level:
         ]
 
     async def _objects(self, scope: Scope, records: Sequence[Any]) -> list[dict[str, Any]]:
-        objects: list[dict[str, Any]] = [{} for _ in records]
-        for key, name, inner in self._fields:
+        if not records:
+            return []
+        columns: list[Sequence[Any]] = []
+        for _, name, inner in self._fields:
             if name[0] == "=":
                 shown: Sequence[Any] = [name[1:]] * len(records)
             else:
@@ -191,9 +194,9 @@ class _Level:
                 shown = await inner.values(scope, shown)
             elif inner is not None:
                 shown = [value if value is None else inner(value) for value in shown]
-            for built, value in zip(objects, shown, strict=True):
-                built[key] = value
-        return objects
+            columns.append(shown)
+        keys = [key for key, _, _ in self._fields]
+        return [dict(zip(keys, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
 def _record_reader(values: CompilationValues, type_: GraphQLObjectType, group: list[FieldNode]) -> RecordReader:
@@ -204,4 +207,9 @@ def _record_reader(values: CompilationValues, type_: GraphQLObjectType, group: l
 
 
 def _member(record: Any, name: str) -> Any:
-    return record[name] if isinstance(record, Mapping) else getattr(record, name)
+    return record[name] if _is_mapping(type(record)) else getattr(record, name)
+
+
+@cache
+def _is_mapping(type_: type) -> bool:  # isinstance() takes longer for abstract classes
+    return issubclass(type_, Mapping)

@@ -27,7 +27,7 @@ from graphql import (
     OperationType,
     get_named_type,
 )
-from graphql.execution.values import VariableValues, get_variable_values
+from graphql.execution.values import VariableValues
 
 from kernel.errors import DomainError
 from kernel.scope import Scope
@@ -44,7 +44,7 @@ from resolvers.variables import (
     structural_variables,
     type_checks_of,
 )
-from schema.documents import MAX_ERRORS, PreparedDocument
+from schema.documents import PreparedDocument, coerced_variables
 from schema.fields import strawberry_field
 from schema.selection import collect_fields
 
@@ -168,8 +168,7 @@ class QueryCompiler:
         checks = self._usage(prepared, operation, operation.name.value if operation.name else "")[1]
         if checks is not None and all(check(variables.get(name)) for name, check in checks):
             return VariableValues({}, {name: variables[name] for name, _ in checks})
-        values = get_variable_values(self._schema, operation.variable_definitions, dict(variables), MAX_ERRORS)
-        return values if isinstance(values, VariableValues) else None
+        return coerced_variables(self._schema, prepared, operation, variables)
 
     def _plan(
         self, prepared: PreparedDocument, operation: OperationDefinitionNode, values: VariableValues

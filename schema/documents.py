@@ -85,6 +85,8 @@ class PreparedDocument:
     """The `resolvers.query_compiler.ReusablePlan` of the document's only operation, by None and its name; empty until it is compiled."""
     catalogue_reads: dict[str | None, bool] = field(default_factory=dict, compare=False, repr=False)
     """Whether each operation reads the catalogue alone (`resolvers.catalogue_reads`), once it was asked."""
+    variables: dict[Any, VariableValues] = field(default_factory=dict, compare=False, repr=False)
+    """The cache of `coerced_variables`."""
     conversions: Conversions = field(default_factory=dict, compare=False, repr=False)
     """The conversions of records that a facade reads with the document."""
 
@@ -382,7 +384,7 @@ def calculate_cost(
     """
     assert prepared.scanned is not None
     name = operation.name.value if operation.name else None
-    sizes = _size_variables(schema, operation, variables) if operation.variable_definitions else {}
+    sizes = _size_variables(schema, prepared, operation, variables) if operation.variable_definitions else {}
     key = (name, *sizes.items())
     cost = prepared.costs.get(key)
     if cost is None:
@@ -394,14 +396,47 @@ def calculate_cost(
 
 
 def _size_variables(
-    schema: GraphQLSchema, operation: OperationDefinitionNode, variables: Mapping[str, Any]
+    schema: GraphQLSchema, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any]
 ) -> dict[str, int]:
     """Return the coerced variables that may be list sizes: validation allows only a plain `Int` as the value of a size argument."""
     definitions = [node for node in operation.variable_definitions or () if _named_type(node) == "Int"]
-    values = get_variable_values(schema, definitions, dict(variables), MAX_ERRORS) if definitions else None
+    if not definitions:
+        return {}
+    values = coerced_variables(schema, prepared, operation, variables) or get_variable_values(
+        schema, definitions, dict(variables), MAX_ERRORS
+    )
     # A variable that can't be coerced is an error, and nothing is executed.
     coerced = values.coerced if isinstance(values, VariableValues) else {}
-    return {name: value for name, value in coerced.items() if value is not None}
+    sizes = {node.variable.name.value: coerced.get(node.variable.name.value) for node in definitions}
+    return {name: value for name, value in sizes.items() if value is not None}
+
+
+# Per document; the texts of longer values are not kept.
+_MAX_CACHED_VARIABLES = 100
+_MAX_CACHED_TEXT = 200
+_CACHED_TYPES = {str, int, bool, float, type(None)}
+
+
+def coerced_variables(
+    schema: GraphQLSchema, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any]
+) -> VariableValues | None:
+    """Return the variables of an operation coerced by graphql-core, None if it can't; those of short plain values are kept."""
+    values = variables.values()
+    key = None
+    if {*map(type, values)} <= _CACHED_TYPES:
+        # True equals 1, but is no Int.
+        key = (operation.name and operation.name.value, *variables.items(), *map(type, values))
+        known = prepared.variables.get(key)
+        if known is not None:
+            return known
+    definitions = operation.variable_definitions or ()
+    coerced = get_variable_values(schema, definitions, dict(variables), MAX_ERRORS)
+    if not isinstance(coerced, VariableValues):
+        return None
+    is_short = all(len(value) <= _MAX_CACHED_TEXT for value in (*variables, *values) if isinstance(value, str))
+    if key is not None and is_short and len(prepared.variables) < _MAX_CACHED_VARIABLES:
+        prepared.variables[key] = coerced
+    return coerced
 
 
 def _named_type(node: VariableDefinitionNode) -> str:

@@ -6,9 +6,10 @@ Those of an executor's shape name what is read, so that a row answers several al
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter
 from typing import Any, Protocol, TypeAlias
 
 from graphql import (
@@ -164,7 +165,7 @@ class _FieldCollector:
             elif isinstance(source, CalculatedSource):
                 calculate: Calculation = partial(source.calculate, **self._arguments(field, group[0]))
                 if self._by_response_key:
-                    calculate = partial(_calculate_response, calculate, self._result_shape(target, group))
+                    calculate = partial(_calculate_response, calculate, _builder(self._result_shape(target, group)))
                 fields.append(ScalarField(key, source.sql, "python", calculate=calculate))
             else:
                 assert source is not None, f"{type_.name}.{name} has no source"
@@ -304,21 +305,40 @@ _ResultShape: TypeAlias = dict[str, tuple[str, "_ResultShape | None"]]
 
 
 async def _calculate_response(
-    calculate: Calculation, shape: _ResultShape, scope: Scope, values: list[Any]
+    calculate: Calculation, build: Callable[[Any], Any], scope: Scope, values: list[Any]
 ) -> list[Any]:
     """Return results as the response contains them, in place of a failed one its error."""
-    return [_in_response(result, shape) for result in await calculate(scope, values)]
+    return [build(result) for result in await calculate(scope, values)]
 
 
-def _in_response(result: Any, shape: _ResultShape) -> Any:
-    if isinstance(result, list):
-        return [_in_response(item, shape) for item in result]
-    if not isinstance(result, dict):
-        return result
-    return {
-        key: _in_response(result[name], nested) if nested else name if nested is None else result[name]
-        for key, (name, nested) in shape.items()
-    }
+def _builder(shape: _ResultShape) -> Callable[[Any], Any]:
+    """Return the function that turns a result, or a list of results, into what the response contains; anything else it returns as it is."""
+    if len(shape) > 1 and all(nested == {} for _, nested in shape.values()):
+        keys, take = tuple(shape), itemgetter(*[name for name, _ in shape.values()])
+
+        def build_object(result: dict[str, Any]) -> dict[str, Any]:
+            return dict(zip(keys, take(result), strict=True))
+    else:
+        members = [(key, _reader(name, nested)) for key, (name, nested) in shape.items()]
+
+        def build_object(result: dict[str, Any]) -> dict[str, Any]:
+            return {key: read(result) for key, read in members}
+
+    def build(result: Any) -> Any:
+        if isinstance(result, list):
+            return [build(item) for item in result]
+        return build_object(result) if isinstance(result, dict) else result
+
+    return build
+
+
+def _reader(name: str, nested: _ResultShape | None) -> Callable[[dict[str, Any]], Any]:
+    if nested is None:
+        return lambda _: name
+    if not nested:
+        return itemgetter(name)
+    build = _builder(nested)
+    return lambda result: build(result[name])
 
 
 # The value type of each scalar (`models.response_shapes.ScalarField.value_type`); only the executor decrypts and masks parameters.

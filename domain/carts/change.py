@@ -17,6 +17,7 @@ from domain.addresses import ADDRESS, check_zipcode
 from domain.carts import events
 from domain.carts.items import (
     MAX_ITEMS,
+    PricedCartItem,
     RequestedItem,
     checked_quantity,
     parse_items,
@@ -90,7 +91,7 @@ UPDATE carts SET subtotal_cents = $3, discount_cents = $4, shipping_cents = $5, 
 WHERE tenant_id = $1 AND id = $2
 """
 # The price of an item that was just added, or whose quantity was set, is the one its customer has seen.
-_SAVE_ITEM_PRICES = """
+SAVE_ITEM_PRICES = """
 UPDATE cart_items i SET product_name = p.name, price_cents = p.price, added_price_cents = coalesce(i.added_price_cents, p.price)
 FROM unnest($3::bigint[], $4::text[], $5::bigint[]) AS p (id, name, price)
 WHERE i.tenant_id = $1 AND i.cart_id = $2 AND i.id = p.id
@@ -316,10 +317,13 @@ async def save_totals(scope: Scope, cart: LockedCart, totals: CartTotals) -> Non
         totals.total_cents,
     )
     await execute(
-        _SAVE_ITEM_PRICES,
+        SAVE_ITEM_PRICES,
         scope.store.id,
         cart.id,
-        [item.id for item in totals.items],
-        [item.name for item in totals.items],
-        [item.price_cents for item in totals.items],
+        *item_price_columns(totals.items),
     )
+
+
+def item_price_columns(items: Sequence[PricedCartItem]) -> tuple[list[int], list[str], list[int]]:
+    """Return the ids, names and prices of items, as `SAVE_ITEM_PRICES` takes them."""
+    return [item.id for item in items], [item.name for item in items], [item.price_cents for item in items]

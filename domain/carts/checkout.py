@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -16,17 +16,19 @@ from uuid import UUID
 import orjson
 
 from domain import events
-from domain.carts.change import save_totals
+from domain.carts.change import SAVE_ITEM_PRICES, item_price_columns
 from domain.carts.items import PricedCartItem, load_items
 from domain.carts.locked import LockedCart, lock_open_cart
 from domain.carts.messages import ERROR_TEXTS, portuguese_errors
 from domain.carts.placed_orders import order_token
-from domain.carts.shipping import ShippingOption
-from domain.carts.totals import calculate_cart_totals, cart_totals, order_lines, selected_option
+from domain.carts.shipping import load_selected_option
+from domain.carts.totals import calculate_cart_totals, cart_totals, lines_subtotal, order_lines
 from domain.idempotency import current_claim
 from domain.orders.draft import SHIPPING, DraftLine, OrderDraft, email_text
+from domain.orders.lines import PricedLine, needs_shipping
 from domain.orders.option_selection import selection_input
-from domain.orders.placement import place_order
+from domain.orders.order_references import load_references
+from domain.orders.placement import LoadedDraft, PlacedOrder, draft_purchase, place_order
 from kernel.errors import Conflict, Forbidden, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, read_fields, short_text, text
 from kernel.ids import parse_uuid
@@ -58,12 +60,13 @@ SELECT EXISTS (
 )
 """
 # The amounts are the order's, without the payment surcharge.
-_MARK = """
-UPDATE carts c SET status = 'ordered', ordered_at = $3, updated_at = greatest(c.updated_at, $3), order_id = o.id, content_hash = $5,
-    is_untold = false, customer_email = $6, subtotal_cents = o.subtotal_cents, discount_cents = o.discount_cents,
+_MARK = f"""
+WITH items AS ({SAVE_ITEM_PRICES})
+UPDATE carts c SET status = 'ordered', ordered_at = $6, updated_at = greatest(c.updated_at, $6), order_id = o.id, content_hash = $8,
+    is_untold = false, customer_email = $9, subtotal_cents = o.subtotal_cents, discount_cents = o.discount_cents,
     shipping_cents = o.shipping_cents, total_cents = o.total_cents - o.surcharge_cents, currency = o.currency
 FROM orders o
-WHERE c.tenant_id = $1 AND c.id = $2 AND c.status = 'open' AND o.tenant_id = $1 AND o.id = $4
+WHERE c.tenant_id = $1 AND c.id = $2 AND c.status = 'open' AND o.tenant_id = $1 AND o.id = $7
 """
 
 
@@ -98,23 +101,14 @@ async def check_out(scope: Scope, cart: object, values: InputValues) -> Checkout
         customer = await _resolve_customer(scope, locked, values.get("customer"), fields.get("email", ""))
         items = await load_items(scope, locked.id)
         lines = order_lines(items)
-        option = await selected_option(scope, locked, lines)
         content_hash = _content_hash(items, customer)
         await _reject_duplicate(scope, content_hash)
-        _reject_incomplete(locked, items, option)
+        _reject_incomplete(locked, items)
         payment = await _payment_method_id(scope, locked, values.get("payment"))
-        draft = _draft(locked, items, option, customer, payment, fields)
-        try:
-            with portuguese_errors():
-                placed = await place_order(scope, draft, lines=lines)
-        except ValidationFailed as error:
-            # A missing method looks like an unavailable one.
-            if "payment_method" in error.fields:
-                raise _rule_error("payment_unavailable") from error
-            raise
-        await save_totals(scope, locked, cart_totals(items, placed.pricing, option))
-        await _mark(scope, locked, placed.id, content_hash, customer.email or locked.customer_email)
-        await events.emit_checkout_completed(scope, locked.public_id, placed.id)
+        placed = await _place(scope, locked, _draft(locked, items, customer, payment, fields), lines)
+        items = cart_totals(items, placed.pricing, None).items
+        await _mark(scope, locked, items, placed.id, content_hash, customer.email or locked.customer_email)
+        await events.emit_checkout_completed(scope, locked.public_id, placed.event_data)
     return CheckoutResult(placed.id, placed.public_id, order_token(scope, placed.public_id))
 
 
@@ -164,7 +158,30 @@ async def _reject_duplicate(scope: Scope, content_hash: bytes) -> None:
         raise Conflict(DUPLICATE, reason=DUPLICATE)
 
 
-def _reject_incomplete(cart: LockedCart, items: Sequence[PricedCartItem], option: ShippingOption | None) -> None:
+async def _place(scope: Scope, cart: LockedCart, draft: OrderDraft, lines: Sequence[PricedLine]) -> PlacedOrder:
+    """Place the order of a cart, shipped by its method if that is still available."""
+    with portuguese_errors():
+        try:
+            references = await load_references(scope, user=draft.user, payment_method=draft.payment_method)
+        except ValidationFailed as error:
+            # A missing method looks like an unavailable one.
+            if "payment_method" in error.fields:
+                raise _rule_error("payment_unavailable") from error
+            raise
+        terms = None
+        if cart.shipping_method_id is not None:
+            purchase = draft_purchase(scope, draft, references, lines)
+            terms, selected = await load_selected_option(
+                scope, purchase, cart, cart.shipping_method_id, lines_subtotal(lines)
+            )
+            if selected is not None:
+                references = replace(references, shipping_method=selected[1])
+        if references.shipping_method is None and needs_shipping(lines):
+            raise _rule_error("shipping_unavailable" if cart.shipping_method_id is not None else "shipping_required")
+        return await place_order(scope, draft, loaded=LoadedDraft(lines, references, terms))
+
+
+def _reject_incomplete(cart: LockedCart, items: Sequence[PricedCartItem]) -> None:
     if not items:
         raise RuleViolation("O carrinho está vazio.", reason="cart_empty")
     unavailable = [item for item in items if item.line is None]
@@ -173,13 +190,8 @@ def _reject_incomplete(cart: LockedCart, items: Sequence[PricedCartItem], option
             "product_unavailable",
             [{"product_id": str(item.product_public_id), "name": item.name} for item in unavailable],
         )
-    if not any(item.totals_line.is_shipped for item in items):
-        return
-    if cart.address is None:
+    if cart.address is None and any(item.totals_line.is_shipped for item in items):
         raise RuleViolation("Informe o endereço de entrega.", reason="shipping_required")
-    if option is None:
-        has_method = cart.shipping_method_id is not None
-        raise _rule_error("shipping_unavailable" if has_method else "shipping_required")
 
 
 async def _payment_method_id(scope: Scope, cart: LockedCart, payment: object) -> UUID | None:
@@ -203,7 +215,6 @@ def _rule_error(reason: str, products: Sequence[Mapping[str, Any]] = ()) -> Rule
 def _draft(
     cart: LockedCart,
     items: Sequence[PricedCartItem],
-    option: ShippingOption | None,
     customer: _CheckoutCustomer,
     payment: UUID | None,
     fields: Mapping[str, Any],
@@ -225,7 +236,6 @@ def _draft(
         phone=guest.get("phone", ""),
         addresses=_addresses(cart.address),
         payment_method=payment,
-        shipping_method=option.shipping_method_id if option is not None else None,
         coupon_code=cart.coupon_code,
         points_to_use=cart.points_to_use,
         points_up_to=True,
@@ -247,7 +257,15 @@ def _names(name: str) -> tuple[str, str]:
     return first, last.strip()
 
 
-async def _mark(scope: Scope, cart: LockedCart, order_id: int, content_hash: bytes, email: str) -> None:
-    marked = await execute(_MARK, scope.store.id, cart.id, scope.now, order_id, content_hash, email)
+async def _mark(
+    scope: Scope,
+    cart: LockedCart,
+    items: Sequence[PricedCartItem],
+    order_id: int,
+    content_hash: bytes,
+    email: str,
+) -> None:
+    columns = item_price_columns(items)
+    marked = await execute(_MARK, scope.store.id, cart.id, *columns, scope.now, order_id, content_hash, email)
     if not marked:  # impossible under the lock; guards against ordering a cart twice
         raise Conflict("cart_already_ordered", reason="cart_already_ordered")

@@ -12,7 +12,7 @@ import orjson
 
 from domain.carts.messages import portuguese_errors
 from domain.orders.draft import MAX_UNITS, DraftLine, options_object
-from domain.orders.lines import Offer, PricedLine, load_offers, price_lines
+from domain.orders.lines import OFFER_COLUMNS, OFFER_VENDOR, Offer, PricedLine, load_offers, offers_of, price_lines
 from domain.orders.option_selection import select_options, selection_input, selection_key
 from domain.orders.totals import TotalsLine
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
@@ -23,13 +23,13 @@ from models.database import fetch
 
 MAX_ITEMS = 200
 
-_ITEMS = """
-SELECT i.id, i.public_id, i.product_id, p.public_id AS product_public_id, p.deleted_at IS NULL AS is_available, i.quantity,
-    i.options::text AS options, i.product_name, i.price_cents, i.added_price_cents
-FROM cart_items i JOIN products p ON p.tenant_id = i.tenant_id AND p.id = i.product_id
-WHERE i.tenant_id = $1 AND i.cart_id = $2
-ORDER BY i.id
-"""
+# Of an item `i` and its product, followed by what is sold of the product.
+_OWN_COLUMNS = """i.id AS item_id, i.public_id AS item_public_id, i.quantity, i.options::text AS options, i.product_name,
+    i.price_cents AS item_price_cents, i.added_price_cents, p.deleted_at IS NULL AS is_available"""
+_OWN_COUNT = 8
+ITEM_COLUMNS = f"{_OWN_COLUMNS}, {OFFER_COLUMNS}"
+ITEM_JOINS = f"cart_items i JOIN products p ON p.tenant_id = i.tenant_id AND p.id = i.product_id {OFFER_VENDOR}"
+_ITEMS = f"SELECT {ITEM_COLUMNS} FROM {ITEM_JOINS} WHERE i.tenant_id = $1 AND i.cart_id = $2 ORDER BY i.id"
 
 QUANTITY: Mapping[str, InputField] = {
     "quantity": InputField("quantity", integer(1, MAX_UNITS), code="quantity_invalid", required="required")
@@ -80,9 +80,16 @@ class RequestedItem:
 async def load_items(scope: Scope, cart_id: int, *, closed: bool = False) -> list[PricedCartItem]:
     """Load a cart's items in the order they were added; those of a `closed` cart as they were when it closed."""
     with active_scope(scope):
-        records = await fetch(_ITEMS, scope.store.id, cart_id)
-    lines = {} if closed else await _price_items(scope, records)
-    return [_item(item, lines.get(item["id"])) for item in records]
+        records = await fetch(_ITEMS, scope.store.id, cart_id, by_keys=True)
+    return await items_of(scope, [tuple(record) for record in records], closed=closed)
+
+
+async def items_of(scope: Scope, rows: Sequence[tuple[Any, ...]], *, closed: bool = False) -> list[PricedCartItem]:
+    """Return the items of rows with the columns `ITEM_COLUMNS`, as `load_items` does; options, if any, take two statements."""
+    available = {} if closed else {row[_OWN_COUNT]: row[_OWN_COUNT:] for row in rows if row[_OWN_COUNT - 1]}
+    with active_scope(scope):
+        offers: dict[object, Offer] = {offer.id: offer for offer in await offers_of(scope, list(available.values()))}
+    return [_item(row, offers) for row in rows]
 
 
 async def parse_items(scope: Scope, values: Sequence[InputValues], *, field: str = "") -> list[RequestedItem]:
@@ -130,35 +137,27 @@ def too_many_items_error() -> ValidationFailed:
     return ValidationFailed(f"a cart holds at most {MAX_ITEMS} items", field="items", code="too_many")
 
 
-async def _price_items(scope: Scope, records: Sequence[Mapping[str, Any]]) -> dict[int, PricedLine]:
-    """Return the order lines of these items by item id, without items whose product is gone."""
-    available = [item for item in records if item["is_available"]]
-    if not available:
-        return {}
-    with active_scope(scope):
-        offers = await load_offers(scope, [item["product_id"] for item in available])
-    lines: dict[int, PricedLine] = {}
-    for item in available:
-        options = selection_input(orjson.loads(item["options"]))
-        draft = DraftLine(item["product_id"], item["quantity"], options=options)
+def _item(row: tuple[Any, ...], offers: Mapping[object, Offer]) -> PricedCartItem:
+    """Return an item, with its order line if its product is among the offers."""
+    number, public_id, quantity, chosen, name, price_cents, added_cents, _, product, product_public_id = row[:10]
+    options = orjson.loads(chosen)
+    line = None
+    if product in offers:
         # The selected options may no longer be valid: such an item stays visible and can't be ordered.
         with suppress(ValidationFailed, RuleViolation):
-            [lines[item["id"]]] = price_lines([draft], offers, trusted=False)
-    return lines
-
-
-def _item(record: Mapping[str, Any], line: PricedLine | None) -> PricedCartItem:
+            draft = DraftLine(product, quantity, options=selection_input(options))
+            [line] = price_lines([draft], offers, trusted=False)
     return PricedCartItem(
-        id=record["id"],
-        public_id=record["public_id"],
-        product_id=record["product_id"],
-        product_public_id=record["product_public_id"],
-        name=line.offer.name if line is not None else record["product_name"],
-        quantity=record["quantity"],
-        price_cents=line.price_cents if line is not None else record["price_cents"],
-        options=orjson.loads(record["options"]),
-        line=line,
-        added_price_cents=record["added_price_cents"],
+        number,
+        public_id,
+        product,
+        product_public_id,
+        line.offer.name if line is not None else name,
+        quantity,
+        line.price_cents if line is not None else price_cents,
+        options,
+        line,
+        added_cents,
     )
 
 

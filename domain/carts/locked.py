@@ -6,6 +6,7 @@ customer's carts and unowned ones; a storefront key opens any cart whose id is k
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,21 +18,22 @@ from domain import events
 from kernel.errors import Conflict, NotFound, RuleViolation
 from kernel.ids import parse_uuid
 from kernel.scope import ActorKind, Scope, active_scope
-from models.database import fetchrow
+from models.database import fetch, fetchrow
 
 OPEN, ORDERED, EXPIRED = "open", "ordered", "expired"
 _STAFF = (ActorKind.ADMIN, ActorKind.APP, ActorKind.SYSTEM)
 _STOREFRONT_ACTORS = (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
 
-_FIND = """
-SELECT c.id, c.public_id, c.user_id, c.status, c.currency, c.customer_email, c.address::text AS address, c.shipping_method_id,
+# In the order of `LockedCart`, with the account's columns in place of the customer.
+_COLUMNS = """c.id, c.public_id, c.user_id, c.status, c.currency, c.customer_email, c.address::text, c.shipping_method_id,
     c.coupon_code, c.points_to_use,
     c.subtotal_cents, c.discount_cents, c.shipping_cents, c.total_cents, c.told_at, c.expires_at, c.updated_at,
     u.public_id AS user_public_id, coalesce(u.email, '') AS user_email,
-    btrim(coalesce(u.firstname, '') || ' ' || coalesce(u.lastname, '')) AS user_name
-FROM carts c LEFT JOIN users u ON u.tenant_id = c.tenant_id AND u.id = c.user_id
-WHERE c.tenant_id = $1 AND c.public_id = $2
-"""
+    btrim(coalesce(u.firstname, '') || ' ' || coalesce(u.lastname, '')) AS user_name"""
+_COUNT = 20
+_JOINS = "FROM carts c LEFT JOIN users u ON u.tenant_id = c.tenant_id AND u.id = c.user_id"
+_WHERE = "WHERE c.tenant_id = $1 AND c.public_id = $2"
+_FIND = f"SELECT {_COLUMNS} {_JOINS} {_WHERE}"
 _LOCK = f"{_FIND} FOR NO KEY UPDATE OF c"
 
 
@@ -69,6 +71,23 @@ async def find_cart(scope: Scope, cart: object) -> LockedCart:
         return await _load(scope, _FIND, cart)
 
 
+async def find_cart_with(
+    scope: Scope, cart: object, columns: str, joins: str
+) -> tuple[LockedCart, list[tuple[Any, ...]]]:
+    """Return a cart as `find_cart` does, and these columns of each of its items `i`, with `joins` as their source; raises NotFound."""
+    sql = (
+        f"SELECT {_COLUMNS}, {columns} {_JOINS} LEFT JOIN ({joins}) ON i.tenant_id = c.tenant_id AND i.cart_id = c.id"
+        f" {_WHERE} ORDER BY i.id"
+    )
+    public_id = parse_uuid(cart)
+    with active_scope(scope):
+        records = await fetch(sql, scope.store.id, public_id, by_keys=True) if public_id is not None else []
+    found = _found(scope, records[0] if records else None)
+    # A cart without items is one row without an item.
+    items = [tuple(record)[_COUNT:] for record in records]
+    return found, [item for item in items if item[0] is not None]
+
+
 async def lock_cart(scope: Scope, cart: object) -> LockedCart:
     """Lock a cart the caller may access until the transaction ends; raises NotFound."""
     return await _load(scope, _LOCK, cart)
@@ -92,10 +111,21 @@ def reject_closed(scope: Scope, cart: LockedCart) -> None:
 
 async def _load(scope: Scope, sql: str, cart: object) -> LockedCart:
     public_id = parse_uuid(cart)
-    record = await fetchrow(sql, scope.store.id, public_id) if public_id is not None else None
-    if record is None or not _may_open(scope, record["user_id"]):
+    return _found(scope, await fetchrow(sql, scope.store.id, public_id) if public_id is not None else None)
+
+
+def _found(scope: Scope, record: Sequence[Any] | None) -> LockedCart:
+    """Return the cart of a row with `_COLUMNS`; raises NotFound for none, and one that the caller may not access."""
+    if record is None:
         raise NotFound("cart")
-    return _locked_cart(dict(record))
+    *columns, customer_id, account_email, name = record[:_COUNT]
+    id_, public_id, user_id, status, currency, customer_email, address, *rest = columns
+    if not _may_open(scope, user_id):
+        raise NotFound("cart")
+    email = customer_email or account_email
+    customer = events.EventCustomer(customer_id, name, email) if customer_id or email else None
+    parsed = orjson.loads(address) if address else None
+    return LockedCart(id_, public_id, user_id, status, currency, customer_email, parsed, *rest, customer)
 
 
 def _may_open(scope: Scope, owner: int | None) -> bool:
@@ -105,12 +135,3 @@ def _may_open(scope: Scope, owner: int | None) -> bool:
     if actor.kind is ActorKind.STOREFRONT and actor.user_id is None:
         return True
     return actor.kind in _STOREFRONT_ACTORS and owner in (None, actor.user_id)
-
-
-def _locked_cart(record: dict[str, Any]) -> LockedCart:
-    customer_id, account_email = record.pop("user_public_id"), record.pop("user_email")
-    name = record.pop("user_name")
-    email = record["customer_email"] or account_email
-    customer = events.EventCustomer(customer_id, name, email) if customer_id or email else None
-    address = record.pop("address")
-    return LockedCart(**record, address=orjson.loads(address) if address else None, customer=customer)

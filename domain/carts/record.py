@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from domain.carts.items import PricedCartItem
-from domain.carts.locked import OPEN, LockedCart, find_cart
+from domain.carts.items import ITEM_COLUMNS, ITEM_JOINS, PricedCartItem, items_of
+from domain.carts.locked import OPEN, LockedCart, find_cart_with
 from domain.carts.shipping import ShippingOption
 from domain.carts.totals import CartTotals, calculate_cart_totals, is_coupon_usable
 from domain.carts.warnings import COUPON_UNAVAILABLE, SHIPPING_UNAVAILABLE, CartWarning, item_warnings
@@ -34,10 +34,11 @@ ADDRESS_FIELDS = (
 async def load_cart_record(scope: Scope, cart: object) -> dict[str, Any] | None:
     """Return a cart's record with current totals; None when the caller has no such cart."""
     try:
-        locked = await find_cart(scope, cart)
+        locked, rows = await find_cart_with(scope, cart, ITEM_COLUMNS, ITEM_JOINS)
     except NotFound:
         return None
-    totals = await calculate_cart_totals(scope, locked)
+    items = await items_of(scope, rows, closed=locked.status_at(scope.now) != OPEN)
+    totals = await calculate_cart_totals(scope, locked, items)
     has_usable_coupon = totals.is_coupon_valid or await is_coupon_usable(scope, locked)
     return cart_record(scope, locked, totals, has_usable_coupon=has_usable_coupon)
 

@@ -4,16 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 from uuid import UUID
 
+import orjson
+
+from domain.carts.locked import LockedCart
 from domain.orders.lines import PricedLine, needs_shipping
+from domain.orders.order_references import ChosenShippingMethod
+from domain.orders.pricing import FIRST_PARAMETER, Purchase, Terms, load_terms
+from domain.orders.totals import MethodRate
 from domain.orders.vendor_shippings import offers_method
 from domain.promotions.calculation import Reward
-from domain.shipping.quotes import quote_shipping
+from domain.shipping.quotes import MethodsForAddress, Quote, method_sql, method_to, quote_methods, quote_shipping
+from domain.warehouses.dispatch import (
+    Dispatch,
+    candidate_arguments,
+    candidates_sql,
+    choose_dispatches,
+    slowest_dispatch,
+)
 from kernel.geography import BRAZIL
 from kernel.scope import Scope, active_scope
 from models.database import fetchrow
 
+# What `load_terms` reads besides: the selected method, and the warehouses that may dispatch to the address.
+_SELECTED = f"""
+, (SELECT json_agg(m) FROM ({method_sql("$4")}) AS m) AS methods,
+(SELECT json_agg(w) FROM ({candidates_sql(*[f"${FIRST_PARAMETER + place}" for place in range(5)])}) AS w) AS warehouses
+"""
 _LOAD = "SELECT id, public_id, name, delivery_time FROM shipping_methods WHERE tenant_id = $1 AND id = $2"
 
 
@@ -42,19 +61,81 @@ async def find_shipping_options(
     """
     if not needs_shipping(lines):
         return []
-    vendors = {line.offer.vendor_id: line.offer.vendor_shippings for line in lines if line.totals_line.is_shipped}
-    destination = address or {}
+    vendors = _shippings_by_vendor(lines)
     quotes = await quote_shipping(
         scope,
         [line.totals_line for line in lines],
-        zipcode=destination.get("zipcode", ""),
-        state=destination.get("state", ""),
-        country=destination.get("country") or BRAZIL,
-        city=destination.get("city", ""),
+        **_destination(address),
         subtotal_cents=subtotal_cents,
         vendors=vendors,
         customer_id=customer_id,
     )
+    return _offered(quotes, vendors)
+
+
+async def load_selected_option(
+    scope: Scope, purchase: Purchase, cart: LockedCart, method: int, subtotal_cents: int
+) -> tuple[Terms, tuple[ShippingOption, ChosenShippingMethod] | None]:
+    """Load what applies to the purchase of a cart by this shipping method, and its option, None when it isn't offered: one statement.
+
+    The option is that of `find_shipping_options`.
+    """
+    lines, destination = purchase.lines, _destination(cart.address)
+    vendors = _shippings_by_vendor(lines)
+    arguments = candidate_arguments(vendors, destination, cart.user_id)
+    terms = await load_terms(scope, purchase, shipping_method=method, columns=_SELECTED, arguments=arguments)
+    if not vendors:
+        return terms, None
+    has_address = terms.address.is_specified
+    dispatch = Dispatch()
+    if has_address:
+        dispatched = choose_dispatches(vendors, orjson.loads(terms.record["warehouses"] or "[]"))
+        if len(dispatched) < len(vendors):
+            return terms, None
+        dispatch = slowest_dispatch(dispatched.values())
+    rows: list[dict[str, Any]] = orjson.loads(terms.record["methods"] or "[]")
+    methods = [
+        method_to(
+            {**row, "public_id": UUID(row["public_id"])}, terms.rates, terms.destination_id if has_address else None
+        )
+        for row in rows
+    ]
+    quotes = quote_methods(
+        MethodsForAddress(methods, has_address), [line.totals_line for line in lines], subtotal_cents, dispatch
+    )
+    options = _offered(quotes, vendors)
+    return terms, (options[0], _chosen(methods[0])) if options else None
+
+
+def _chosen(method: Mapping[str, Any]) -> ChosenShippingMethod:
+    names = ("base_cents", "per_kg_cents", "per_item_cents", "free_from_cents")
+    return ChosenShippingMethod(
+        id=method["id"],
+        public_id=method["public_id"],
+        available=True,
+        is_current=False,
+        min_weight_grams=method["min_weight_grams"],
+        max_weight_grams=method["max_weight_grams"],
+        rate=MethodRate(*[method[name] for name in names]),
+    )
+
+
+def _destination(address: Mapping[str, str] | None) -> dict[str, str]:
+    fields = address or {}
+    return {
+        "zipcode": fields.get("zipcode", ""),
+        "state": fields.get("state", ""),
+        "country": fields.get("country") or BRAZIL,
+        "city": fields.get("city", ""),
+    }
+
+
+def _shippings_by_vendor(lines: Sequence[PricedLine]) -> dict[int | None, Mapping[str, Any]]:
+    """Return the choice of methods of each vendor whose lines are shipped."""
+    return {line.offer.vendor_id: line.offer.vendor_shippings for line in lines if not line.offer.is_edp}
+
+
+def _offered(quotes: Sequence[Quote], vendors: Mapping[int | None, Mapping[str, Any]]) -> list[ShippingOption]:
     return [
         ShippingOption(quote.shipping_method_id, quote.public_id, quote.name, quote.price_cents, quote.delivery_time)
         for quote in quotes

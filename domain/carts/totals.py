@@ -14,12 +14,13 @@ from domain.carts.shipping import (
     ShippingOption,
     apply_promotions,
     find_shipping_options,
+    load_selected_option,
     load_shipping_option,
 )
 from domain.orders.draft import SHIPPING
 from domain.orders.lines import PricedLine
 from domain.orders.order_references import OrderReferences, load_references
-from domain.orders.pricing import PricingResult, Purchase, price_purchase
+from domain.orders.pricing import PricingResult, Purchase, Terms, price_purchase
 from domain.orders.totals import OrderTotals, calculate_totals
 from domain.points.spending import NOTHING_SPENT, SpentPoints, requested_points
 from kernel.errors import RuleViolation, ValidationFailed
@@ -56,14 +57,16 @@ class CartTotals:
     points_earned: int = 0
 
 
-async def calculate_cart_totals(scope: Scope, cart: LockedCart) -> CartTotals:
-    """Calculate the totals of a cart; an ordered or expired one keeps its last stored amounts."""
-    if cart.status_at(scope.now) != OPEN:
-        return await _closed_totals(scope, cart)
-    items = await load_items(scope, cart.id)
-    lines = order_lines(items)
-    option = await selected_option(scope, cart, lines)
-    priced, is_coupon_valid = await _price_lines(scope, cart, lines, option)
+async def calculate_cart_totals(
+    scope: Scope, cart: LockedCart, items: Sequence[PricedCartItem] | None = None
+) -> CartTotals:
+    """Calculate the totals of a cart; an ordered or expired one keeps its last stored amounts. `items` are its items if they are loaded."""
+    is_open = cart.status_at(scope.now) == OPEN
+    if items is None:
+        items = await load_items(scope, cart.id, closed=not is_open)
+    if not is_open:
+        return await _closed_totals(scope, cart, items)
+    option, priced, is_coupon_valid = await _price_with_option(scope, cart, order_lines(items))
     return cart_totals(items, priced, option, is_coupon_valid)
 
 
@@ -73,7 +76,7 @@ async def shipping_options_for(scope: Scope, cart: LockedCart) -> list[ShippingO
     options = await _shipping_options(scope, cart, lines)
     if not options:
         return []
-    priced, _ = await _price_lines(scope, cart, lines, None)
+    priced, _ = await _price_lines(scope, cart, lines)
     return apply_promotions(options, priced.reward)
 
 
@@ -83,7 +86,7 @@ async def is_coupon_usable(scope: Scope, cart: LockedCart) -> bool:
     with active_scope(scope):
         methods = await fetch(_PAYMENT_METHODS, scope.store.id)
     for method in methods:
-        _, is_valid = await _price_lines(scope, cart, lines, None, payment_method=method["id"])
+        _, is_valid = await _price_lines(scope, cart, lines, payment_method=method["id"])
         if is_valid:
             return True
     return False
@@ -100,48 +103,67 @@ def order_lines(items: Sequence[PricedCartItem]) -> list[PricedLine]:
 
 
 async def _shipping_options(scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]) -> list[ShippingOption]:
-    subtotal = calculate_totals([line.totals_line for line in lines]).subtotal_cents
-    return await find_shipping_options(scope, lines, cart.address, subtotal, cart.user_id)
+    return await find_shipping_options(scope, lines, cart.address, lines_subtotal(lines), cart.user_id)
 
 
-async def selected_option(scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]) -> ShippingOption | None:
-    """Return the shipping option selected for the cart, None when there is none or it isn't available any more."""
+def lines_subtotal(lines: Sequence[PricedLine]) -> int:
+    """Return the subtotal by which shipping is quoted. Raises ValidationFailed for amounts above 10**15 cents."""
+    return calculate_totals([line.totals_line for line in lines]).subtotal_cents
+
+
+async def _price_with_option(
+    scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]
+) -> tuple[ShippingOption | None, PricingResult, bool]:
+    """Price the lines as `_price_lines`, shipped by the cart's method if that is available; return its option too."""
     if cart.shipping_method_id is None:
-        return None
-    options = await _shipping_options(scope, cart, lines)
-    return next((option for option in options if option.shipping_method_id == cart.shipping_method_id), None)
+        return (None, *await _price_lines(scope, cart, lines))
+    with active_scope(scope):
+        purchase, terms, option = await _with_option(
+            scope, cart, _purchase(scope, cart, lines), cart.shipping_method_id
+        )
+        return (option, *await _price(scope, purchase, terms))
+
+
+async def _with_option(
+    scope: Scope, cart: LockedCart, purchase: Purchase, method: int
+) -> tuple[Purchase, Terms, ShippingOption | None]:
+    """Return the purchase with the shipping method if it is available, what applies to it, and the method's option."""
+    subtotal = lines_subtotal(purchase.lines)
+    terms, selected = await load_selected_option(scope, purchase, cart, method, subtotal)
+    if selected is None:
+        return purchase, terms, None
+    option, chosen = selected
+    return replace(purchase, references=OrderReferences(shipping_method=chosen)), terms, option
 
 
 async def _price_lines(
-    scope: Scope,
-    cart: LockedCart,
-    lines: Sequence[PricedLine],
-    option: ShippingOption | None,
-    *,
-    payment_method: int | None = None,
+    scope: Scope, cart: LockedCart, lines: Sequence[PricedLine], *, payment_method: int | None = None
 ) -> tuple[PricingResult, bool]:
     """Price the lines like an order; without the coupon when it gives no discount. Returns the result and whether the coupon applied."""
     with active_scope(scope):
-        references: OrderReferences = await load_references(
-            scope,
-            payment_method=payment_method,
-            shipping_method=option.shipping_method_id if option is not None else None,
-        )
-        purchase = Purchase(
-            lines=lines,
-            references=references,
-            addresses={SHIPPING: cart.address} if cart.address is not None else {},
-            user_id=cart.user_id,
-            email=cart.customer.email if cart.customer is not None else "",
-            coupon_code=cart.coupon_code,
-            points=requested_points(scope, cart.points_to_use, up_to=True),
-        )
-        try:
-            return await price_purchase(scope, purchase), True
-        except RuleViolation as error:
-            if error.reason != COUPON_UNAVAILABLE:
-                raise
-        return await price_purchase(scope, replace(purchase, coupon_code="")), False
+        references = await load_references(scope, payment_method=payment_method)
+        return await _price(scope, replace(_purchase(scope, cart, lines), references=references))
+
+
+def _purchase(scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]) -> Purchase:
+    return Purchase(
+        lines=lines,
+        references=OrderReferences(),
+        addresses={SHIPPING: cart.address} if cart.address is not None else {},
+        user_id=cart.user_id,
+        email=cart.customer.email if cart.customer is not None else "",
+        coupon_code=cart.coupon_code,
+        points=requested_points(scope, cart.points_to_use, up_to=True),
+    )
+
+
+async def _price(scope: Scope, purchase: Purchase, terms: Terms | None = None) -> tuple[PricingResult, bool]:
+    try:
+        return await price_purchase(scope, purchase, terms), True
+    except RuleViolation as error:
+        if error.reason != COUPON_UNAVAILABLE:
+            raise
+    return await price_purchase(scope, replace(purchase, coupon_code="")), False
 
 
 def cart_totals(
@@ -154,7 +176,10 @@ def cart_totals(
     line_count = len(order_lines(items))
     prices = iter(priced.lines[:line_count])
     priced_items = [
-        item if item.line is None else replace(item, price_cents=next(prices).price_cents) for item in items
+        item
+        if item.line is None or (price := next(prices).price_cents) == item.price_cents
+        else replace(item, price_cents=price)
+        for item in items
     ]
     unavailable_cents = sum(item.total_cents for item in items if item.line is None)
     totals: OrderTotals = priced.totals
@@ -166,7 +191,9 @@ def cart_totals(
         )
     return CartTotals(
         items=priced_items,
-        shipping_option=replace(option, price_cents=totals.shipping_cents) if option is not None else None,
+        shipping_option=option
+        if option is None or option.price_cents == totals.shipping_cents
+        else replace(option, price_cents=totals.shipping_cents),
         subtotal_cents=totals.subtotal_cents + unavailable_cents,
         discount_cents=totals.discount_cents,
         shipping_cents=totals.shipping_cents,
@@ -179,8 +206,7 @@ def cart_totals(
     )
 
 
-async def _closed_totals(scope: Scope, cart: LockedCart) -> CartTotals:
-    items = await load_items(scope, cart.id, closed=True)
+async def _closed_totals(scope: Scope, cart: LockedCart, items: Sequence[PricedCartItem]) -> CartTotals:
     untaxed_cents = cart.subtotal_cents - cart.discount_cents + cart.shipping_cents
     method = cart.shipping_method_id
     return CartTotals(

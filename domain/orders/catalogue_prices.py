@@ -7,12 +7,11 @@ evaluated by the same functions (`domain.orders.lines`, `domain.promotions`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from domain.orders.draft import DraftLine, options_object
 from domain.orders.lines import load_offers, price_lines
-from domain.promotions.rewards import PromotedLine, catalogue_reward
+from domain.promotions.rewards import lower_catalogue_prices
 from kernel.errors import DomainError, NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, read_fields
 from kernel.scope import ActorKind, Scope, active_scope
@@ -20,8 +19,7 @@ from kernel.scope import ActorKind, Scope, active_scope
 _OPTIONS: Mapping[str, InputField] = {"options": InputField("options", options_object, code="options_invalid")}
 
 
-@dataclass(frozen=True, slots=True)
-class CataloguePrice:
+class CataloguePrice(NamedTuple):
     """The price of one unit in cents, the price before promotions, and the names of the promotions that lowered it."""
 
     price_cents: int
@@ -73,12 +71,10 @@ async def _prices_with_options(
 
 
 async def _after_promotions(scope: Scope, base_prices: Mapping[int, int]) -> dict[int, CataloguePrice]:
-    lines = [PromotedLine(product, 1, cents) for product, cents in base_prices.items()]
-    reward, names = await catalogue_reward(scope, lines, _customer(scope))
-    applied = reward.line_promotions or ((),) * len(lines)
+    lowered = await lower_catalogue_prices(scope, base_prices, _customer(scope))
     return {
-        line.product_id: CataloguePrice(cents, line.price_cents, tuple(names[number] for number in reductions))
-        for line, cents, reductions in zip(lines, reward.unit_prices, applied, strict=True)
+        product: CataloguePrice(cents, base, tuple([promotion.name for promotion in reductions]) if reductions else ())
+        for (product, base), (cents, reductions) in zip(base_prices.items(), lowered, strict=True)
     }
 
 

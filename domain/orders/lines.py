@@ -107,16 +107,19 @@ class PricedLine:
         )
 
 
-# The arrays are in subqueries, which hide their length from the planner: else each call with a short array would be planned again.
-_OFFERS = """
-SELECT p.id, p.public_id, p.vendor_id, p.name, p.sku, p.status, p.price_cents, p.stock, p.tracking, p.weight_grams,
+# Of a product `p` and its vendor `v`, in the order of `Offer`.
+OFFER_COLUMNS = """p.id, p.public_id, p.vendor_id, p.name, p.sku, p.status, p.price_cents, p.stock, p.tracking, p.weight_grams,
     p.is_edp, p.free_shipping, p.min_quantity, p.max_quantity,
     coalesce(v.status = 'A' AND v.deleted_at IS NULL, true) AS vendor_sells, nullif(v.shippings, '{}')::text AS vendor_shippings,
     (SELECT jsonb_object_agg(q.id, q.name) FROM required_products r
         JOIN products q ON q.tenant_id = r.tenant_id AND q.id = r.required_id AND q.deleted_at IS NULL
         WHERE r.tenant_id = p.tenant_id AND r.product_id = p.id)::text AS required,
-    EXISTS (SELECT 1 FROM product_options l WHERE l.tenant_id = p.tenant_id AND l.product_id = p.id) AS has_options
-FROM products p LEFT JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.vendor_id
+    EXISTS (SELECT 1 FROM product_options l WHERE l.tenant_id = p.tenant_id AND l.product_id = p.id) AS has_options"""
+OFFER_VENDOR = "LEFT JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.vendor_id"
+# The arrays are in subqueries, which hide their length from the planner: else each call with a short array would be planned again.
+_OFFERS = f"""
+SELECT {OFFER_COLUMNS}
+FROM products p {OFFER_VENDOR}
 WHERE p.tenant_id = $1 AND p.deleted_at IS NULL
     AND (p.id = ANY((SELECT $2::bigint[])::bigint[]) OR p.public_id = ANY((SELECT $3::uuid[])::uuid[]))
 """
@@ -135,10 +138,8 @@ async def load_offers(scope: Scope, references: Iterable[object], *, skip_missin
         [reference for reference in valid if isinstance(reference, int)],
         [reference for reference in valid if isinstance(reference, UUID)],
     )
-    selectable = await load_selectable_options(scope, [product["id"] for product in products if product["has_options"]])
     by_reference: dict[Reference, Offer] = {}
-    for product in products:
-        offer = _offer(dict(product), selectable.get(product["id"]))
+    for offer in await offers_of(scope, [tuple(product) for product in products]):
         by_reference[offer.id] = by_reference[offer.public_id] = offer
     offers = {
         reference: by_reference[key] for reference, key in parsed.items() if key is not None and key in by_reference
@@ -148,12 +149,15 @@ async def load_offers(scope: Scope, references: Iterable[object], *, skip_missin
     return offers
 
 
-def _offer(product: dict[str, Any], selectable: SelectableOptions | None) -> Offer:
-    del product["has_options"]
-    required = product.pop("required")
-    names = {int(number): name for number, name in orjson.loads(required).items()} if required else {}
-    shippings = orjson.loads(product.pop("vendor_shippings") or "{}")
-    return Offer(**product, vendor_shippings=shippings, required=names, selectable_options=selectable)
+async def offers_of(scope: Scope, products: Sequence[tuple[Any, ...]]) -> list[Offer]:
+    """Return the offers of products with the columns `OFFER_COLUMNS`; selectable options, if any, take two statements."""
+    selectable = await load_selectable_options(scope, [product[0] for product in products if product[-1]])
+    offers = []
+    for *columns, shippings, required, _ in products:
+        vendor_shippings = orjson.loads(shippings) if shippings else {}
+        names = {int(number): name for number, name in orjson.loads(required).items()} if required else {}
+        offers.append(Offer(*columns, vendor_shippings, names, selectable.get(columns[0])))
+    return offers
 
 
 def price_lines(

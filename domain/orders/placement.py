@@ -10,6 +10,7 @@ concurrency.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -46,7 +47,7 @@ from domain.orders.order_rows import (
     insert_order_alone,
 )
 from domain.orders.payments import payment_status
-from domain.orders.pricing import PricingResult, Purchase, price_purchase
+from domain.orders.pricing import PricingResult, Purchase, Terms, price_purchase
 from domain.orders.transitions import (
     CANCELLED,
     COMPLETE,
@@ -82,7 +83,7 @@ _ORIGINS: Mapping[ActorKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PlacedOrder:
-    """The ids, initial status and total (cents) of a placed order."""
+    """The ids, initial status and total (cents) of a placed order, its prices, and what events say of it."""
 
     id: int
     public_id: UUID
@@ -91,16 +92,28 @@ class PlacedOrder:
     currency: str
     created_at: datetime
     pricing: PricingResult
+    event_data: events.OrderEventData
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedDraft:
+    """What has been loaded for a draft: its lines at current prices, what it refers to, and what applies to its `draft_purchase`."""
+
+    lines: Sequence[PricedLine]
+    references: OrderReferences
+    terms: Terms | None
 
 
 async def place_order(
     scope: Scope,
     draft: OrderDraft | Mapping[str, Any],
     *,
-    lines: Sequence[PricedLine] | None = None,
+    loaded: LoadedDraft | None = None,
     emit_events: bool = True,
 ) -> PlacedOrder:
-    """Place an order and return its ids and its prices; `lines` are the draft's lines if they are already loaded at current prices.
+    """Place an order and return its ids and its prices.
+
+    With what is `loaded` already it is placed in the caller's transaction, which must end with an error of this.
 
     Line prices and the discount are honoured for administrators, the system and domain code that calculated them; anybody else pays current
     prices less promotions. Taxes and the destination's shipping rate always apply. A status is honoured for administrators, apps and the
@@ -114,22 +127,26 @@ async def place_order(
     draft = draft if isinstance(draft, OrderDraft) else parse_draft(draft)
     _validate(scope, draft)
     with active_scope(scope):
-        references = await load_references(
-            scope, user=draft.user, payment_method=draft.payment_method, shipping_method=draft.shipping_method
-        )
-        _check_customer(scope, references)
-        if lines is None:
+        if loaded is not None:
+            references, lines = loaded.references, loaded.lines
+        else:
+            references = await load_references(
+                scope, user=draft.user, payment_method=draft.payment_method, shipping_method=draft.shipping_method
+            )
             lines = await _load_lines(scope, draft)
+        _check_customer(scope, references)
         await _reject_other_vendors(scope, draft, lines)
         reject_unsaleable(lines)
         reject_unavailable(scope, references, lines)
-        priced = await _price_order(scope, draft, references, lines)
+        purchase = draft_purchase(scope, draft, references, lines)
+        priced = await price_purchase(scope, purchase, loaded.terms if loaded is not None else None)
         columns, initial_payment = _order_columns(scope, draft, references, priced)
         await _reject_oversell(scope, columns["stock_state"], priced.lines)
-        event = _order_created(columns, references, priced.lines) if emit_events else None
+        event_data = _event_data(columns, references, priced.lines)
+        event = events.order_created(event_data) if emit_events else None
         addresses = fill_missing_address(draft.addresses)
         order = NewOrder(columns, priced.lines, addresses, initial_payment, priced.taxes, event)
-        order_id = await _insert(scope, order, references, priced.reward)
+        order_id = await _insert(scope, order, references, priced.reward, is_nested=loaded is not None)
     return PlacedOrder(
         order_id,
         columns["public_id"],
@@ -138,11 +155,17 @@ async def place_order(
         columns["currency"],
         columns["created_at"],
         priced,
+        event_data,
     )
 
 
-async def _insert(scope: Scope, order: NewOrder, references: OrderReferences, reward: Reward) -> int:
-    """Insert the order, in a transaction of its own statement where no other is needed, and return its id."""
+async def _insert(
+    scope: Scope, order: NewOrder, references: OrderReferences, reward: Reward, *, is_nested: bool
+) -> int:
+    """Insert the order, in a transaction of its own statement where no other is needed, and return its id.
+
+    One that `is_nested` needs no savepoint: the caller's transaction ends with an error of it.
+    """
     units, combinations = _stock_changes(order.columns["stock_state"], order.lines)
     is_limited = references.customer is not None and references.customer.is_limited
     has_points = bool(order.columns["points_spent"] or order.columns["points_earned"])
@@ -158,7 +181,7 @@ async def _insert(scope: Scope, order: NewOrder, references: OrderReferences, re
             return await insert_order_alone(scope, order, units)
         except StockNeedsAttention:
             pass  # with the explanation or the notifications below
-    async with transaction(scope):
+    async with nullcontext() if is_nested else transaction(scope):
         await lock_custom_status(scope, order.columns["status"])
         if has_points and references.customer is not None:
             await lock_account(scope, references.customer.id)
@@ -237,23 +260,21 @@ async def _check_limits(
     await limits.reject_over_limit(scope, customer.id, amounts)
 
 
-async def _price_order(
+def draft_purchase(
     scope: Scope, draft: OrderDraft, references: OrderReferences, lines: Sequence[PricedLine]
-) -> PricingResult:
+) -> Purchase:
+    """Return the purchase as which a draft is priced."""
     explicit_discount = draft.discount_cents if _prices_are_trusted(scope, draft) else None
     customer = references.customer
-    return await price_purchase(
-        scope,
-        Purchase(
-            lines=lines,
-            references=references,
-            addresses=draft.addresses,
-            user_id=customer.id if customer else None,
-            email=_contact(draft, customer)["email"],
-            coupon_code=draft.coupon_code.strip(),
-            discount_cents=(explicit_discount or 0) if draft.priced else explicit_discount,
-            points=requested_points(scope, draft.points_to_use, up_to=draft.points_up_to),
-        ),
+    return Purchase(
+        lines=lines,
+        references=references,
+        addresses=draft.addresses,
+        user_id=customer.id if customer else None,
+        email=_contact(draft, customer)["email"],
+        coupon_code=draft.coupon_code.strip(),
+        discount_cents=(explicit_discount or 0) if draft.priced else explicit_discount,
+        points=requested_points(scope, draft.points_to_use, up_to=draft.points_up_to),
     )
 
 
@@ -342,11 +363,13 @@ def _stock_changes(
     return products, combinations
 
 
-def _order_created(order: Mapping[str, Any], references: OrderReferences, lines: Sequence[PricedLine]) -> events.Event:
-    """Build `order.created` from data at hand, without a read."""
+def _event_data(
+    order: Mapping[str, Any], references: OrderReferences, lines: Sequence[PricedLine]
+) -> events.OrderEventData:
+    """Return what events say of a new order, from data at hand, without a read."""
     customer = references.customer
     name = f"{order['firstname']} {order['lastname']}".strip()
-    facts = events.OrderEventData(
+    return events.OrderEventData(
         id=order["public_id"],
         status=order["status"],
         total_cents=order["total_cents"],
@@ -358,4 +381,3 @@ def _order_created(order: Mapping[str, Any], references: OrderReferences, lines:
         created_at=order["created_at"],
         tracking_code=order["tracking_code"],
     )
-    return events.Event(events.ORDER_CREATED, events.ORDER, facts.id, events.order_data(facts))

@@ -1,6 +1,6 @@
 """Price an order: the shipping rate of its address, promotions and coupons, taxes.
 
-All inputs are read in one statement (two with promotions); the rest is arithmetic. Rules:
+All inputs are read in one statement (two if promotions ask for features or earlier purchases); the rest is arithmetic. Rules:
 
 * An explicit discount (an administrator's `discount_cents`) replaces all promotions, and promotions never change an explicit price.
   Both are honoured only for callers whose prices are trusted (`placement`).
@@ -38,38 +38,47 @@ from domain.promotions.rewards import (
     PromotionContext,
     Reward,
     active_sql,
+    context_columns,
     coupon_key,
     evaluate_promotions,
-    promotions_from,
+    promotions_of_json,
 )
 from domain.taxes.calculation import AppliedTax, ChargedTax, TaxableAmount, added_tax_cents, calculate_taxes
 from kernel.errors import RuleViolation
 from kernel.fields import MAX_INTEGER
 from kernel.scope import ActorKind, Scope
-from models.database import fetchrow
+from models.database import fetch
 
-_QUERY = f"""
+# Promotions come with what their rules ask.
+_TERMS = f"""
+WITH active AS MATERIALIZED ({active_sql("$7", "$8")} AND $9)
 SELECT
-    (SELECT jsonb_agg(to_jsonb(entry)) FROM (
+    (SELECT json_agg(entry) FROM (
         SELECT d.id, d.countries, d.states, d.cities, {HAS_ZIPCODES} AS has_zipcodes,
             {width_sql("$2::text")} AS shipped, {width_sql("$3::text")} AS billed
         FROM destinations d WHERE d.tenant_id = $1 AND d.status = 'A' AND d.deleted_at IS NULL
     ) AS entry) AS destinations,
-    (SELECT jsonb_agg(to_jsonb(r)) FROM shipping_rates r WHERE r.tenant_id = $1 AND r.shipping_method_id = $4) AS rates,
-    (SELECT jsonb_agg(to_jsonb(entry)) FROM (
+    (SELECT json_agg(r) FROM shipping_rates r WHERE r.tenant_id = $1 AND r.shipping_method_id = $4) AS rates,
+    (SELECT json_agg(entry) FROM (
         SELECT x.id, x.name, x.address_type, x.rate_type, x.rate_value, x.price_includes_tax, x.priority,
             ARRAY(SELECT l.product_id FROM product_taxes l
-                WHERE l.tenant_id = x.tenant_id AND l.tax_id = x.id AND l.product_id = ANY($5::bigint[])) AS products,
+                WHERE l.tenant_id = x.tenant_id AND l.tax_id = x.id AND l.product_id = ANY((SELECT $5::bigint[])::bigint[])) AS products,
             EXISTS (SELECT 1 FROM shipping_method_taxes l
                 WHERE l.tenant_id = x.tenant_id AND l.tax_id = x.id AND l.shipping_method_id = $4) AS on_shipping,
             EXISTS (SELECT 1 FROM payment_method_taxes l
                 WHERE l.tenant_id = x.tenant_id AND l.tax_id = x.id AND l.payment_method_id = $6) AS on_surcharge,
-            (SELECT jsonb_agg(to_jsonb(r)) FROM tax_rates r WHERE r.tenant_id = x.tenant_id AND r.tax_id = x.id) AS rates
+            (SELECT json_agg(r) FROM tax_rates r WHERE r.tenant_id = x.tenant_id AND r.tax_id = x.id) AS rates
         FROM taxes x WHERE x.tenant_id = $1 AND x.status = 'A' AND x.deleted_at IS NULL
     ) AS entry) AS taxes,
-    (SELECT jsonb_agg(to_jsonb(entry)) FROM ({active_sql("$7", "$8")}) AS entry WHERE $9) AS promotions,
-    (SELECT u.points FROM users u WHERE u.tenant_id = $1 AND u.id = $10) AS balance
+    (SELECT u.points FROM users u WHERE u.tenant_id = $1 AND u.id = $10) AS balance, promotions.entries AS promotions, context.*
 """
+_PROMOTIONS = f"""
+FROM (SELECT json_agg(active) AS entries FROM active) AS promotions LEFT JOIN LATERAL (
+    SELECT {context_columns("ARRAY(SELECT id FROM active)", "$5", "$11::bigint", "$12::text", "$13::bigint")}
+) AS context ON promotions.entries IS NOT NULL
+"""
+FIRST_PARAMETER = 14
+"""The number of the first parameter of what `load_terms` reads besides."""
 
 
 _MAY_OMIT_ADDRESS = (ActorKind.ADMIN, ActorKind.SYSTEM, ActorKind.APP)
@@ -118,13 +127,14 @@ class PricingResult:
         }
 
 
-async def price_purchase(scope: Scope, purchase: Purchase) -> PricingResult:
-    """Price an order.
+async def price_purchase(scope: Scope, purchase: Purchase, terms: Terms | None = None) -> PricingResult:
+    """Price an order. `terms` are what applies to it if they are loaded, for its lines, addresses, customer and coupon.
 
     Raises RuleViolation `shipping_unavailable` for a method that doesn't deliver to the address and `coupon_unavailable` for a coupon that
     gives no discount, `points_unavailable` for more points than the account has, ValidationFailed for a discount above the subtotal.
     """
-    terms = await _load(scope, purchase)
+    if terms is None:
+        terms = await load_terms(scope, purchase)
     reward = await _reward(scope, purchase, terms)
     lines = await _lines(scope, purchase, reward)
     rate = _rate(scope, purchase, terms, lines)
@@ -143,8 +153,11 @@ async def price_purchase(scope: Scope, purchase: Purchase) -> PricingResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Terms:
-    """What applies to the purchase; `taxes` by id, with their rates at the order's addresses, and what each is charged on."""
+class Terms:
+    """What applies to a purchase; `taxes` by id, with their rates at the order's addresses, and what each is charged on.
+
+    `record` is the row that was read.
+    """
 
     address: DestinationAddress
     destination_id: int | None
@@ -155,29 +168,44 @@ class _Terms:
     on_shipping: Sequence[int]
     on_surcharge: Sequence[int]
     balance: int
+    record: Mapping[str, Any]
 
 
-async def _load(scope: Scope, purchase: Purchase) -> _Terms:
+async def load_terms(
+    scope: Scope,
+    purchase: Purchase,
+    *,
+    shipping_method: int | None = None,
+    columns: str = "",
+    arguments: Sequence[object] = (),
+) -> Terms:
+    """Load what applies to a purchase by its shipping method, or by the one with this id.
+
+    `columns` (trusted SQL that begins with a comma) are read besides; their parameters are `arguments`, from `FIRST_PARAMETER` on.
+    """
     addresses = fill_missing_address(purchase.addresses)
-    shipped, billed = (
-        destination_address(addresses.get(SHIPPING)),
-        destination_address(addresses.get(BILLING)),
-    )
+    shipped = destination_address(addresses.get(SHIPPING))
+    has_one_address = addresses.get(BILLING) == addresses.get(SHIPPING)
+    billed = shipped if has_one_address else destination_address(addresses.get(BILLING))
     references = purchase.references
-    record = await fetchrow(
-        _QUERY,
+    [record] = await fetch(
+        f"{_TERMS}{columns}{_PROMOTIONS}",
         scope.store.id,
         shipped.zipcode,
         billed.zipcode,
-        references.shipping_method.id if references.shipping_method else None,
+        references.shipping_method.id if references.shipping_method else shipping_method,
         [line.offer.id for line in purchase.lines],
         references.payment_method.id if references.payment_method else None,
         scope.now,
         coupon_key(purchase.coupon_code),
         purchase.discount_cents is None and purchase.order_promotions is None,
         purchase.user_id if purchase.points.points else None,
+        purchase.user_id,
+        purchase.email,
+        purchase.order_id,
+        *arguments,
+        by_keys=True,
     )
-    assert record is not None  # a SELECT without FROM always returns one row
     destinations = _json_list(record["destinations"])
     destination = most_specific((candidate_from(candidate, "shipped") for candidate in destinations), shipped)
     destinations_by_type = {
@@ -186,16 +214,17 @@ async def _load(scope: Scope, purchase: Purchase) -> _Terms:
     }
     taxes = _json_list(record["taxes"])
     promotions = purchase.order_promotions
-    return _Terms(
+    return Terms(
         address=shipped,
         destination_id=destination,
         rates=_json_list(record["rates"]),
-        promotions=promotions_from(_json_list(record["promotions"])) if promotions is None else promotions,
+        promotions=promotions_of_json(record["promotions"]) if promotions is None else promotions,
         taxes={tax["id"]: _applied(tax, destinations_by_type[tax["address_type"]]) for tax in taxes},
         on_products=_by_product(taxes),
         on_shipping=[tax["id"] for tax in taxes if tax["on_shipping"]],
         on_surcharge=[tax["id"] for tax in taxes if tax["on_surcharge"]],
         balance=record["balance"] or 0,
+        record=record,
     )
 
 
@@ -225,7 +254,7 @@ def _json_list(value: Any) -> list[Any]:
     return (orjson.loads(value) if isinstance(value, str | bytes) else value) or []
 
 
-async def _reward(scope: Scope, purchase: Purchase, terms: _Terms) -> Reward:
+async def _reward(scope: Scope, purchase: Purchase, terms: Terms) -> Reward:
     if purchase.discount_cents is not None:
         return Reward()
     references = purchase.references
@@ -249,7 +278,11 @@ async def _reward(scope: Scope, purchase: Purchase, terms: _Terms) -> Reward:
         )
         for line in purchase.lines
     ]
-    reward = await evaluate_promotions(scope, terms.promotions, promoted, context, coupon_code=purchase.coupon_code)
+    # Of an order's own promotions nothing has been read.
+    known = terms.record if purchase.order_promotions is None else None
+    reward = await evaluate_promotions(
+        scope, terms.promotions, promoted, context, coupon_code=purchase.coupon_code, known=known
+    )
     if purchase.coupon_code and not reward.coupon_accepted and not purchase.prices_agreed:
         raise RuleViolation(
             f"the coupon {purchase.coupon_code} is not available for this order", reason="coupon_unavailable"
@@ -261,7 +294,10 @@ async def _lines(scope: Scope, purchase: Purchase, reward: Reward) -> list[Price
     """Return the lines at promoted prices, followed by the gifts in stock."""
     lines = list(purchase.lines)
     if reward.unit_prices:
-        lines = [replace(line, price_cents=cents) for line, cents in zip(lines, reward.unit_prices, strict=True)]
+        lines = [
+            line if line.price_cents == cents else replace(line, price_cents=cents)
+            for line, cents in zip(lines, reward.unit_prices, strict=True)
+        ]
     if not reward.free_products or purchase.prices_agreed:
         return lines
     offers = await load_offers(scope, [free.product_id for free in reward.free_products], skip_missing=True)
@@ -284,7 +320,7 @@ async def _lines(scope: Scope, purchase: Purchase, reward: Reward) -> list[Price
     return lines
 
 
-def _rate(scope: Scope, purchase: Purchase, terms: _Terms, lines: Sequence[PricedLine]) -> MethodRate | None:
+def _rate(scope: Scope, purchase: Purchase, terms: Terms, lines: Sequence[PricedLine]) -> MethodRate | None:
     shipping = purchase.references.shipping_method
     if shipping is None:
         return None
@@ -322,7 +358,7 @@ def _destination_rate(
 
 
 def _taxable_amounts(
-    terms: _Terms, lines: Sequence[PricedLine], totals: OrderTotals, reward: Reward
+    terms: Terms, lines: Sequence[PricedLine], totals: OrderTotals, reward: Reward
 ) -> list[TaxableAmount]:
     """Return the taxable amounts: each line less its discounts, the shipping, the surcharge."""
     own_discounts = [*reward.line_discounts, *(0 for _ in lines[len(reward.line_discounts) :])]

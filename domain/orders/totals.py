@@ -97,6 +97,8 @@ def calculate_totals(
 
 def add_tax(totals: OrderTotals, tax_cents: int) -> OrderTotals:
     """Set the taxes that prices don't include. Raises ValidationFailed for a total above 10**15 cents."""
+    if tax_cents == totals.tax_cents:
+        return totals
     total = totals.total_cents - totals.tax_cents + tax_cents
     _check_size(total)
     return replace(totals, tax_cents=tax_cents, total_cents=total)

@@ -63,8 +63,8 @@ class Reward:
     `unit_prices` are the lines' prices after catalogue promotions; subtotals use them. `discount_cents` is the total discount on the
     subtotal, `line_discounts` its parts on single lines. `free_shipping`: the selected method is free; `free_shipping_methods`: which
     ones would be (None: all). `promotions` are those that gave something, `coupon_accepted`: one of them needed the coupon.
-    `line_promotions` are the catalogue promotions that lowered the price of each line. `points` are the reward points that the order earns,
-    `coupons` the promotions of which it gives a coupon. `issued_coupon`: the coupon was generated for one customer.
+    `points` are the reward points that the order earns, `coupons` the promotions of which it gives a coupon. `issued_coupon`: the
+    coupon was generated for one customer.
     """
 
     discount_cents: int = 0
@@ -75,7 +75,6 @@ class Reward:
     coupon_accepted: bool = False
     unit_prices: tuple[int, ...] = ()
     free_shipping_methods: frozenset[int] | None = frozenset()
-    line_promotions: tuple[tuple[int, ...], ...] = ()
     points: int = 0
     coupons: tuple[int, ...] = ()
     issued_coupon: str = ""
@@ -99,15 +98,21 @@ class _RewardTotals:
 
 def calculate_reward(promotions: Iterable[ActivePromotion], context: RuleContext) -> Reward:
     """Return the reward of a purchase."""
-    ordered = sorted(promotions, key=lambda promotion: (promotion.priority, promotion.id))
-    catalogue = [promotion for promotion in ordered if promotion.zone == CATALOG]
-    lowered = [_catalogue_price(catalogue, context, line) for line in context.lines]
+    ordered = sorted(promotions, key=_order)
+    lowered = _lowered_lines(ordered, context)
     lines = [line for line, _ in lowered]
     applied = list({promotion.id: promotion for _, reductions in lowered for promotion in reductions}.values())
     totals = _RewardTotals(list(lines), [0] * len(lines))
-    context = replace(context, lines=lines)
+    if applied:
+        context = replace(context, lines=lines)
     due = list(
-        _until_stop(promotion for promotion in ordered if promotion.zone != CATALOG and _is_due(promotion, context))
+        _until_stop(
+            promotion
+            for promotion in ordered
+            if promotion.zone != CATALOG
+            and _is_usable(promotion, context)
+            and evaluate(promotion.rule, context, promotion.id)
+        )
     )
     effective: set[int] = set()
     for on_lines in (True, False):
@@ -126,11 +131,28 @@ def calculate_reward(promotions: Iterable[ActivePromotion], context: RuleContext
         coupon_accepted=any(promotion.accepts_coupon(context.coupon) for promotion in applied),
         unit_prices=tuple(line.price_cents for line in lines),
         free_shipping_methods=methods,
-        line_promotions=tuple(tuple(promotion.id for promotion in reductions) for _, reductions in lowered),
         points=totals.points,
         coupons=tuple(dict.fromkeys(totals.coupons)),
         issued_coupon=context.coupon if any(promotion.is_issued for promotion in applied) else "",
     )
+
+
+def lowered_lines(
+    promotions: Iterable[ActivePromotion], context: RuleContext
+) -> list[tuple[RuleLine, Sequence[ActivePromotion]]]:
+    """Return the lines at their prices after catalogue promotions, each with the promotions that lowered its price."""
+    return _lowered_lines(sorted(promotions, key=_order), context)
+
+
+def _order(promotion: ActivePromotion) -> tuple[int, int]:
+    return promotion.priority, promotion.id
+
+
+def _lowered_lines(
+    ordered: Sequence[ActivePromotion], context: RuleContext
+) -> list[tuple[RuleLine, Sequence[ActivePromotion]]]:
+    usable = [promotion for promotion in ordered if promotion.zone == CATALOG and _is_usable(promotion, context)]
+    return [(line, ()) if line.price_agreed else _lowered(usable, context, line) for line in context.lines]
 
 
 def _until_stop(promotions: Iterable[ActivePromotion]) -> Iterator[ActivePromotion]:
@@ -141,17 +163,17 @@ def _until_stop(promotions: Iterable[ActivePromotion]) -> Iterator[ActivePromoti
             return
 
 
-def _is_due(promotion: ActivePromotion, context: RuleContext, line: RuleLine | None = None) -> bool:
-    if promotion.is_used_up or (promotion.coupon and promotion.coupon != context.coupon):
-        return False
-    return evaluate(promotion.rule, context, promotion.id, line)
+def _is_usable(promotion: ActivePromotion, context: RuleContext) -> bool:
+    """Return whether the promotion has a use left, and the purchase the coupon that it needs."""
+    return not promotion.is_used_up and promotion.coupon in ("", context.coupon)
 
 
-def _catalogue_price(
+def _lowered(
     promotions: Sequence[ActivePromotion], context: RuleContext, line: RuleLine
-) -> tuple[RuleLine, list[ActivePromotion]]:
+) -> tuple[RuleLine, Sequence[ActivePromotion]]:
     """Return the line at its price after catalogue promotions, and those that lowered it."""
-    due = [] if line.price_agreed else [promotion for promotion in promotions if _is_due(promotion, context, line)]
+    # Conditions see the price before any of them.
+    due = [promotion for promotion in promotions if evaluate(promotion.rule, context, promotion.id, line)]
     reductions = []
     for promotion in _until_stop(due):
         price = line.price_cents
@@ -160,7 +182,7 @@ def _catalogue_price(
                 price -= _discount_cents(gift, price)
         if price != line.price_cents:
             reductions.append(promotion)
-            line = replace(line, price_cents=price)
+            line = line._replace(price_cents=price)
     return line, reductions
 
 

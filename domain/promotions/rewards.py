@@ -13,16 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import orjson
 
 from domain.destinations.matching import NO_ADDRESS, DestinationAddress, destination_address, find_destination
 from domain.promotions import issued_coupons
-from domain.promotions.calculation import ActivePromotion, FreeProduct, Reward, calculate_reward
+from domain.promotions.calculation import ActivePromotion, FreeProduct, Reward, calculate_reward, lowered_lines
 from domain.promotions.conditions import has_test
 from domain.promotions.facts import PurchaseFacts, load_facts
-from domain.promotions.rules import RuleContext, RuleLine
+from domain.promotions.rules import NO_FEATURES, RuleContext, RuleLine
 from kernel.errors import RuleViolation
 from kernel.ids import uuid7
 from kernel.scope import Scope, active_scope
@@ -32,10 +33,11 @@ from models.database import execute, fetch
 __all__ = ["FreeProduct", "PromotedLine", "Reward", "find_reward", "redeem", "release_uses", "restore_uses"]
 
 MAX_COUPON = 255
+# Longer texts of promotions are parsed at each use.
+_MAX_CACHED_TEXT = 16_384
 
 
-@dataclass(frozen=True, slots=True)
-class PromotedLine:
+class PromotedLine(NamedTuple):
     """A line as promotions see it: units of a product at a price in cents; weight in grams per unit.
 
     Promotions never change a `fixed` price, though it counts for order discounts. With `price_agreed` catalogue promotions don't lower the
@@ -80,31 +82,33 @@ WHERE p.tenant_id = $1 AND EXISTS (SELECT 1 FROM promotion_uses u
 """
 
 
-def _context_columns(promotions: str) -> str:
-    """Return what rules ask of products and customer; parameters as in `_CONTEXT`, `promotions` (trusted SQL) is an array of ids."""
+# Arrays are in subqueries, which hide their length from the planner: else each call with a short array would be planned again.
+def context_columns(
+    promotions: str, products: str = "$2", user: str = "$3", email: str = "$4", order: str = "$6"
+) -> str:
+    """Return the columns of what rules ask of products and customer; the arguments are trusted SQL, the first two of arrays of ids."""
     return f"""
-    (SELECT coalesce(jsonb_object_agg(product.product_id, product.ids), '{{}}') FROM (
-        SELECT pc.product_id, jsonb_agg(DISTINCT ancestor.id::bigint) AS ids
+    (SELECT coalesce(json_object_agg(product.product_id, product.paths), '{{}}') FROM (
+        SELECT pc.product_id, string_agg(c.id_path, '/') AS paths
         FROM product_categories pc JOIN categories c ON c.tenant_id = pc.tenant_id AND c.id = pc.category_id
-            CROSS JOIN LATERAL unnest(string_to_array(c.id_path, '/')) AS ancestor (id)
-        WHERE pc.tenant_id = $1 AND pc.product_id = ANY($2::bigint[]) AND ancestor.id <> '' GROUP BY pc.product_id
+        WHERE pc.tenant_id = $1 AND pc.product_id = ANY((SELECT {products}::bigint[])::bigint[]) GROUP BY pc.product_id
     ) AS product) AS categories,
     ARRAY(SELECT m.usergroup_id FROM usergroup_memberships m JOIN usergroups g ON g.tenant_id = m.tenant_id AND g.id = m.usergroup_id
-        WHERE m.tenant_id = $1 AND m.user_id = $3 AND m.status = 'A' AND g.status <> 'D' AND g.deleted_at IS NULL) AS usergroups,
+        WHERE m.tenant_id = $1 AND m.user_id = {user} AND m.status = 'A' AND g.status <> 'D' AND g.deleted_at IS NULL) AS usergroups,
     (SELECT coalesce(jsonb_object_agg(uses.promotion_id, uses.count), '{{}}') FROM (
         SELECT u.promotion_id, count(*) FROM promotion_uses u JOIN orders o ON o.tenant_id = u.tenant_id AND o.id = u.order_id
-        WHERE ($3 IS NOT NULL OR $4 <> '') AND u.tenant_id = $1 AND u.promotion_id = ANY({promotions}) AND NOT u.given_back
-            AND (o.user_id = $3 OR o.email = nullif($4, '')) AND u.order_id IS DISTINCT FROM $6 GROUP BY u.promotion_id
+        WHERE ({user} IS NOT NULL OR {email} <> '') AND u.tenant_id = $1 AND u.promotion_id = ANY({promotions}) AND NOT u.given_back
+            AND (o.user_id = {user} OR o.email = nullif({email}, '')) AND u.order_id IS DISTINCT FROM {order} GROUP BY u.promotion_id
     ) AS uses) AS used_by_customer
 """
 
 
-_CONTEXT = f"SELECT {_context_columns('$5::bigint[]')}"
+_CONTEXT = f"SELECT {context_columns('$5::bigint[]')}"
 # The promotions of the catalogue, and the context only if there are any.
 _CATALOGUE = f"""
 WITH active AS MATERIALIZED ({active_sql("$5", "''")} AND p.zone = 'catalog')
 SELECT promotions.entries, context.* FROM (SELECT jsonb_agg(to_jsonb(active)) AS entries FROM active) AS promotions
-    LEFT JOIN LATERAL (SELECT {_context_columns("ARRAY(SELECT id FROM active)")}) AS context ON promotions.entries IS NOT NULL
+    LEFT JOIN LATERAL (SELECT {context_columns("ARRAY(SELECT id FROM active)")}) AS context ON promotions.entries IS NOT NULL
 """
 
 
@@ -147,19 +151,21 @@ class PromotionContext:
     order_id: int | None = None
 
 
-async def catalogue_reward(
-    scope: Scope, lines: Sequence[PromotedLine], user_id: int | None
-) -> tuple[Reward, dict[int, str]]:
-    """Return the prices of these lines after the promotions of the catalogue, and the names of the promotions.
+async def lower_catalogue_prices(
+    scope: Scope, base_prices: Mapping[int, int], user_id: int | None
+) -> list[tuple[int, Sequence[ActivePromotion]]]:
+    """Return the price of one unit of each product (by id, in cents) after the promotions of the catalogue that lower it, and these.
 
     Takes one statement, or two if conditions need further facts.
     """
-    products = list({line.product_id for line in lines})
-    [record] = await fetch(_CATALOGUE, scope.store.id, products, user_id, "", scope.now, None)
-    promotions = promotions_from(_json(record["entries"]) or ())
-    context = PromotionContext(user_id)
-    reward = await evaluate_promotions(scope, promotions, lines, context, known=record)
-    return reward, {promotion.id: promotion.name for promotion in promotions}
+    parameters = (scope.store.id, list(base_prices), user_id, "", scope.now, None)
+    [record] = await fetch(_CATALOGUE, *parameters, by_keys=True)
+    promotions = promotions_of_json(record["entries"])
+    if not promotions:
+        return [(cents, ()) for cents in base_prices.values()]
+    lines = [PromotedLine(product, 1, cents) for product, cents in base_prices.items()]
+    context = await _rule_context(scope, promotions, lines, PromotionContext(user_id), known=record)
+    return [(line.price_cents, reductions) for line, reductions in lowered_lines(promotions, context)]
 
 
 async def load_active_promotions(scope: Scope, coupon_code: str | None) -> list[ActivePromotion]:
@@ -170,6 +176,18 @@ async def load_active_promotions(scope: Scope, coupon_code: str | None) -> list[
 async def load_order_promotions(scope: Scope, order_id: int) -> list[ActivePromotion]:
     """Load the promotions an order was placed with, expired and used-up ones included."""
     return promotions_from(await fetch(_OF_ORDER, scope.store.id, order_id))
+
+
+def promotions_of_json(entries: str | None) -> Sequence[ActivePromotion]:
+    """Build promotions from rows of `active_sql` as a JSON array; the same text gives the same ones."""
+    if entries is None:
+        return ()
+    return _parsed_promotions(entries) if len(entries) <= _MAX_CACHED_TEXT else promotions_from(orjson.loads(entries))
+
+
+@lru_cache(maxsize=256)
+def _parsed_promotions(entries: str) -> Sequence[ActivePromotion]:
+    return promotions_from(orjson.loads(entries))
 
 
 def promotions_from(records: Sequence[Mapping[str, Any]]) -> list[ActivePromotion]:
@@ -203,24 +221,39 @@ async def evaluate_promotions(
 ) -> Reward:
     """Return the reward of these promotions: none without promotions, else in one statement, or two if conditions need further facts.
 
-    `known` is a row with the columns of `_CONTEXT`, if it has been read.
+    `known` is a row with the `context_columns`, if it has been read.
     """
     if not promotions:
         return _empty_reward(lines)
+    return calculate_reward(
+        promotions, await _rule_context(scope, promotions, lines, context, coupon_code=coupon_code, known=known)
+    )
+
+
+async def _rule_context(
+    scope: Scope,
+    promotions: Sequence[ActivePromotion],
+    lines: Sequence[PromotedLine],
+    context: PromotionContext,
+    *,
+    coupon_code: str | None = None,
+    known: Mapping[str, Any] | None = None,
+) -> RuleContext:
+    """Return the purchase as the rules of these promotions see it."""
     products = list({line.product_id for line in lines})
     record = known or await _load_context(scope, promotions, products, context)
-    categories: dict[str, list[int]] = _json(record["categories"])
+    categories: dict[str, str] = _json(record["categories"])
     rules = [promotion.rule for promotion in promotions]
     facts: PurchaseFacts = await load_facts(scope, rules, products, context.user_id, context.order_id)
-    rule_context = RuleContext(
+    return RuleContext(
         lines=[
             RuleLine(
                 line.product_id,
                 line.quantity,
                 line.price_cents,
                 line.weight_grams,
-                frozenset(categories.get(str(line.product_id), ())),
-                facts.features.get(line.product_id, {}),
+                _category_ids(categories.get(str(line.product_id), "")),
+                facts.features.get(line.product_id, NO_FEATURES),
                 line.fixed,
                 line.fixed or line.price_agreed,
             )
@@ -241,7 +274,12 @@ async def evaluate_promotions(
         earlier=facts.earlier,
         points=facts.points,
     )
-    return calculate_reward(promotions, rule_context)
+
+
+@lru_cache(maxsize=4096)
+def _category_ids(paths: str) -> frozenset[int]:
+    """Return the ids in the paths of a product's categories, which are separated by slashes like the ids."""
+    return frozenset([int(number) for number in paths.split("/") if number])
 
 
 async def _load_context(

@@ -46,6 +46,30 @@ ORDER BY m.position, m.id
 """
 
 
+def method_sql(method: str) -> str:
+    """Return the SQL of an active method by its id (trusted SQL, such as `$2`), for `method_to`; parameter 1 is the store."""
+    return f"""
+SELECT m.id, m.public_id, m.name, m.delivery_time, m.vendor_id, m.min_weight_grams, m.max_weight_grams, m.free_from_cents,
+    m.base_cents, m.per_kg_cents, m.per_item_cents
+FROM shipping_methods m WHERE m.tenant_id = $1 AND m.id = {method} AND m.status = 'A' AND m.deleted_at IS NULL"""
+
+
+def method_to(
+    method: Mapping[str, Any], rates: Sequence[Mapping[str, Any]], destination: int | None
+) -> Mapping[str, Any]:
+    """Return a row of `method_sql` with its rate for a destination, as `_METHODS` does; `rates` are all rows of its rates."""
+    rate = next((rate for rate in rates if rate["destination_id"] == destination), {}) if destination else {}
+    return {
+        **method,
+        "has_rates": bool(rates),
+        "destination_id": rate.get("destination_id"),
+        "rate_base": rate.get("base_cents"),
+        "rate_per_kg": rate.get("per_kg_cents"),
+        "rate_per_item": rate.get("per_item_cents"),
+        "rate_max_weight": rate.get("max_weight_grams"),
+    }
+
+
 async def quote_shipping(
     scope: Scope,
     lines: Sequence[TotalsLine],

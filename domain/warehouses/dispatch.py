@@ -19,7 +19,10 @@ from models.database import fetch
 
 _HOURS_PER_DAY = 24
 
-_CANDIDATES = """
+
+def candidates_sql(vendors: str, cep: str, state: str, city: str, customer: str) -> str:
+    """Return the SQL of the warehouses for an address and a customer; parameter 1 is the store, the arguments are trusted SQL."""
+    return f"""
 SELECT w.id, w.vendor_id, w.shipping_delay, w.priority, w.is_default, a.delivery_time, a.id AS area_id,
     EXISTS (
         SELECT 1 FROM warehouse_areas x WHERE x.tenant_id = w.tenant_id AND x.warehouse_id = w.id AND x.status = 'A'
@@ -34,25 +37,29 @@ CROSS JOIN LATERAL (
     SELECT max(g.priority) AS priority, coalesce(bool_or(g.allocation_type = 'E'), false) AS is_exclusive_member
     FROM warehouse_usergroups g
     JOIN usergroup_memberships b
-        ON b.tenant_id = g.tenant_id AND b.usergroup_id = g.usergroup_id AND b.user_id = $6 AND b.status = 'A'
+        ON b.tenant_id = g.tenant_id AND b.usergroup_id = g.usergroup_id AND b.user_id = {customer} AND b.status = 'A'
     WHERE g.tenant_id = w.tenant_id AND g.warehouse_id = w.id AND g.status = 'A'
 ) m
 LEFT JOIN LATERAL (
     SELECT a.id, a.delivery_time
     FROM warehouse_areas a CROSS JOIN LATERAL (
-        SELECT count(*) AS ranges, min(z.last_cep - z.first_cep) FILTER (WHERE $3::integer BETWEEN z.first_cep AND z.last_cep) AS width
+        SELECT count(*) AS ranges, min(z.last_cep - z.first_cep) FILTER (WHERE {cep}::integer BETWEEN z.first_cep AND z.last_cep) AS width
         FROM warehouse_zipcodes z WHERE z.tenant_id = a.tenant_id AND z.area_id = a.id
     ) z
     WHERE a.tenant_id = w.tenant_id AND a.warehouse_id = w.id AND a.status = 'A' AND CASE
         WHEN z.ranges > 0 THEN z.width IS NOT NULL
-        WHEN cardinality(a.cities) > 0 THEN (cardinality(a.states) = 0 OR $4::text = ANY(a.states))
-            AND vitrine_fold($5::text) IN (SELECT vitrine_fold(city) FROM unnest(a.cities) AS city)
-        ELSE cardinality(a.states) = 0 OR $4::text = ANY(a.states)
+        WHEN cardinality(a.cities) > 0 THEN (cardinality(a.states) = 0 OR {state}::text = ANY(a.states))
+            AND vitrine_fold({city}::text) IN (SELECT vitrine_fold(city) FROM unnest(a.cities) AS city)
+        ELSE cardinality(a.states) = 0 OR {state}::text = ANY(a.states)
     END
     ORDER BY z.width NULLS LAST, cardinality(a.cities) = 0, cardinality(a.states) = 0, a.delivery_time, a.id LIMIT 1
 ) a ON true
-WHERE w.tenant_id = $1 AND w.status = 'A' AND w.deleted_at IS NULL AND (w.vendor_id IS NULL OR w.vendor_id = ANY($2::bigint[]))
+WHERE w.tenant_id = $1 AND w.status = 'A' AND w.deleted_at IS NULL
+    AND (w.vendor_id IS NULL OR w.vendor_id = ANY((SELECT {vendors}::bigint[])::bigint[]))
 """
+
+
+_CANDIDATES = candidates_sql("$2", "$3", "$4", "$5", "$6")
 
 _NUMBERS = re.compile(r"[0-9]+")
 
@@ -79,17 +86,30 @@ async def find_dispatches(
 
     A vendor is omitted if there are warehouses for its products but none delivers there. `customer_id` is an internal id.
     """
-    cep = (normalize_cep(zipcode) if country == BRAZIL else None) or ""
+    address = {"zipcode": zipcode, "state": state, "country": country, "city": city}
     with active_scope(scope):
-        candidates = await fetch(
-            _CANDIDATES,
-            scope.store.id,
-            [vendor for vendor in vendors if vendor is not None],
-            int(cep) if cep else None,
-            state or state_of_cep(cep),
-            city.strip(),
-            customer_id,
-        )
+        candidates = await fetch(_CANDIDATES, scope.store.id, *candidate_arguments(vendors, address, customer_id))
+    return choose_dispatches(vendors, candidates)
+
+
+def candidate_arguments(
+    vendors: Collection[int | None], address: Mapping[str, str], customer_id: int | None
+) -> tuple[object, ...]:
+    """Return the arguments of `candidates_sql` for an address, whose `zipcode`, `state`, `country` and `city` are used."""
+    cep = (normalize_cep(address["zipcode"]) if address["country"] == BRAZIL else None) or ""
+    return (
+        [vendor for vendor in vendors if vendor is not None],
+        int(cep) if cep else None,
+        address["state"] or state_of_cep(cep),
+        address["city"].strip(),
+        customer_id,
+    )
+
+
+def choose_dispatches(
+    vendors: Collection[int | None], candidates: Sequence[Mapping[str, Any]]
+) -> dict[int | None, Dispatch]:
+    """Return how each vendor's products are dispatched by rows of `candidates_sql`; a vendor that none delivers for is omitted."""
     choices = {vendor: _choose(vendor, candidates) for vendor in vendors}
     return {vendor: dispatch for vendor, dispatch in choices.items() if dispatch is not None}
 
