@@ -1,10 +1,11 @@
 """Simulate a year of a busy shop, 10,000 orders a day, and report its size and speed; `--scale 0.1` for a tenth of its orders.
 
-    .venv/bin/python -m bench.a_year --scale 0.1 --orders 2000
+    .venv/bin/python -m bench.a_year --scale 1 --sample 1000 --keep
 
-1. A database is filled with the orders of the year by SQL, and read through the server: how long pages and records take among so many.
-2. Some orders of each week are placed, paid and completed by the domain functions, with the clock of that week, and retention runs after
-   each: what a year leaves behind in each table, per order, and how many updates needed no index entries (HOT).
+1. A sample of orders is placed, paid and completed by the domain functions, at the pace of the shop: what an order leaves behind in each
+   table, how many updates needed no index entries (HOT), and how fast reads and orders are in a young shop.
+2. SQL repeats the sample until the year is full (`bench.multiply`): tables that retention limits contain the last of their period only.
+3. The same reads and orders again, the size of each table, and what retention takes for the next week.
 """
 
 from __future__ import annotations
@@ -13,111 +14,211 @@ import argparse
 import asyncio
 import statistics
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import asyncpg
 
 from auth.configuration import configure
 from auth.store_resolution import build_store
-from bench import launchers, load
+from bench import launchers, load, machine
 from bench.database import BenchDatabase, Size, create_database, running_postgres
+from bench.multiply import Copies, SampleOfWork
 from bench.requests import RequestData, http, public_id
-from domain import retention
+from domain import event_feed, retention
 from domain.gateway import notifications
 from domain.orders import lifecycle, placement
-from kernel.scope import SYSTEM, Scope, active_scope
+from domain.store_settings import STORE_SETTINGS
+from kernel.retention import DEFAULT_DAYS
+from kernel.scope import SYSTEM, Scope, Store, active_scope
 from models import database
 
 ORDERS_PER_YEAR = 3_650_000
+YEAR = timedelta(days=365)
+WEEK = timedelta(days=7)
 _PRODUCTS, _USERS = 2_000, 5_000
-_WEEKS = 52
 _START = datetime(2025, 1, 6, tzinfo=UTC)
-_REPEATS = 20
+_REPEATS = 40
 _TASKS = 4
-_PAID = '{{"id": "evt_{0}", "type": "order.paid", "data": {{"id": "or_{0}", "code": "{0}", "paid_amount": 1}}}}'
+_ORDERS = 300
+_EVENT_AGE = timedelta(days=STORE_SETTINGS["event_days"].default)
+_RESULTS = Path(__file__).parent / "results"
+_PAID = '{{"id": "evt_{0}", "type": "order.paid", "data": {{"id": "or_{0}", "code": "{0}", "paid_amount": {1}}}}}'
 _SIZES = """
     select c.relname::text as name, pg_total_relation_size(c.oid) as bytes, pg_indexes_size(c.oid) as index_bytes,
         s.n_live_tup as rows, s.n_tup_upd as updates, s.n_tup_hot_upd as hot
     from pg_stat_user_tables s join pg_class c on c.oid = s.relid order by 2 desc
 """
 
+Sizes = dict[str, asyncpg.Record]
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Milliseconds, median and longest, by read; and of an order with its payment and shipment, one after the other."""
+
+    reads: dict[str, tuple[float, float]]
+    order: tuple[float, float]
+
 
 def main() -> None:
-    """Run both parts and print their tables."""
+    """Run all parts and print their tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument(
-        "--scale", type=float, default=0.1, help="the part of a year's 3,650,000 orders that is read (0.1)"
-    )
-    parser.add_argument("--orders", type=int, default=2_000, help="the number of orders placed by the domain (2000)")
+    parser.add_argument("--scale", type=float, default=0.1, help="the part of a year's 3,650,000 orders (0.1)")
+    parser.add_argument("--sample", type=int, default=1_000, help="the number of orders placed by the domain (1000)")
+    parser.add_argument("--keep", action="store_true", help="write the report to bench/results")
     arguments = parser.parse_args()
     configure(launchers.SECRET.encode())
     with running_postgres() as (server, log):
-        size = Size(1, _PRODUCTS, _USERS, max(1, int(ORDERS_PER_YEAR * arguments.scale)))
+        created = asyncio.run(create_database(server, log, "bench_year", Size(1, _PRODUCTS, _USERS, 1)))
+        shop = Shop(created, max(1, round(ORDERS_PER_YEAR * arguments.scale / arguments.sample)), arguments.sample)
+        text = shop.simulate()
+    if arguments.keep:
+        about = machine.description()
+        path = _RESULTS / f"{datetime.now(UTC):%Y-%m-%dT%H%M}-{about['commit'].removesuffix('+changes')}-a-year.md"
+        heading = [
+            f"# A year of a busy shop, scale {arguments.scale:g}",
+            "",
+            *(f"* {name}: {value}" for name, value in about.items()),
+        ]
+        path.write_text("\n".join([*heading, "", text, ""]), encoding="utf-8")
+
+
+class Shop:
+    """The shop: its year consists of this many copies of a sample of orders."""
+
+    def __init__(self, filled: BenchDatabase, copies: int, sample: int) -> None:
+        self._filled = filled
+        self._sample = sample
+        self._copies = Copies(copies - 1, YEAR / copies)
+        self._lines: list[str] = []
+
+    def simulate(self) -> str:
+        """Run everything; return the report in Markdown."""
+        empty = asyncio.run(self._sizes())
+        first = self._time_orders(_START - self._copies.apart)
+        asyncio.run(self._begin())
+        young = Speed(_reads(self._filled, self._sample), first)
+        asyncio.run(self._multiply())
+        sizes = asyncio.run(self._sizes())
+        orders = self._sample * (self._copies.count + 1)
+        self._add(_size_table(sizes, empty, orders))
+        later = Speed(_reads(self._filled, orders), self._time_orders(_START + YEAR))
+        self._add(_speed_table(young, later, self._sample, orders))
+        asyncio.run(self._retain())
+        return "\n".join(self._lines)
+
+    def _add(self, *texts: str) -> None:
+        for text in texts:
+            print(text, flush=True)
+            self._lines.append(text)
+
+    async def _begin(self) -> None:
+        """Let the domain process the sample."""
+        connection = await asyncpg.connect(self._filled.superuser_url)
+        before = await self._sizes()
+        self._work = await SampleOfWork.begin(connection)
+        await connection.close()
         started_at = time.monotonic()
-        filled = asyncio.run(create_database(server, log, "bench_year", size))
-        print(f"{size.orders:,} orders written by SQL in {time.monotonic() - started_at:.0f} s\n")
-        print(_reads(filled))
-        print(_size_table(asyncio.run(_sizes(filled)), {}, size.orders))
-        worked = asyncio.run(create_database(server, log, "bench_work", replace(size, orders=1)))
-        before = asyncio.run(_sizes(worked))
+        await self._process(self._sample, _START, self._copies.apart / self._sample, tasks=_TASKS)
+        rate = self._sample / (time.monotonic() - started_at)
+        async with _connected(self._filled) as store:
+            with active_scope(Scope(store=store, actor=SYSTEM, request_id="feed", now=_START)):
+                while not await event_feed.number_events():
+                    pass
+        self._add(f"{self._sample:,} orders placed, paid and shipped by the domain, {rate:.0f} a second\n")
+        self._add(_left_table(await self._sizes(), before, self._sample))
+
+    async def _multiply(self) -> None:
+        connection = await asyncpg.connect(self._filled.superuser_url)
         started_at = time.monotonic()
-        asyncio.run(_work(worked, arguments.orders))
-        rate = arguments.orders / (time.monotonic() - started_at)
-        print(
-            f"{arguments.orders:,} orders placed, paid and completed by the domain in {_WEEKS} weeks: {rate:.0f} a second\n"
+        kept = {
+            rule.table: timedelta(days=DEFAULT_DAYS[rule.period])
+            for rule in retention.RULES
+            if rule.period and not rule.change
+        }
+        await _set_durability(connection, "off")
+        inserted = await self._work.multiply(connection, self._copies, kept | {"outbox_events": _EVENT_AGE})
+        await _set_durability(connection, "on")
+        await connection.close()
+        self._add(
+            f"{sum(inserted.values()):,} rows of {inserted.get('orders', 0) + self._sample:,} orders written by SQL in"
+            f" {time.monotonic() - started_at:.0f} s\n"
         )
-        print(_size_table(asyncio.run(_sizes(worked)), before, arguments.orders))
+
+    async def _process(self, orders: int, since: datetime, apart: timedelta, *, tasks: int) -> list[float]:
+        """Place, pay and ship orders; return the seconds of each."""
+        async with _connected(self._filled) as store:
+            done = [_process(store, range(task, orders, tasks), since, apart) for task in range(tasks)]
+            return [seconds for part in await asyncio.gather(*done) for seconds in part]
+
+    def _time_orders(self, now: datetime) -> tuple[float, float]:
+        """Process orders one after the other; return the milliseconds of one, median and longest."""
+        return _milliseconds(asyncio.run(self._process(_ORDERS, now, timedelta(seconds=9), tasks=1)))
+
+    async def _retain(self) -> None:
+        """Delete what is too old a week after the year, and say how long it takes."""
+        before = await self._sizes()
+        async with _connected(self._filled) as store:
+            scope = Scope(store=store, actor=SYSTEM, request_id="retention", now=_START + YEAR + WEEK)
+            started_at = time.monotonic()
+            await retention.delete_expired(scope)
+            with active_scope(scope):
+                await event_feed.delete_old_events(scope)
+            seconds = time.monotonic() - started_at
+        after = await self._sizes()
+        gone = {name: before[name]["rows"] - after[name]["rows"] for name in before}
+        bodies = after["gateway_notifications"]["updates"] - before["gateway_notifications"]["updates"]
+        deleted = ", ".join(f"{name} {count:,}" for name, count in gone.items() if count > 0)
+        self._add(
+            f"Retention of a week: {sum(map(abs, gone.values())):,} rows deleted ({deleted}) and {bodies:,} bodies of gateway"
+            f" notifications removed in {seconds:.0f} s\n"
+        )
+
+    async def _sizes(self) -> Sizes:
+        """Return the sizes and the numbers of updates of all tables, the largest first."""
+        connection = await asyncpg.connect(self._filled.superuser_url)
+        try:
+            await connection.execute("vacuum analyze", timeout=3_600)
+            await asyncio.sleep(1)  # the statistics of other sessions
+            return {table["name"]: table for table in await connection.fetch(_SIZES)}
+        finally:
+            await connection.close()
 
 
-def _reads(filled: BenchDatabase) -> str:
-    """Return the median and longest time of reads among all orders, in milliseconds, through the server."""
-    data = RequestData(filled.size)
-    last = filled.size.orders
-    paths: dict[str, Callable[[int], str]] = {
-        "newest page": lambda n: "/api/orders?items_per_page=50",
-        "page by status": lambda n: f"/api/orders?status={'OPC'[n % 3]}&items_per_page=50",
-        "page by total": lambda n: "/api/orders?sort_by=total&sort_order=desc&items_per_page=50",
-        "page of a customer": lambda n: f"/api/orders?email=user{n + 2}@example.com&items_per_page=50",
-        "one order": lambda n: f"/api/orders/{n * last // _REPEATS + 1}",
-        "product": lambda n: f"/api/products/{n + 1}",
-    }
-    rows = []
-    with launchers.vitrine(filled) as server:
-        for name, path in paths.items():
-            times = []
-            for number in range(_REPEATS + 2):
-                started_at = time.perf_counter()
-                answer = load.send_request(server.address, http("GET", path(number % _REPEATS), data.basic))
-                times.append((time.perf_counter() - started_at) * 1_000)
-                assert answer.status == 200, (name, answer)
-            # The first two compile the operation and fill caches.
-            rows.append(f"| {name} | {statistics.median(times[2:]):.1f} | {max(times[2:]):.1f} |")
-    return "\n".join(("| Read | median, ms | longest, ms |", "|---|---:|---:|", *rows, ""))
+async def _set_durability(connection: asyncpg.Connection, value: str) -> None:
+    for statement in (
+        f"alter system set fsync = {value}",
+        f"alter system set full_page_writes = {value}",
+        "select pg_reload_conf()",
+    ):
+        await connection.execute(statement)
+    await connection.execute("checkpoint", timeout=3_600)
 
 
-async def _work(worked: BenchDatabase, orders: int) -> None:
-    """Place, pay and complete orders in each week of a year; run retention at its end."""
-    settings = database.DatabaseSettings(worked.owner_url)
-    await database.connect(settings)
+@asynccontextmanager
+async def _connected(filled: BenchDatabase) -> AsyncIterator[Store]:
+    await database.connect(database.DatabaseSettings(filled.owner_url))
     try:
         async with database.cross_store_connection() as platform:
             row = await platform.fetchrow("select * from tenants")
         assert row is not None
-        store = build_store(row)
-        for week in range(_WEEKS):
-            numbers = range(week * orders // _WEEKS, (week + 1) * orders // _WEEKS)
-            scope = Scope(store=store, actor=SYSTEM, request_id=f"week-{week}", now=_START + timedelta(weeks=week))
-            await asyncio.gather(*(_process(scope, numbers[task::_TASKS]) for task in range(_TASKS)))
-            await retention.delete_expired(scope)
+        yield build_store(row)
     finally:
         await database.close()
 
 
-async def _process(scope: Scope, numbers: range) -> None:
+async def _process(store: Store, numbers: range, since: datetime, apart: timedelta) -> list[float]:
+    """Place these orders, receive their payments two minutes later, and complete and ship them after half an hour."""
+    times = []
     for number in numbers:
+        started_at = time.perf_counter()
+        placed_at = since + number * apart
+        scope = Scope(store=store, actor=SYSTEM, request_id=f"order-{number}", now=placed_at)
         draft: dict[str, Any] = {
             "user": public_id("user", 1, number % (_USERS - 1) + 2),
             "payment_method": public_id("payment method", 1),
@@ -128,45 +229,91 @@ async def _process(scope: Scope, numbers: range) -> None:
         }
         with active_scope(scope):
             placed = await placement.place_order(scope, draft)
-            await notifications.receive(scope, _PAID.format(placed.public_id).encode(), ())
-            await lifecycle.change_status(scope, placed.public_id, "P", force=True)
-            await lifecycle.change_status(scope, placed.public_id, "C", tracking_code=f"BR{number:09}")
+        paid = replace(scope, now=placed_at + timedelta(minutes=2))
+        with active_scope(paid):
+            body = _PAID.format(placed.public_id, placed.total_cents).encode()
+            await notifications.receive(paid, body, ())
+        shipped = replace(scope, now=placed_at + timedelta(minutes=30))
+        with active_scope(shipped):
+            await lifecycle.change_status(shipped, placed.public_id, "C", tracking_code=f"BR{number:09}")
+        times.append(time.perf_counter() - started_at)
+    return times
 
 
-async def _sizes(filled: BenchDatabase) -> dict[str, asyncpg.Record]:
-    """Return the sizes and the numbers of updates of all tables, the largest first."""
-    connection = await asyncpg.connect(filled.superuser_url)
-    try:
-        await connection.execute("vacuum analyze")
-        await asyncio.sleep(1)  # the statistics of other sessions
-        return {table["name"]: table for table in await connection.fetch(_SIZES)}
-    finally:
-        await connection.close()
+def _reads(filled: BenchDatabase, orders: int) -> dict[str, tuple[float, float]]:
+    """Return the median and longest time of reads among this many orders, in milliseconds, through the server."""
+    data = RequestData(filled.size)
+    paths: dict[str, Callable[[int], str]] = {
+        "newest page": lambda n: "/api/orders?items_per_page=50",
+        "page by status": lambda n: f"/api/orders?status={'OPC'[n % 3]}&items_per_page=50",
+        "page by total": lambda n: "/api/orders?sort_by=total&sort_order=desc&items_per_page=50",
+        "page of a customer": lambda n: f"/api/orders?email=user{n + 2}@example.com&items_per_page=50",
+        "search for a name": lambda n: "/api/orders?q=ana&items_per_page=50",
+        "page of the last updated": lambda n: "/api/orders?sort_by=updated_at&sort_order=desc&items_per_page=50",
+        "one order": lambda n: f"/api/orders/{n * orders // _REPEATS + 1}",
+        "product": lambda n: f"/api/products/{n + 1}",
+    }
+    times = {}
+    with launchers.vitrine(filled) as server:
+        for name, path in paths.items():
+            seconds = []
+            for number in range(_REPEATS + 2):
+                started_at = time.perf_counter()
+                answer = load.send_request(server.address, http("GET", path(number % _REPEATS), data.basic))
+                seconds.append(time.perf_counter() - started_at)
+                assert answer.status == 200, (name, answer)
+            # The first two compile the operation and fill caches.
+            times[name] = _milliseconds(seconds[2:])
+    return times
 
 
-def _size_table(tables: dict[str, asyncpg.Record], before: dict[str, asyncpg.Record], orders: int) -> str:
-    """Return what the orders added to the largest tables, for each order and for a year, and the share of HOT updates."""
+def _milliseconds(seconds: list[float]) -> tuple[float, float]:
+    return statistics.median(seconds) * 1_000, max(seconds) * 1_000
 
-    def added(name: str, column: str) -> int:
-        return int(tables[name][column]) - (int(before[name][column]) if before else 0)
 
-    growing = sorted((name for name in tables if added(name, "bytes") > 0), key=lambda name: -added(name, "bytes"))
-    lines = [
-        "| Table | rows | MB | of it indexes | bytes per order | GB a year | updates | HOT |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
+def _speed_table(young: Speed, later: Speed, sample: int, orders: int) -> str:
+    """Return the times in the young shop and at the end of the year."""
+    rows = young.reads | {"place, pay and ship an order": young.order}
+    ends = later.reads | {"place, pay and ship an order": later.order}
+    return "\n".join((
+        f"| ms, median and longest | {sample:,} orders | {orders:,} orders |",
+        "|---|---:|---:|",
+        *(f"| {name} | {_pair(times)} | {_pair(ends[name])} |" for name, times in rows.items()),
+        "",
+    ))  # fmt: skip
+
+
+def _pair(times: tuple[float, float]) -> str:
+    return f"{times[0]:.1f}, {times[1]:.1f}"
+
+
+def _left_table(after: Sizes, before: Sizes, orders: int) -> str:
+    """Return what each order has left in the tables that grew, and their updates."""
+    names = [
+        name
+        for name in after
+        if after[name]["rows"] > before[name]["rows"] or after[name]["updates"] > before[name]["updates"]
     ]
-    for name in growing[:25]:
-        updates = added(name, "updates")
-        hot = f"{added(name, 'hot') / updates:.0%}" if updates else ""
-        size, per_order = added(name, "bytes"), added(name, "bytes") / orders
+    lines = ["| Table | rows per order | updates per order | HOT |", "|---|---:|---:|---:|"]
+    for name in names:
+        rows, updates, hot = (after[name][key] - before[name][key] for key in ("rows", "updates", "hot"))
+        share = f"{hot / updates:.0%}" if updates else ""
+        lines.append(f"| {name} | {rows / orders:.2f} | {updates / orders:.2f} | {share} |")
+    return "\n".join((*lines, ""))
+
+
+def _size_table(sizes: Sizes, empty: Sizes, orders: int) -> str:
+    """Return the sizes of the tables that grew, the largest first."""
+    lines = ["| Table | rows | GB | of it indexes | bytes per order |", "|---|---:|---:|---:|---:|"]
+    added = {name: sizes[name]["bytes"] - empty[name]["bytes"] for name in sizes}
+    for name in sorted((name for name in added if added[name] > 0), key=lambda name: -added[name])[:20]:
+        table = sizes[name]
         lines.append(
-            f"| {name} | {added(name, 'rows'):,} | {size / 1e6:.1f} | {added(name, 'index_bytes') / 1e6:.1f} | {per_order:,.0f}"
-            f" | {per_order * ORDERS_PER_YEAR / 1e9:.1f} | {updates or ''} | {hot} |"
+            f"| {name} | {table['rows']:,} | {table['bytes'] / 1e9:.2f} | {table['index_bytes'] / 1e9:.2f}"
+            f" | {added[name] / orders:,.0f} |"
         )
-    total = sum(added(name, "bytes") for name in growing)
-    lines.append(
-        f"| all | | {total / 1e6:,.0f} | | {total / orders:,.0f} | {total / orders * ORDERS_PER_YEAR / 1e9:,.0f} | | |"
-    )
+    total = sum(added.values())
+    lines.append(f"| all | | {total / 1e9:.1f} | | {total / orders:,.0f} |")
     return "\n".join((*lines, ""))
 
 

@@ -34,7 +34,7 @@ _REASON = {"reason": InputField("reason", text(2_000))}
 # Conditional on the current status: a caller that doesn't hold the row lock changes nothing by mistake.
 _CHANGE_STATUS = """
 WITH changed AS (
-    UPDATE orders SET status = $4, stock_state = $5, hold_until = NULL, updated_at = $6
+    UPDATE orders SET status = $4, stock_state = $5, hold_until = NULL, updated_at = $6, tracking_code = coalesce($15, tracking_code)
     WHERE tenant_id = $1 AND id = $2 AND status = $3
     RETURNING id, public_id, user_id, email, firstname
 ), history AS (
@@ -97,8 +97,16 @@ async def change_status(
     async with transaction(scope):
         locked = await lock_order(scope, order)
         reject_shared(scope, locked)
+        tracking = read_fields(_TRACKING, {"tracking_code": tracking_code, "carrier": carrier}) if tracking_code else {}
         transition = await apply_transition(
-            scope, locked, status, force=force, reason=reason, restock=restock, notify=emit_events
+            scope,
+            locked,
+            status,
+            force=force,
+            reason=reason,
+            restock=restock,
+            notify=emit_events,
+            tracking_code=tracking.get("tracking_code"),
         )
         tracking_changed = await update_tracking(
             scope, replace(locked, status=status), tracking_code, carrier, emit_events=emit_events
@@ -124,10 +132,12 @@ async def apply_transition(
     reason: str = "",
     restock: bool = False,
     notify: bool = True,
+    tracking_code: str | None = None,
 ) -> Transition | None:
     """Change the status, stock state and history of a locked order without emitting events; None when the status is already set.
 
-    With `notify` the customer gets a mail if the new status says so (docs/reference/shared.md#statuses).
+    With `notify` the customer gets a mail if the new status says so (docs/reference/shared.md#statuses). A `tracking_code` is stored in
+    the same update, because each one writes an entry into every index of the table (docs/performance.md#a-year-of-a-busy-shop).
     """
     transition = decide_transition(
         locked.status,
@@ -142,7 +152,9 @@ async def apply_transition(
     await lock_custom_status(scope, to_status)
     # Imported orders never affect stock.
     stock_state = locked.stock_state if locked.imported else transition.stock_state
-    await _change(scope, locked, to_status, stock_state, forced=transition.forced, reason=reason, notify=notify)
+    await _change(
+        scope, locked, to_status, stock_state, tracking_code, forced=transition.forced, reason=reason, notify=notify
+    )
     # Lock order (`domain.orders.locked`): points, limits, promotions, stock.
     if locked.has_points:
         await settle_points(scope, locked.id)
@@ -210,7 +222,15 @@ async def update_tracking(
 
 
 async def _change(
-    scope: Scope, locked: LockedOrder, to_status: str, stock_state: str, *, forced: bool, reason: str, notify: bool
+    scope: Scope,
+    locked: LockedOrder,
+    to_status: str,
+    stock_state: str,
+    tracking_code: str | None,
+    *,
+    forced: bool,
+    reason: str,
+    notify: bool,
 ) -> None:
     """Update the order, insert the entries of its history and of the audit log, and queue the customer's mail."""
     actor = scope.actor
@@ -230,6 +250,7 @@ async def _change(
         actor.app_id,
         scope.client_ip,
         scope.request_id,
+        tracking_code,
     )
     if changed is None:
         raise Conflict(f"order {locked.id} is no longer in status {locked.status}")
