@@ -10,7 +10,7 @@ from uuid import UUID
 import strawberry
 from strawberry import Info
 
-from auth.access import Access
+from auth.access import Access, open_to_shoppers
 from domain.catalog import products
 from domain.catalog.categories import CATEGORY_RECORDS
 from domain.catalog.features import FEATURE_RECORDS
@@ -33,20 +33,8 @@ from schema.inputs.catalog import CategoryInput, FeatureInput, ProductInput, Pro
 from schema.scalars import ID
 from schema.types.catalog import CategoryObject, FeatureObject, ProductObject
 
-_READ_CATEGORIES = Access(
-    privileges=("view_catalog",),
-    app_scope="read_categories",
-    vendor=True,
-    customer=True,
-    storefront="storefront:read",
-)
-_READ_FEATURES = Access(
-    privileges=("view_catalog",),
-    app_scope="read_products",
-    vendor=True,
-    customer=True,
-    storefront="storefront:read",
-)
+_READ_CATEGORIES = open_to_shoppers("view_catalog", "read_categories")
+_READ_FEATURES = open_to_shoppers("view_catalog", "read_products")
 _WRITE_PRODUCTS = Access(
     privileges=("manage_products",),
     app_scope="write_products",

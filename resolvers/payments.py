@@ -5,7 +5,7 @@ from __future__ import annotations
 import strawberry
 from strawberry import Info
 
-from auth.access import Access
+from auth.access import Access, open_to_shoppers
 from domain.orders.payments import record_payment
 from domain.payments.methods import PAYMENT_METHOD_RECORDS
 from domain.payments.read import PAYMENT_METHODS, PAYMENTS
@@ -17,13 +17,7 @@ from schema.inputs.orders import PaymentMethodInput
 from schema.scalars import ID, BigInt
 from schema.types.orders import PaymentMethodObject, PaymentObject
 
-_READ_METHODS = Access(
-    privileges=("view_payments",),
-    app_scope="read_orders",
-    vendor=True,
-    customer=True,
-    storefront="storefront:read",
-)
+_READ_METHODS = open_to_shoppers("view_payments", "read_orders")
 _READ = Access(privileges=("view_payments",), app_scope="read_orders", vendor=True, customer=True)
 _WRITE = Access(privileges=("manage_payments",))
 

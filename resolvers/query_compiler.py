@@ -17,7 +17,6 @@ from typing import Any, TypeAlias
 import orjson
 from graphql import (
     FieldNode,
-    FragmentDefinitionNode,
     GraphQLField,
     GraphQLObjectType,
     GraphQLSchema,
@@ -217,16 +216,11 @@ class QueryCompiler:
     def _compile(
         self, prepared: PreparedDocument, operation: OperationDefinitionNode, values: VariableValues
     ) -> QueryPlan | None:
-        assert prepared.document is not None
         root = self._schema.query_type
         assert root is not None
-        fragments = {
-            node.name.value: node for node in prepared.document.definitions if isinstance(node, FragmentDefinitionNode)
-        }
+        compilation = CompilationValues(prepared.fragments, values, prepared.conversions)
         try:
-            return QueryPlan(
-                self._root_fields(CompilationValues(fragments, values, prepared.conversions), root, operation)
-            )
+            return QueryPlan(self._root_fields(compilation, root, operation))
         except (NotCompiled, DomainError):
             return None
 

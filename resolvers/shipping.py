@@ -7,7 +7,7 @@ from typing import Any
 import strawberry
 from strawberry import Info
 
-from auth.access import Access
+from auth.access import Access, open_to_shoppers
 from domain.orders import shipments
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from domain.shipping.read import SHIPMENTS, SHIPPING_METHODS
@@ -27,13 +27,7 @@ from schema.inputs.orders import ShipmentInput, ShippingMethodInput
 from schema.scalars import ID
 from schema.types.orders import ShipmentObject, ShippingMethodObject
 
-_READ_METHODS = Access(
-    privileges=("view_shipping",),
-    app_scope="read_shipping",
-    vendor=True,
-    customer=True,
-    storefront="storefront:read",
-)
+_READ_METHODS = open_to_shoppers("view_shipping", "read_shipping")
 _WRITE_METHODS = Access(privileges=("manage_shipping",), app_scope="write_shipping")
 _WRITE_SHIPMENTS = Access(
     privileges=("manage_orders",),

@@ -14,6 +14,7 @@ from typing import Any
 
 from graphql import (
     DocumentNode,
+    FragmentDefinitionNode,
     GraphQLError,
     GraphQLSchema,
     GraphQLSyntaxError,
@@ -87,6 +88,12 @@ class PreparedDocument:
     """Whether each operation reads the catalogue alone (`resolvers.catalogue_reads`), once it was asked."""
     conversions: Conversions = field(default_factory=dict, compare=False, repr=False)
     """The conversions of records that a facade reads with the document."""
+
+    @property
+    def fragments(self) -> dict[str, FragmentDefinitionNode]:
+        """Return the fragments of a valid document by name."""
+        definitions = self.document.definitions if self.document is not None else ()
+        return {node.name.value: node for node in definitions if isinstance(node, FragmentDefinitionNode)}
 
     def operation(self, name: str | None) -> OperationDefinitionNode | None:
         """Return the operation by name, or the only operation without a name."""

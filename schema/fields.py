@@ -94,9 +94,32 @@ def column(
     return _field(ColumnSource(sql, guard), description, guard, internal)
 
 
+def referenced(table: str, key: str, name: str = "public_id") -> str:
+    """Return the expression for a column, by default the ID, of the row of a table that the column `key` refers to."""
+    return f"(SELECT p.{name} FROM {table} p WHERE p.tenant_id = t.tenant_id AND p.id = t.{key})"
+
+
 def computed(sql: ColumnSql, description: str, *, internal: bool = False) -> Any:
     """Declare a field of an expression over the table alias `t` that is never null, whatever the row."""
     return _field(ColumnSource(sql, None, never_null=True), description, None, internal)
+
+
+def legacy_number(name: str, subject: str, zero: str = ", or 0") -> Any:
+    """Declare the number of the record that the column `name` refers to, 0 for none, for the legacy API; `zero` describes when it is 0."""
+    return computed(f"coalesce(t.{name}, 0)", f"The legacy numeric ID of {subject}{zero}.", internal=True)
+
+
+def legacy_numbers(table: str, key: str, number: str, description: str, order: str = "") -> Any:
+    """Declare the column `number` of the rows `l` of a table whose `key` is this row's, in their order, for the legacy API."""
+    rows = f"SELECT l.{number} FROM {table} l WHERE l.tenant_id = t.tenant_id AND l.{key} = t.id"
+    return computed(
+        f"ARRAY({rows} ORDER BY {order or f'l.{number}'})", f"The legacy numeric IDs of {description}.", internal=True
+    )
+
+
+def unix_seconds(name: str, description: str) -> Any:
+    """Declare the time in the column `name`, which is never null, in Unix seconds, for the legacy API."""
+    return computed(f"floor(extract(epoch from t.{name}))::bigint", f"{description}, in Unix seconds.", internal=True)
 
 
 def relation(

@@ -35,9 +35,7 @@ class TwoFactorEnrolmentObject:
 
 
 @object_type(
-    "RecoveryCodes",
-    "Single-use codes that replace the authenticator app. Returned only once.",
-    access=SIGNED_IN_USERS,
+    "RecoveryCodes", "Single-use codes that replace the authenticator app. Returned only once.", access=SIGNED_IN_USERS
 )
 class RecoveryCodesObject:
     """Ten recovery codes."""

@@ -7,7 +7,17 @@ from domain.carts.placed_orders import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDE
 from domain.carts.read import CUSTOMER_CART_ITEMS, CUSTOMER_CARTS
 from models.queries import ToMany, ToOne
 from schema.enums import CartStatus, CartWarningCode, ModifierType, PaymentStatus
-from schema.fields import column, computed, embedded, entity_type, object_type, output_field, relation
+from schema.fields import (
+    column,
+    computed,
+    embedded,
+    entity_type,
+    object_type,
+    output_field,
+    referenced,
+    relation,
+    unix_seconds,
+)
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus
 from schema.types.catalog import ProductObject
 from schema.types.options import CombinationObject, OptionObject, OptionVariantObject
@@ -174,16 +184,11 @@ class CartObject:
 class CustomerCartItemObject:
     """A row of `cart_items`."""
 
-    product_id: ID | None = column(
-        "(SELECT p.public_id FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)",
-        "The product, even if it was deleted later.",
-    )
+    product_id: ID | None = column(referenced("products", "product_id"), "The product, even if it was deleted later.")
     product: ProductObject | None = relation(ToOne("product_id"), "The product in its current state.")
     product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
     name: str = column("product_name", "The product's name when the cart was last changed.")
-    sku: str | None = column(
-        "(SELECT p.sku FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)", "The product's SKU."
-    )
+    sku: str | None = column(referenced("products", "product_id", "sku"), "The product's SKU.")
     quantity: BigInt = column(description="The number of units.")
     price_cents: BigInt = column(description="The unit price when the cart was last changed, in cents.")
 
@@ -197,10 +202,7 @@ class CustomerCartObject:
     """A row of `carts`."""
 
     id: ID = column("public_id", "The unguessable cart ID (UUIDv4); knowing it grants access to the cart.")
-    customer_id: ID | None = column(
-        "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
-        "The customer's user account.",
-    )
+    customer_id: ID | None = column(referenced("users", "user_id"), "The customer's user account.")
     customer: UserObject | None = relation(ToOne("user_id"), "The customer's user account, for callers who may see it.")
     user_number: BigInt = column("user_id", "The legacy numeric ID of the customer.", internal=True)
     currency: str = column(description="The currency, ISO 4217.")
@@ -212,9 +214,7 @@ class CustomerCartObject:
     shipping_cents: BigInt = column(description="The shipping cost, in cents.")
     total_cents: BigInt = column(description="The cart total, in cents.")
     updated_at: DateTime = column(description="When the cart was last changed.")
-    updated_unix: BigInt = computed(
-        "floor(extract(epoch from t.updated_at))::bigint", "The same, in Unix seconds.", internal=True
-    )
+    updated_unix: BigInt = unix_seconds("updated_at", "The same")
     expires_at: DateTime = column(description="When the cart expires unless it is changed again.")
 
 
@@ -222,10 +222,7 @@ class CustomerCartObject:
 class PlacedOrderLineObject:
     """A row of `order_lines`, as seen by the customer."""
 
-    product_id: ID | None = column(
-        "(SELECT p.public_id FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)",
-        "The product, even if it was deleted later.",
-    )
+    product_id: ID | None = column(referenced("products", "product_id"), "The product, even if it was deleted later.")
     product: ProductObject | None = relation(
         ToOne("product_id"), "The product in its current state; null for callers without access to it."
     )
@@ -241,18 +238,13 @@ class PlacedOrderLineObject:
 class PlacedOrderCustomerObject:
     """Columns of the order; account data is blank for everyone but the account's owner."""
 
-    id: ID | None = column(
-        "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
-        "The user account; null for a guest customer.",
-    )
+    id: ID | None = column(referenced("users", "user_id"), "The user account; null for a guest customer.")
     name: str = computed(own_data("btrim(t.firstname || ' ' || t.lastname)"), "First and last name.")
     email: str = computed(own_data("t.email"), "The e-mail address.")
 
 
 @entity_type(
-    PLACED_ORDERS,
-    "PlacedOrder",
-    "An order as seen by the customer who placed it. Amounts in cents of its currency.",
+    PLACED_ORDERS, "PlacedOrder", "An order as seen by the customer who placed it. Amounts in cents of its currency."
 )
 class PlacedOrderObject:
     """A row of `orders`."""

@@ -9,7 +9,7 @@ from domain.shipping.read import SHIPPING_RATES
 from domain.taxes.read import TAX_RATE_TYPES, TAXES
 from models.queries import ToMany, ToOne
 from schema.enums import PromotionZone, SwitchStatus, TaxAddressType, TaxRateType
-from schema.fields import column, computed, entity_type, relation
+from schema.fields import column, computed, entity_type, referenced, relation
 from schema.scalars import ID, JSON, BigInt, DateTime
 
 _RATE_VALUE = "The rate in thousandths: of a percent (`P`), or of the currency unit (`F`)."
@@ -100,9 +100,7 @@ class OrderTaxObject:
         description="Whether the prices already included the tax; otherwise it is part of `tax_cents`."
     )
     amount_cents: BigInt = column(description="The amount, in cents.")
-    tax_id: ID | None = column(
-        "(SELECT x.public_id FROM taxes x WHERE x.tenant_id = t.tenant_id AND x.id = t.tax_id)", "The tax."
-    )
+    tax_id: ID | None = column(referenced("taxes", "tax_id"), "The tax.")
     tax: TaxObject | None = relation(ToOne("tax_id"), "The tax in its current state.")
     tax_number: BigInt = column("coalesce(t.tax_id, 0)", "The legacy numeric ID of the tax, or 0.", internal=True)
 

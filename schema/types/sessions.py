@@ -82,9 +82,7 @@ class SessionObject:
 
 
 @object_type(
-    "ApiKey",
-    "An API key of the legacy API. The secret is returned only on creation.",
-    access=STAFF_AND_VENDORS,
+    "ApiKey", "An API key of the legacy API. The secret is returned only on creation.", access=STAFF_AND_VENDORS
 )
 class ApiKeyObject:
     """An API key without its secret."""

@@ -18,9 +18,7 @@ class SettingVariantObject:
 
 
 @object_type(
-    "Setting",
-    "A setting of the store. Readable by administrators with `view_settings`.",
-    access=READ_SETTINGS,
+    "Setting", "A setting of the store. Readable by administrators with `view_settings`.", access=READ_SETTINGS
 )
 class SettingObject:
     """A setting of the store."""

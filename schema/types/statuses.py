@@ -13,8 +13,7 @@ class StatusParamsObject:
     """Columns of the status."""
 
     inventory: InventoryEffect | None = column(
-        "inventory",
-        "The stock rule: `D` orders in this status reserve stock, `I` they release it; null for shipments.",
+        "inventory", "The stock rule: `D` orders in this status reserve stock, `I` they release it; null for shipments."
     )
     notify: bool = column("notify", "Whether a status change notifies the customer.")
 

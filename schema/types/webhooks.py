@@ -45,8 +45,7 @@ class EventDeliveryObject:
 
     id: ID = column("public_id", "The unique delivery ID (UUID).")
     event_id: str = column(
-        f"('evt_' || replace({of_event('public_id')}::text, '-', ''))",
-        "The event ID, the same for every attempt.",
+        f"('evt_' || replace({of_event('public_id')}::text, '-', ''))", "The event ID, the same for every attempt."
     )
     event: str = column("name", "The event name.")
     subject_type: str = column(of_event("subject_type"), "The type of the event's subject.")
