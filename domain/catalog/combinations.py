@@ -42,6 +42,7 @@ from kernel.text import repr_value
 from models import audit
 from models.database import UniqueViolation, execute, fetch, fetchrow, fetchval, transaction
 from models.references import COMBINATION, find
+from models.rows import replace_rows
 
 COMBINATION_FIELDS: Mapping[str, InputField] = {
     "sku": InputField("sku", trimmed, code="sku_invalid"),
@@ -264,21 +265,8 @@ async def _update(scope: Scope, combination_id: int, columns: Mapping[str, Any])
 
 
 async def _replace_choices(scope: Scope, combination_id: int, pairs: VariantPairs) -> None:
-    await execute(
-        "DELETE FROM combination_choices WHERE tenant_id = $1 AND combination_id = $2",
-        scope.store.id,
-        combination_id,
-    )
-    await execute(
-        "INSERT INTO combination_choices (tenant_id, public_id, combination_id, option_id, variant_id)"
-        " SELECT $1, g.public_id, $2, g.option_id, g.variant_id"
-        " FROM unnest($3::uuid[], $4::bigint[], $5::bigint[]) AS g (public_id, option_id, variant_id)",
-        scope.store.id,
-        combination_id,
-        [uuid7() for _ in pairs],
-        [option for option, _ in pairs],
-        [variant for _, variant in pairs],
-    )
+    rows = [{"combination_id": combination_id, "option_id": option, "variant_id": variant} for option, variant in pairs]
+    await replace_rows(scope, "combination_choices", "combination_id", [combination_id], rows, key="option_id")
 
 
 # --- Creating ----------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ import orjson
 from auth.credential_cache import invalidate_credentials
 from domain import events, record_events
 from domain.addresses import ADDRESS, check_zipcode
-from domain.imports.numbered import insert_statement
 from domain.imports.references import lock_import
 from domain.imports.results import RecordProblem, RecordResult, TakeNumbers
 from domain.people.account_fields import ACCOUNT_FIELDS, split_name
@@ -31,7 +30,7 @@ from models import audit
 from models.audit import AuditLogEntry
 from models.database import execute, fetch, transaction
 from models.numbers import take_numbers
-from models.users import User, UserAddress
+from models.rows import insert_sql
 
 SOURCE = "file"
 _UPDATABLE = ("firstname", "lastname", "company_name", "phone", "cpf", "cnpj")
@@ -48,8 +47,8 @@ WHERE tenant_id = $1 AND email = ANY($2::text[]) AND deleted_at IS NULL ORDER BY
 """
 # An account may have been registered since `_EXISTING`.
 _INSERT = (
-    insert_statement(
-        User,
+    insert_sql(
+        "users",
         ("id", "email", "status", "points", *_UPDATABLE, "email_verified_at", "created_at", "updated_at"),
     )
     + " ON CONFLICT (tenant_id, email) WHERE deleted_at IS NULL DO NOTHING RETURNING id"
@@ -72,8 +71,8 @@ ON CONFLICT (tenant_id, usergroup_id, user_id) DO NOTHING RETURNING user_id
 _ADDRESSES = f"""
 SELECT user_id, {", ".join(_ADDRESS)} FROM user_addresses WHERE tenant_id = $1 AND user_id = ANY($2::bigint[])
 """
-_ADD_ADDRESSES = insert_statement(
-    UserAddress, ("user_id", *_ADDRESS, "is_default_shipping", "is_default_billing", "created_at", "updated_at")
+_ADD_ADDRESSES = insert_sql(
+    "user_addresses", ("user_id", *_ADDRESS, "is_default_shipping", "is_default_billing", "created_at", "updated_at")
 )
 
 

@@ -20,6 +20,7 @@ from kernel.scope import Scope
 from models.base import StoreModel
 from models.database import execute, fetch, fetchval, transaction
 from models.numbers import raise_numbers
+from models.rows import insert_sql
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
@@ -35,15 +36,6 @@ class PartNumbers(Enum):
     NONE = "none"
     KEPT = "kept"
     PREFERRED = "preferred"
-
-
-def insert_statement(model: type[StoreModel], columns: Sequence[str]) -> str:
-    """Return the statement that inserts rows, `$2` as a JSON array of objects with `public_id` and these columns."""
-    table, names = model._meta.db_table, ("public_id", *columns)
-    return (
-        f"INSERT INTO {table} (tenant_id, {', '.join(names)}) SELECT $1, {', '.join(f'r.{name}' for name in names)}"
-        f" FROM jsonb_populate_recordset(NULL::{table}, $2::text::jsonb) AS r"
-    )
 
 
 @dataclass(frozen=True)
@@ -89,7 +81,7 @@ class ImportTable:
     @cached_property
     def insert_sql(self) -> str:
         """Return the statement that inserts rows without a number."""
-        return self.insert or insert_statement(self.model, self.columns)
+        return self.insert or insert_sql(self.name, self.columns)
 
     @cached_property
     def upsert_sql(self) -> str:
