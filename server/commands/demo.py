@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from server.commands.context import open_context, read_settings, run_command
-from server.commands.output import print_fields, print_json, print_line, print_table
+from server.commands.output import add_json_option, print_fields, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from server.demo.setup import DemoResult
@@ -20,9 +20,8 @@ def add(commands: Any) -> None:
         description="Create missing demo stores and print new credentials; previously printed credentials"
         " stop working. Refused in production.",
     )
-    result.add_argument("--json", action="store_true", help="print JSON")
     result.add_argument("--reset", action="store_true", help="delete all data of the demo stores first")
-    result.set_defaults(run=_demo)
+    add_json_option(result, _demo)
 
 
 def _demo(args: argparse.Namespace) -> None:
