@@ -11,7 +11,7 @@ from domain.apps.read import INSTALLED_APPS, STOREFRONT_KEYS
 from models import row_reads
 from models.queries import Row
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import DeletedRecordObject, deleted_record, load_record, rename_fields
+from resolvers.mutation_helpers import delete_field, load_record, rename_fields
 from schema.fields import root_field
 from schema.inputs.apps import AppInput, InstalledAppInput, StorefrontKeyInput
 from schema.scalars import ID
@@ -108,11 +108,9 @@ class AppMutations:
         )
         return await load_record(info, number)
 
-    @root_field(MANAGE_APPS, "Uninstall an app; its tokens are revoked immediately.")
-    async def app_uninstall(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Uninstall an app."""
-        await installations.uninstall_app(info.context.scope, id)
-        return deleted_record(id)
+    app_uninstall = delete_field(
+        MANAGE_APPS, "Uninstall an app; its tokens are revoked immediately.", installations.uninstall_app
+    )
 
 
 @strawberry.type
@@ -177,11 +175,9 @@ class StorefrontKeyMutations:
             )
         return result  # type: ignore[return-value]
 
-    @root_field(MANAGE_APPS, "Revoke a storefront key immediately.")
-    async def storefront_key_revoke(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Revoke a storefront key."""
-        await storefront_keys.revoke_storefront_key(info.context.scope, id)
-        return deleted_record(id)
+    storefront_key_revoke = delete_field(
+        MANAGE_APPS, "Revoke a storefront key immediately.", storefront_keys.revoke_storefront_key
+    )
 
 
 QUERIES = (

@@ -20,13 +20,7 @@ from kernel.clock import format_unix
 from models.queries import Row
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import (
-    DeletedRecordObject,
-    deleted_record,
-    load_record,
-    rename_error_fields,
-    rename_fields,
-)
+from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields
 from schema.fields import root_field
 from schema.inputs.b2b import (
     BusinessPartnerInput,
@@ -38,7 +32,6 @@ from schema.inputs.b2b import (
     PaymentCodeInput,
 )
 from schema.inputs.optional_fields import provided_fields
-from schema.scalars import ID
 from schema.types.b2b import (
     BusinessPartnerObject,
     CreditScoreObject,
@@ -81,11 +74,7 @@ class B2bMutations:
             number = await limits.set_limit(info.context.scope, rename_fields(input, _FIELD_NAMES))
         return await load_record(info, number)
 
-    @root_field(_WRITE, "Delete an order limit.")
-    async def order_limit_delete(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Delete an order limit."""
-        await limits.delete_limit(info.context.scope, id)
-        return deleted_record(id)
+    order_limit_delete = delete_field(_WRITE, "Delete an order limit.", limits.delete_limit)
 
     # No Idempotency-Key: it would keep a transaction open during the request to the bureau, and the result is cached for a day anyway.
     @root_field(

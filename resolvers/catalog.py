@@ -21,13 +21,7 @@ from models.queries import Row, by_ids
 from models.response_shapes import ResponseShape, ScalarField
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import (
-    DeletedRecordObject,
-    deleted_record,
-    load_record,
-    rename_error_fields,
-    rename_fields,
-)
+from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields
 from schema.fields import INHERITED, object_type, output_field, root_field
 from schema.inputs.catalog import CategoryInput, FeatureInput, ProductInput, ProductUpsertInput
 from schema.scalars import ID
@@ -130,11 +124,11 @@ class CatalogMutations:
             )
         return await load_record(info, number)
 
-    @root_field(_WRITE_PRODUCTS, "Delete a product; existing orders keep its data. Emits `product.deleted`.")
-    async def product_delete(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Delete a product."""
-        await products.delete_product(info.context.scope, id)
-        return deleted_record(id)
+    product_delete = delete_field(
+        _WRITE_PRODUCTS,
+        "Delete a product; existing orders keep its data. Emits `product.deleted`.",
+        products.delete_product,
+    )
 
     @root_field(
         _WRITE_PRODUCTS,

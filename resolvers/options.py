@@ -26,6 +26,7 @@ from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (
     DeletedRecordObject,
+    delete_field,
     deleted_record,
     load_record,
     rename_error_fields,
@@ -171,11 +172,7 @@ class CombinationMutations:
             number = await option_exceptions.create_exception(info.context.scope, _with_choices(input))
         return await load_record(info, number)
 
-    @root_field(_WRITE, "Delete an option exception.")
-    async def option_exception_delete(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Delete an option exception."""
-        await option_exceptions.delete_exception(info.context.scope, id)
-        return deleted_record(id)
+    option_exception_delete = delete_field(_WRITE, "Delete an option exception.", option_exceptions.delete_exception)
 
     @root_field(_WRITE, "Set the products that must be bought together with a product, replacing the existing list.")
     async def product_required_products_set(self, info: Info, id: ID, product_ids: list[ID]) -> ProductObject | None:

@@ -14,8 +14,7 @@ from kernel.scope import Scope
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (
     LINE_FIELD_NAMES,
-    DeletedRecordObject,
-    deleted_record,
+    delete_field,
     load_record,
     rename_error_fields,
     rename_fields,
@@ -119,14 +118,11 @@ class OrderMutations:
         )
         return await load_record(info, order.id)
 
-    @root_field(
+    order_delete = delete_field(
         _WRITE_OR_VENDOR,
         "Cancel an order with payments or shipments; delete one without. Its reserved stock is released.",
+        deletion.delete_order,
     )
-    async def order_delete(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Cancel or delete an order."""
-        await deletion.delete_order(info.context.scope, id)
-        return deleted_record(id)
 
     @root_field(
         _WRITE,

@@ -14,7 +14,7 @@ from domain.points.read import POINT_ENTRIES
 from kernel.scope import ActorKind
 from models.references import USER, find
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import DeletedRecordObject, deleted_record, load_record, rename_fields
+from resolvers.mutation_helpers import delete_field, load_record, rename_fields
 from resolvers.sessions import load_own_user
 from schema.enums import MembershipStatus
 from schema.fields import root_field
@@ -69,11 +69,9 @@ class PeopleMutations:
             return await load_own_user(info)  # type: ignore[return-value]
         return await load_record(info, user.id)
 
-    @root_field(_ADMIN_WRITE, "Delete a user: permanently without orders, otherwise the account is hidden.")
-    async def user_delete(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Delete a user."""
-        await removal.delete_user(info.context.scope, id)
-        return deleted_record(id)
+    user_delete = delete_field(
+        _ADMIN_WRITE, "Delete a user: permanently without orders, otherwise the account is hidden.", removal.delete_user
+    )
 
     @root_field(_ADMIN_WRITE, "Remove all personal data of a user; orders are kept.")
     async def user_anonymize(self, info: Info, id: ID) -> UserObject | None:
@@ -108,11 +106,9 @@ class PeopleMutations:
         usergroup = await usergroups.update_usergroup(info.context.scope, id, rename_fields(input, {}))
         return await load_record(info, usergroup.id)
 
-    @root_field(_ADMIN_WRITE, "Delete a usergroup; its members lose its privileges.")
-    async def usergroup_delete(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Delete a usergroup."""
-        await usergroups.delete_usergroup(info.context.scope, id)
-        return deleted_record(id)
+    usergroup_delete = delete_field(
+        _ADMIN_WRITE, "Delete a usergroup; its members lose its privileges.", usergroups.delete_usergroup
+    )
 
     @root_field(_ADMIN_WRITE, "Set a user's membership in a usergroup.")
     async def usergroup_membership_set(

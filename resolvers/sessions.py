@@ -20,7 +20,7 @@ from models import row_reads
 from models.queries import Condition, Row
 from models.response_shapes import ObjectField, ResponseField, ResponseShape, ScalarField
 from resolvers.compiled_results import OWN_RECORD, RESULT, OwnRecord, ResultField
-from resolvers.mutation_helpers import DeletedRecordObject, deleted_record
+from resolvers.mutation_helpers import delete_field
 from schema.fields import root_field
 from schema.scalars import ID
 from schema.selection import requested_shape
@@ -206,11 +206,11 @@ class SignInMutations:
 class AccountMutations:
     """Mutations of the caller's account."""
 
-    @root_field(SIGNED_IN_USERS, "Revoke one of the caller's sessions; its tokens are revoked immediately.")
-    async def session_end(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Revoke a session."""
-        await sessions.revoke_session(info.context.scope, id)
-        return deleted_record(id)  # type: ignore[no-any-return]
+    session_end = delete_field(
+        SIGNED_IN_USERS,
+        "Revoke one of the caller's sessions; its tokens are revoked immediately.",
+        sessions.revoke_session,
+    )
 
     @root_field(
         SIGNED_IN_USERS,
@@ -233,11 +233,7 @@ class AccountMutations:
         created = await api_keys.create_api_key(scope, _user_or_caller(scope, user_id), name)
         return Row(key=created.secret, api_key=created.info)  # type: ignore[return-value]
 
-    @root_field(STAFF_AND_VENDORS, "Revoke an API key immediately.")
-    async def api_key_revoke(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Revoke an API key."""
-        await api_keys.revoke_api_key(info.context.scope, id)
-        return deleted_record(id)  # type: ignore[no-any-return]
+    api_key_revoke = delete_field(STAFF_AND_VENDORS, "Revoke an API key immediately.", api_keys.revoke_api_key)
 
 
 def _user_or_caller(scope: Scope, user_id: str | None) -> Any:

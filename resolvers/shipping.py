@@ -14,13 +14,7 @@ from domain.shipping.read import SHIPMENTS, SHIPPING_METHODS
 from kernel.errors import ValidationFailed
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import (
-    DeletedRecordObject,
-    deleted_record,
-    load_record,
-    rename_error_fields,
-    rename_fields,
-)
+from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields
 from resolvers.pricing import rename_destination_ids
 from schema.fields import root_field
 from schema.inputs.orders import ShipmentInput, ShippingMethodInput
@@ -68,11 +62,7 @@ class ShippingMutations:
             number = await shipments.update_shipment(info.context.scope, id, fields, units)
         return await load_record(info, number)
 
-    @root_field(_WRITE_SHIPMENTS, "Delete a shipment.")
-    async def shipment_delete(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Delete a shipment."""
-        await shipments.delete_shipment(info.context.scope, id)
-        return deleted_record(id)
+    shipment_delete = delete_field(_WRITE_SHIPMENTS, "Delete a shipment.", shipments.delete_shipment)
 
 
 QUERIES = (

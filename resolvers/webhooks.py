@@ -11,7 +11,7 @@ from domain.webhooks.read import EVENT_DELIVERIES, EVENT_ENDPOINTS
 from models.queries import Row
 from resolvers import webhook_queries
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import DeletedRecordObject, deleted_record, load_record
+from resolvers.mutation_helpers import delete_field, load_record
 from schema.fields import root_field
 from schema.inputs.optional_fields import provided_fields
 from schema.inputs.webhooks import EventEndpointInput
@@ -52,11 +52,9 @@ class DeliveryMutations:
         )
         return await load_record(info, number)
 
-    @root_field(MANAGE_ENDPOINTS, "Delete a webhook endpoint; pending deliveries are cancelled.")
-    async def event_endpoint_delete(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Delete a webhook endpoint."""
-        await endpoints.delete_endpoint(info.context.scope, id)
-        return deleted_record(id)
+    event_endpoint_delete = delete_field(
+        MANAGE_ENDPOINTS, "Delete a webhook endpoint; pending deliveries are cancelled.", endpoints.delete_endpoint
+    )
 
     @root_field(MANAGE_ENDPOINTS, "Send the test event `ping` to a webhook endpoint.")
     async def event_endpoint_ping(self, info: Info, id: ID) -> EventDeliveryObject | None:

@@ -260,7 +260,6 @@ def root_field(
     *,
     internal: bool = False,
     secret: bool = False,
-    name: str | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Declare a root field with its access rule, which is checked before the resolver runs.
@@ -284,7 +283,6 @@ def root_field(
         checked.__signature__ = signature(resolver)  # type: ignore[attr-defined]
         return strawberry.field(
             resolver=checked,
-            name=name,
             description=f"{description} Available to {_describe(access)}.{_NO_KEY if secret else ''}",
             metadata={ACCESS: access, INTERNAL: internal, SECRET: secret, **(metadata or {})},
         )

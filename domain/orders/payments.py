@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 from domain import events, record_events
 from domain.orders.locked import LockedOrder, lock_order
@@ -72,7 +71,6 @@ async def record_payment(
     *,
     kind: str = "",
     installments: int = 1,
-    received_at: datetime | None = None,
 ) -> PaymentResult:
     """Record a payment of an order, in cents, and emit the update; the order status stays.
 
@@ -82,9 +80,7 @@ async def record_payment(
     read_fields(_PAYMENT_FIELDS, {"kind": kind, "installments": installments})
     async with transaction(scope):
         locked = await lock_order(scope, order)
-        payment_id = await add_payment(
-            scope, locked, amount_cents, kind=kind, installments=installments, received_at=received_at
-        )
+        payment_id = await add_payment(scope, locked, amount_cents, kind=kind, installments=installments)
         await audit.record(scope, "order.payment_recorded", "order", locked.public_id, {"amount_cents": amount_cents})
         return await update_payment_totals(
             scope, locked, locked.paid_cents + amount_cents, locked.refunded_cents, payment_id
@@ -98,7 +94,6 @@ async def add_payment(
     *,
     kind: str,
     installments: int,
-    received_at: datetime | None = None,
 ) -> int:
     """Insert a payment of a locked order and return its id; `update_payment_totals` makes it count."""
     payment_id: int = await fetchval(
@@ -109,7 +104,7 @@ async def add_payment(
         kind,
         installments,
         amount_cents,
-        received_at or scope.now,
+        scope.now,
     )
     return payment_id
 
