@@ -27,7 +27,7 @@ from kernel.money import format_cents
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.record_schemas import selected_record
+from rest_facade.legacy.record_schemas import rows_type, selected_record
 from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import Record, RecordField, selection_of
 from rest_facade.legacy.resources.images import PAIR, render_pair
@@ -294,15 +294,8 @@ _STEP = (
     RecordField("user_id", types.rendered_by(lambda number: str(number or 0), schema=types.ID.schema)),
 )
 HISTORY_SOURCE = f"history {selection_of(_STEP)}"
-_render_step = record_renderer(_STEP)
-
-
-HISTORY_SCHEMA = array(selected_record("OrderStatusChange", _STEP))
-
-
-def render_history(steps: list[Record]) -> list[Record]:
-    """Render an order's status history, oldest first."""
-    return [_render_step(step) for step in steps]
+HISTORY = rows_type("OrderStatusChange", _STEP)
+"""The status history, oldest first."""
 
 
 # --- The whole record --------------------------------------------------------------------------------------------------------
