@@ -15,6 +15,11 @@ from kernel.scope import Scope
 from models.database import execute
 
 
+def json_text(value: object) -> str:
+    """Return a value as JSON, for a parameter that PostgreSQL reads as `text::jsonb`."""
+    return orjson.dumps(value).decode()
+
+
 def insert_sql(table: str, columns: Sequence[str]) -> str:
     """Return the statement that inserts rows, `$2` as a JSON array of objects with `public_id` and these columns."""
     names = ("public_id", *columns)
@@ -39,7 +44,7 @@ async def update_rows(scope: Scope, table: str, rows: Sequence[Mapping[str, Any]
         changes = ", ".join(f"{name} = r.{name}" for name in rows[0] if name != "id")
         source = f"jsonb_populate_recordset(NULL::{table}, $2::text::jsonb) AS r"
         statement = f"UPDATE {table} x SET {changes} FROM {source} WHERE x.tenant_id = $1 AND x.id = r.id"
-        await execute(statement, scope.store.id, orjson.dumps(rows).decode())
+        await execute(statement, scope.store.id, json_text(rows))
 
 
 async def replace_rows(
@@ -69,4 +74,4 @@ def _on_conflict(row: Mapping[str, Any], unique: Sequence[str]) -> str:
 
 
 def _json(rows: Sequence[Mapping[str, Any]]) -> str:
-    return orjson.dumps([{**row, "public_id": uuid7()} for row in rows]).decode()
+    return json_text([{**row, "public_id": uuid7()} for row in rows])

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from domain.catalog.product_draft import ProductDraft
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from kernel.text import slugify
 from models.catalog import Product
 from models.database import execute, fetch
-from models.rows import insert_rows
+from models.rows import insert_rows, json_text
 
 _SUFFIXES = range(2, 12)
 _DEFAULT_SLUG = "product"
@@ -64,7 +62,7 @@ async def write_rows(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
     changed = [draft for draft in drafts if not draft.is_new]
     if changed:
         changes = [{"id": draft.product_id, "changes": draft.columns} for draft in changed]
-        await execute(_UPDATE, scope.store.id, _json(changes), scope.now)
+        await execute(_UPDATE, scope.store.id, json_text(changes), scope.now)
     if new:
         await _insert(scope, new)
 
@@ -74,7 +72,7 @@ async def write_product_categories(scope: Scope, drafts: Sequence[ProductDraft])
     changed = [draft for draft in drafts if draft.category_ids is not None or "category_id" in draft.columns]
     removed = [_removed_categories(draft) for draft in changed if draft.current is not None]
     if removed:
-        await execute(_DELETE_CATEGORIES, scope.store.id, _json(removed))
+        await execute(_DELETE_CATEGORIES, scope.store.id, json_text(removed))
     assigned = [
         {"product_id": draft.product_id, "category_id": category_id, "position": position}
         for draft in changed
@@ -105,7 +103,9 @@ async def write_images(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
 async def _insert(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
     pending = {draft.public_id: draft for draft in drafts}
     while pending:
-        inserted = await fetch(_INSERT, scope.store.id, _json([_new_row(scope, draft) for draft in pending.values()]))
+        inserted = await fetch(
+            _INSERT, scope.store.id, json_text([_new_row(scope, draft) for draft in pending.values()])
+        )
         for row in inserted:
             pending.pop(row["public_id"]).product_id = row["id"]
         for draft in pending.values():
@@ -187,7 +187,3 @@ def _image_row(draft: ProductDraft, position: int, image: Mapping[str, Any]) -> 
         "product_id": draft.product_id,
         "position": position,
     }
-
-
-def _json(value: object) -> str:
-    return orjson.dumps(value).decode()

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-import orjson
-
 from auth.credential_cache import invalidate_credentials
 from domain import events, record_events
 from domain.addresses import ADDRESS, check_zipcode
@@ -30,7 +28,7 @@ from models import audit
 from models.audit import AuditLogEntry
 from models.database import execute, fetch, transaction
 from models.numbers import take_numbers
-from models.rows import insert_sql
+from models.rows import insert_sql, json_text
 
 SOURCE = "file"
 _UPDATABLE = ("firstname", "lastname", "company_name", "phone", "cpf", "cnpj")
@@ -116,7 +114,7 @@ async def upsert_customers(
         changed = [draft for draft in right if draft.is_changed and not draft.is_new]
         if changed:
             await execute(
-                _UPDATE, scope.store.id, _json([{"id": each.id, **each.columns} for each in changed]), scope.now
+                _UPDATE, scope.store.id, json_text([{"id": each.id, **each.columns} for each in changed]), scope.now
             )
         await _write_parts(scope, right)
         await _record(scope, right, emit_events=emit_events)
@@ -227,7 +225,7 @@ async def _insert(scope: Scope, new: Sequence[_Draft], take: TakeNumbers) -> Non
         }
         for draft in new
     ]
-    inserted = {row["id"] for row in await fetch(_INSERT, scope.store.id, _json(rows))}
+    inserted = {row["id"] for row in await fetch(_INSERT, scope.store.id, json_text(rows))}
     for draft in new:
         if draft.id not in inserted:
             draft.problems.append(RecordProblem("email", "email was registered meanwhile; import the record again"))
@@ -251,7 +249,7 @@ async def _write_parts(scope: Scope, right: Sequence[_Draft]) -> None:
         for address in draft.addresses
     ]
     if addresses:
-        await execute(_ADD_ADDRESSES, scope.store.id, _json(addresses))
+        await execute(_ADD_ADDRESSES, scope.store.id, json_text(addresses))
         for draft in right:
             draft.is_changed |= bool(draft.addresses)
 
@@ -287,7 +285,3 @@ def _registered(scope: Scope, draft: _Draft) -> list[events.Event]:
         "status": columns.get("status", "A"),
     }
     return events.registration_events(user, columns.get("created_at", scope.now))
-
-
-def _json(value: object) -> str:
-    return orjson.dumps(value).decode()

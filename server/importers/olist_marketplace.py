@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from kernel.clock import format_rfc3339, now
+from kernel.money import parse_cents
 from kernel.text import InvalidValue, slugify
 from server.importers.olist_files import (
     CsvRow,
     RowErrors,
-    parse_amount,
     parse_grams,
     parse_key,
     parse_number,
@@ -191,7 +191,7 @@ class _Reader:
             _find_record(row, "product_id", self.marketplace.products),
             _find_record(row, "seller_id", self.marketplace.vendors),
         )
-        price = row.read("price", parse_amount)
+        price = row.read("price", parse_cents)
         order["lines"].append(
             {
                 "line_number": line_number,
@@ -199,7 +199,7 @@ class _Reader:
                 "vendor": vendor["external_id"],
                 "quantity": 1,
                 "price_cents": price,
-                "shipping_cents": row.read("freight_value", parse_amount),
+                "shipping_cents": row.read("freight_value", parse_cents),
             }
         )
         # The price of the last sale and the vendor of the first.
@@ -218,7 +218,7 @@ class _Reader:
                 "sequence": sequence,
                 "kind": row.read("payment_type", parse_text),
                 "installments": row.read("payment_installments", parse_number(0, 1_000)),
-                "amount_cents": row.read("payment_value", parse_amount),
+                "amount_cents": row.read("payment_value", parse_cents),
             }
         )
 
