@@ -13,12 +13,7 @@ from uuid import UUID
 
 from auth import lockout, two_factor_codes
 from auth.configuration import configured
-from auth.password_authentication import (
-    AuthenticatedUser,
-    authenticate_candidates,
-    check_may_sign_in,
-    record_sign_in,
-)
+from auth.password_authentication import AuthenticatedUser, authenticate_candidates, check_may_sign_in, record_sign_in
 from kernel.documents import IdentifierType, has_cnpj_form, is_email, normalize_document, normalize_email
 from kernel.errors import Unauthenticated, ValidationFailed
 from kernel.ids import random_token, uuid7

@@ -100,12 +100,7 @@ class NewStore:
 # --- Operations of the platform ----------------------------------------------------------------------------------------------
 
 
-async def create_store(
-    values: InputValues,
-    *,
-    hosts: Iterable[str] = (),
-    public_id: UUID | None = None,
-) -> NewStore:
+async def create_store(values: InputValues, *, hosts: Iterable[str] = (), public_id: UUID | None = None) -> NewStore:
     """Create a store with a random gateway secret: `name`*, `currency`, `status`, `maintenance_message`, and its hosts.
 
     `public_id` is for the demo, whose stores have fixed ids. Raises ValidationFailed for an invalid field or host, Conflict for a host that
@@ -201,9 +196,7 @@ def _validate_host(host: str) -> str:
     name = parse_host(host)
     if name is None:
         raise ValidationFailed(
-            f"host is {repr_value(host)}; expected a name such as shop.example.com",
-            field="host",
-            code="host_invalid",
+            f"host is {repr_value(host)}; expected a name such as shop.example.com", field="host", code="host_invalid"
         )
     return name
 

@@ -308,10 +308,7 @@ class Replicas:
     """The replicas of this process; `ask` returns the primary's position, `hears_writes` whether notices of other processes arrive."""
 
     def __init__(
-        self,
-        replicas: Sequence[Replica],
-        ask: Callable[[], Awaitable[int]],
-        hears_writes: Callable[[], bool],
+        self, replicas: Sequence[Replica], ask: Callable[[], Awaitable[int]], hears_writes: Callable[[], bool]
     ) -> None:
         self.replicas = replicas
         self.positions = WritePositions()

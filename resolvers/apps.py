@@ -148,11 +148,7 @@ class AppTokenMutations:
 
     @root_field(ANYONE, "Revoke a token of an app; unknown and expired tokens are accepted.", internal=True)
     async def app_token_revoke(
-        self,
-        info: Info,
-        client_id: str | None = None,
-        client_secret: str | None = None,
-        token: str | None = None,
+        self, info: Info, client_id: str | None = None, client_secret: str | None = None, token: str | None = None
     ) -> AppTokenRevokedObject:
         """Revoke an app's token."""
         await oauth.revoke_app_token(info.context.scope, token, client_id, client_secret)

@@ -7,14 +7,7 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.b2b import credit, record_types, transactions
-from domain.b2b.read import (
-    BUSINESS_PARTNERS,
-    MANAGER_TRANSACTIONS,
-    MANAGERS,
-    MIX_PRODUCTS,
-    ORDER_LIMITS,
-    PAYMENT_CODES,
-)
+from domain.b2b.read import BUSINESS_PARTNERS, MANAGER_TRANSACTIONS, MANAGERS, MIX_PRODUCTS, ORDER_LIMITS, PAYMENT_CODES
 from domain.orders import limits
 from kernel.clock import format_unix
 from models.queries import Row

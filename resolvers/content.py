@@ -108,11 +108,7 @@ QUERIES = (
 MUTATIONS = (
     LanguageVariableMutations,
     build_entity_mutations(
-        LanguageVariableObject,
-        "language_variable",
-        LanguageVariableInput,
-        LANGUAGE_VARIABLE_RECORDS,
-        _WRITE,
+        LanguageVariableObject, "language_variable", LanguageVariableInput, LANGUAGE_VARIABLE_RECORDS, _WRITE
     ),
     build_entity_mutations(
         LanguageObject,

@@ -6,13 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import strawberry
-from graphql import (
-    FieldNode,
-    GraphQLError,
-    GraphQLSchema,
-    NameNode,
-    OperationDefinitionNode,
-)
+from graphql import FieldNode, GraphQLError, GraphQLSchema, NameNode, OperationDefinitionNode
 from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 from strawberry import Info
 
@@ -43,11 +37,7 @@ class EventQueries:
         " without events; it continues the feed, at once while `has_next_page` is true, and later.",
     )
     async def events(
-        self,
-        info: Info,
-        after: str | None = None,
-        types: list[str] | None = None,
-        first: int = DEFAULT_PAGE_SIZE,
+        self, info: Info, after: str | None = None, types: list[str] | None = None, first: int = DEFAULT_PAGE_SIZE
     ) -> EventConnectionObject:
         """Return a page of the feed."""
         scope = info.context.scope

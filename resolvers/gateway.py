@@ -22,9 +22,7 @@ class GatewayMutations:
     """Mutations of gateway notifications."""
 
     @root_field(
-        GATEWAY,
-        "Receive a raw gateway notification: stored in one transaction, processed in another.",
-        internal=True,
+        GATEWAY, "Receive a raw gateway notification: stored in one transaction, processed in another.", internal=True
     )
     async def gateway_notification_receive(
         self, info: Info, body: Bytes, signatures: list[str | None]

@@ -44,12 +44,7 @@ MUTATIONS = (
         ReviewInput,
         _REVIEWS,
         _WRITE_REVIEWS,
-        field_names={
-            "product_id": "product",
-            "customer_id": "user",
-            "object_id": "object",
-            "thread_id": "thread",
-        },
+        field_names={"product_id": "product", "customer_id": "user", "object_id": "object", "thread_id": "thread"},
         create_description="Create a review of a product, category, page, order or the store.",
     ),
 )

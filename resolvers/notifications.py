@@ -49,11 +49,7 @@ class NotificationQueries:
             return result
         if is_requested(info, "items"):
             result["items"] = await row_reads.fetch_many(
-                scope,
-                requested_shape(info, "items"),
-                conditions=mine,
-                limit=per_page,
-                offset=(page - 1) * per_page,
+                scope, requested_shape(info, "items"), conditions=mine, limit=per_page, offset=(page - 1) * per_page
             )
         if is_requested(info, "total"):
             result["total"] = await row_reads.count_rows(scope, NOTIFICATIONS, mine)

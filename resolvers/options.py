@@ -11,14 +11,7 @@ from auth.access import Access
 from domain.catalog import attachments, combinations, option_exceptions, options
 from domain.catalog.boxes import BOX_RECORDS, DESCRIPTION_RECORDS
 from domain.catalog.product_options import find_editable_product
-from domain.catalog.read_options import (
-    ATTACHMENTS,
-    BOX_DESCRIPTIONS,
-    BOXES,
-    COMBINATIONS,
-    OPTION_EXCEPTIONS,
-    OPTIONS,
-)
+from domain.catalog.read_options import ATTACHMENTS, BOX_DESCRIPTIONS, BOXES, COMBINATIONS, OPTION_EXCEPTIONS, OPTIONS
 from models import row_reads
 from models.queries import by_ids
 from models.response_shapes import ResponseShape, ScalarField
@@ -87,9 +80,7 @@ class CombinationQueries:
         return await load_record(info, number)
 
     @root_field(
-        _READ_HASHES,
-        "Returns the legacy numeric ID of a product whose combinations the caller may see.",
-        internal=True,
+        _READ_HASHES, "Returns the legacy numeric ID of a product whose combinations the caller may see.", internal=True
     )
     async def combination_owner(self, info: Info, product_id: ID) -> BigInt | None:
         """Find a product by any identifier."""
@@ -109,8 +100,7 @@ class CombinationMutations:
         return await load_record(info, number)
 
     @root_field(
-        _WRITE,
-        "Create up to 500 combinations of a product in one transaction; returned in the order of `inputs`.",
+        _WRITE, "Create up to 500 combinations of a product in one transaction; returned in the order of `inputs`."
     )
     async def combination_batch_create(
         self, info: Info, product_id: ID, inputs: list[CombinationInput]

@@ -36,12 +36,7 @@ from resolvers.compiled_results import OWN_RECORD, RESULT, CompiledOwnRecord, Co
 from resolvers.compiled_search import CompiledSearch
 from resolvers.entity_queries import ENTITY_QUERY
 from resolvers.search_requests import SEARCH_FIELD
-from resolvers.variables import (
-    VariableUsage,
-    accepts_integers,
-    structural_variables,
-    type_checks_of,
-)
+from resolvers.variables import VariableUsage, accepts_integers, structural_variables, type_checks_of
 from schema.documents import MAX_ERRORS, PreparedDocument
 from schema.fields import strawberry_field
 from schema.selection import collect_fields
@@ -124,10 +119,7 @@ class QueryCompiler:
         self._tokens = 0
 
     def get(
-        self,
-        prepared: PreparedDocument,
-        operation: OperationDefinitionNode,
-        variables: Mapping[str, Any] | None,
+        self, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any] | None
     ) -> CompiledQuery | None:
         """Return the compiled query, or None if the executor must run the operation."""
         if not _enabled or operation.operation is not OperationType.QUERY:
@@ -143,11 +135,7 @@ class QueryCompiler:
         return prepared.reusable_plans.get(name) if _enabled else None
 
     def cache_plan(
-        self,
-        prepared: PreparedDocument,
-        operation: OperationDefinitionNode,
-        compiled: CompiledQuery,
-        cost: int,
+        self, prepared: PreparedDocument, operation: OperationDefinitionNode, compiled: CompiledQuery, cost: int
     ) -> None:
         """Cache the plan of a document's only operation with the document if no variable affects its structure."""
         name = operation.name.value if operation.name else None

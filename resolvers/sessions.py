@@ -115,9 +115,7 @@ class SignInQueries:
     """Queries of the sign-in routes."""
 
     @root_field(
-        ANYONE,
-        "Returns the public keys that verify access tokens, the current signing key first.",
-        internal=True,
+        ANYONE, "Returns the public keys that verify access tokens, the current signing key first.", internal=True
     )
     async def signing_keys(self, info: Info) -> list[JsonWebKeyObject]:
         """List the public keys."""
@@ -140,11 +138,7 @@ class SignInMutations:
         """Sign in."""
         return _sign_in_answer(await sessions.login(info.context.scope, identifier, password))
 
-    @root_field(
-        ANYONE,
-        "Answer a two-factor challenge with a code; the fifth wrong code invalidates it.",
-        secret=True,
-    )
+    @root_field(ANYONE, "Answer a two-factor challenge with a code; the fifth wrong code invalidates it.", secret=True)
     async def sign_in_verify(
         self, info: Info, temp_token: str | None = None, code: str | None = None
     ) -> TokenPairObject:
@@ -179,10 +173,7 @@ class SignInMutations:
         """Refresh a session."""
         return await sessions.refresh(info.context.scope, refresh_token)  # type: ignore[return-value]
 
-    @root_field(
-        ANYONE,
-        "Revoke the session of a refresh token; unknown and expired tokens are accepted.",
-    )
+    @root_field(ANYONE, "Revoke the session of a refresh token; unknown and expired tokens are accepted.")
     async def sign_out(self, info: Info, refresh_token: str | None = None) -> SignedOutObject:
         """Revoke one session."""
         await sessions.logout(info.context.scope, refresh_token)
@@ -212,10 +203,7 @@ class AccountMutations:
         sessions.revoke_session,
     )
 
-    @root_field(
-        SIGNED_IN_USERS,
-        "Revoke all sessions of the caller, including the current one, and all legacy tokens.",
-    )
+    @root_field(SIGNED_IN_USERS, "Revoke all sessions of the caller, including the current one, and all legacy tokens.")
     async def sign_out_everywhere(self, info: Info) -> SignedOutObject:
         """Revoke all sessions."""
         await sessions.logout_all(info.context.scope)

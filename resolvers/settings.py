@@ -96,8 +96,7 @@ class SettingQueries:
         return [_setting_row(record) for record in records[offset : offset + limit]]
 
     @root_field(
-        READ_SETTINGS,
-        "Returns a numbered page of the store's settings with the total count (offset pagination).",
+        READ_SETTINGS, "Returns a numbered page of the store's settings with the total count (offset pagination)."
     )
     async def setting_page(
         self,

@@ -78,10 +78,7 @@ class VendorAppMutations:
     """Mutations of the vendor app."""
 
     @root_field(
-        ANYONE,
-        "Sign in to the vendor app; every attempt counts towards the rate limit.",
-        internal=True,
-        secret=True,
+        ANYONE, "Sign in to the vendor app; every attempt counts towards the rate limit.", internal=True, secret=True
     )
     async def vendor_sign_in(
         self, info: Info, email: str | None = None, password: str | None = None, code: str | None = None
@@ -140,9 +137,7 @@ class VendorAppMutations:
             raise ValidationFailed("ids is required", field="ids", code="required")
         if len(ids) > products.MAX_ROWS:
             raise ValidationFailed(
-                f"ids has {len(ids)} entries; expected at most {products.MAX_ROWS}",
-                field="ids",
-                code="too_many",
+                f"ids has {len(ids)} entries; expected at most {products.MAX_ROWS}", field="ids", code="too_many"
             )
         deleted, missing = await products.delete_products(info.context.scope, ids)
         return Row(  # type: ignore[return-value]

@@ -62,24 +62,17 @@ class DeliveryMutations:
         return await load_record(info, await endpoints.ping(info.context.scope, id))
 
     @root_field(
-        MANAGE_ENDPOINTS,
-        "Replay all events of a period to which the endpoint is subscribed and its app has access.",
+        MANAGE_ENDPOINTS, "Replay all events of a period to which the endpoint is subscribed and its app has access."
     )
     async def event_endpoint_replay(
-        self,
-        info: Info,
-        id: ID,
-        since: DateTime,
-        until: DateTime | None = None,
-        events: list[str] | None = None,
+        self, info: Info, id: ID, since: DateTime, until: DateTime | None = None, events: list[str] | None = None
     ) -> EventsReplayedObject:
         """Replay events."""
         replayed = await redelivery.replay(info.context.scope, id, since, until, events)
         return Row(replayed=replayed)  # type: ignore[return-value]
 
     @root_field(
-        MANAGE_ENDPOINTS,
-        "Redeliver a webhook delivery immediately; `endpoint_id`, if set, must match its endpoint.",
+        MANAGE_ENDPOINTS, "Redeliver a webhook delivery immediately; `endpoint_id`, if set, must match its endpoint."
     )
     async def event_delivery_redeliver(
         self, info: Info, id: ID, endpoint_id: ID | None = None

@@ -377,10 +377,7 @@ _MAX_CACHED_COSTS = 100
 
 
 def calculate_cost(
-    schema: GraphQLSchema,
-    prepared: PreparedDocument,
-    operation: OperationDefinitionNode,
-    variables: Mapping[str, Any],
+    schema: GraphQLSchema, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any]
 ) -> int:
     """Calculate the static cost of an operation: 1 per object, multiplied by the size of lists; leaves and introspection cost 0.
 

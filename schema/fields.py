@@ -80,11 +80,7 @@ FieldSource = ColumnSource | RelationSource | CalculatedSource | EmbeddedSource
 
 
 def column(
-    sql: ColumnSql | None = None,
-    description: str = "",
-    *,
-    guard: Access | None = None,
-    internal: bool = False,
+    sql: ColumnSql | None = None, description: str = "", *, guard: Access | None = None, internal: bool = False
 ) -> Any:
     """Declare a column field: `sql` is a column name or an expression over the table alias `t`; by default the field's name.
 

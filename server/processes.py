@@ -227,10 +227,7 @@ async def _serve(config: _ChildConfig) -> None:
     ProcessMetrics.number = str(config.number)
     sockets = [socket.socket(fileno=number) for number in config.sockets]
     with stop_on_signals(stop, is_child=True), _obey_parent(stop):
-        async with (
-            tracing_to_collector(config.settings, "web"),
-            process_resources(config.settings, config.location),
-        ):
+        async with tracing_to_collector(config.settings, "web"), process_resources(config.settings, config.location):
             await serve_application(
                 await build_application(config.settings, config.location), sockets, stop, _report_ready
             )

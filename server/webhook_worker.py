@@ -205,10 +205,7 @@ class WebhookWorker:
             return outcome(AttemptVerdict.DELIVERED, status=response.status)
         pause = retry_after(response.status, response.headers.get("retry-after"), started_at)
         return outcome(
-            AttemptVerdict.FAILED,
-            status=response.status,
-            error=f"answered {response.status}",
-            retry_after=pause,
+            AttemptVerdict.FAILED, status=response.status, error=f"answered {response.status}", retry_after=pause
         )
 
     async def _data(self, delivery: ClaimedDelivery) -> Mapping[str, Any]:

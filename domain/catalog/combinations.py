@@ -214,18 +214,13 @@ async def find_combination_by_hash(scope: Scope, hash_: str, product: object | N
 def _other_product(product: object) -> ValidationFailed:
     """Return the error that is the cause of NotFound for a combination of another product."""
     return ValidationFailed(
-        f"product is {repr_value(product)}; expected that of the combination",
-        field="product",
-        code="not_found",
+        f"product is {repr_value(product)}; expected that of the combination", field="product", code="not_found"
     )
 
 
 def _split_reference(reference: Reference | None) -> tuple[int | None, UUID | None]:
     """Return a reference as (id, UUID), one of them null."""
-    return (
-        reference if isinstance(reference, int) else None,
-        reference if isinstance(reference, UUID) else None,
-    )
+    return (reference if isinstance(reference, int) else None, reference if isinstance(reference, UUID) else None)
 
 
 async def _emit_product_updated(scope: Scope, product_id: int) -> None:
@@ -240,10 +235,7 @@ async def _lock_editable(scope: Scope, combination: object, product: object | No
     current = await fetchrow(_LOCK, scope.store.id, combination_id)
     if current is None or (scope.actor.kind is ActorKind.VENDOR and current["vendor_id"] != scope.actor.vendor_id):
         raise NotFound("combination")
-    if product is not None and parse_reference(product) not in (
-        current["product_id"],
-        current["product_public_id"],
-    ):
+    if product is not None and parse_reference(product) not in (current["product_id"], current["product_public_id"]):
         raise NotFound("combination") from _other_product(product)
     return dict(current)
 
@@ -254,11 +246,7 @@ async def _update(scope: Scope, combination_id: int, columns: Mapping[str, Any])
         assignments = ", ".join(f"{name} = ${number}" for number, name in enumerate(columns, start=4))
         try:
             await execute(
-                _UPDATE.format(columns=assignments),
-                scope.store.id,
-                combination_id,
-                scope.now,
-                *columns.values(),
+                _UPDATE.format(columns=assignments), scope.store.id, combination_id, scope.now, *columns.values()
             )
         except UniqueViolation as error:
             raise _exists() from error
@@ -315,9 +303,7 @@ async def _create(
 
 
 async def _insert(
-    scope: Scope,
-    product: EditableProduct,
-    combinations: Sequence[tuple[str, VariantPairs, Mapping[str, Any]]],
+    scope: Scope, product: EditableProduct, combinations: Sequence[tuple[str, VariantPairs, Mapping[str, Any]]]
 ) -> dict[str, int]:
     names = ("sku", "stock", "price_cents", "position", *_IMAGE_COLUMNS)
     choices = [(hash_, option, variant) for hash_, pairs, _ in combinations for option, variant in pairs]
@@ -389,8 +375,7 @@ def parse_choices(options: OptionsByReference, choices: object, *, inventory: bo
             return error("not_found", f"option {_display(option_key)} is not of the product")
         if inventory and not option.inventory:
             return error(
-                "no_inventory",
-                f"option {_display(option_key)} takes no part in combinations: its inventory flag is N",
+                "no_inventory", f"option {_display(option_key)} takes no part in combinations: its inventory flag is N"
             )
         variant = option.variants.get(variant_reference) if variant_reference is not None else None
         if variant is None:

@@ -135,10 +135,7 @@ async def write_feature_values(scope: Scope, values: Mapping[int, Mapping[int, P
     kept = [(product, value) for product, value in flat if not value.is_deleted]
     if deleted:
         await execute(
-            _DELETE,
-            scope.store.id,
-            [product for product, _ in deleted],
-            [value.feature_id for _, value in deleted],
+            _DELETE, scope.store.id, [product for product, _ in deleted], [value.feature_id for _, value in deleted]
         )
     if kept:
         created = await _create_variants(scope, [value for _, value in kept])

@@ -86,8 +86,7 @@ async def _check_type_change(scope: Scope, feature_id: int, before: str, after: 
         return
     if await fetchval(_HAS_VALUES, scope.store.id, feature_id):
         raise RuleViolation(
-            f"products have values of the feature; its type can't go from {before} to {after}",
-            reason="feature_in_use",
+            f"products have values of the feature; its type can't go from {before} to {after}", reason="feature_in_use"
         )
 
 
@@ -133,10 +132,7 @@ async def _replace_variants(scope: Scope, feature_id: int, type_: str, values: S
 
 
 def _match_variant(
-    entry: InputValues,
-    columns: Mapping[str, Any],
-    by_reference: Mapping[Any, int],
-    by_name: Mapping[str, int],
+    entry: InputValues, columns: Mapping[str, Any], by_reference: Mapping[Any, int], by_name: Mapping[str, int]
 ) -> int | None:
     if entry.get("id") is None:
         return by_name.get(columns["name"])

@@ -52,13 +52,7 @@ VARIANT_FIELDS: Mapping[str, InputField] = {
     "image_url": InputField("image_url", lambda url: image_url(url) if url else "", code="url_invalid"),
     "image_alt": InputField("image_alt", short_text),
 }
-_NEW_VARIANT: Mapping[str, Any] = {
-    "modifier": 0,
-    "modifier_type": "A",
-    "position": 0,
-    "image_url": "",
-    "image_alt": "",
-}
+_NEW_VARIANT: Mapping[str, Any] = {"modifier": 0, "modifier_type": "A", "position": 0, "image_url": "", "image_alt": ""}
 MAX_VARIANTS = 500
 MAX_PRODUCTS = 1_000
 
@@ -162,9 +156,7 @@ async def delete_option(scope: Scope, option: object) -> None:
         await _delete_combinations(scope, current["id"], None)
         await execute(_DELETE_EXCEPTIONS, scope.store.id, current["id"], None)
         await execute(
-            "DELETE FROM product_options WHERE tenant_id = $1 AND option_id = $2",
-            scope.store.id,
-            current["id"],
+            "DELETE FROM product_options WHERE tenant_id = $1 AND option_id = $2", scope.store.id, current["id"]
         )
         await Option.filter(id=current["id"]).update(deleted_at=scope.now, updated_at=scope.now)
         await audit.record(scope, "option.deleted", "option", current["public_id"])
@@ -239,8 +231,7 @@ async def _replace_products(scope: Scope, option_id: int, vendor_id: int | None,
     used = await fetch(_PRODUCTS_IN_USE, scope.store.id, option_id, removed)
     if used:
         raise RuleViolation(
-            "combinations of a product left out hold the option; it can't be taken from there",
-            reason="option_in_use",
+            "combinations of a product left out hold the option; it can't be taken from there", reason="option_in_use"
         )
     await execute(_UNLINK, scope.store.id, option_id, removed)
     new = sorted(product_ids - current)

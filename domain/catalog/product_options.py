@@ -145,11 +145,7 @@ def _add(options: OptionsByReference, row: Mapping[str, Any]) -> None:
         options[option.id] = options[option.public_id] = option
     if row["variant_id"] is not None:
         variant = LoadedOptionVariant(
-            row["variant_id"],
-            row["variant_public_id"],
-            row["variant_name"],
-            row["modifier"],
-            row["modifier_type"],
+            row["variant_id"], row["variant_public_id"], row["variant_name"], row["modifier"], row["modifier_type"]
         )
         option.variants[variant.id] = option.variants[variant.public_id] = variant
 

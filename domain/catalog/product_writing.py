@@ -179,11 +179,4 @@ def _replaces_more(draft: ProductDraft) -> bool:
 
 
 def _image_row(draft: ProductDraft, position: int, image: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "alt": "",
-        "width": 0,
-        "height": 0,
-        **image,
-        "product_id": draft.product_id,
-        "position": position,
-    }
+    return {"alt": "", "width": 0, "height": 0, **image, "product_id": draft.product_id, "position": position}

@@ -100,10 +100,7 @@ WHERE tenant_id = $1 AND order_id = $2 AND tracked AND product_id IS NOT NULL GR
 """
 
 _ADJUST_STATEMENTS = {StockOwner.PRODUCT: _ADJUST, StockOwner.COMBINATION: _ADJUST_COMBINATIONS}
-_UNAVAILABLE_STATEMENTS = {
-    StockOwner.PRODUCT: _UNAVAILABLE,
-    StockOwner.COMBINATION: _UNAVAILABLE_COMBINATIONS,
-}
+_UNAVAILABLE_STATEMENTS = {StockOwner.PRODUCT: _UNAVAILABLE, StockOwner.COMBINATION: _UNAVAILABLE_COMBINATIONS}
 
 
 def sum_quantities(quantities: Iterable[tuple[int, int]]) -> dict[int, int]:
@@ -171,11 +168,7 @@ async def out_of_stock_error(scope: Scope, ids: Iterable[int], owner: StockOwner
         reason=OUT_OF_STOCK,
         details={
             "products": [
-                {
-                    "product_id": str(product["public_id"]),
-                    "name": product["name"],
-                    "available": product["stock"],
-                }
+                {"product_id": str(product["public_id"]), "name": product["name"], "available": product["stock"]}
                 for product in products
             ]
         },

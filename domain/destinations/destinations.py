@@ -106,9 +106,7 @@ def _check_states(change: Change) -> None:
     unknown = [state for state in change.merged["states"] if state not in STATES]
     if unknown:
         raise ValidationFailed(
-            f"states holds {unknown[0]!r}; expected states of Brazil such as SP",
-            field="states",
-            code="states_invalid",
+            f"states holds {unknown[0]!r}; expected states of Brazil such as SP", field="states", code="states_invalid"
         )
 
 

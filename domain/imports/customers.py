@@ -46,8 +46,7 @@ WHERE tenant_id = $1 AND email = ANY($2::text[]) AND deleted_at IS NULL ORDER BY
 # An account may have been registered since `_EXISTING`.
 _INSERT = (
     insert_sql(
-        "users",
-        ("id", "email", "status", "points", *_UPDATABLE, "email_verified_at", "created_at", "updated_at"),
+        "users", ("id", "email", "status", "points", *_UPDATABLE, "email_verified_at", "created_at", "updated_at")
     )
     + " ON CONFLICT (tenant_id, email) WHERE deleted_at IS NULL DO NOTHING RETURNING id"
 )
@@ -90,11 +89,7 @@ class _Draft:
 
 
 async def upsert_customers(
-    scope: Scope,
-    records: Sequence[Mapping[str, Any]],
-    *,
-    emit_events: bool = False,
-    take: TakeNumbers = take_numbers,
+    scope: Scope, records: Sequence[Mapping[str, Any]], *, emit_events: bool = False, take: TakeNumbers = take_numbers
 ) -> list[RecordResult]:
     """Create customers, or update those with the same e-mail; return the result of each, in a constant number of statements.
 

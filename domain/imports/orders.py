@@ -154,12 +154,7 @@ async def _write_parts(
             for payment in row["payments"]
         ]
         history += [{**step, "public_id": uuid7(), "order_id": order_id} for step in row["history"]]
-    for statement, part_rows in (
-        (_LINES, lines),
-        (_ADDRESSES, addresses),
-        (_PAYMENTS, payments),
-        (_HISTORY, history),
-    ):
+    for statement, part_rows in ((_LINES, lines), (_ADDRESSES, addresses), (_PAYMENTS, payments), (_HISTORY, history)):
         if part_rows:
             await execute(statement, scope.store.id, json_text(part_rows))
 

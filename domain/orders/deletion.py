@@ -51,8 +51,6 @@ async def delete_order(scope: Scope, order: object) -> OrderDeletion:
 
 async def _has_shipment(scope: Scope, locked: LockedOrder) -> bool:
     exists: bool = await fetchval(
-        "SELECT EXISTS (SELECT 1 FROM shipments WHERE tenant_id = $1 AND order_id = $2)",
-        scope.store.id,
-        locked.id,
+        "SELECT EXISTS (SELECT 1 FROM shipments WHERE tenant_id = $1 AND order_id = $2)", scope.store.id, locked.id
     )
     return exists

@@ -65,12 +65,7 @@ def payment_status(total_cents: int, paid_cents: int, refunded_cents: int = 0, *
 
 
 async def record_payment(
-    scope: Scope,
-    order: object,
-    amount_cents: int,
-    *,
-    kind: str = "",
-    installments: int = 1,
+    scope: Scope, order: object, amount_cents: int, *, kind: str = "", installments: int = 1
 ) -> PaymentResult:
     """Record a payment of an order, in cents, and emit the update; the order status stays.
 
@@ -87,24 +82,10 @@ async def record_payment(
         )
 
 
-async def add_payment(
-    scope: Scope,
-    locked: LockedOrder,
-    amount_cents: int,
-    *,
-    kind: str,
-    installments: int,
-) -> int:
+async def add_payment(scope: Scope, locked: LockedOrder, amount_cents: int, *, kind: str, installments: int) -> int:
     """Insert a payment of a locked order and return its id; `update_payment_totals` makes it count."""
     payment_id: int = await fetchval(
-        _INSERT,
-        scope.store.id,
-        uuid7(),
-        locked.id,
-        kind,
-        installments,
-        amount_cents,
-        scope.now,
+        _INSERT, scope.store.id, uuid7(), locked.id, kind, installments, amount_cents, scope.now
     )
     return payment_id
 
@@ -125,10 +106,7 @@ async def update_payment_totals(
     """
     _check_amount(paid_cents)
     status = payment_status(
-        locked.total_cents,
-        paid_cents,
-        refunded_cents,
-        charged_back=charged_back or locked.payment_status == CHARGEBACK,
+        locked.total_cents, paid_cents, refunded_cents, charged_back=charged_back or locked.payment_status == CHARGEBACK
     )
     await execute(_UPDATE_TOTALS, scope.store.id, locked.id, paid_cents, refunded_cents, status, scope.now)
     if refunded_cents > locked.refunded_cents:

@@ -69,9 +69,7 @@ async def set_taxes(scope: Scope, table: str, owner_id: int, values: object) -> 
     """Replace the taxes of one record (`table` is a key of `_OWNERS`). Raises ValidationFailed naming missing ones."""
     if not isinstance(values, Sequence) or isinstance(values, str) or len(values) > MAX_TAXES:
         raise ValidationFailed(
-            f"taxes is {repr_value(values)}; expected a list of at most {MAX_TAXES}",
-            field="taxes",
-            code="invalid",
+            f"taxes is {repr_value(values)}; expected a list of at most {MAX_TAXES}", field="taxes", code="invalid"
         )
     ids_by_reference = await resolve_all(scope, TAX, values, field="taxes")
     await set_taxes_in_bulk(scope, table, {owner_id: ids_by_reference.values()})

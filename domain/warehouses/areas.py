@@ -72,9 +72,7 @@ async def update_area(scope: Scope, warehouse: object, area: object, values: Inp
         warehouse_row = await lock_warehouse(scope, warehouse)
         current = _get_area(await _load_areas(scope, warehouse_row["id"]), area)
         await _write(
-            scope,
-            warehouse_row["id"],
-            [_read({**values, "area_id": current["id"]}, {current["id"]: current})],
+            scope, warehouse_row["id"], [_read({**values, "area_id": current["id"]}, {current["id"]: current})]
         )
         await _audit(scope, "warehouse.area_changed", warehouse_row, current["id"])
     return int(current["id"])
@@ -168,9 +166,7 @@ async def _write_zipcodes(scope: Scope, zipcodes: Mapping[int, Sequence[ZipcodeR
 def _check_count(count: int) -> None:
     if count > MAX_AREAS:
         raise ValidationFailed(
-            f"a warehouse has {count} delivery areas; expected at most {MAX_AREAS}",
-            field="areas",
-            code="too_many",
+            f"a warehouse has {count} delivery areas; expected at most {MAX_AREAS}", field="areas", code="too_many"
         )
 
 

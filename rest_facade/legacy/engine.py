@@ -89,11 +89,7 @@ def record_variables(resource: Resource, request: web.Request, body: Mapping[str
 
 
 async def execute_mutation(
-    scope: Scope,
-    operation: FacadeOperation,
-    variables: Mapping[str, Any],
-    rename: RenameMessage,
-    resource: Resource,
+    scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any], rename: RenameMessage, resource: Resource
 ) -> Record:
     """Execute a mutation and return its `done`; error messages use the legacy field names."""
     try:

@@ -10,14 +10,7 @@ from typing import Any
 from kernel.json_schema import NULL, Schema, array, enum, map_of, named, nullable, object_schema, one_of
 from rest_facade.legacy.queries import MAX_CSCART_SIZE
 from rest_facade.legacy.record_schemas import input_members, optional_names, record_members
-from rest_facade.legacy.resource import (
-    ALREADY_EXISTS,
-    ActionRoute,
-    NestedList,
-    QueryFilter,
-    RecordField,
-    Resource,
-)
+from rest_facade.legacy.resource import ALREADY_EXISTS, ActionRoute, NestedList, QueryFilter, RecordField, Resource
 from rest_facade.legacy.resources import RESOURCES
 from rest_facade.legacy.value_schemas import WRITTEN_ID
 from rest_facade.openapi import (

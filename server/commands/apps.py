@@ -43,10 +43,7 @@ def add(commands: Any) -> None:
         help="any of storefront:read, storefront:cart, storefront:checkout (default all)",
     )
     create_key.add_argument(
-        "--rate-limit",
-        metavar="N",
-        type=int,
-        help="requests per minute of all callers together (default 60000)",
+        "--rate-limit", metavar="N", type=int, help="requests per minute of all callers together (default 60000)"
     )
     create_key.add_argument(
         "--per-address",

@@ -59,14 +59,7 @@ def _print_result(result: DemoResult) -> None:
     shared = values["shared_cpf"]
     rows += [("shared CPF", email, shared["password"], "") for email in shared["emails"]]
     other = values["other_store"]
-    rows.append(
-        (
-            "other store's admin",
-            other["admin"]["email"],
-            other["admin"]["password"],
-            other["admin"]["api_key"],
-        )
-    )
+    rows.append(("other store's admin", other["admin"]["email"], other["admin"]["password"], other["admin"]["api_key"]))
     rows.append(("platform user", values["platform_user"]["email"], values["platform_user"]["password"], ""))
     print_table(("WHO", "E-MAIL", "PASSWORD", "API KEY"), rows)
     print_line()

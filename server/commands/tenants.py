@@ -133,11 +133,7 @@ def _read_owner(args: argparse.Namespace) -> dict[str, Any] | None:
     from kernel.ids import random_token
 
     values = split_name(
-        {
-            "email": args.owner_email,
-            "password": args.owner_password or random_token(96),
-            "name": args.owner_name,
-        }
+        {"email": args.owner_email, "password": args.owner_password or random_token(96), "name": args.owner_name}
     )
     read_fields(ACCOUNT_FIELDS, values, creating=True)
     return values

@@ -72,12 +72,7 @@ async def run(directory: Path, tenant: UUID, *, events: bool = False, progress: 
             records = list(getattr(marketplace, record_type).values())
             report.read[record_type] = len(records)
             report.added[record_type] = await _import_records(
-                scope,
-                operations[name],
-                record_type,
-                records,
-                {"events": events} if emits_events else {},
-                progress,
+                scope, operations[name], record_type, records, {"events": events} if emits_events else {}, progress
             )
     return report
 

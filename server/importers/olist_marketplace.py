@@ -60,9 +60,7 @@ class _Reader:
 
     def read(self) -> tuple[Marketplace, RowErrors]:
         self._read_file(
-            "olist_sellers_dataset.csv",
-            "seller_id seller_zip_code_prefix seller_city seller_state",
-            self._vendor,
+            "olist_sellers_dataset.csv", "seller_id seller_zip_code_prefix seller_city seller_state", self._vendor
         )
         self._read_file(
             "olist_customers_dataset.csv",
@@ -129,12 +127,7 @@ class _Reader:
         }
         self.marketplace.customers.setdefault(
             person,
-            {
-                "external_id": person,
-                "email": f"{person}@olist.invalid",
-                "firstname": "Cliente",
-                "lastname": person[:8],
-            },
+            {"external_id": person, "email": f"{person}@olist.invalid", "firstname": "Cliente", "lastname": person[:8]},
         )
 
     def _category(self, row: CsvRow) -> None:
@@ -229,10 +222,7 @@ class _Reader:
         external = f"{review}:{order['external_id']}"
         if external in self.marketplace.reviews:
             raise InvalidValue(f"review_id {review} is repeated for order {order['external_id']}")
-        title, message = (
-            row.read("review_comment_title", parse_text),
-            row.read("review_comment_message", parse_text),
-        )
+        title, message = (row.read("review_comment_title", parse_text), row.read("review_comment_message", parse_text))
         self.marketplace.reviews[external] = {
             "external_id": external,
             "order": order["external_id"],

@@ -83,10 +83,7 @@ def _parse_line(key: str | None, entry: Any, label: str) -> dict[str, Any]:
         raise InvalidValue(f"{label}: product_id is required")
     if entry.get("amount") in (None, ""):
         raise InvalidValue(f"{label}: amount is required")
-    line: dict[str, Any] = {
-        "product_id": product,
-        "quantity": types.parse_integer(entry["amount"], f"{label}: amount"),
-    }
+    line: dict[str, Any] = {"product_id": product, "quantity": types.parse_integer(entry["amount"], f"{label}: amount")}
     if entry.get("price") not in (None, ""):
         assert types.MONEY.parse is not None
         line["price_cents"] = types.MONEY.parse(entry["price"], f"{label}: price")
@@ -161,10 +158,7 @@ def address_fields(prefix: str, kind: str, parent_object: str) -> tuple[RecordFi
                 parent_object=parent_object,
                 source=None,
             )
-            for name, members, filter_name in (
-                ("address", _LINE_1, "line_1"),
-                ("address_2", _LINE_2, "line_2"),
-            )
+            for name, members, filter_name in (("address", _LINE_1, "line_1"), ("address_2", _LINE_2, "line_2"))
         ),
     )
 
@@ -302,10 +296,7 @@ HISTORY = rows_type("OrderStatusChange", _STEP)
 
 
 POINTS_SOURCE = "points_earned points_spent points_cents"
-POINTS_SCHEMA = named(
-    "OrderPoints",
-    object_schema(reward=STRING, in_use=object_schema(points=STRING, cost=STRING)),
-)
+POINTS_SCHEMA = named("OrderPoints", object_schema(reward=STRING, in_use=object_schema(points=STRING, cost=STRING)))
 
 
 def _render_points(record: Record) -> Record:

@@ -46,11 +46,7 @@ ORDERS = Resource(
             source=parts.PAYMENT_SOURCE,
         ),
         RecordField(
-            "shipping_ids",
-            parts.FIRST_ID,
-            "shipping_method_id",
-            "shipping_method_id",
-            source="shipping_number",
+            "shipping_ids", parts.FIRST_ID, "shipping_method_id", "shipping_method_id", source="shipping_number"
         ),
         RecordField("shipping", parts.SHIPPING, source=parts.SHIPPING_SOURCE),
         RecordField("discount", types.MONEY, filter_name="discount_cents"),

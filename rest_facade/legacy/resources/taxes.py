@@ -75,10 +75,7 @@ def _parse_entry(key: Any, entry: Any, label: str) -> Record:
 _RATE_ROW_INPUT = named(
     "TaxRateBody",
     object_schema(
-        "rate_value",
-        destination_id=types.ID.body_schema,
-        rate_type=enum(TAX_RATE_TYPES.codes),
-        rate_value=RATE_INPUT,
+        "rate_value", destination_id=types.ID.body_schema, rate_type=enum(TAX_RATE_TYPES.codes), rate_value=RATE_INPUT
     ),
 )
 
