@@ -42,7 +42,7 @@ from kernel.text import repr_value
 from models import audit
 from models.database import UniqueViolation, execute, fetch, fetchrow, fetchval, transaction
 from models.references import COMBINATION, find
-from models.rows import replace_rows
+from models.rows import insert_rows
 
 COMBINATION_FIELDS: Mapping[str, InputField] = {
     "sku": InputField("sku", trimmed, code="sku_invalid"),
@@ -78,6 +78,7 @@ WITH inserted AS (
 )
 SELECT id, hash FROM inserted
 """
+_DELETE_CHOICES = "DELETE FROM combination_choices WHERE tenant_id = $1 AND combination_id = $2"
 _PRODUCT_OF = "SELECT product_id FROM combinations WHERE tenant_id = $1 AND id = $2"
 _LOCK = """
 SELECT c.id, c.public_id, c.product_id, c.hash, c.reserved, p.public_id AS product_public_id, p.vendor_id
@@ -254,7 +255,8 @@ async def _update(scope: Scope, combination_id: int, columns: Mapping[str, Any])
 
 async def _replace_choices(scope: Scope, combination_id: int, pairs: VariantPairs) -> None:
     rows = [{"combination_id": combination_id, "option_id": option, "variant_id": variant} for option, variant in pairs]
-    await replace_rows(scope, "combination_choices", "combination_id", [combination_id], rows, key="option_id")
+    await execute(_DELETE_CHOICES, scope.store.id, combination_id)
+    await insert_rows(scope, "combination_choices", rows)
 
 
 # --- Creating ----------------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kernel.errors import OperatorError
 from kernel.text import InvalidValue, has_forbidden_characters, nfc, repr_value
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ _KEY = re.compile(r"[0-9a-f]{32}")
 _TIME_FORMAT = "%Y-%m-%d %H:%M:%S"
 
 
-class ImportFileError(Exception):
+class ImportFileError(OperatorError):
     """An import file is missing or malformed."""
 
 
