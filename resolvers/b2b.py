@@ -45,24 +45,18 @@ _FIELD_NAMES = {
 class B2bMutations:
     """Further B2B mutations."""
 
-    @root_field(
-        _WRITE,
-        "Record a credit or debit of a manager and update the balance. Transactions can't be changed afterwards.",
-    )
+    @root_field(_WRITE)
     async def manager_transaction_create(
         self, info: Info, input: ManagerTransactionInput
     ) -> ManagerTransactionObject | None:
-        """Record a transaction."""
+        """Record a credit or debit of a manager and update the balance. Transactions can't be changed afterwards."""
         with rename_error_fields(_FIELD_NAMES):
             number = await transactions.record_transaction(info.context.scope, rename_fields(input, _FIELD_NAMES))
         return await load_record(info, number)
 
-    @root_field(
-        _WRITE,
-        "Set the maximum total of a customer's open and paid orders with a vendor; orders above it are rejected.",
-    )
+    @root_field(_WRITE)
     async def order_limit_set(self, info: Info, input: OrderLimitInput) -> OrderLimitObject | None:
-        """Set an order limit."""
+        """Set the maximum total of a customer's open and paid orders with a vendor; orders above it are rejected."""
         with rename_error_fields(_FIELD_NAMES):
             number = await limits.set_limit(info.context.scope, rename_fields(input, _FIELD_NAMES))
         return await load_record(info, number)
@@ -70,13 +64,9 @@ class B2bMutations:
     order_limit_delete = delete_field(_WRITE, "Delete an order limit.", limits.delete_limit)
 
     # No Idempotency-Key: it would keep a transaction open during the request to the bureau, and the result is cached for a day anyway.
-    @root_field(
-        _WRITE,
-        "Retrieve a company's credit score from the store's credit bureau; the result is cached for 24 hours.",
-        secret=True,
-    )
+    @root_field(_WRITE, secret=True)
     async def credit_check(self, info: Info, input: CreditCheckInput) -> CreditScoreObject:
-        """Check a company's credit."""
+        """Retrieve a company's credit score from the store's credit bureau; the result is cached for 24 hours."""
         score = await credit.check_credit(info.context.scope, provided_fields(input).get("cnpj"))
         return Row(  # type: ignore[return-value]
             cnpj=score.cnpj,

@@ -59,26 +59,26 @@ class ErrorPolicy(Enum):
     )
 
 
-@object_type("FieldError", "A validation error of a field.", access=INHERITED)
+@object_type("FieldError", access=INHERITED)
 class FieldErrorObject:
-    """A field and its error code."""
+    """A validation error of a field."""
 
     field: str = output_field("The name of the input field.")
     code: str = output_field("A stable error code: `name_required`, `price_invalid`, etc.")
 
 
-@object_type("BulkError", "The error of a rejected row in a bulk mutation.", access=INHERITED)
+@object_type("BulkError", access=INHERITED)
 class BulkErrorObject:
-    """An error and the invalid fields."""
+    """The error of a rejected row in a bulk mutation."""
 
     code: str = output_field("The error code, as in `extensions.code`.")
     message: str = output_field("The error message.")
     fields: list[FieldErrorObject] = output_field("The invalid fields.")
 
 
-@object_type("BulkResult", "The result of a row in a bulk mutation.", access=INHERITED)
+@object_type("BulkResult", access=INHERITED)
 class BulkResultObject:
-    """The saved record or the error."""
+    """The result of a row in a bulk mutation."""
 
     index: int = output_field("The index of the row in the request, starting at 0.")
     id: ID | None = output_field("The ID of the saved record; null if the row was rejected.")
@@ -106,17 +106,17 @@ def _category_fields(fields: dict[str, Any]) -> dict[str, Any]:
 class CatalogMutations:
     """Mutations of products."""
 
-    @root_field(_WRITE_PRODUCTS, "Create a product. Emits `product.created`.")
+    @root_field(_WRITE_PRODUCTS)
     async def product_create(self, info: Info, input: ProductInput) -> ProductObject | None:
-        """Create a product."""
+        """Create a product. Emits `product.created`."""
         scope = info.context.scope
         with rename_error_fields(_PRODUCT_FIELD_NAMES):
             number = await products.create_product(scope, _product_fields(input), check_sku=scope.family != "legacy")
         return await load_record(info, number)
 
-    @root_field(_WRITE_PRODUCTS, "Update a product; omitted fields stay unchanged. Emits `product.updated`.")
+    @root_field(_WRITE_PRODUCTS)
     async def product_update(self, info: Info, id: ID, input: ProductInput) -> ProductObject | None:
-        """Update a product."""
+        """Update a product; omitted fields stay unchanged. Emits `product.updated`."""
         scope = info.context.scope
         with rename_error_fields(_PRODUCT_FIELD_NAMES):
             number = await products.update_product(
@@ -130,14 +130,11 @@ class CatalogMutations:
         products.delete_product,
     )
 
-    @root_field(
-        _WRITE_PRODUCTS,
-        "Create or update up to 500 products; each row is matched by `id`, then by `sku` within the vendor.",
-    )
+    @root_field(_WRITE_PRODUCTS)
     async def product_bulk_upsert(
         self, info: Info, rows: list[ProductUpsertInput], error_policy: ErrorPolicy = ErrorPolicy.REJECT_ALL
     ) -> list[BulkResultObject]:
-        """Create or update many products."""
+        """Create or update up to 500 products; each row is matched by `id`, then by `sku` within the vendor."""
         scope = info.context.scope
         results = await products.bulk_upsert_products(
             scope,

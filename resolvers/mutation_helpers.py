@@ -22,9 +22,9 @@ from schema.selection import requested_shape
 LINE_FIELD_NAMES = {"product_id": "product"}
 
 
-@object_type("DeletedRecord", "A deleted record.", access=INHERITED)
+@object_type("DeletedRecord", access=INHERITED)
 class DeletedRecordObject:
-    """The id of a deleted record."""
+    """A deleted record."""
 
     id: ID = output_field("The ID passed as the argument.")
 

@@ -92,20 +92,18 @@ class CombinationQueries:
 class CombinationMutations:
     """Mutations of combinations, exceptions and required products."""
 
-    @root_field(_WRITE, "Create a combination of variants of a product's options.")
+    @root_field(_WRITE)
     async def combination_create(self, info: Info, input: CombinationInput) -> CombinationObject | None:
-        """Create a combination."""
+        """Create a combination of variants of a product's options."""
         with rename_error_fields(_PRODUCT_FIELD_NAMES):
             number = await combinations.create_combination(info.context.scope, _with_choices(input))
         return await load_record(info, number)
 
-    @root_field(
-        _WRITE, "Create up to 500 combinations of a product in one transaction; returned in the order of `inputs`."
-    )
+    @root_field(_WRITE)
     async def combination_batch_create(
         self, info: Info, product_id: ID, inputs: list[CombinationInput]
     ) -> list[CombinationObject]:
-        """Create many combinations."""
+        """Create up to 500 combinations of a product in one transaction; returned in the order of `inputs`."""
         scope = info.context.scope
         created = await combinations.create_combinations(
             scope, product_id, [_with_choices(fields) for fields in inputs]
@@ -116,24 +114,24 @@ class CombinationMutations:
         rows = await row_reads.fetch_many(scope, keyed, conditions=[by_ids(list(order))], limit=len(order))
         return sorted(rows, key=lambda row: order[row["@number"]])  # type: ignore[arg-type, index, return-value]
 
-    @root_field(_WRITE, "Update a combination; with `product_id`, only a combination of that product.")
+    @root_field(_WRITE)
     async def combination_update(
         self, info: Info, id: ID, input: CombinationInput, product_id: ID | None = None
     ) -> CombinationObject | None:
-        """Update a combination."""
+        """Update a combination; with `product_id`, only a combination of that product."""
         with rename_error_fields(_PRODUCT_FIELD_NAMES):
             number = await combinations.update_combination(
                 info.context.scope, id, _with_choices(input), product=product_id
             )
         return await load_record(info, number)
 
-    @root_field(_WRITE, "Delete a combination; existing orders still release its stock.")
+    @root_field(_WRITE)
     async def combination_delete(self, info: Info, id: ID, product_id: ID | None = None) -> DeletedRecordObject:
-        """Delete a combination."""
+        """Delete a combination; existing orders still release its stock."""
         await combinations.delete_combination(info.context.scope, id, product=product_id)
         return deleted_record(id)
 
-    @root_field(_WRITE, "Update a combination by its hash.", internal=True)
+    @root_field(_WRITE, internal=True)
     async def combination_called_update(
         self, info: Info, hash: str, input: CombinationInput, product_id: ID | None = None
     ) -> CombinationObject | None:
@@ -144,7 +142,7 @@ class CombinationMutations:
             number = await combinations.update_combination(scope, number, _with_choices(input))
         return await load_record(info, number)
 
-    @root_field(_WRITE, "Delete a combination by its hash.", internal=True)
+    @root_field(_WRITE, internal=True)
     async def combination_called_delete(
         self, info: Info, hash: str, product_id: ID | None = None
     ) -> DeletedRecordObject:
@@ -155,18 +153,18 @@ class CombinationMutations:
         await combinations.delete_combination(scope, number)
         return deleted_record(hash)
 
-    @root_field(_WRITE, "Create an option exception: a forbidden or an exclusively allowed set of variants.")
+    @root_field(_WRITE)
     async def option_exception_create(self, info: Info, input: OptionExceptionInput) -> OptionExceptionObject | None:
-        """Create an option exception."""
+        """Create an option exception: a forbidden or an exclusively allowed set of variants."""
         with rename_error_fields(_PRODUCT_FIELD_NAMES):
             number = await option_exceptions.create_exception(info.context.scope, _with_choices(input))
         return await load_record(info, number)
 
     option_exception_delete = delete_field(_WRITE, "Delete an option exception.", option_exceptions.delete_exception)
 
-    @root_field(_WRITE, "Set the products that must be bought together with a product, replacing the existing list.")
+    @root_field(_WRITE)
     async def product_required_products_set(self, info: Info, id: ID, product_ids: list[ID]) -> ProductObject | None:
-        """Set the required products."""
+        """Set the products that must be bought together with a product, replacing the existing list."""
         with rename_error_fields({"product_ids": "required"}):
             number = await attachments.require_products(info.context.scope, id, product_ids)
         return await load_record(info, number)

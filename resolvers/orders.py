@@ -67,9 +67,9 @@ def _origin(scope: Scope) -> str:
 class OrderMutations:
     """Mutations of orders."""
 
-    @root_field(_WRITE, "Place an order: reserves stock, calculates totals, emits `order.created`.")
+    @root_field(_WRITE)
     async def order_create(self, info: Info, input: OrderInput) -> OrderObject | None:
-        """Place an order."""
+        """Place an order: reserves stock, calculates totals, emits `order.created`."""
         scope = info.context.scope
         with rename_error_fields(_ALL_FIELD_NAMES):
             placed = await placement.place_order(scope, {**_to_domain_fields(input), "origin": _origin(scope)})
@@ -124,12 +124,9 @@ class OrderMutations:
         deletion.delete_order,
     )
 
-    @root_field(
-        _WRITE,
-        "Set the invoice data (nota fiscal) of an order. An invalid check digit of the access key is flagged, not rejected.",
-    )
+    @root_field(_WRITE)
     async def order_set_fiscal_data(self, info: Info, id: ID, input: FiscalDataInput) -> OrderObject | None:
-        """Set the invoice data."""
+        """Set the invoice data (nota fiscal) of an order. An invalid check digit of the access key is flagged, not rejected."""
         order = await fiscal.set_fiscal_data(info.context.scope, id, provided_fields(input))
         return await load_record(info, order)
 

@@ -26,11 +26,11 @@ _WRITE = Access(privileges=("manage_payments",))
 class PaymentMutations:
     """Further mutations of payments."""
 
-    @root_field(_WRITE, "Record a manual payment for an order; the order status stays unchanged.")
+    @root_field(_WRITE)
     async def payment_record(
         self, info: Info, order_id: ID, amount_cents: BigInt, kind: str = "", installments: int = 1
     ) -> PaymentObject | None:
-        """Record a payment."""
+        """Record a manual payment for an order; the order status stays unchanged."""
         settled = await record_payment(info.context.scope, order_id, amount_cents, kind=kind, installments=installments)
         assert settled.payment_id is not None
         return await load_record(info, settled.payment_id)

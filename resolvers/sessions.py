@@ -127,59 +127,42 @@ class SignInQueries:
 class SignInMutations:
     """Mutations of the sign-in routes."""
 
-    @root_field(
-        ANYONE,
-        "Sign in with an e-mail address, CPF, CNPJ or phone number and a password. At most five attempts per minute per client address.",
-        secret=True,
-    )
+    @root_field(ANYONE, secret=True)
     async def sign_in(
         self, info: Info, identifier: str | None = None, password: str | None = None
     ) -> SignInAnswerObject:
-        """Sign in."""
+        """Sign in with an e-mail address, CPF, CNPJ or phone number and a password. At most five attempts per minute per client address."""
         return _sign_in_answer(await sessions.login(info.context.scope, identifier, password))
 
-    @root_field(ANYONE, "Answer a two-factor challenge with a code; the fifth wrong code invalidates it.", secret=True)
+    @root_field(ANYONE, secret=True)
     async def sign_in_verify(
         self, info: Info, temp_token: str | None = None, code: str | None = None
     ) -> TokenPairObject:
-        """Complete a two-factor sign-in."""
+        """Answer a two-factor challenge with a code; the fifth wrong code invalidates it."""
         return await sessions.verify_two_factor(info.context.scope, temp_token, code)  # type: ignore[return-value]
 
-    @root_field(
-        ANYONE,
-        "Sign in with a key that an administrator created for the user's e-mail: valid for 60 seconds and once.",
-        secret=True,
-    )
+    @root_field(ANYONE, secret=True)
     async def sign_in_with_key(self, info: Info, key: str | None = None) -> SignInAnswerObject:
-        """Sign in with a key."""
+        """Sign in with a key that an administrator created for the user's e-mail: valid for 60 seconds and once."""
         return _sign_in_answer(await sign_in_keys.sign_in_with_key(info.context.scope, key))
 
-    @root_field(
-        Access(privileges=("manage_users",)),
-        "Create a key that signs a user in, whose account the caller may administer.",
-        internal=True,
-        secret=True,
-    )
+    @root_field(Access(privileges=("manage_users",)), internal=True, secret=True)
     async def sign_in_key_create(self, info: Info, email: str | None = None) -> SignInKeyObject:
-        """Create a sign-in key."""
+        """Create a key that signs a user in, whose account the caller may administer."""
         return await sign_in_keys.create_sign_in_key(info.context.scope, email)  # type: ignore[return-value]
 
-    @root_field(
-        ANYONE,
-        "Exchange a refresh token, which is valid once, for a new token pair; reusing an old one revokes its session.",
-        secret=True,
-    )
+    @root_field(ANYONE, secret=True)
     async def session_refresh(self, info: Info, refresh_token: str | None = None) -> TokenPairObject:
-        """Refresh a session."""
+        """Exchange a refresh token, which is valid once, for a new token pair; reusing an old one revokes its session."""
         return await sessions.refresh(info.context.scope, refresh_token)  # type: ignore[return-value]
 
-    @root_field(ANYONE, "Revoke the session of a refresh token; unknown and expired tokens are accepted.")
+    @root_field(ANYONE)
     async def sign_out(self, info: Info, refresh_token: str | None = None) -> SignedOutObject:
-        """Revoke one session."""
+        """Revoke the session of a refresh token; unknown and expired tokens are accepted."""
         await sessions.logout(info.context.scope, refresh_token)
         return _signed_out(LOGGED_OUT)
 
-    @root_field(ANYONE, "Exchange an e-mail or CNPJ and a password for a legacy token.", internal=True)
+    @root_field(ANYONE, internal=True)
     async def legacy_token_create(
         self,
         info: Info,
@@ -188,7 +171,7 @@ class SignInMutations:
         password: str | None = None,
         code: str | None = None,
     ) -> LegacyTokenObject:
-        """Issue a legacy token."""
+        """Exchange an e-mail or CNPJ and a password for a legacy token."""
         scope = info.context.scope
         return await legacy_tokens.issue_legacy_token(scope, email, cnpj, password, code)  # type: ignore[return-value]
 
@@ -203,9 +186,9 @@ class AccountMutations:
         sessions.revoke_session,
     )
 
-    @root_field(SIGNED_IN_USERS, "Revoke all sessions of the caller, including the current one, and all legacy tokens.")
+    @root_field(SIGNED_IN_USERS)
     async def sign_out_everywhere(self, info: Info) -> SignedOutObject:
-        """Revoke all sessions."""
+        """Revoke all sessions of the caller, including the current one, and all legacy tokens."""
         await sessions.logout_all(info.context.scope)
         return _signed_out(sessions.LOGGED_OUT_EVERYWHERE)
 

@@ -44,9 +44,9 @@ def _shipment_fields(input: ShipmentInput) -> tuple[Any, list[tuple[object, int]
 class ShippingMutations:
     """Mutations of shipments."""
 
-    @root_field(_WRITE_SHIPMENTS, "Record a shipment of an order; without `lines` it contains all unshipped units.")
+    @root_field(_WRITE_SHIPMENTS)
     async def shipment_create(self, info: Info, input: ShipmentInput) -> ShipmentObject | None:
-        """Record a shipment."""
+        """Record a shipment of an order; without `lines` it contains all unshipped units."""
         order, units, fields = _shipment_fields(input)
         if order is None:
             raise ValidationFailed("order_id is required", field="order_id", code="required")
@@ -54,9 +54,9 @@ class ShippingMutations:
             number = await shipments.create_shipment(info.context.scope, order, units, fields)
         return await load_record(info, number)
 
-    @root_field(_WRITE_SHIPMENTS, "Update a shipment; omitted fields stay unchanged, the order can't be changed.")
+    @root_field(_WRITE_SHIPMENTS)
     async def shipment_update(self, info: Info, id: ID, input: ShipmentInput) -> ShipmentObject | None:
-        """Update a shipment."""
+        """Update a shipment; omitted fields stay unchanged, the order can't be changed."""
         _, units, fields = _shipment_fields(input)
         with rename_error_fields(_SHIPMENT_FIELD_NAMES):
             number = await shipments.update_shipment(info.context.scope, id, fields, units)

@@ -30,23 +30,17 @@ from schema.types.webhooks import (
 class DeliveryMutations:
     """Mutations of webhook endpoints and deliveries."""
 
-    @root_field(
-        MANAGE_ENDPOINTS,
-        "Create a webhook endpoint for an installed app; each event requires the app's scope that reads its subject.",
-    )
+    @root_field(MANAGE_ENDPOINTS)
     async def event_endpoint_create(self, info: Info, input: EventEndpointInput) -> EventEndpointObject | None:
-        """Create a webhook endpoint."""
+        """Create a webhook endpoint for an installed app; each event requires the app's scope that reads its subject."""
         number = await endpoints.create_endpoint(
             info.context.scope, provided_fields(input), webhook_queries.check_query
         )
         return await load_record(info, number)
 
-    @root_field(
-        MANAGE_ENDPOINTS,
-        "Update a webhook endpoint; omitted fields stay unchanged. Disabling it cancels pending deliveries.",
-    )
+    @root_field(MANAGE_ENDPOINTS)
     async def event_endpoint_update(self, info: Info, id: ID, input: EventEndpointInput) -> EventEndpointObject | None:
-        """Update a webhook endpoint."""
+        """Update a webhook endpoint; omitted fields stay unchanged. Disabling it cancels pending deliveries."""
         number = await endpoints.update_endpoint(
             info.context.scope, id, provided_fields(input), webhook_queries.check_query
         )
@@ -56,40 +50,32 @@ class DeliveryMutations:
         MANAGE_ENDPOINTS, "Delete a webhook endpoint; pending deliveries are cancelled.", endpoints.delete_endpoint
     )
 
-    @root_field(MANAGE_ENDPOINTS, "Send the test event `ping` to a webhook endpoint.")
+    @root_field(MANAGE_ENDPOINTS)
     async def event_endpoint_ping(self, info: Info, id: ID) -> EventDeliveryObject | None:
-        """Ping a webhook endpoint."""
+        """Send the test event `ping` to a webhook endpoint."""
         return await load_record(info, await endpoints.ping(info.context.scope, id))
 
-    @root_field(
-        MANAGE_ENDPOINTS, "Replay all events of a period to which the endpoint is subscribed and its app has access."
-    )
+    @root_field(MANAGE_ENDPOINTS)
     async def event_endpoint_replay(
         self, info: Info, id: ID, since: DateTime, until: DateTime | None = None, events: list[str] | None = None
     ) -> EventsReplayedObject:
-        """Replay events."""
+        """Replay all events of a period to which the endpoint is subscribed and its app has access."""
         replayed = await redelivery.replay(info.context.scope, id, since, until, events)
         return Row(replayed=replayed)  # type: ignore[return-value]
 
-    @root_field(
-        MANAGE_ENDPOINTS, "Redeliver a webhook delivery immediately; `endpoint_id`, if set, must match its endpoint."
-    )
+    @root_field(MANAGE_ENDPOINTS)
     async def event_delivery_redeliver(
         self, info: Info, id: ID, endpoint_id: ID | None = None
     ) -> EventDeliveryObject | None:
-        """Redeliver a webhook delivery."""
+        """Redeliver a webhook delivery immediately; `endpoint_id`, if set, must match its endpoint."""
         number = await redelivery.redeliver(info.context.scope, id, endpoint=endpoint_id)
         return await load_record(info, number)
 
-    @root_field(
-        APPS_ONLY,
-        "Rotate the calling app's client secret. The current secret stays valid for 24 hours unless `immediate` is set.",
-        secret=True,
-    )
+    @root_field(APPS_ONLY, secret=True)
     async def client_secret_rotate(
         self, info: Info, client_secret: str | None = None, immediate: bool = False
     ) -> RotatedSecretObject:
-        """Rotate an app's client secret."""
+        """Rotate the calling app's client secret. The current secret stays valid for 24 hours unless `immediate` is set."""
         return await registration.rotate_secret(  # type: ignore[return-value]
             info.context.scope, client_secret, immediate=immediate
         )

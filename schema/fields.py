@@ -1,7 +1,9 @@
 """Declare the fields of GraphQL types: their columns and relations in the database, and their access rules.
 
-    @entity_type(PRODUCTS, "Product", "A product.")
+    @entity_type(PRODUCTS, "Product")
     class ProductObject:
+        '''A product.'''
+
         id: ID = column("public_id", "The unique ID (UUID).")
         category: CategoryObject | None = relation(ToOne("category_id"), "The main category.")
         images: list[ProductImageObject] = relation(ToMany("t.product_id", "t.position, t.id"), "The images, the main image first.")
@@ -208,27 +210,34 @@ def _field(source: FieldSource, description: str, access: Access | None, interna
 
 
 @dataclass_transform(kw_only_default=True)
-def entity_type(entity: Entity, name: str, description: str) -> Callable[[type[T]], type[T]]:
-    """Bind a GraphQL type to an entity, which determines its rows and the rows visible to each caller."""
+def entity_type(entity: Entity, name: str, description: str = "") -> Callable[[type[T]], type[T]]:
+    """Bind a GraphQL type to an entity, which determines its rows and the rows visible to each caller.
+
+    The class's docstring describes the type by default.
+    """
 
     def decorate(cls: type[T]) -> type[T]:
         access: Access = entity.visible.access  # type: ignore[attr-defined]
         cls.__entity__ = entity  # type: ignore[attr-defined]
         cls.__access__ = access  # type: ignore[attr-defined]
         evaluate_annotations(cls)
-        return strawberry.type(cls, name=name, description=f"{description} Readable by {_describe(access)}.")
+        text = f"{description or cls.__doc__} Readable by {_describe(access)}."
+        return strawberry.type(cls, name=name, description=text)
 
     return decorate
 
 
 @dataclass_transform(kw_only_default=True)
-def object_type(name: str, description: str, access: Access | None = None) -> Callable[[type[T]], type[T]]:
-    """Declare a type without an entity: a result, or an object nested in a row. Without `access` the parent's rule applies."""
+def object_type(name: str, description: str = "", access: Access | None = None) -> Callable[[type[T]], type[T]]:
+    """Declare a type without an entity: a result, or an object nested in a row. Without `access` the parent's rule applies.
+
+    The class's docstring describes the type by default.
+    """
 
     def decorate(cls: type[T]) -> type[T]:
         cls.__access__ = access or INHERITED  # type: ignore[attr-defined]
         evaluate_annotations(cls)
-        return strawberry.type(cls, name=name, description=description)
+        return strawberry.type(cls, name=name, description=description or cls.__doc__)
 
     return decorate
 
@@ -252,13 +261,13 @@ INHERITED = Access(anonymous=True, note="Reachable only through a field with its
 
 def root_field(
     access: Access,
-    description: str,
+    description: str = "",
     *,
     internal: bool = False,
     secret: bool = False,
     metadata: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Declare a root field with its access rule, which is checked before the resolver runs.
+    """Declare a root field with its access rule, which is checked before the resolver runs; by default its docstring describes it.
 
     A mutation that ends in a transaction conflict is repeated, others of the document are not (`models.conflicts`).
     A field that returns a `secret` ignores the Idempotency-Key: its response must not be stored (docs/reference/shared.md#idempotency).
@@ -279,7 +288,7 @@ def root_field(
         checked.__signature__ = signature(resolver)  # type: ignore[attr-defined]
         return strawberry.field(
             resolver=checked,
-            description=f"{description} Available to {_describe(access)}.{_NO_KEY if secret else ''}",
+            description=f"{description or resolver.__doc__} Available to {_describe(access)}.{_NO_KEY if secret else ''}",
             metadata={ACCESS: access, INTERNAL: internal, SECRET: secret, **(metadata or {})},
         )
 

@@ -10,9 +10,9 @@ from schema.scalars import ID, JSON, DateTime
 from schema.types.people import UserObject
 
 
-@entity_type(AUDIT_ENTRIES, "AuditEntry", "An entry of the audit log.")
+@entity_type(AUDIT_ENTRIES, "AuditEntry")
 class AuditEntryObject:
-    """A row of the append-only table `audit_entries`."""
+    """An entry of the audit log."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     at: DateTime = column(description="When the action was performed.")

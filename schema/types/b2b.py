@@ -26,9 +26,9 @@ from schema.types.people import UserObject
 _NUMBER = "The legacy numeric ID."
 
 
-@entity_type(MANAGERS, "Manager", "A sales manager for B2B customers.")
+@entity_type(MANAGERS, "Manager")
 class ManagerObject:
-    """A row of `managers`."""
+    """A sales manager for B2B customers."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", _NUMBER, internal=True)
@@ -45,9 +45,9 @@ class ManagerObject:
     created_unix: BigInt = unix_seconds("created_at", "When the record was created")
 
 
-@entity_type(PAYMENT_CODES, "PaymentCode", "B2B payment terms.")
+@entity_type(PAYMENT_CODES, "PaymentCode")
 class PaymentCodeObject:
-    """A row of `payment_codes`."""
+    """B2B payment terms."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", _NUMBER, internal=True)
@@ -61,9 +61,9 @@ class PaymentCodeObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(BUSINESS_PARTNERS, "BusinessPartner", "A company that buys on payment terms.")
+@entity_type(BUSINESS_PARTNERS, "BusinessPartner")
 class BusinessPartnerObject:
-    """A row of `business_partners`."""
+    """A company that buys on payment terms."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", _NUMBER, internal=True)
@@ -83,9 +83,9 @@ class BusinessPartnerObject:
     created_unix: BigInt = unix_seconds("created_at", "When the record was created")
 
 
-@entity_type(MIX_PRODUCTS, "MixProduct", "A product in the product mix of a business partner or manager.")
+@entity_type(MIX_PRODUCTS, "MixProduct")
 class MixProductObject:
-    """A row of `mix_products`."""
+    """A product in the product mix of a business partner or manager."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", _NUMBER, internal=True)
@@ -102,9 +102,9 @@ class MixProductObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(MANAGER_TRANSACTIONS, "ManagerTransaction", "A credit or debit on a manager's balance.")
+@entity_type(MANAGER_TRANSACTIONS, "ManagerTransaction")
 class ManagerTransactionObject:
-    """A row of the append-only table `manager_transactions`."""
+    """A credit or debit on a manager's balance."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", _NUMBER, internal=True)
@@ -120,9 +120,9 @@ class ManagerTransactionObject:
     created_unix: BigInt = unix_seconds("created_at", "When the transaction was recorded")
 
 
-@entity_type(ORDER_LIMITS, "OrderLimit", "The maximum total of a customer's open and paid orders with a vendor.")
+@entity_type(ORDER_LIMITS, "OrderLimit")
 class OrderLimitObject:
-    """A row of `order_limits`."""
+    """The maximum total of a customer's open and paid orders with a vendor."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", _NUMBER, internal=True)
@@ -137,9 +137,9 @@ class OrderLimitObject:
     updated_at: DateTime = column(description="When the limit was last set.")
 
 
-@object_type("CreditScore", "A company's credit score.", access=Access(privileges=("view_b2b", "manage_b2b")))
+@object_type("CreditScore", access=Access(privileges=("view_b2b", "manage_b2b")))
 class CreditScoreObject:
-    """The response of the credit bureau."""
+    """A company's credit score."""
 
     cnpj: str = output_field("The CNPJ, without punctuation.")
     score: int = output_field("The score from 0 to 1000; higher is better.")

@@ -47,17 +47,17 @@ from schema.types.product_prices import ProductPricingObject, pricing
 _INVENTORY_READERS = Access(privileges=("view_products",), app_scope="read_products", vendor=True)
 
 
-@entity_type(CATEGORY_IMAGES, "CategoryImage", "The image of a category.")
+@entity_type(CATEGORY_IMAGES, "CategoryImage")
 class CategoryImageObject:
-    """Columns of `categories`."""
+    """The image of a category."""
 
     url: str = column("image_url", "The image URL; the platform never fetches it.")
     alt: str = column("image_alt", "The alternative text.")
 
 
-@entity_type(CATEGORIES, "Category", "A product category in the category tree.")
+@entity_type(CATEGORIES, "Category")
 class CategoryObject:
-    """A row of `categories`."""
+    """A product category in the category tree."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`category_id`).", internal=True)
@@ -105,9 +105,9 @@ class CategoryObject:
     created_unix: BigInt = unix_seconds("created_at", "When the record was created")
 
 
-@entity_type(PRODUCT_IMAGES, "ProductImage", "An image of a product.")
+@entity_type(PRODUCT_IMAGES, "ProductImage")
 class ProductImageObject:
-    """A row of `product_images`."""
+    """An image of a product."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`pair_id`).", internal=True)
@@ -119,9 +119,9 @@ class ProductImageObject:
     height: int = column(description="The size in pixels; 0 if unknown.")
 
 
-@entity_type(FEATURE_VARIANTS, "FeatureVariant", "A predefined value of a feature.")
+@entity_type(FEATURE_VARIANTS, "FeatureVariant")
 class FeatureVariantObject:
-    """A row of `feature_variants`."""
+    """A predefined value of a feature."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`variant_id`).", internal=True)
@@ -129,9 +129,9 @@ class FeatureVariantObject:
     position: int = column(description="The sort position among the values.")
 
 
-@entity_type(FEATURES, "Feature", "A product feature (attribute).")
+@entity_type(FEATURES, "Feature")
 class FeatureObject:
-    """A row of `features`."""
+    """A product feature (attribute)."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`feature_id`).", internal=True)
@@ -163,9 +163,9 @@ class FeatureObject:
     created_at: DateTime = column(description="When the record was created.")
 
 
-@entity_type(FEATURE_VALUES, "FeatureValue", "A product's value for a feature.")
+@entity_type(FEATURE_VALUES, "FeatureValue")
 class FeatureValueObject:
-    """A row of `feature_values`."""
+    """A product's value for a feature."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     value: str = computed(
@@ -186,25 +186,25 @@ class FeatureValueObject:
     )
 
 
-@object_type("PriceRange", "The lowest and highest price of a product, in cents, before promotions.")
+@object_type("PriceRange")
 class PriceRangeObject:
-    """Columns of the product."""
+    """The lowest and highest price of a product, in cents, before promotions."""
 
     min_cents: BigInt = computed(LOWEST_PRICE, "The lowest price, in cents.")
     max_cents: BigInt = computed(HIGHEST_PRICE, "The highest price, in cents.")
 
 
-@object_type("Seo", "The texts of a product's page for search engines.")
+@object_type("Seo")
 class SeoObject:
-    """Columns of the product."""
+    """The texts of a product's page for search engines."""
 
     title: str = computed("coalesce(nullif(t.page_title, ''), t.name)", "The title; the product's name if none is set.")
     description: str = column("meta_description", "The description; empty if not set.")
 
 
-@entity_type(PRODUCTS, "Product", "A product. Amounts in cents of the store's currency.")
+@entity_type(PRODUCTS, "Product")
 class ProductObject:
-    """A row of `products`."""
+    """A product. Amounts in cents of the store's currency."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`product_id`).", internal=True)

@@ -10,9 +10,9 @@ from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.marketplace import VendorObject
 
 
-@entity_type(LANGUAGES, "Language", "A language of the store.")
+@entity_type(LANGUAGES, "Language")
 class LanguageObject:
-    """A row of `languages`."""
+    """A language of the store."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`lang_id`).", internal=True)
@@ -25,9 +25,9 @@ class LanguageObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(LANGUAGE_VARIABLES, "LanguageVariable", "A text of the storefronts, by name and language.")
+@entity_type(LANGUAGE_VARIABLES, "LanguageVariable")
 class LanguageVariableObject:
-    """A row of `language_variables`."""
+    """A text of the storefronts, by name and language."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`langvar_id`).", internal=True)
@@ -38,9 +38,9 @@ class LanguageVariableObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(PAGES, "Page", "A content page.")
+@entity_type(PAGES, "Page")
 class PageObject:
-    """A row of `pages`."""
+    """A content page."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`page_id`).", internal=True)
@@ -65,9 +65,9 @@ class PageObject:
     created_unix: BigInt = unix_seconds("created_at", "When the record was created")
 
 
-@entity_type(BLOCKS, "Block", "A layout block of the storefront.")
+@entity_type(BLOCKS, "Block")
 class BlockObject:
-    """A row of `blocks`."""
+    """A layout block of the storefront."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`block_id`).", internal=True)

@@ -14,9 +14,9 @@ from schema.types.references import Product, User
 _VENDOR_DATA = Access(privileges=("view_marketplace",), vendor=True)
 
 
-@entity_type(VENDORS, "Vendor", "A vendor of the marketplace.")
+@entity_type(VENDORS, "Vendor")
 class VendorObject:
-    """A row of `vendors`; contact data and commission are restricted fields."""
+    """A vendor of the marketplace."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`company_id`).", internal=True)
@@ -50,9 +50,9 @@ class VendorObject:
     created_unix: BigInt = unix_seconds("created_at", "When the record was created")
 
 
-@entity_type(REVIEWS, "Review", "A review of a product, category, page, order or the store.")
+@entity_type(REVIEWS, "Review")
 class ReviewObject:
-    """A row of `discussion_posts`."""
+    """A review of a product, category, page, order or the store."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`post_id`).", internal=True)

@@ -10,9 +10,9 @@ from schema.scalars import ID, BigInt, DateTime
 from schema.types.people import UserObject
 
 
-@entity_type(NOTIFICATIONS, "Notification", "A notification in a user's inbox.")
+@entity_type(NOTIFICATIONS, "Notification")
 class NotificationObject:
-    """A row of `notifications`."""
+    """A notification in a user's inbox."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     user_id: ID = column(referenced("users", "user_id"), "The recipient.")

@@ -39,9 +39,9 @@ _UNSELECTED = (
 )
 
 
-@entity_type(OPTION_VARIANTS, "OptionVariant", "A value of an option.")
+@entity_type(OPTION_VARIANTS, "OptionVariant")
 class OptionVariantObject:
-    """A row of `option_variants`."""
+    """A value of an option."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`variant_id`).", internal=True)
@@ -55,9 +55,9 @@ class OptionVariantObject:
     image_alt: str = column(description="The alternative text of the image.")
 
 
-@entity_type(OPTIONS, "Option", "A product option that customers choose a value for.")
+@entity_type(OPTIONS, "Option")
 class OptionObject:
-    """A row of `options`."""
+    """A product option that customers choose a value for."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`option_id`).", internal=True)
@@ -86,9 +86,9 @@ class OptionObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(COMBINATION_CHOICES, "CombinationChoice", "A variant chosen in a combination.")
+@entity_type(COMBINATION_CHOICES, "CombinationChoice")
 class CombinationChoiceObject:
-    """A row of `combination_choices`."""
+    """A variant chosen in a combination."""
 
     option_id: ID = column(referenced("options", "option_id"), "The option.")
     option: OptionObject | None = relation(ToOne("option_id"), "The option.")
@@ -98,9 +98,9 @@ class CombinationChoiceObject:
     variant_name: str = column(referenced("option_variants", "variant_id", "name"), "The variant's name.")
 
 
-@entity_type(COMBINATIONS, "Combination", "A combination of option variants with its own stock and price.")
+@entity_type(COMBINATIONS, "Combination")
 class CombinationObject:
-    """A row of `combinations`."""
+    """A combination of option variants with its own stock and price."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`combination_id`).", internal=True)
@@ -133,9 +133,9 @@ class CombinationObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(EXCEPTION_CHOICES, "ExceptionChoice", "A variant chosen in an exception.")
+@entity_type(EXCEPTION_CHOICES, "ExceptionChoice")
 class ExceptionChoiceObject:
-    """A row of `exception_choices`."""
+    """A variant chosen in an exception."""
 
     option_id: ID = column(referenced("options", "option_id"), "The option.")
     option: OptionObject | None = relation(ToOne("option_id"), "The option.")
@@ -145,11 +145,9 @@ class ExceptionChoiceObject:
     variant_name: str = column(referenced("option_variants", "variant_id", "name"), "The variant's name.")
 
 
-@entity_type(
-    OPTION_EXCEPTIONS, "OptionException", "A set of variants that can't be combined, or the only ones that can."
-)
+@entity_type(OPTION_EXCEPTIONS, "OptionException")
 class OptionExceptionObject:
-    """A row of `option_exceptions`."""
+    """A set of variants that can't be combined, or the only ones that can."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`exception_id`).", internal=True)
@@ -168,9 +166,9 @@ class OptionExceptionObject:
     created_at: DateTime = column(description="When the record was created.")
 
 
-@entity_type(ATTACHMENTS, "Attachment", "A file attached to a product.")
+@entity_type(ATTACHMENTS, "Attachment")
 class AttachmentObject:
-    """A row of `attachments`."""
+    """A file attached to a product."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`attachment_id`).", internal=True)
@@ -186,9 +184,9 @@ class AttachmentObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(BOX_DESCRIPTIONS, "BoxDescription", "The localized description of a box.")
+@entity_type(BOX_DESCRIPTIONS, "BoxDescription")
 class BoxDescriptionObject:
-    """A row of `box_descriptions`."""
+    """The localized description of a box."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`description_id`).", internal=True)
@@ -202,9 +200,9 @@ class BoxDescriptionObject:
     meta_description: str = column(description="The description for search engines.")
 
 
-@entity_type(BOXES, "ProductBox", "A packaging box. Measures in millimetres, weights in grams.")
+@entity_type(BOXES, "ProductBox")
 class ProductBoxObject:
-    """A row of `product_boxes`."""
+    """A packaging box. Measures in millimetres, weights in grams."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`box_id`).", internal=True)

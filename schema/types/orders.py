@@ -35,9 +35,9 @@ _OWN_REWARDS = Access(privileges=("view_orders",), app_scope="read_orders", cust
 _PAYMENT_STAFF = Access(privileges=("view_payments",))
 
 
-@entity_type(PAYMENT_METHODS, "PaymentMethod", "A payment method.")
+@entity_type(PAYMENT_METHODS, "PaymentMethod")
 class PaymentMethodObject:
-    """A row of `payment_methods`."""
+    """A payment method."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`payment_id`).", internal=True)
@@ -73,9 +73,9 @@ class PaymentMethodObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(PAYMENTS, "Payment", "A payment received for an order.")
+@entity_type(PAYMENTS, "Payment")
 class PaymentObject:
-    """A row of `payments`."""
+    """A payment received for an order."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     kind: str = column(description="The payment type: `credit_card`, `boleto`, `pix`, etc.")
@@ -87,9 +87,9 @@ class PaymentObject:
     created_at: DateTime = column(description="When the payment was received.")
 
 
-@entity_type(SHIPPING_METHODS, "ShippingMethod", "A shipping method.")
+@entity_type(SHIPPING_METHODS, "ShippingMethod")
 class ShippingMethodObject:
-    """A row of `shipping_methods`."""
+    """A shipping method."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`shipping_id`).", internal=True)
@@ -134,9 +134,9 @@ class ShippingMethodObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(ORDER_LINES, "OrderLine", "A line of an order.")
+@entity_type(ORDER_LINES, "OrderLine")
 class OrderLineObject:
-    """A row of `order_lines`; names and codes are snapshots of the purchase."""
+    """A line of an order."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`item_id`).", internal=True)
@@ -175,9 +175,9 @@ class OrderLineObject:
     vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor that sold the product.")
 
 
-@entity_type(ORDER_ADDRESSES, "OrderAddress", "A billing or shipping address of an order.")
+@entity_type(ORDER_ADDRESSES, "OrderAddress")
 class OrderAddressObject:
-    """A row of `order_addresses`."""
+    """A billing or shipping address of an order."""
 
     kind: AddressKind = column(description="The purpose.")
     firstname: str = column(description="The first name.")
@@ -193,9 +193,9 @@ class OrderAddressObject:
     phone: str = column(description="The phone number.")
 
 
-@entity_type(ORDER_HISTORY, "OrderStatusChange", "A status change of an order.")
+@entity_type(ORDER_HISTORY, "OrderStatusChange")
 class OrderStatusChangeObject:
-    """A row of `order_status_changes`."""
+    """A status change of an order."""
 
     at: DateTime = column(description="When the status changed.")
     from_status: OrderStatus | None = column(
@@ -213,18 +213,18 @@ class OrderStatusChangeObject:
     at_unix: BigInt = unix_seconds("at", "When the status changed")
 
 
-@entity_type(SHIPMENT_LINES, "ShipmentLine", "The shipped units of an order line.")
+@entity_type(SHIPMENT_LINES, "ShipmentLine")
 class ShipmentLineObject:
-    """A row of `shipment_lines`."""
+    """The shipped units of an order line."""
 
     quantity: BigInt = column(description="The number of units.")
     line_number: BigInt = column("order_line_id", "The legacy numeric ID of the order line.", internal=True)
     line: OrderLineObject | None = relation(ToOne("order_line_id"), "The order line.")
 
 
-@entity_type(SHIPMENTS, "Shipment", "A shipment of an order.")
+@entity_type(SHIPMENTS, "Shipment")
 class ShipmentObject:
-    """A row of `shipments`."""
+    """A shipment of an order."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`shipment_id`).", internal=True)
@@ -253,9 +253,9 @@ class ShipmentObject:
     created_unix: BigInt = unix_seconds("created_at", "When the shipment was recorded")
 
 
-@object_type("OrderCustomer", "The customer data stored with an order.")
+@object_type("OrderCustomer")
 class OrderCustomerObject:
-    """Columns of the order, readable without access to user records."""
+    """The customer data stored with an order."""
 
     id: ID | None = column(referenced("users", "user_id"), "The user account; null for a guest customer.")
     name: str = computed("btrim(t.firstname || ' ' || t.lastname)", "First and last name.")
@@ -265,9 +265,9 @@ class OrderCustomerObject:
     )
 
 
-@entity_type(ORDERS, "Order", "An order. Amounts in cents of its currency.")
+@entity_type(ORDERS, "Order")
 class OrderObject:
-    """A row of `orders`."""
+    """An order. Amounts in cents of its currency."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The order number (the legacy `order_id`).")

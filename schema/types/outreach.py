@@ -20,9 +20,9 @@ from schema.types.catalog import ProductObject
 from schema.types.orders import OrderObject
 
 
-@entity_type(SUBSCRIBERS, "Subscriber", "A newsletter subscriber.")
+@entity_type(SUBSCRIBERS, "Subscriber")
 class SubscriberObject:
-    """A row of `subscribers`."""
+    """A newsletter subscriber."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`subscriber_id`).", internal=True)
@@ -34,17 +34,17 @@ class SubscriberObject:
     created_unix: BigInt = unix_seconds("created_at", "When the subscription was created")
 
 
-@object_type("NewsletterSubscription", "The result of a newsletter subscription.", access=INHERITED)
+@object_type("NewsletterSubscription", access=INHERITED)
 class NewsletterSubscriptionObject:
-    """The subscriber and whether it existed."""
+    """The result of a newsletter subscription."""
 
     number: BigInt = output_field("The legacy numeric ID of the subscriber.")
     was_there: bool = output_field("Whether the address was already subscribed.")
 
 
-@entity_type(CALL_REQUESTS, "CallRequest", "A callback request of a customer.")
+@entity_type(CALL_REQUESTS, "CallRequest")
 class CallRequestObject:
-    """A row of `call_requests`."""
+    """A callback request of a customer."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`request_id`).", internal=True)

@@ -20,9 +20,9 @@ from schema.types.rewards import PointEntryObject
 _PERSONAL_DATA = Access(privileges=("view_users",), vendor=True, customer=True)
 
 
-@entity_type(USERGROUPS, "Usergroup", "A usergroup.")
+@entity_type(USERGROUPS, "Usergroup")
 class UsergroupObject:
-    """A row of `usergroups`."""
+    """A usergroup."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`usergroup_id`).", internal=True)
@@ -34,9 +34,9 @@ class UsergroupObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(MEMBERSHIPS, "UsergroupMembership", "A user's membership in a usergroup.")
+@entity_type(MEMBERSHIPS, "UsergroupMembership")
 class UsergroupMembershipObject:
-    """A row of `usergroup_memberships`."""
+    """A user's membership in a usergroup."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     status: MembershipStatus = column(description="The status code.")
@@ -45,9 +45,9 @@ class UsergroupMembershipObject:
     created_at: DateTime = column(description="When the membership was created.")
 
 
-@entity_type(USERS, "User", "A user account.")
+@entity_type(USERS, "User")
 class UserObject:
-    """A row of `users`."""
+    """A user account."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`user_id`).", internal=True)

@@ -12,9 +12,9 @@ from schema.types.pricing import PromotionObject
 from schema.types.references import Order, User
 
 
-@entity_type(POINT_ENTRIES, "PointEntry", "A change of a user's reward points.")
+@entity_type(POINT_ENTRIES, "PointEntry")
 class PointEntryObject:
-    """A row of `point_entries`."""
+    """A change of a user's reward points."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     kind: PointEntryKind = column(description="Why the points changed.")
@@ -30,9 +30,9 @@ class PointEntryObject:
     created_at: DateTime = column(description="When the points changed.")
 
 
-@entity_type(ISSUED_COUPONS, "IssuedCoupon", "A coupon that an order gave its customer, to be used once.")
+@entity_type(ISSUED_COUPONS, "IssuedCoupon")
 class IssuedCouponObject:
-    """A row of `issued_coupons`."""
+    """A coupon that an order gave its customer, to be used once."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     code: str = column(description="The code.")

@@ -11,17 +11,17 @@ from schema.types.marketplace import VendorObject
 from schema.types.people import UsergroupObject
 
 
-@entity_type(WAREHOUSE_ZIPCODES, "WarehouseZipcodes", "A range of postal codes (CEP), both ends included.")
+@entity_type(WAREHOUSE_ZIPCODES, "WarehouseZipcodes")
 class WarehouseZipcodesObject:
-    """A row of `warehouse_zipcodes`."""
+    """A range of postal codes (CEP), both ends included."""
 
     zipcode_from: str = column(description="The first CEP, as entered.")
     zipcode_to: str = column(description="The last CEP, as entered.")
 
 
-@entity_type(WAREHOUSE_AREAS, "WarehouseArea", "A delivery area of a warehouse.")
+@entity_type(WAREHOUSE_AREAS, "WarehouseArea")
 class WarehouseAreaObject:
-    """A row of `warehouse_areas`."""
+    """A delivery area of a warehouse."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`area_id`).", internal=True)
@@ -37,9 +37,9 @@ class WarehouseAreaObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(WAREHOUSE_USERGROUPS, "WarehouseUsergroup", "A usergroup served by a warehouse.")
+@entity_type(WAREHOUSE_USERGROUPS, "WarehouseUsergroup")
 class WarehouseUsergroupObject:
-    """A row of `warehouse_usergroups`."""
+    """A usergroup served by a warehouse."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     usergroup_id: ID = column(referenced("usergroups", "usergroup_id"), "The group.")
@@ -53,9 +53,9 @@ class WarehouseUsergroupObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(WAREHOUSES, "Warehouse", "A warehouse.")
+@entity_type(WAREHOUSES, "Warehouse")
 class WarehouseObject:
-    """A row of `warehouses`."""
+    """A warehouse."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`warehouse_id`).", internal=True)
