@@ -109,5 +109,10 @@ class Access:
         return None if is_allowed else Forbidden("insufficient permissions")
 
 
+def open_to_shoppers(privilege: str, app_scope: str | tuple[str, ...]) -> Access:
+    """Return the rule of what customers and storefronts read too, besides vendors, apps, and administrators with the privilege."""
+    return Access((privilege,), app_scope, vendor=True, customer=True, storefront="storefront:read")
+
+
 def _as_tuple(scopes: str | tuple[str, ...] | None) -> tuple[str, ...]:
     return () if scopes is None else (scopes,) if isinstance(scopes, str) else scopes

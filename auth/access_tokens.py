@@ -74,12 +74,7 @@ async def verify_access_token(ring: SigningKeyRing, token: str, now: datetime) -
         if key is None:
             raise Unauthenticated(INVALID_TOKEN)
         payload = jwt.decode(
-            token,
-            key,
-            algorithms=[ALGORITHM],
-            audience=settings.audience,
-            issuer=settings.issuer,
-            options=_OPTIONS,
+            token, key, algorithms=[ALGORITHM], audience=settings.audience, issuer=settings.issuer, options=_OPTIONS
         )
     # PyJWT raises other errors for payloads that aren't objects or have out-of-range dates.
     except (jwt.PyJWTError, ValueError, TypeError, OverflowError) as error:

@@ -115,10 +115,7 @@ async def revoke_api_key(scope: Scope, key: Reference | str) -> None:
             raise NotFound("API key")
         await _check_may_manage(scope, row["user_id"])
         await database.execute(
-            "update api_keys set revoked_at = $3 where tenant_id = $1 and id = $2",
-            scope.store.id,
-            row["id"],
-            scope.now,
+            "update api_keys set revoked_at = $3 where tenant_id = $1 and id = $2", scope.store.id, row["id"], scope.now
         )
         await audit.record(scope, "api_key.revoked", "api_key", row["public_id"])
         await invalidate_credentials(scope, row["user_id"])

@@ -87,10 +87,7 @@ async def _cached(scope: Scope, fingerprint: bytes, verify: Verifier) -> Actor:
 
 async def _access_token(scope: Scope, token: str) -> VerifiedCredential:
     claims = await verify_access_token(process_key_ring(), token, scope.now)
-    if claims.store != scope.store.public_id:
-        await _verify_elsewhere(scope, claims.store, lambda at: _session_user(at, claims))
-        raise TenantMismatch()
-    return await _session_user(scope, claims)
+    return await _verify_in(scope, claims.store, lambda at: _session_user(at, claims))
 
 
 async def _session_user(scope: Scope, claims: AccessTokenClaims) -> VerifiedCredential:
@@ -111,13 +108,7 @@ async def _session_user(scope: Scope, claims: AccessTokenClaims) -> VerifiedCred
 
 
 async def _legacy_token(scope: Scope, token: str) -> VerifiedCredential:
-    token_store = legacy_tokens.parse_store_id(token)
-    if token_store is None:
-        raise Unauthenticated(INVALID_TOKEN)
-    if token_store != scope.store.public_id:
-        await _verify_elsewhere(scope, token_store, lambda at: _legacy_token_user(at, token))
-        raise TenantMismatch()
-    return await _legacy_token_user(scope, token)
+    return await _verify_in(scope, legacy_tokens.parse_store_id(token), lambda at: _legacy_token_user(at, token))
 
 
 async def _legacy_token_user(scope: Scope, token: str) -> VerifiedCredential:
@@ -128,13 +119,7 @@ async def _legacy_token_user(scope: Scope, token: str) -> VerifiedCredential:
 
 
 async def _app_token(scope: Scope, token: str) -> VerifiedCredential:
-    token_store = app_tokens.parse_store_id(token)
-    if token_store is None:
-        raise Unauthenticated(INVALID_TOKEN)
-    if token_store != scope.store.public_id:
-        await _verify_elsewhere(scope, token_store, lambda at: _find_app_token(at, token))
-        raise TenantMismatch()
-    return await _find_app_token(scope, token)
+    return await _verify_in(scope, app_tokens.parse_store_id(token), lambda at: _find_app_token(at, token))
 
 
 async def _find_app_token(scope: Scope, token: str) -> VerifiedCredential:
@@ -194,11 +179,19 @@ async def load_app(scope: Scope, installation_id: int, scopes: Iterable[str]) ->
     )
 
 
-async def _verify_elsewhere(scope: Scope, public_id: UUID, verify: Verifier) -> None:
-    """Verify a credential in the store it names; raise what `verify` raises there, `Unauthenticated` for an unknown store."""
+async def _verify_in(scope: Scope, public_id: UUID | None, verify: Verifier) -> VerifiedCredential:
+    """Verify a credential in the store that it names; None is none.
+
+    One of another store is refused: with what `verify` raises there, else with `TenantMismatch`.
+    """
+    if public_id is None:
+        raise Unauthenticated(INVALID_TOKEN)
+    if public_id == scope.store.public_id:
+        return await verify(scope)
     store_id = await database.fetchval("select id from tenants where public_id = $1", public_id)
     if store_id is None:
         raise Unauthenticated(INVALID_TOKEN)
     other_scope = replace(scope, store=Store(id=store_id, public_id=public_id, name=""))
     with active_scope(other_scope):
         await verify(other_scope)
+    raise TenantMismatch()

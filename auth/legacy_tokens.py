@@ -13,12 +13,7 @@ from uuid import UUID
 
 from auth import lockout, two_factor_codes
 from auth.configuration import configured
-from auth.password_authentication import (
-    AuthenticatedUser,
-    authenticate_candidates,
-    check_may_sign_in,
-    record_sign_in,
-)
+from auth.password_authentication import AuthenticatedUser, authenticate_candidates, check_may_sign_in, record_sign_in
 from kernel.documents import IdentifierType, has_cnpj_form, is_email, normalize_document, normalize_email
 from kernel.errors import Unauthenticated, ValidationFailed
 from kernel.ids import random_token, uuid7
@@ -61,8 +56,18 @@ async def issue_legacy_token(
         raise ValidationFailed("Required field: email")
     if not password:
         raise ValidationFailed("Required field: password")
-    candidates = _email_candidates(identifier) if (email or "").strip() else _cnpj_candidates(identifier)
+    candidates = email_candidates(identifier) if (email or "").strip() else _cnpj_candidates(identifier)
     user = await authenticate_candidates(scope, candidates, identifier, password)
+    return await sign_in_for_token(scope, user, password, code)
+
+
+async def sign_in_for_token(
+    scope: Scope, user: AuthenticatedUser, password: str, code: str | None
+) -> IssuedLegacyToken:
+    """Create a token for a user whose password was right, and with two-factor authentication the `code` too.
+
+    Raise `SignInDenied` for an account that may not sign in, `Unauthenticated` for a missing or wrong code.
+    """
     check_may_sign_in(user)
     if not await two_factor_codes.is_enabled(scope, user.id):
         return await create_legacy_token(scope, user, password)
@@ -116,7 +121,8 @@ async def verify_legacy_token(scope: Scope, token: str) -> VerifiedLegacyToken |
     return None if row is None else VerifiedLegacyToken(row["user_id"], row["expires_at"])
 
 
-def _email_candidates(text: str) -> list[tuple[IdentifierType, str]]:
+def email_candidates(text: str) -> list[tuple[IdentifierType, str]]:
+    """Return the identifiers of users that a text may be: an e-mail address, or none."""
     email = normalize_email(text)
     return [(IdentifierType.EMAIL, email)] if is_email(email) else []
 

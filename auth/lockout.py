@@ -120,9 +120,7 @@ async def record_failure(scope: Scope, subject: str) -> None:
             scope.now,
         )
         failures = await database.fetchval(
-            "select count(*) from wrong_attempts where tenant_id = $1 and subject = $2",
-            scope.store.id,
-            subject,
+            "select count(*) from wrong_attempts where tenant_id = $1 and subject = $2", scope.store.id, subject
         )
         if failures >= settings.wrong_attempts:
             await _lock(scope, subject)

@@ -32,14 +32,8 @@ _QUERIES = {
 _SHARED_ERRORS = {
     IdentifierType.EMAIL: ("multiple_accounts_email", "Há mais de uma conta com este e-mail."),
     IdentifierType.CPF: ("multiple_accounts_cpf", "Há mais de uma conta com este CPF. Entre com o e-mail."),
-    IdentifierType.CNPJ: (
-        "multiple_accounts_cnpj",
-        "Há mais de uma conta com este CNPJ. Entre com o e-mail.",
-    ),
-    IdentifierType.PHONE: (
-        "multiple_accounts_phone",
-        "Há mais de uma conta com este telefone. Entre com o e-mail.",
-    ),
+    IdentifierType.CNPJ: ("multiple_accounts_cnpj", "Há mais de uma conta com este CNPJ. Entre com o e-mail."),
+    IdentifierType.PHONE: ("multiple_accounts_phone", "Há mais de uma conta com este telefone. Entre com o e-mail."),
 }
 
 INVALID_CREDENTIALS = "invalid credentials"

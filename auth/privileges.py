@@ -96,10 +96,7 @@ async def load_account(scope: Scope, user_id: int) -> AccountRights | None:
         vendor_id=row["vendor_id"],
         is_owner=is_owner,
         privileges=effective_privileges(
-            row["user_type"],
-            is_owner=is_owner,
-            own=row["privileges"],
-            of_groups=row["group_privileges"],
+            row["user_type"], is_owner=is_owner, own=row["privileges"], of_groups=row["group_privileges"]
         ),
         own=frozenset(row["privileges"]),
     )

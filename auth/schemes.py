@@ -46,14 +46,7 @@ _MAX_HEADER = 8_192
 
 
 async def authenticate(
-    store: Store,
-    needs: str,
-    headers: Headers,
-    *,
-    now: datetime,
-    client_ip: str,
-    request_id: str,
-    family: str,
+    store: Store, needs: str, headers: Headers, *, now: datetime, client_ip: str, request_id: str, family: str
 ) -> Actor:
     """Return the caller of a request to a route that requires the credential `needs`.
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from auth import lockout, two_factor_codes
-from auth.legacy_tokens import CODE_REQUIRED, create_legacy_token
-from auth.password_authentication import AuthenticatedUser, authenticate_candidates, check_may_sign_in
-from kernel.documents import IdentifierType, is_email, normalize_email
+from auth import lockout
+from auth.legacy_tokens import email_candidates, sign_in_for_token
+from auth.password_authentication import AuthenticatedUser, authenticate_candidates
 from kernel.errors import Forbidden, Unauthenticated, ValidationFailed
 from kernel.scope import Scope
 
@@ -44,28 +43,7 @@ async def issue_vendor_token(
     user = await _authenticate(scope, email.strip(), password)
     if user.user_type != VENDOR:
         raise Forbidden(VENDORS_ONLY)
-    check_may_sign_in(user)
-    if not await two_factor_codes.is_enabled(scope, user.id):
-        return await _create_token(scope, user, password)
-    if not code or not code.strip():
-        raise Unauthenticated(CODE_REQUIRED)
-    async with two_factor_codes.code_attempt(scope, user.id):
-        await two_factor_codes.consume_code(scope, user.id, code)
-        return await _create_token(scope, user, password)
-
-
-async def _authenticate(scope: Scope, email: str, password: str) -> AuthenticatedUser:
-    normalized = normalize_email(email)
-    candidates = [(IdentifierType.EMAIL, normalized)] if is_email(normalized) else []
-    try:
-        return await authenticate_candidates(scope, candidates, email, password)
-    except Unauthenticated as error:
-        # The legacy API's text for a wrong credential (docs/reference/legacy.md#errors).
-        raise Unauthenticated(INVALID_CREDENTIALS) from error
-
-
-async def _create_token(scope: Scope, user: AuthenticatedUser, password: str) -> IssuedVendorToken:
-    token = await create_legacy_token(scope, user, password)
+    token = await sign_in_for_token(scope, user, password, code)
     return IssuedVendorToken(
         token=token.token,
         ttl=token.ttl,
@@ -73,3 +51,11 @@ async def _create_token(scope: Scope, user: AuthenticatedUser, password: str) ->
         vendor_id=user.vendor_id or 0,
         expires_at=scope.now + timedelta(seconds=token.ttl),
     )
+
+
+async def _authenticate(scope: Scope, email: str, password: str) -> AuthenticatedUser:
+    try:
+        return await authenticate_candidates(scope, email_candidates(email), email, password)
+    except Unauthenticated as error:
+        # The legacy API's text for a wrong credential (docs/reference/legacy.md#errors).
+        raise Unauthenticated(INVALID_CREDENTIALS) from error

@@ -39,7 +39,5 @@ def check_zipcode(country: str, zipcode: str) -> None:
     """Raise `ValidationFailed` for an address in Brazil whose postal code is no CEP."""
     if country == BRAZIL and normalize_cep(zipcode) is None:
         raise ValidationFailed(
-            f"zipcode is {repr_value(zipcode)}; expected a CEP of eight digits",
-            field="zipcode",
-            code="zipcode_invalid",
+            f"zipcode is {repr_value(zipcode)}; expected a CEP of eight digits", field="zipcode", code="zipcode_invalid"
         )

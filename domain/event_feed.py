@@ -238,7 +238,10 @@ def _build_event(row: Any) -> FeedEvent:
 # --- Deletion --------------------------------------------------------------------------------------------------------------
 
 
-async def delete_old_events(scope: Scope, *, limit: int = 5_000) -> None:
+_DELETE_BATCH = 5_000
+
+
+async def delete_old_events(scope: Scope) -> None:
     """Delete the store's events older than its setting `event_days`, except those with deliveries that are still pending.
 
     Events without a position are numbered first, so that a cursor before a deleted one is recognized.
@@ -246,5 +249,5 @@ async def delete_old_events(scope: Scope, *, limit: int = 5_000) -> None:
     while not await number_events():
         pass
     before = scope.now - timedelta(days=setting(scope, "event_days"))
-    while await database.fetchval(_DELETE, scope.store.id, before, limit):
+    while await database.fetchval(_DELETE, scope.store.id, before, _DELETE_BATCH):
         pass

@@ -320,13 +320,7 @@ async def _emit_order_events(
 
 
 def _event_data_of(row: Mapping[str, Any]) -> OrderEventData:
-    lines = zip(
-        row["product_ids"] or (),
-        row["names"] or (),
-        row["quantities"] or (),
-        row["prices"] or (),
-        strict=True,
-    )
+    lines = zip(row["product_ids"] or (), row["names"] or (), row["quantities"] or (), row["prices"] or (), strict=True)
     return OrderEventData(
         id=row["public_id"],
         status=row["status"],
@@ -374,12 +368,7 @@ async def emit_products_deleted(scope: Scope, public_ids: Iterable[UUID]) -> Non
     await emit_all(
         scope,
         [
-            Event(
-                PRODUCT_DELETED,
-                PRODUCT,
-                public_id,
-                {"id": str(public_id), "deleted_at": format_rfc3339(scope.now)},
-            )
+            Event(PRODUCT_DELETED, PRODUCT, public_id, {"id": str(public_id), "deleted_at": format_rfc3339(scope.now)})
             for public_id in public_ids
         ],
     )

@@ -300,27 +300,13 @@ def retention_jobs(days: Mapping[str, int]) -> tuple[Job, ...]:
 
 _PERIODIC: tuple[Job, ...] = (
     Job("expire_holds", timedelta(minutes=1), for_each_store(_STORES_WITH_UNPAID_ORDERS, expire_unpaid_orders)),
-    Job(
-        "apply_notifications",
-        timedelta(seconds=30),
-        for_each_store(_STORES_WITH_NOTIFICATIONS, apply_notifications),
-    ),
+    Job("apply_notifications", timedelta(seconds=30), for_each_store(_STORES_WITH_NOTIFICATIONS, apply_notifications)),
     Job("expire_carts", timedelta(minutes=1), for_each_store(_STORES_WITH_OVERDUE_CARTS, expire_carts)),
+    Job("tell_of_carts", timedelta(seconds=5), for_each_store(_STORES_WITH_PENDING_CART_EVENTS, emit_cart_updates)),
     Job(
-        "tell_of_carts",
-        timedelta(seconds=5),
-        for_each_store(_STORES_WITH_PENDING_CART_EVENTS, emit_cart_updates),
+        "emit_abandoned_carts", timedelta(minutes=1), for_each_store(_STORES_WITH_ABANDONED_CARTS, emit_abandoned_carts)
     ),
-    Job(
-        "emit_abandoned_carts",
-        timedelta(minutes=1),
-        for_each_store(_STORES_WITH_ABANDONED_CARTS, emit_abandoned_carts),
-    ),
-    Job(
-        "emit_stock_changes",
-        timedelta(seconds=5),
-        for_each_store(_STORES_WITH_STOCK_CHANGES, emit_stock_changes),
-    ),
+    Job("emit_stock_changes", timedelta(seconds=5), for_each_store(_STORES_WITH_STOCK_CHANGES, emit_stock_changes)),
 )
 JOBS = (*_PERIODIC, *retention_jobs(DEFAULT_DAYS))
 """All jobs but that of mails, with the default periods of retention."""

@@ -99,13 +99,7 @@ class EncryptedColumn:
 
 ENCRYPTED_COLUMNS = (
     EncryptedColumn(
-        "signing_keys",
-        "private_key",
-        signing_keys.PURPOSE,
-        is_platform=True,
-        key="kid",
-        key_type="text",
-        label="kid",
+        "signing_keys", "private_key", signing_keys.PURPOSE, is_platform=True, key="kid", key_type="text", label="kid"
     ),
     EncryptedColumn("hash_keys", "sealed_key", hash_keys.PURPOSE, is_platform=True, label="id"),
     EncryptedColumn("apps", "secret_sealed", APP_SECRET_PURPOSE, is_platform=True),

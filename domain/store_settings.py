@@ -73,22 +73,13 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
         "catalog", False, flag, "A product needs a category (field code category_required)."
     ),
     "vendor_products_need_approval": StoreSetting(
-        "marketplace",
-        False,
-        flag,
-        "A vendor's new product starts as P and is not sold until it is approved.",
+        "marketplace", False, flag, "A vendor's new product starts as P and is not sold until it is approved."
     ),
     "reviews_need_approval": StoreSetting(
-        "marketplace",
-        False,
-        flag,
-        "A customer's review starts as P and is not shown until it is approved.",
+        "marketplace", False, flag, "A customer's review starts as P and is not shown until it is approved."
     ),
     "payment_gateway": StoreSetting(
-        "payments",
-        True,
-        flag,
-        "The payment gateway's module: notifications are listed and can be reprocessed.",
+        "payments", True, flag, "The payment gateway's module: notifications are listed and can be reprocessed."
     ),
     "catalogue_max_age": StoreSetting(
         "catalog",
@@ -97,10 +88,7 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
         "For how many seconds caches may keep an answer of the catalogue without asking again; 0: they ask each time.",
     ),
     "cart_days": StoreSetting(
-        "checkout",
-        14,
-        integer(1, 365),
-        "How many days after its last change a cart that was not ordered expires.",
+        "checkout", 14, integer(1, 365), "How many days after its last change a cart that was not ordered expires."
     ),
     "cart_abandoned_hours": StoreSetting(
         "checkout",
@@ -136,16 +124,10 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
         "The format of the legacy API's lists: the documented one (contract), or CS-Cart's own.",
     ),
     "legacy_vendor_keys": StoreSetting(
-        "legacy",
-        "N",
-        one_of("Y", "N"),
-        "Allows vendors to use the legacy API's entity routes for their own records.",
+        "legacy", "N", one_of("Y", "N"), "Allows vendors to use the legacy API's entity routes for their own records."
     ),
     "customers_need_approval": StoreSetting(
-        "people",
-        False,
-        flag,
-        "A customer who registers starts as P and can't sign in until the account is approved.",
+        "people", False, flag, "A customer who registers starts as P and can't sign in until the account is approved."
     ),
     "account_url": StoreSetting(
         "people",
@@ -154,10 +136,7 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
         "The storefront page that accepts tokens: #email_verification=<token>, #password_reset=<token>, #sign_in=<key>.",
     ),
     "low_stock_at": StoreSetting(
-        "catalog",
-        5,
-        integer(),
-        "Low stock threshold: a notification is sent when a product's stock falls to it.",
+        "catalog", 5, integer(), "Low stock threshold: a notification is sent when a product's stock falls to it."
     ),
     "credit_bureau_url": StoreSetting(
         "b2b",

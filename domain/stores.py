@@ -70,8 +70,8 @@ _STATUS: Mapping[str, InputField] = {
 _GATEWAY_SECRET_FIELD: Mapping[str, InputField] = {"secret": InputField("secret", text(1_000), code="secret_invalid")}
 
 _INSERT = """
-INSERT INTO tenants (public_id, name, currency, status, maintenance_message, settings, gateway_secret)
-VALUES ($1, $2, $3, $4, $5, $6::text::jsonb, $7) RETURNING *
+INSERT INTO tenants (public_id, name, currency, status, maintenance_message, gateway_secret)
+VALUES ($1, $2, $3, $4, $5, $6) RETURNING *
 """
 _FIND = "SELECT * FROM tenants WHERE id = $1 OR public_id = $2"
 _SET_STATUS = """
@@ -100,20 +100,13 @@ class NewStore:
 # --- Operations of the platform ----------------------------------------------------------------------------------------------
 
 
-async def create_store(
-    values: InputValues,
-    *,
-    hosts: Iterable[str] = (),
-    settings: Mapping[str, Any] | None = None,
-    public_id: UUID | None = None,
-) -> NewStore:
-    """Create a store with a random gateway secret: `name`*, `currency`, `status`, `maintenance_message`, its hosts and settings.
+async def create_store(values: InputValues, *, hosts: Iterable[str] = (), public_id: UUID | None = None) -> NewStore:
+    """Create a store with a random gateway secret: `name`*, `currency`, `status`, `maintenance_message`, and its hosts.
 
     `public_id` is for the demo, whose stores have fixed ids. Raises ValidationFailed for an invalid field or host, Conflict for a host that
     another store has.
     """
     columns = read_fields({**STORE_FIELDS, **_STATUS}, values, creating=True)
-    stored_settings = _without_defaults(_validate_settings(settings or {}))
     names = [_validate_host(host) for host in hosts]
     secret = secrets.token_urlsafe(_GATEWAY_SECRET_BYTES)
     async with cross_store_connection() as platform, platform.transaction():
@@ -124,7 +117,6 @@ async def create_store(
             columns.get("currency", "BRL"),
             columns.get("status", ACTIVE),
             columns.get("maintenance_message"),
-            orjson.dumps(stored_settings).decode(),
             encrypt(GATEWAY_PURPOSE, secret.encode()),
         )
         assert row is not None  # INSERT … RETURNING returns its row
@@ -204,9 +196,7 @@ def _validate_host(host: str) -> str:
     name = parse_host(host)
     if name is None:
         raise ValidationFailed(
-            f"host is {repr_value(host)}; expected a name such as shop.example.com",
-            field="host",
-            code="host_invalid",
+            f"host is {repr_value(host)}; expected a name such as shop.example.com", field="host", code="host_invalid"
         )
     return name
 

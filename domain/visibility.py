@@ -95,11 +95,7 @@ class OwnRows(VisibleRows):
 
 
 def published(
-    admin: tuple[str, ...],
-    app: str | tuple[str, ...],
-    rows: str = "t.status = 'A'",
-    *,
-    vendor: str | None = None,
+    admin: tuple[str, ...], app: str | tuple[str, ...], rows: str = "t.status = 'A'", *, vendor: str | None = None
 ) -> VisibleRows:
     """Return the visibility of an entity of which customers, storefronts and (by default) vendors see these `rows`."""
     return VisibleRows(

@@ -41,6 +41,10 @@ CONCURRENT_CHANGE = "another change to the same records was under way; try again
 ERROR_CLASSES: dict[str, type[DomainError]] = {}
 
 
+class OperatorError(Exception):
+    """Report what an operator can act on, in one line: a deployment, a file or another system."""
+
+
 class DomainError(Exception):
     """Reject a request for a reason that the client can act on."""
 

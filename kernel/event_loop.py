@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from kernel import metrics
@@ -24,6 +24,16 @@ async def in_parts(items: Sequence[T], size: int = PART_SIZE) -> AsyncIterator[S
         if start:
             await asyncio.sleep(0)
         yield items[start : start + size]
+
+
+async def wait_at_most(event: asyncio.Event, seconds: float) -> None:
+    """Wait for the event, but no longer than this.
+
+    Before Python 3.12 `asyncio.wait_for` loses a cancellation that comes together with the event.
+    """
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
 
 
 @contextmanager

@@ -40,11 +40,7 @@ class RecordConversion:
     __slots__ = ("complete", "fields", "prepare")
 
     def __init__(
-        self,
-        fields: Mapping[str, Convert],
-        *,
-        prepare: RecordHook | None = None,
-        complete: RecordHook | None = None,
+        self, fields: Mapping[str, Convert], *, prepare: RecordHook | None = None, complete: RecordHook | None = None
     ) -> None:
         self.fields = fields
         self.prepare = prepare

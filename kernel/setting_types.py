@@ -70,16 +70,7 @@ def seconds(minimum: float, maximum: float) -> SettingType[float]:
 
 
 def _boolean(text: str) -> bool:
-    words = {
-        "1": True,
-        "true": True,
-        "yes": True,
-        "on": True,
-        "0": False,
-        "false": False,
-        "no": False,
-        "off": False,
-    }
+    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
     if text.lower() not in words:
         raise InvalidSetting("1 or 0")
     return words[text.lower()]

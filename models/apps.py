@@ -8,7 +8,7 @@ from tortoise.models import Model
 
 from kernel.clock import now
 from kernel.ids import uuid7
-from models.base import StoreManager, StoreModel
+from models.base import StoreModel
 
 
 class App(Model):
@@ -33,7 +33,7 @@ class App(Model):
         table = "apps"
 
 
-class AppInstallation(StoreModel):
+class AppInstallation(StoreModel, table="app_installations"):
     """An installation of an app in a store; removed ones are retained, so that the error for their tokens states the reason."""
 
     app_id = fields.BigIntField()
@@ -43,12 +43,8 @@ class AppInstallation(StoreModel):
     updated_at = fields.DatetimeField(default=now)
     removed_at = fields.DatetimeField(null=True)
 
-    class Meta:
-        table = "app_installations"
-        manager = StoreManager()
 
-
-class AppGrant(StoreModel):
+class AppGrant(StoreModel, table="app_grants"):
     """An OAuth grant: the authorization code and its tokens."""
 
     installation = fields.ForeignKeyField("models.AppInstallation", related_name="grants")
@@ -62,12 +58,8 @@ class AppGrant(StoreModel):
     revoked_at = fields.DatetimeField(null=True)
     revoke_reason = fields.TextField(default="")
 
-    class Meta:
-        table = "app_grants"
-        manager = StoreManager()
 
-
-class AppToken(StoreModel):
+class AppToken(StoreModel, table="app_tokens"):
     """A token of an app: `kind` is `A` access or `R` refresh. A refresh token is single-use (`used_at`)."""
 
     grant = fields.ForeignKeyField("models.AppGrant", related_name="tokens")
@@ -79,12 +71,8 @@ class AppToken(StoreModel):
     used_at = fields.DatetimeField(null=True)
     revoked_at = fields.DatetimeField(null=True)
 
-    class Meta:
-        table = "app_tokens"
-        manager = StoreManager()
 
-
-class StorefrontKey(StoreModel):
+class StorefrontKey(StoreModel, table="storefront_keys"):
     """A key of a headless storefront; a `server_side` one is never sent to a browser and may act for customers."""
 
     key_hash = fields.BinaryField()
@@ -97,7 +85,3 @@ class StorefrontKey(StoreModel):
     created_at = fields.DatetimeField(default=now)
     last_used_at = fields.DatetimeField(null=True)
     revoked_at = fields.DatetimeField(null=True)
-
-    class Meta:
-        table = "storefront_keys"
-        manager = StoreManager()

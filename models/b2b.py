@@ -6,10 +6,10 @@ from tortoise import fields
 from tortoise.contrib.postgres.fields import ArrayField
 
 from kernel.clock import now
-from models.base import SoftDeletable, StoreManager, StoreModel, Timestamped
+from models.base import SoftDeletable, StoreModel, Timestamped
 
 
-class Manager(SoftDeletable):
+class Manager(SoftDeletable, table="managers"):
     """A sales manager of business partners. `commission_percent` is in hundredths of a percent.
 
     `balance_cents` is the sum of the transactions: credits minus debits.
@@ -23,12 +23,8 @@ class Manager(SoftDeletable):
     balance_cents = fields.BigIntField(default=0)
     status = fields.TextField(default="A")
 
-    class Meta:
-        table = "managers"
-        manager = StoreManager()
 
-
-class PaymentCode(SoftDeletable):
+class PaymentCode(SoftDeletable, table="payment_codes"):
     """Payment terms. `days` are the days from the invoice to each installment."""
 
     code = fields.TextField()
@@ -38,12 +34,8 @@ class PaymentCode(SoftDeletable):
     min_amount_cents = fields.BigIntField(default=0)
     status = fields.TextField(default="A")
 
-    class Meta:
-        table = "payment_codes"
-        manager = StoreManager()
 
-
-class BusinessPartner(SoftDeletable):
+class BusinessPartner(SoftDeletable, table="business_partners"):
     """A company that buys on payment terms."""
 
     payment_code = fields.ForeignKeyField("models.PaymentCode", null=True, related_name="partners")
@@ -56,12 +48,8 @@ class BusinessPartner(SoftDeletable):
     credit_limit_cents = fields.BigIntField(default=0)
     status = fields.TextField(default="A")
 
-    class Meta:
-        table = "business_partners"
-        manager = StoreManager()
 
-
-class MixProduct(SoftDeletable):
+class MixProduct(SoftDeletable, table="mix_products"):
     """A product recommended to a partner or manager, with its minimum quantity and price."""
 
     product = fields.ForeignKeyField("models.Product", related_name="mixes")
@@ -71,12 +59,8 @@ class MixProduct(SoftDeletable):
     price_cents = fields.BigIntField(default=0)
     status = fields.TextField(default="A")
 
-    class Meta:
-        table = "mix_products"
-        manager = StoreManager()
 
-
-class ManagerTransaction(StoreModel):
+class ManagerTransaction(StoreModel, table="manager_transactions"):
     """A credit (`type` `C`) or debit (`D`) of a manager, with the resulting balance; immutable."""
 
     manager = fields.ForeignKeyField("models.Manager", related_name="transactions")
@@ -87,24 +71,16 @@ class ManagerTransaction(StoreModel):
     description = fields.TextField(default="")
     created_at = fields.DatetimeField(default=now)
 
-    class Meta:
-        table = "manager_transactions"
-        manager = StoreManager()
 
-
-class OrderLimit(Timestamped):
+class OrderLimit(Timestamped, table="order_limits"):
     """The limit of a customer's open and paid orders with a vendor."""
 
     user = fields.ForeignKeyField("models.User", related_name="order_limits")
     vendor = fields.ForeignKeyField("models.Vendor", related_name="order_limits")
     limit_cents = fields.BigIntField()
 
-    class Meta:
-        table = "order_limits"
-        manager = StoreManager()
 
-
-class CreditCheck(StoreModel):
+class CreditCheck(StoreModel, table="credit_checks"):
     """The latest credit check of a company. `score` is 0 to 1000, `risk` `low`, `medium` or `high`."""
 
     cnpj = fields.TextField()
@@ -114,7 +90,3 @@ class CreditCheck(StoreModel):
     source = fields.TextField()
     bureau_url = fields.TextField()
     checked_at = fields.DatetimeField()
-
-    class Meta:
-        table = "credit_checks"
-        manager = StoreManager()

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from tortoise import fields
 from tortoise.manager import Manager
-from tortoise.models import Model
+from tortoise.models import Model, ModelMeta
 from tortoise.queryset import QuerySet
 
 from kernel.clock import now
@@ -46,16 +46,22 @@ class StoreManager(Manager):
         return super().get_queryset().filter(tenant_id=require_store_id())
 
 
-class StoreModel(Model):
+class StoreModelMeta(ModelMeta):
+    """Make the model of a store's table, `class Page(SoftDeletable, table="pages")`; one without a table is a base of others."""
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], attrs: dict[str, Any], *, table: str = "") -> StoreModelMeta:
+        """Set the options of the model, of which every query is limited to the store in scope."""
+        options = {"table": table} if table else {"abstract": True}
+        meta = type("Meta", (), {**options, "manager": StoreManager()})
+        return super().__new__(mcs, name, bases, {**attrs, "Meta": meta})  # type: ignore[return-value]
+
+
+class StoreModel(Model, metaclass=StoreModelMeta):
     """Base of all store tables. `id` is the internal (legacy) id, `public_id` the UUIDv7 of the current interfaces."""
 
     id = fields.BigIntField(primary_key=True)
     public_id: UUID = fields.UUIDField(default=uuid7)
     tenant_id: int = fields.BigIntField()
-
-    class Meta:
-        abstract = True
-        manager = StoreManager()
 
     def __init__(self, **kwargs: Any) -> None:
         kwargs.setdefault("tenant_id", require_store_id())
@@ -93,16 +99,8 @@ class Timestamped(StoreModel):
     created_at: datetime = fields.DatetimeField(default=now)
     updated_at: datetime = fields.DatetimeField(default=now)
 
-    class Meta:
-        abstract = True
-        manager = StoreManager()
-
 
 class SoftDeletable(Timestamped):
     """Base with soft deletion: a deleted record is absent everywhere except in the orders that refer to it."""
 
     deleted_at: datetime | None = fields.DatetimeField(null=True)
-
-    class Meta:
-        abstract = True
-        manager = StoreManager()

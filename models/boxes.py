@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tortoise import fields
 
-from models.base import SoftDeletable, StoreManager, StoreModel, Timestamped
+from models.base import SoftDeletable, StoreModel, Timestamped
 
 
-class Attachment(Timestamped):
+class Attachment(Timestamped, table="attachments"):
     """A product's attachment: a URL, never fetched. `filesize` in bytes, 0 when unknown."""
 
     product = fields.ForeignKeyField("models.Product", related_name="attachments")
@@ -18,24 +18,16 @@ class Attachment(Timestamped):
     position = fields.IntField(default=0)
     status = fields.TextField(default="A")
 
-    class Meta:
-        table = "attachments"
-        manager = StoreManager()
 
-
-class RequiredProduct(StoreModel):
+class RequiredProduct(StoreModel, table="required_products"):
     """A product that must be bought together with another."""
 
     product = fields.ForeignKeyField("models.Product", related_name="requirements")
     required = fields.ForeignKeyField("models.Product", related_name="required_by")
     position = fields.IntField(default=0)
 
-    class Meta:
-        table = "required_products"
-        manager = StoreManager()
 
-
-class ProductBox(SoftDeletable):
+class ProductBox(SoftDeletable, table="product_boxes"):
     """A box: inner dimensions in millimetres, own weight and maximum load in grams (0: unlimited)."""
 
     name = fields.TextField()
@@ -47,12 +39,8 @@ class ProductBox(SoftDeletable):
     status = fields.TextField(default="A")
     position = fields.IntField(default=0)
 
-    class Meta:
-        table = "product_boxes"
-        manager = StoreManager()
 
-
-class BoxDescription(StoreModel):
+class BoxDescription(StoreModel, table="box_descriptions"):
     """The texts of a box in one language."""
 
     box = fields.ForeignKeyField("models.ProductBox", related_name="descriptions")
@@ -61,7 +49,3 @@ class BoxDescription(StoreModel):
     full_description = fields.TextField(default="")
     meta_keywords = fields.TextField(default="")
     meta_description = fields.TextField(default="")
-
-    class Meta:
-        table = "box_descriptions"
-        manager = StoreManager()

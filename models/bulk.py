@@ -6,10 +6,10 @@ from tortoise import fields
 from tortoise.contrib.postgres.fields import ArrayField
 
 from kernel.clock import now
-from models.base import StoreManager, StoreModel
+from models.base import StoreModel
 
 
-class BulkOperation(StoreModel):
+class BulkOperation(StoreModel, table="bulk_operations"):
     """A bulk operation of a user or an installed app. `due_at`, null when it has ended, is when a worker may claim it."""
 
     kind = fields.TextField()
@@ -34,7 +34,3 @@ class BulkOperation(StoreModel):
     started_at = fields.DatetimeField(null=True)
     finished_at = fields.DatetimeField(null=True)
     expires_at = fields.DatetimeField(null=True)
-
-    class Meta:
-        table = "bulk_operations"
-        manager = StoreManager()

@@ -17,10 +17,13 @@ SELECT least(
 """
 
 
-async def connections_allowed(url: str, *, timeout: float = 10.0) -> int:
+_TIMEOUT_SECONDS = 10.0
+
+
+async def connections_allowed(url: str) -> int:
     """Return the number of connections the login role may open; raise Unavailable when the server can't be reached."""
     with translate_errors():
-        connection = await asyncpg.connect(url, timeout=timeout)
+        connection = await asyncpg.connect(url, timeout=_TIMEOUT_SECONDS)
         try:
             allowed: int = await connection.fetchval(_ALLOWED)
         finally:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tortoise import fields
 
-from models.base import StoreManager, StoreModel, Timestamped
+from models.base import StoreModel, Timestamped
 
 
-class Cart(Timestamped):
+class Cart(Timestamped, table="carts"):
     """A cart. `public_id` is an unguessable UUIDv4, because it grants access to the cart. `status` is `open`, `ordered` or `expired`.
 
     Amounts, in cents, are those of the last change: the totals of an open cart are calculated at each read. `content_hash` identifies
@@ -37,12 +37,8 @@ class Cart(Timestamped):
     abandoned_at = fields.DatetimeField(null=True)
     expires_at = fields.DatetimeField()
 
-    class Meta:
-        table = "carts"
-        manager = StoreManager()
 
-
-class CartItem(StoreModel):
+class CartItem(StoreModel, table="cart_items"):
     """A product with its chosen options in a cart; name and price, in cents, are those of the cart's last change.
 
     A cart has one item per product and choice of options, identified by `options_key` (empty: no options). `added_price_cents` is the price
@@ -57,7 +53,3 @@ class CartItem(StoreModel):
     product_name = fields.TextField(default="")
     price_cents = fields.BigIntField(default=0)
     added_price_cents = fields.BigIntField(null=True)
-
-    class Meta:
-        table = "cart_items"
-        manager = StoreManager()

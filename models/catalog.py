@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tortoise import fields
 
-from models.base import SoftDeletable, StoreManager, StoreModel
+from models.base import SoftDeletable, StoreModel
 
 
-class Category(SoftDeletable):
+class Category(SoftDeletable, table="categories"):
     """A node of the category tree. `id_path` lists the ids from the root (`3/17/42`); `status` is `A`, `D` or `H`."""
 
     name = fields.TextField()
@@ -21,12 +21,8 @@ class Category(SoftDeletable):
     image_alt = fields.TextField(default="")
     vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="categories")
 
-    class Meta:
-        table = "categories"
-        manager = StoreManager()
 
-
-class Product(SoftDeletable):
+class Product(SoftDeletable, table="products"):
     """A product of a vendor. Prices in cents of the store's currency, weight in grams.
 
     `stock` is generated: on hand minus reserved. `tracking` is `B` (stock is tracked) or `D` (it is not: the product can always be sold).
@@ -57,24 +53,16 @@ class Product(SoftDeletable):
     meta_keywords = fields.TextField(default="")
     meta_description = fields.TextField(default="")
 
-    class Meta:
-        table = "products"
-        manager = StoreManager()
 
-
-class ProductCategory(StoreModel):
+class ProductCategory(StoreModel, table="product_categories"):
     """A category of a product, including the main one."""
 
     product = fields.ForeignKeyField("models.Product", related_name="placements")
     category = fields.ForeignKeyField("models.Category", related_name="placements")
     position = fields.IntField(default=0)
 
-    class Meta:
-        table = "product_categories"
-        manager = StoreManager()
 
-
-class ProductImage(StoreModel):
+class ProductImage(StoreModel, table="product_images"):
     """An image URL; position 0 is the main image. Width and height in pixels, 0 when unknown."""
 
     product = fields.ForeignKeyField("models.Product", related_name="images")
@@ -84,12 +72,8 @@ class ProductImage(StoreModel):
     width = fields.IntField(default=0)
     height = fields.IntField(default=0)
 
-    class Meta:
-        table = "product_images"
-        manager = StoreManager()
 
-
-class Feature(SoftDeletable):
+class Feature(SoftDeletable, table="features"):
     """A product feature. `type` is one of `S T N D C E B A` or `G` (a group, referenced by `parent`).
 
     A search is narrowed down by the variants of `filterable` features.
@@ -107,35 +91,23 @@ class Feature(SoftDeletable):
     display_on_catalog = fields.BooleanField(default=False)
     filterable = fields.BooleanField(default=False)
 
-    class Meta:
-        table = "features"
-        manager = StoreManager()
 
-
-class FeatureVariant(StoreModel):
+class FeatureVariant(StoreModel, table="feature_variants"):
     """A variant of a select, extended, brand or author feature."""
 
     feature = fields.ForeignKeyField("models.Feature", related_name="variants")
     name = fields.TextField()
     position = fields.IntField(default=0)
 
-    class Meta:
-        table = "feature_variants"
-        manager = StoreManager()
 
-
-class FeatureCategory(StoreModel):
+class FeatureCategory(StoreModel, table="feature_categories"):
     """A category whose products have the feature; without any it applies to all categories."""
 
     feature = fields.ForeignKeyField("models.Feature", related_name="category_links")
     category = fields.ForeignKeyField("models.Category", related_name="feature_links")
 
-    class Meta:
-        table = "feature_categories"
-        manager = StoreManager()
 
-
-class FeatureValue(StoreModel):
+class FeatureValue(StoreModel, table="feature_values"):
     """A product's value of a feature: text (`value`), number (`value_int`), variant, or several (`FeatureValueVariant`)."""
 
     product = fields.ForeignKeyField("models.Product", related_name="feature_values")
@@ -144,17 +116,9 @@ class FeatureValue(StoreModel):
     value = fields.TextField(default="")
     value_int = fields.BigIntField(null=True)
 
-    class Meta:
-        table = "feature_values"
-        manager = StoreManager()
 
-
-class FeatureValueVariant(StoreModel):
+class FeatureValueVariant(StoreModel, table="feature_value_variants"):
     """A variant of a value of type `M`."""
 
     feature_value = fields.ForeignKeyField("models.FeatureValue", related_name="choices")
     variant = fields.ForeignKeyField("models.FeatureVariant", related_name="choices")
-
-    class Meta:
-        table = "feature_value_variants"
-        manager = StoreManager()

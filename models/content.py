@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tortoise import fields
 
-from models.base import SoftDeletable, StoreManager, Timestamped
+from models.base import SoftDeletable, Timestamped
 
 
-class Language(SoftDeletable):
+class Language(SoftDeletable, table="languages"):
     """A language of the store, by its code (`pt`). `direction` is `ltr` or `rtl`, `status` `A` or `D`."""
 
     code = fields.TextField()
@@ -16,24 +16,16 @@ class Language(SoftDeletable):
     direction = fields.TextField(default="ltr")
     status = fields.TextField(default="A")
 
-    class Meta:
-        table = "languages"
-        manager = StoreManager()
 
-
-class LanguageVariable(Timestamped):
+class LanguageVariable(Timestamped, table="language_variables"):
     """A text of the storefronts, by name and language."""
 
     name = fields.TextField()
     value = fields.TextField(default="")
     lang_code = fields.TextField()
 
-    class Meta:
-        table = "language_variables"
-        manager = StoreManager()
 
-
-class Page(SoftDeletable):
+class Page(SoftDeletable, table="pages"):
     """A content page. `type` is `T` text, `L` link, `F` form, `B` blog; `status` is `A` or `D`."""
 
     parent = fields.ForeignKeyField("models.Page", null=True, related_name="children")
@@ -50,12 +42,8 @@ class Page(SoftDeletable):
     status = fields.TextField(default="A")
     lang_code = fields.TextField()
 
-    class Meta:
-        table = "pages"
-        manager = StoreManager()
 
-
-class Block(SoftDeletable):
+class Block(SoftDeletable, table="blocks"):
     """A layout block. `type` and content are interpreted by the storefront."""
 
     type = fields.TextField()
@@ -65,24 +53,16 @@ class Block(SoftDeletable):
     status = fields.TextField(default="A")
     lang_code = fields.TextField()
 
-    class Meta:
-        table = "blocks"
-        manager = StoreManager()
 
-
-class Subscriber(SoftDeletable):
+class Subscriber(SoftDeletable, table="subscribers"):
     """A newsletter subscriber. `status` is `A` or `D`."""
 
     email = fields.TextField()
     lang_code = fields.TextField()
     status = fields.TextField(default="A")
 
-    class Meta:
-        table = "subscribers"
-        manager = StoreManager()
 
-
-class CallRequest(SoftDeletable):
+class CallRequest(SoftDeletable, table="call_requests"):
     """A request for a call back. `status` is `N` new, `I` in progress, `C` completed, `F` no answer."""
 
     name = fields.TextField(default="")
@@ -93,7 +73,3 @@ class CallRequest(SoftDeletable):
     order = fields.ForeignKeyField("models.Order", null=True, related_name="call_requests")
     notes = fields.TextField(default="")
     status = fields.TextField(default="N")
-
-    class Meta:
-        table = "call_requests"
-        manager = StoreManager()

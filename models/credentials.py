@@ -6,10 +6,10 @@ from tortoise import fields
 from tortoise.contrib.postgres.fields import ArrayField
 
 from kernel.clock import now
-from models.base import StoreManager, StoreModel
+from models.base import StoreModel
 
 
-class Session(StoreModel):
+class Session(StoreModel, table="sessions"):
     """A session of a device. Its tokens are revoked with it; `end_reason` is shown in `token revoked: <reason>`."""
 
     user = fields.ForeignKeyField("models.User", related_name="sessions")
@@ -21,12 +21,8 @@ class Session(StoreModel):
     ip_address = fields.TextField(default="")
     user_agent = fields.TextField(default="")
 
-    class Meta:
-        table = "sessions"
-        manager = StoreManager()
 
-
-class RefreshToken(StoreModel):
+class RefreshToken(StoreModel, table="refresh_tokens"):
     """A refresh token of a session; the one without `used_at` is valid."""
 
     session = fields.ForeignKeyField("models.Session", related_name="refresh_tokens")
@@ -35,12 +31,8 @@ class RefreshToken(StoreModel):
     expires_at = fields.DatetimeField()
     used_at = fields.DatetimeField(null=True)
 
-    class Meta:
-        table = "refresh_tokens"
-        manager = StoreManager()
 
-
-class ApiKey(StoreModel):
+class ApiKey(StoreModel, table="api_keys"):
     """A key that an administrator or vendor uses as the password of Basic authentication."""
 
     user = fields.ForeignKeyField("models.User", related_name="api_keys")
@@ -51,12 +43,8 @@ class ApiKey(StoreModel):
     last_used_at = fields.DatetimeField(null=True)
     revoked_at = fields.DatetimeField(null=True)
 
-    class Meta:
-        table = "api_keys"
-        manager = StoreManager()
 
-
-class LegacyToken(StoreModel):
+class LegacyToken(StoreModel, table="legacy_tokens"):
     """A Bearer token of the legacy layer (`POST /api/auth_tokens`)."""
 
     user = fields.ForeignKeyField("models.User", related_name="legacy_tokens")
@@ -65,34 +53,22 @@ class LegacyToken(StoreModel):
     expires_at = fields.DatetimeField()
     ended_at = fields.DatetimeField(null=True)
 
-    class Meta:
-        table = "legacy_tokens"
-        manager = StoreManager()
 
-
-class WrongAttempt(StoreModel):
+class WrongAttempt(StoreModel, table="wrong_attempts"):
     """A wrong password or code. `subject` is `user:<id>` or a keyed hash of an unknown identifier."""
 
     subject = fields.TextField()
     at = fields.DatetimeField(default=now)
 
-    class Meta:
-        table = "wrong_attempts"
-        manager = StoreManager()
 
-
-class Lockout(StoreModel):
+class Lockout(StoreModel, table="lockouts"):
     """A subject that is locked out until `until`."""
 
     subject = fields.TextField()
     until = fields.DatetimeField()
 
-    class Meta:
-        table = "lockouts"
-        manager = StoreManager()
 
-
-class TwoFactor(StoreModel):
+class TwoFactor(StoreModel, table="two_factors"):
     """A user's authenticator app, enabled at `confirmed_at`. `secret` is encrypted."""
 
     user = fields.ForeignKeyField("models.User", related_name="two_factors")
@@ -101,24 +77,16 @@ class TwoFactor(StoreModel):
     created_at = fields.DatetimeField(default=now)
     confirmed_at = fields.DatetimeField(null=True)
 
-    class Meta:
-        table = "two_factors"
-        manager = StoreManager()
 
-
-class RecoveryCode(StoreModel):
+class RecoveryCode(StoreModel, table="recovery_codes"):
     """A single-use recovery code, stored as a keyed hash."""
 
     user = fields.ForeignKeyField("models.User", related_name="recovery_codes")
     code_hash = fields.BinaryField()
     used_at = fields.DatetimeField(null=True)
 
-    class Meta:
-        table = "recovery_codes"
-        manager = StoreManager()
 
-
-class SignInChallenge(StoreModel):
+class SignInChallenge(StoreModel, table="sign_in_challenges"):
     """A sign-in with a correct password that requires a second factor."""
 
     user = fields.ForeignKeyField("models.User", related_name="sign_in_challenges")
@@ -127,12 +95,8 @@ class SignInChallenge(StoreModel):
     created_at = fields.DatetimeField(default=now)
     expires_at = fields.DatetimeField()
 
-    class Meta:
-        table = "sign_in_challenges"
-        manager = StoreManager()
 
-
-class AuditEntry(StoreModel):
+class AuditEntry(StoreModel, table="audit_entries"):
     """An audit entry: who did what to which record, and when."""
 
     at = fields.DatetimeField(default=now)
@@ -145,7 +109,3 @@ class AuditEntry(StoreModel):
     details = fields.JSONField[dict[str, object]](default=dict)
     ip_address = fields.TextField(default="")
     request_id = fields.TextField(default="")
-
-    class Meta:
-        table = "audit_entries"
-        manager = StoreManager()

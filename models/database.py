@@ -21,6 +21,7 @@ from typing import Any
 import asyncpg
 from tortoise.context import TortoiseContext
 
+from kernel.errors import OperatorError
 from kernel.scope import Scope, active_scope
 from models import MODEL_MODULES, replicas, write_notices
 from models.base import WrongStore as WrongStore
@@ -61,7 +62,7 @@ class NotConnected(RuntimeError):
     """A programming error: the database was used before `connect` or after `close`."""
 
 
-class UnsafeRole(RuntimeError):
+class UnsafeRole(OperatorError):
     """The role of a session bypasses row-level security, or is not the serving role."""
 
 

@@ -6,10 +6,10 @@ from tortoise import fields
 from tortoise.contrib.postgres.fields import ArrayField
 
 from kernel.clock import now
-from models.base import StoreManager, StoreModel
+from models.base import StoreModel
 
 
-class OutboxEvent(StoreModel):
+class OutboxEvent(StoreModel, table="outbox_events"):
     """An event of a subject, inserted in the transaction of the change. `sequence` counts the events of the subject from 1.
 
     `position` is its place in the store's event feed (`domain.event_feed`), null until it is assigned.
@@ -26,12 +26,8 @@ class OutboxEvent(StoreModel):
     traceparent = fields.TextField(null=True)
     position = fields.BigIntField(null=True)
 
-    class Meta:
-        table = "outbox_events"
-        manager = StoreManager()
 
-
-class EventSequence(StoreModel):
+class EventSequence(StoreModel, table="event_sequences"):
     """The latest sequence number of a subject; its row lock prevents gaps and duplicates."""
 
     subject_type = fields.TextField()
@@ -39,12 +35,8 @@ class EventSequence(StoreModel):
     # The column is `latest`, which in Tortoise is a method.
     latest_number = fields.BigIntField(default=0, source_field="latest")
 
-    class Meta:
-        table = "event_sequences"
-        manager = StoreManager()
 
-
-class EventEndpoint(StoreModel):
+class EventEndpoint(StoreModel, table="event_endpoints"):
     """A webhook endpoint of an installed app. `failing_since` is the first failure since the last success."""
 
     installation = fields.ForeignKeyField("models.AppInstallation", related_name="event_endpoints")
@@ -63,12 +55,8 @@ class EventEndpoint(StoreModel):
     paused_until = fields.DatetimeField(null=True)
     claimed_at = fields.DatetimeField(null=True)
 
-    class Meta:
-        table = "event_endpoints"
-        manager = StoreManager()
 
-
-class EventDelivery(StoreModel):
+class EventDelivery(StoreModel, table="event_deliveries"):
     """A webhook delivery. `due_at` is null once it is delivered or has failed; `attempts` are the results of the delivery attempts."""
 
     event = fields.ForeignKeyField("models.OutboxEvent", related_name="deliveries")
@@ -84,7 +72,3 @@ class EventDelivery(StoreModel):
     created_at = fields.DatetimeField(default=now)
     updated_at = fields.DatetimeField(default=now)
     delivered_at = fields.DatetimeField(null=True)
-
-    class Meta:
-        table = "event_deliveries"
-        manager = StoreManager()

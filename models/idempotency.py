@@ -5,10 +5,10 @@ from __future__ import annotations
 from tortoise import fields
 
 from kernel.clock import now
-from models.base import StoreManager, StoreModel
+from models.base import StoreModel
 
 
-class IdempotencyClaim(StoreModel):
+class IdempotencyClaim(StoreModel, table="idempotency_claims"):
     """A credential's key. `owner` is the request that claimed it; `result` the operation's result, `status` and `body` the response."""
 
     credential = fields.TextField()
@@ -21,7 +21,3 @@ class IdempotencyClaim(StoreModel):
     status = fields.SmallIntField(null=True)
     body = fields.BinaryField(null=True)
     content_type = fields.TextField(default="")
-
-    class Meta:
-        table = "idempotency_claims"
-        manager = StoreManager()

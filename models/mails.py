@@ -5,10 +5,10 @@ from __future__ import annotations
 from tortoise import fields
 
 from kernel.clock import now
-from models.base import StoreManager, StoreModel
+from models.base import StoreModel
 
 
-class MailedToken(StoreModel):
+class MailedToken(StoreModel, table="mailed_tokens"):
     """A token sent by mail for a `domain.people.mailed_tokens.TokenPurpose`; `new_email` is the address that an `email_change` confirms."""
 
     user = fields.ForeignKeyField("models.User", null=True, related_name="mailed_tokens")
@@ -19,12 +19,8 @@ class MailedToken(StoreModel):
     created_at = fields.DatetimeField(default=now)
     expires_at = fields.DatetimeField()
 
-    class Meta:
-        table = "mailed_tokens"
-        manager = StoreManager()
 
-
-class Mail(StoreModel):
+class Mail(StoreModel, table="mails"):
     """A mail. `status` is `Q` queued, `S` sent, `F` failed, `N` without recipient; `body` is encrypted and removed once sent."""
 
     user = fields.ForeignKeyField("models.User", null=True, related_name="mails")
@@ -39,7 +35,3 @@ class Mail(StoreModel):
     due_at = fields.DatetimeField()
     expires_at = fields.DatetimeField()
     sent_at = fields.DatetimeField(null=True)
-
-    class Meta:
-        table = "mails"
-        manager = StoreManager()

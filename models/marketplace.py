@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tortoise import fields
 
-from models.base import SoftDeletable, StoreManager, StoreModel, Timestamped
+from models.base import SoftDeletable, StoreModel, Timestamped
 
 
-class Vendor(SoftDeletable):
+class Vendor(SoftDeletable, table="vendors"):
     """A vendor of the marketplace (a company in the legacy API). `status` is `A`, `D`, `P` or `N`.
 
     `commission` is a decimal text: an amount when `commission_type` is `A`, a percentage when `P`.
@@ -29,12 +29,8 @@ class Vendor(SoftDeletable):
     commission_type = fields.TextField(default="P")
     shippings = fields.JSONField[dict[str, object]](default=dict)
 
-    class Meta:
-        table = "vendors"
-        manager = StoreManager()
 
-
-class DiscussionThread(StoreModel):
+class DiscussionThread(StoreModel, table="discussion_threads"):
     """A discussion of one record. `object_type` is `P` product, `C` category, `A` page, `O` order, `E` store.
 
     `type` is `C` comments, `R` ratings, `B` both.
@@ -44,12 +40,8 @@ class DiscussionThread(StoreModel):
     object_id = fields.BigIntField()
     type = fields.TextField(default="B")
 
-    class Meta:
-        table = "discussion_threads"
-        manager = StoreManager()
 
-
-class DiscussionPost(Timestamped):
+class DiscussionPost(Timestamped, table="discussion_posts"):
     """A review or comment. `rating` is 1 to 5 or null; `status` is `A` published, `D` hidden, `P` awaiting approval."""
 
     thread = fields.ForeignKeyField("models.DiscussionThread", related_name="posts")
@@ -60,12 +52,8 @@ class DiscussionPost(Timestamped):
     status = fields.TextField(default="A")
     ip_address = fields.TextField(default="")
 
-    class Meta:
-        table = "discussion_posts"
-        manager = StoreManager()
 
-
-class ExternalReference(StoreModel):
+class ExternalReference(StoreModel, table="external_references"):
     """The id of an imported record in its source, which makes imports idempotent; `digest` is that of the record there."""
 
     source = fields.TextField()
@@ -73,7 +61,3 @@ class ExternalReference(StoreModel):
     external_id = fields.TextField()
     local_id = fields.BigIntField()
     digest = fields.BinaryField(null=True)
-
-    class Meta:
-        table = "external_references"
-        manager = StoreManager()

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import asyncpg
 
+from kernel.errors import OperatorError
 from models.database_errors import translate_errors
 from models.roles import (
     BACKUP_ROLE,
@@ -41,7 +42,7 @@ _LOCKED_OUT = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
 logger = logging.getLogger("vitrine.database")
 
 
-class MigrationError(RuntimeError):
+class MigrationError(OperatorError):
     """The database can't be migrated."""
 
 

@@ -7,10 +7,10 @@ from datetime import datetime
 from tortoise import fields
 
 from kernel.clock import now
-from models.base import StoreManager, StoreModel
+from models.base import StoreModel
 
 
-class Notification(StoreModel):
+class Notification(StoreModel, table="notifications"):
     """A notification in a user's inbox; unread until `read_at`. `type` is `order`, `stock` or `app`."""
 
     user = fields.ForeignKeyField("models.User", related_name="notifications")
@@ -19,7 +19,3 @@ class Notification(StoreModel):
     message = fields.TextField(default="")
     created_at: datetime = fields.DatetimeField(default=now)
     read_at: datetime | None = fields.DatetimeField(null=True)
-
-    class Meta:
-        table = "notifications"
-        manager = StoreManager()

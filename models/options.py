@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tortoise import fields
 
-from models.base import SoftDeletable, StoreManager, StoreModel, Timestamped
+from models.base import SoftDeletable, StoreModel, Timestamped
 
 
-class Option(SoftDeletable):
+class Option(SoftDeletable, table="options"):
     """A product option. `type` is `S`, `R` or `C` (variants) or `I`, `T`, `F` (text, file name).
 
     `product` is null for a shared option. Only options with `inventory` are part of combinations.
@@ -23,12 +23,8 @@ class Option(SoftDeletable):
     position = fields.IntField(default=0)
     description = fields.TextField(default="")
 
-    class Meta:
-        table = "options"
-        manager = StoreManager()
 
-
-class OptionVariant(StoreModel):
+class OptionVariant(StoreModel, table="option_variants"):
     """A variant of an option. `modifier` is in cents (`modifier_type` `A`) or hundredths of a percent of the price (`P`)."""
 
     option = fields.ForeignKeyField("models.Option", related_name="variants")
@@ -39,24 +35,16 @@ class OptionVariant(StoreModel):
     image_url = fields.TextField(default="")
     image_alt = fields.TextField(default="")
 
-    class Meta:
-        table = "option_variants"
-        manager = StoreManager()
 
-
-class ProductOption(StoreModel):
+class ProductOption(StoreModel, table="product_options"):
     """An option of a product, its own or a shared one."""
 
     product = fields.ForeignKeyField("models.Product", related_name="option_links")
     option = fields.ForeignKeyField("models.Option", related_name="product_links")
     position = fields.IntField(default=0)
 
-    class Meta:
-        table = "product_options"
-        manager = StoreManager()
 
-
-class Combination(SoftDeletable):
+class Combination(SoftDeletable, table="combinations"):
     """A combination of option variants with its own stock; `price_cents` is added to the product's price.
 
     `hash` is `<option>_<variant>_…` in the order of the option ids. `stock` is generated: on hand minus reserved.
@@ -75,42 +63,26 @@ class Combination(SoftDeletable):
     image_width = fields.IntField(default=0)
     image_height = fields.IntField(default=0)
 
-    class Meta:
-        table = "combinations"
-        manager = StoreManager()
 
-
-class CombinationChoice(StoreModel):
+class CombinationChoice(StoreModel, table="combination_choices"):
     """One variant of a combination."""
 
     combination = fields.ForeignKeyField("models.Combination", related_name="choices")
     option = fields.ForeignKeyField("models.Option", related_name="combination_choices")
     variant = fields.ForeignKeyField("models.OptionVariant", related_name="combination_choices")
 
-    class Meta:
-        table = "combination_choices"
-        manager = StoreManager()
 
-
-class OptionException(Timestamped):
+class OptionException(Timestamped, table="option_exceptions"):
     """A forbidden (`F`) or the only allowed (`A`) combination of variants."""
 
     product = fields.ForeignKeyField("models.Product", related_name="exceptions")
     type = fields.TextField()
     hash = fields.TextField()
 
-    class Meta:
-        table = "option_exceptions"
-        manager = StoreManager()
 
-
-class ExceptionChoice(StoreModel):
+class ExceptionChoice(StoreModel, table="exception_choices"):
     """One variant of an exception."""
 
     exception = fields.ForeignKeyField("models.OptionException", related_name="choices")
     option = fields.ForeignKeyField("models.Option", related_name="exception_choices")
     variant = fields.ForeignKeyField("models.OptionVariant", related_name="exception_choices")
-
-    class Meta:
-        table = "exception_choices"
-        manager = StoreManager()

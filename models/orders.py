@@ -5,10 +5,10 @@ from __future__ import annotations
 from tortoise import fields
 
 from kernel.clock import now
-from models.base import SoftDeletable, StoreManager, StoreModel
+from models.base import SoftDeletable, StoreModel
 
 
-class Order(SoftDeletable):
+class Order(SoftDeletable, table="orders"):
     """An order. Amounts in cents; the internal id is the order number.
 
     `vendor` is set when all lines have the same one. `stock_state` is `R` reserved, `D` deducted or `N` none. `origin` is the API it was
@@ -51,12 +51,8 @@ class Order(SoftDeletable):
     points_spent = fields.IntField(default=0)
     points_cents = fields.BigIntField(default=0)
 
-    class Meta:
-        table = "orders"
-        manager = StoreManager()
 
-
-class OrderLine(StoreModel):
+class OrderLine(StoreModel, table="order_lines"):
     """An order line. `position` counts from 1; name, code and `options` are those at the time of the order.
 
     `tracked` when its quantity is included in the stock of the product or `combination`, so that exactly this is restored. An option is
@@ -79,12 +75,8 @@ class OrderLine(StoreModel):
     options = fields.JSONField[list[dict[str, object]]](default=list)
     extra = fields.JSONField[dict[str, object]](default=dict)
 
-    class Meta:
-        table = "order_lines"
-        manager = StoreManager()
 
-
-class OrderAddress(StoreModel):
+class OrderAddress(StoreModel, table="order_addresses"):
     """A billing (`B`) or shipping (`S`) address of an order."""
 
     order = fields.ForeignKeyField("models.Order", related_name="addresses")
@@ -101,12 +93,8 @@ class OrderAddress(StoreModel):
     zipcode = fields.TextField(default="")
     phone = fields.TextField(default="")
 
-    class Meta:
-        table = "order_addresses"
-        manager = StoreManager()
 
-
-class OrderStatusChange(StoreModel):
+class OrderStatusChange(StoreModel, table="order_status_changes"):
     """A status change of an order. `from_status` is empty for the creation."""
 
     order = fields.ForeignKeyField("models.Order", related_name="history")
@@ -119,12 +107,8 @@ class OrderStatusChange(StoreModel):
     user = fields.ForeignKeyField("models.User", null=True, related_name="order_changes")
     app_id = fields.BigIntField(null=True)
 
-    class Meta:
-        table = "order_status_changes"
-        manager = StoreManager()
 
-
-class Status(SoftDeletable):
+class Status(SoftDeletable, table="statuses"):
     """A status of orders (`type` `O`) or shipments (`S`); every store has the `built_in` ones.
 
     `inventory` is the effect of an order status on the stock: `D` deducts, `I` restores; null for shipments.
@@ -138,7 +122,3 @@ class Status(SoftDeletable):
     notify = fields.BooleanField(default=True)
     position = fields.IntField(default=0)
     built_in = fields.BooleanField(default=False)
-
-    class Meta:
-        table = "statuses"
-        manager = StoreManager()

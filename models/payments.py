@@ -5,10 +5,10 @@ from __future__ import annotations
 from tortoise import fields
 
 from kernel.clock import now
-from models.base import SoftDeletable, StoreManager, StoreModel
+from models.base import SoftDeletable, StoreModel
 
 
-class PaymentMethod(SoftDeletable):
+class PaymentMethod(SoftDeletable, table="payment_methods"):
     """A payment method. `processor` is a name (`pix`, `offline`, a gateway); its parameters are encrypted.
 
     `settles_at_once`: an order is paid when it is created. `hold_minutes`: how long unpaid orders reserve stock (0: without limit).
@@ -28,12 +28,8 @@ class PaymentMethod(SoftDeletable):
     position = fields.IntField(default=0)
     status = fields.TextField(default="A")
 
-    class Meta:
-        table = "payment_methods"
-        manager = StoreManager()
 
-
-class Payment(StoreModel):
+class Payment(StoreModel, table="payments"):
     """A payment of an order as reported by the client. `amount_cents` may differ from the order total."""
 
     order = fields.ForeignKeyField("models.Order", related_name="payments")
@@ -43,12 +39,8 @@ class Payment(StoreModel):
     amount_cents = fields.BigIntField()
     created_at = fields.DatetimeField(default=now)
 
-    class Meta:
-        table = "payments"
-        manager = StoreManager()
 
-
-class Charge(StoreModel):
+class Charge(StoreModel, table="charges"):
     """A charge of the payment gateway, by the gateway's id. Amounts in cents of its currency.
 
     `paid_cents` and `refunded_cents` are the totals reported by the gateway; `counted` when they are included in the order's amounts.
@@ -68,12 +60,8 @@ class Charge(StoreModel):
     created_at = fields.DatetimeField(default=now)
     updated_at = fields.DatetimeField(default=now)
 
-    class Meta:
-        table = "charges"
-        manager = StoreManager()
 
-
-class GatewayNotification(StoreModel):
+class GatewayNotification(StoreModel, table="gateway_notifications"):
     """A payment gateway notification with its raw body. `unsigned`: the store had no secret configured.
 
     `fingerprint` is a SHA-256 for deduplication. A background job retries those not `processed` after `due_at`.
@@ -91,7 +79,3 @@ class GatewayNotification(StoreModel):
     due_at = fields.DatetimeField(default=now)
     processed_at = fields.DatetimeField(null=True)
     created_at = fields.DatetimeField(default=now)
-
-    class Meta:
-        table = "gateway_notifications"
-        manager = StoreManager()

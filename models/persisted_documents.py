@@ -5,16 +5,12 @@ from __future__ import annotations
 from tortoise import fields
 
 from kernel.clock import now
-from models.base import StoreManager, StoreModel
+from models.base import StoreModel
 
 
-class PersistedDocument(StoreModel):
+class PersistedDocument(StoreModel, table="persisted_documents"):
     """A GraphQL document by its SHA-256; each store keeps the most recently used."""
 
     hash = fields.BinaryField()
     text = fields.TextField()
     last_used_at = fields.DatetimeField(default=now)
-
-    class Meta:
-        table = "persisted_documents"
-        manager = StoreManager()

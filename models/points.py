@@ -5,10 +5,10 @@ from __future__ import annotations
 from tortoise import fields
 
 from kernel.clock import now
-from models.base import StoreManager, StoreModel
+from models.base import StoreModel
 
 
-class PointEntry(StoreModel):
+class PointEntry(StoreModel, table="point_entries"):
     """A change of a user's points; `balance` is the one after it. `kind` is `earned`, `reversed`, `spent`, `returned` or `adjusted`."""
 
     user = fields.ForeignKeyField("models.User", related_name="point_entries")
@@ -18,7 +18,3 @@ class PointEntry(StoreModel):
     balance = fields.IntField()
     reason = fields.TextField(default="")
     created_at = fields.DatetimeField(default=now)
-
-    class Meta:
-        table = "point_entries"
-        manager = StoreManager()

@@ -12,6 +12,7 @@ from typing import Any
 
 import asyncpg
 
+from kernel.errors import OperatorError
 from models.connections import StoreConnection
 
 PROBE_SECONDS = 10.0
@@ -28,7 +29,7 @@ _SERVER = """
 select pg_catalog.pg_postmaster_start_time() as started_at, oid from pg_catalog.pg_database where datname = current_database()"""
 
 
-class UnsafePooler(RuntimeError):
+class UnsafePooler(OperatorError):
     """A pooler, or the lack of one, with which rows could be lost or shown to the wrong store."""
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from tortoise import fields
 
 from kernel.clock import now
-from models.base import SoftDeletable, StoreManager, StoreModel
+from models.base import SoftDeletable, StoreModel
 
 
-class Promotion(SoftDeletable):
+class Promotion(SoftDeletable, table="promotions"):
     """A promotion. Its `zone` is `cart` (discounts on an order) or `catalog` (discounts on the price of each product).
 
     `conditions` and `bonuses` are the client's input; `rule` and `gifts` their parsed form for `domain.promotions`, with internal ids, or
@@ -38,12 +38,8 @@ class Promotion(SoftDeletable):
     stop = fields.BooleanField(default=False)
     status = fields.TextField(default="A")
 
-    class Meta:
-        table = "promotions"
-        manager = StoreManager()
 
-
-class IssuedCoupon(StoreModel):
+class IssuedCoupon(StoreModel, table="issued_coupons"):
     """A coupon that an order gave its customer, usable once while `active_at` is set; `used_order` is the order of its latest use."""
 
     promotion = fields.ForeignKeyField("models.Promotion", related_name="issued_coupons")
@@ -56,19 +52,11 @@ class IssuedCoupon(StoreModel):
     is_used = fields.BooleanField(default=False)
     created_at = fields.DatetimeField(default=now)
 
-    class Meta:
-        table = "issued_coupons"
-        manager = StoreManager()
 
-
-class PromotionUse(StoreModel):
+class PromotionUse(StoreModel, table="promotion_uses"):
     """A use of a promotion by an order; `given_back` once the order was cancelled."""
 
     promotion = fields.ForeignKeyField("models.Promotion", related_name="uses")
     order = fields.ForeignKeyField("models.Order", related_name="promotion_uses")
     given_back = fields.BooleanField(default=False)
     created_at = fields.DatetimeField(default=now)
-
-    class Meta:
-        table = "promotion_uses"
-        manager = StoreManager()

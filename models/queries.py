@@ -113,6 +113,15 @@ class ToMany:
     parent: str = "id"
 
 
+def many_to_many(table: str, key: str, target: str, target_key: str, order: str) -> ToMany:
+    """Return the link to the rows of `target` that the association table names: its `key` is the parent, `target_key` the row.
+
+    In `order` the association table is `l`.
+    """
+    through = f"{table} l JOIN {target} t ON t.tenant_id = l.tenant_id AND t.id = l.{target_key}"
+    return ToMany(f"l.{key}", order, through=through, where="l.tenant_id = {tenant}")
+
+
 Link = ToOne | ToMany
 
 

@@ -19,7 +19,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -29,6 +29,7 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from kernel import metrics
+from kernel.event_loop import wait_at_most
 from models.pool import DatabaseSettings, StorePool, open_pool
 from models.store_binding import BindingTarget, StoreBinding
 
@@ -276,7 +277,7 @@ class Replica:
             )
             while not self._failed.is_set():
                 await self._poll(connection, on_use, lag_of)
-                await _wait(self._failed)
+                await wait_at_most(self._failed, POLL_SECONDS)
             raise ReplicaProblem(self.problem or "failed")
         finally:
             connection.remove_termination_listener(self._on_lost)
@@ -307,10 +308,7 @@ class Replicas:
     """The replicas of this process; `ask` returns the primary's position, `hears_writes` whether notices of other processes arrive."""
 
     def __init__(
-        self,
-        replicas: Sequence[Replica],
-        ask: Callable[[], Awaitable[int]],
-        hears_writes: Callable[[], bool],
+        self, replicas: Sequence[Replica], ask: Callable[[], Awaitable[int]], hears_writes: Callable[[], bool]
     ) -> None:
         self.replicas = replicas
         self.positions = WritePositions()
@@ -363,7 +361,7 @@ class Replicas:
     async def _sample(self) -> None:
         """Ask the primary for its position after writes, and every POLL_SECONDS."""
         while True:
-            await _wait(self._wake)
+            await wait_at_most(self._wake, POLL_SECONDS)
             self._wake.clear()
             self.positions.begin()
             try:
@@ -385,13 +383,6 @@ class Replicas:
         used = [replica.replayed for replica in self.replicas if replica.is_used]
         if used:
             self.positions.prune(min(used))
-
-
-async def _wait(event: asyncio.Event) -> None:
-    """Wait for the event, at most POLL_SECONDS. (Before Python 3.12 `wait_for` loses a cancellation that comes together with the event.)"""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(POLL_SECONDS):
-            await event.wait()
 
 
 class ReplicaRead:

@@ -109,8 +109,7 @@ async def ensure_roles(connection: asyncpg.Connection, roles: tuple[str, ...] = 
 
 async def _ensure_role(connection: asyncpg.Connection, role: str) -> bool:
     existing = await connection.fetchrow(
-        f"select pg_has_role(oid, {SET_ROLE_PRIVILEGE}) as usable from pg_catalog.pg_roles where rolname = $1",
-        role,
+        f"select pg_has_role(oid, {SET_ROLE_PRIVILEGE}) as usable from pg_catalog.pg_roles where rolname = $1", role
     )
     if existing is None:
         may_create = await connection.fetchval(

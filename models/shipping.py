@@ -5,10 +5,10 @@ from __future__ import annotations
 from tortoise import fields
 from tortoise.contrib.postgres.fields import ArrayField
 
-from models.base import SoftDeletable, StoreManager, StoreModel, Timestamped
+from models.base import SoftDeletable, StoreModel, Timestamped
 
 
-class ShippingMethod(SoftDeletable):
+class ShippingMethod(SoftDeletable, table="shipping_methods"):
     """A shipping method. Weights in grams, amounts in cents; `rate_calculation` is `M` manual or `R` realtime.
 
     The price is `base_cents` + `per_kg_cents` × weight + `per_item_cents` × items, free from `free_from_cents` on (null: never). If there
@@ -30,12 +30,8 @@ class ShippingMethod(SoftDeletable):
     status = fields.TextField(default="A")
     service = fields.JSONField[dict[str, object]](default=dict)
 
-    class Meta:
-        table = "shipping_methods"
-        manager = StoreManager()
 
-
-class Destination(SoftDeletable):
+class Destination(SoftDeletable, table="destinations"):
     """A destination. An address must match each non-empty one of `countries`, `states`, `cities` and `zipcodes`."""
 
     name = fields.TextField()
@@ -44,24 +40,16 @@ class Destination(SoftDeletable):
     states = ArrayField(element_type="text", default=list)
     cities = ArrayField(element_type="text", default=list)
 
-    class Meta:
-        table = "destinations"
-        manager = StoreManager()
 
-
-class DestinationZipcode(StoreModel):
+class DestinationZipcode(StoreModel, table="destination_zipcodes"):
     """An inclusive range of CEPs of eight digits."""
 
     destination = fields.ForeignKeyField("models.Destination", related_name="zipcodes")
     zipcode_from = fields.TextField()
     zipcode_to = fields.TextField()
 
-    class Meta:
-        table = "destination_zipcodes"
-        manager = StoreManager()
 
-
-class ShippingRate(StoreModel):
+class ShippingRate(StoreModel, table="shipping_rates"):
     """A shipping rate of a method for a destination, in cents; `max_weight_grams` 0 means unlimited."""
 
     shipping_method = fields.ForeignKeyField("models.ShippingMethod", related_name="rates")
@@ -71,12 +59,8 @@ class ShippingRate(StoreModel):
     per_item_cents = fields.BigIntField(default=0)
     max_weight_grams = fields.BigIntField(default=0)
 
-    class Meta:
-        table = "shipping_rates"
-        manager = StoreManager()
 
-
-class Shipment(Timestamped):
+class Shipment(Timestamped, table="shipments"):
     """A shipment of an order. `status` is `P` picked up, `A` packed, `S` shipped.
 
     `order_placed_at` overrides the order's creation time in the API when a client sets it.
@@ -93,18 +77,10 @@ class Shipment(Timestamped):
     status = fields.TextField(default="S")
     order_placed_at = fields.DatetimeField(null=True)
 
-    class Meta:
-        table = "shipments"
-        manager = StoreManager()
 
-
-class ShipmentLine(StoreModel):
+class ShipmentLine(StoreModel, table="shipment_lines"):
     """The quantity of an order line in a shipment."""
 
     shipment = fields.ForeignKeyField("models.Shipment", related_name="lines")
     order_line = fields.ForeignKeyField("models.OrderLine", related_name="shipment_lines")
     quantity = fields.BigIntField()
-
-    class Meta:
-        table = "shipment_lines"
-        manager = StoreManager()

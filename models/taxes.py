@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from tortoise import fields
 
-from models.base import SoftDeletable, StoreManager, StoreModel
+from models.base import SoftDeletable, StoreModel
 
 
-class Tax(SoftDeletable):
+class Tax(SoftDeletable, table="taxes"):
     """A tax. `address_type` is the address that determines the rate: `S` shipping, `B` billing.
 
     Its own rate applies where no `rates` match the address's destination. Taxes of a lower `priority` are applied first and are part of
@@ -26,12 +26,8 @@ class Tax(SoftDeletable):
     priority = fields.IntField(default=0)
     status = fields.TextField(default="A")
 
-    class Meta:
-        table = "taxes"
-        manager = StoreManager()
 
-
-class TaxRate(StoreModel):
+class TaxRate(StoreModel, table="tax_rates"):
     """The rate of a tax at a destination."""
 
     tax = fields.ForeignKeyField("models.Tax", related_name="rates")
@@ -39,45 +35,29 @@ class TaxRate(StoreModel):
     rate_type = fields.TextField(default="P")
     rate_value = fields.BigIntField(default=0)
 
-    class Meta:
-        table = "tax_rates"
-        manager = StoreManager()
 
-
-class ProductTax(StoreModel):
+class ProductTax(StoreModel, table="product_taxes"):
     """A tax that applies to a product."""
 
     product = fields.ForeignKeyField("models.Product", related_name="tax_links")
     tax = fields.ForeignKeyField("models.Tax", related_name="product_links")
 
-    class Meta:
-        table = "product_taxes"
-        manager = StoreManager()
 
-
-class ShippingMethodTax(StoreModel):
+class ShippingMethodTax(StoreModel, table="shipping_method_taxes"):
     """A tax that applies to the price of a shipping method."""
 
     shipping_method = fields.ForeignKeyField("models.ShippingMethod", related_name="tax_links")
     tax = fields.ForeignKeyField("models.Tax", related_name="shipping_links")
 
-    class Meta:
-        table = "shipping_method_taxes"
-        manager = StoreManager()
 
-
-class PaymentMethodTax(StoreModel):
+class PaymentMethodTax(StoreModel, table="payment_method_taxes"):
     """A tax that applies to the surcharge of a payment method."""
 
     payment_method = fields.ForeignKeyField("models.PaymentMethod", related_name="tax_links")
     tax = fields.ForeignKeyField("models.Tax", related_name="payment_links")
 
-    class Meta:
-        table = "payment_method_taxes"
-        manager = StoreManager()
 
-
-class OrderTax(StoreModel):
+class OrderTax(StoreModel, table="order_taxes"):
     """A tax of an order, as of its calculation; `included` when it is contained in the prices."""
 
     order = fields.ForeignKeyField("models.Order", related_name="taxes")
@@ -88,7 +68,3 @@ class OrderTax(StoreModel):
     included = fields.BooleanField(default=False)
     amount_cents = fields.BigIntField(default=0)
     position = fields.IntField(default=0)
-
-    class Meta:
-        table = "order_taxes"
-        manager = StoreManager()

@@ -37,16 +37,7 @@ class CommitFailed(RuntimeError):
 class Transaction:
     """One transaction on one connection, for one store; `begin` first, then exactly one `end`."""
 
-    __slots__ = (
-        "_callbacks",
-        "_connection",
-        "_is_committed",
-        "_lock",
-        "_pool",
-        "_savepoints",
-        "is_ended",
-        "store",
-    )
+    __slots__ = ("_callbacks", "_connection", "_is_committed", "_lock", "_pool", "_savepoints", "is_ended", "store")
 
     def __init__(self, pool: StorePool, store: int) -> None:
         self._pool = pool

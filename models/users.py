@@ -6,10 +6,10 @@ from tortoise import fields
 from tortoise.contrib.postgres.fields import ArrayField
 
 from kernel.clock import now
-from models.base import SoftDeletable, StoreManager, StoreModel, Timestamped
+from models.base import SoftDeletable, StoreModel, Timestamped
 
 
-class User(SoftDeletable):
+class User(SoftDeletable, table="users"):
     """A user account. `user_type` is `A` admin, `V` vendor, `C` customer; `status` `A`, `D`, `P`.
 
     `email`, `cpf`, `cnpj` and `phone` are normalized (lower case, without punctuation). `name` is generated from first and last name.
@@ -33,12 +33,8 @@ class User(SoftDeletable):
     password_changed_at = fields.DatetimeField(null=True)
     last_login_at = fields.DatetimeField(null=True)
 
-    class Meta:
-        table = "users"
-        manager = StoreManager()
 
-
-class UserAddress(Timestamped):
+class UserAddress(Timestamped, table="user_addresses"):
     """An address that a user saved. At most one of a user is the default for shipping, and one for billing."""
 
     user = fields.ForeignKeyField("models.User", related_name="addresses")
@@ -55,12 +51,8 @@ class UserAddress(Timestamped):
     is_default_shipping = fields.BooleanField(default=False)
     is_default_billing = fields.BooleanField(default=False)
 
-    class Meta:
-        table = "user_addresses"
-        manager = StoreManager()
 
-
-class Usergroup(SoftDeletable):
+class Usergroup(SoftDeletable, table="usergroups"):
     """A usergroup. `type` is `A` for administrators (with privileges) or `C` for customers; `status` is `A`, `D` or `H`."""
 
     name = fields.TextField()
@@ -68,19 +60,11 @@ class Usergroup(SoftDeletable):
     status = fields.TextField(default="A")
     privileges = ArrayField(element_type="text", default=list)
 
-    class Meta:
-        table = "usergroups"
-        manager = StoreManager()
 
-
-class UsergroupMembership(StoreModel):
+class UsergroupMembership(StoreModel, table="usergroup_memberships"):
     """A user's membership of a usergroup. `status` is `A` active, `F` available, `P` pending, `D` declined."""
 
     usergroup = fields.ForeignKeyField("models.Usergroup", related_name="memberships")
     user = fields.ForeignKeyField("models.User", related_name="memberships")
     status = fields.TextField(default="A")
     created_at = fields.DatetimeField(default=now)
-
-    class Meta:
-        table = "usergroup_memberships"
-        manager = StoreManager()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from tortoise import fields
 from tortoise.contrib.postgres.fields import ArrayField
 
-from models.base import SoftDeletable, StoreManager, StoreModel, Timestamped
+from models.base import SoftDeletable, StoreModel, Timestamped
 
 
-class Warehouse(SoftDeletable):
+class Warehouse(SoftDeletable, table="warehouses"):
     """A warehouse of a vendor or (without one) of the store; the highest `priority` is preferred.
 
     `shipping_delay` is in days. Items in a box: 0 means unspecified. `name_folded` is generated from the name.
@@ -35,12 +35,8 @@ class Warehouse(SoftDeletable):
     min_items_in_box = fields.IntField(default=0)
     max_items_in_box = fields.IntField(default=0)
 
-    class Meta:
-        table = "warehouses"
-        manager = StoreManager()
 
-
-class WarehouseArea(Timestamped):
+class WarehouseArea(Timestamped, table="warehouse_areas"):
     """A delivery area of a warehouse. `delivery_time` is in hours.
 
     The most specific criterion applies: postal code ranges, else cities, else states; without any it covers all addresses.
@@ -53,12 +49,8 @@ class WarehouseArea(Timestamped):
     delivery_time = fields.IntField(default=0)
     status = fields.TextField(default="A")
 
-    class Meta:
-        table = "warehouse_areas"
-        manager = StoreManager()
 
-
-class WarehouseZipcodes(StoreModel):
+class WarehouseZipcodes(StoreModel, table="warehouse_zipcodes"):
     """An inclusive range of postal codes of an area: as entered, and as numbers for comparison."""
 
     area = fields.ForeignKeyField("models.WarehouseArea", related_name="zipcodes")
@@ -67,12 +59,8 @@ class WarehouseZipcodes(StoreModel):
     first_cep = fields.IntField()
     last_cep = fields.IntField()
 
-    class Meta:
-        table = "warehouse_zipcodes"
-        manager = StoreManager()
 
-
-class WarehouseUsergroup(Timestamped):
+class WarehouseUsergroup(Timestamped, table="warehouse_usergroups"):
     """A customer usergroup that a warehouse serves. `allocation_type` is `P` preferred or `E` exclusive."""
 
     warehouse = fields.ForeignKeyField("models.Warehouse", related_name="usergroups")
@@ -80,7 +68,3 @@ class WarehouseUsergroup(Timestamped):
     priority = fields.IntField(default=0)
     allocation_type = fields.TextField(default="P")
     status = fields.TextField(default="A")
-
-    class Meta:
-        table = "warehouse_usergroups"
-        manager = StoreManager()

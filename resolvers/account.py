@@ -44,22 +44,14 @@ class TwoFactorQueries:
 class TwoFactorMutations:
     """Mutations of two-factor authentication."""
 
-    @root_field(
-        SIGNED_IN_USERS,
-        "Start the two-factor enrolment: create a TOTP secret, to be confirmed with a code within an hour.",
-        secret=True,
-    )
+    @root_field(SIGNED_IN_USERS, secret=True)
     async def two_factor_begin(self, info: Info) -> TwoFactorEnrolmentObject:
-        """Start the enrolment."""
+        """Start the two-factor enrolment: create a TOTP secret, to be confirmed with a code within an hour."""
         return await two_factor.begin_enrolment(info.context.scope)  # type: ignore[return-value]
 
-    @root_field(
-        SIGNED_IN_USERS,
-        "Enable two-factor authentication with a code of the authenticator app. The recovery codes are returned only once.",
-        secret=True,
-    )
+    @root_field(SIGNED_IN_USERS, secret=True)
     async def two_factor_confirm(self, info: Info, code: str) -> RecoveryCodesObject:
-        """Confirm the enrolment."""
+        """Enable two-factor authentication with a code of the authenticator app. The recovery codes are returned only once."""
         return Row(recovery_codes=await two_factor.confirm(info.context.scope, code))  # type: ignore[return-value]
 
     @root_field(
@@ -124,32 +116,29 @@ class RegistrationMutations:
         await registration.register(info.context.scope, provided_fields(input))
         return _acknowledge(registration.REGISTERED)
 
-    @root_field(ANYONE, "Verify an e-mail address with the token sent to it.")
+    @root_field(ANYONE)
     async def email_verify(self, info: Info, token: str | None = None) -> AcknowledgementObject:
-        """Verify an e-mail address."""
+        """Verify an e-mail address with the token sent to it."""
         await registration.verify_email(info.context.scope, token)
         return _acknowledge(registration.EMAIL_VERIFIED)
 
-    @root_field(ANYONE, "Resend the verification e-mail; at most three per hour.")
+    @root_field(ANYONE)
     async def email_resend(self, info: Info, email: str | None = None) -> AcknowledgementObject:
-        """Resend the verification e-mail."""
+        """Resend the verification e-mail; at most three per hour."""
         await registration.resend_verification(info.context.scope, email)
         return _acknowledge(registration.VERIFICATION_SENT)
 
-    @root_field(ANYONE, "Send a password reset e-mail; at most three per hour.")
+    @root_field(ANYONE)
     async def password_forgot(self, info: Info, email: str | None = None) -> AcknowledgementObject:
-        """Send a password reset e-mail."""
+        """Send a password reset e-mail; at most three per hour."""
         await registration.forgot_password(info.context.scope, email)
         return _acknowledge(registration.RESET_SENT)
 
-    @root_field(
-        ANYONE,
-        "Set a new password with a password reset token; revokes all sessions and keeps two-factor authentication enabled.",
-    )
+    @root_field(ANYONE)
     async def password_reset(
         self, info: Info, token: str | None = None, password: str | None = None
     ) -> AcknowledgementObject:
-        """Set a new password."""
+        """Set a new password with a password reset token; revokes all sessions and keeps two-factor authentication enabled."""
         await registration.reset_password(info.context.scope, token, password)
         return _acknowledge(registration.PASSWORD_RESET)
 

@@ -20,9 +20,9 @@ from schema.types.sessions import SIGNED_IN_USERS
 class AddressMutations:
     """Further mutations of saved addresses."""
 
-    @root_field(SIGNED_IN_USERS, "Make one of the caller's saved addresses the default for shipping or billing.")
+    @root_field(SIGNED_IN_USERS)
     async def address_set_default(self, info: Info, id: ID, type: AddressType) -> SavedAddressObject | None:
-        """Set a default address."""
+        """Make one of the caller's saved addresses the default for shipping or billing."""
         return await load_record(info, await set_default_address(info.context.scope, id, type))  # type: ignore[no-any-return]
 
 

@@ -11,7 +11,7 @@ from domain.apps.read import INSTALLED_APPS, STOREFRONT_KEYS
 from models import row_reads
 from models.queries import Row
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import DeletedRecordObject, deleted_record, load_record, rename_fields
+from resolvers.mutation_helpers import delete_field, load_record, rename_fields
 from schema.fields import root_field
 from schema.inputs.apps import AppInput, InstalledAppInput, StorefrontKeyInput
 from schema.scalars import ID
@@ -70,13 +70,9 @@ class AppQueries:
 class AppMutations:
     """Mutations of apps."""
 
-    @root_field(
-        MANAGE_APPS,
-        "Register an app, which any store may install. The client secret is returned only once.",
-        secret=True,
-    )
+    @root_field(MANAGE_APPS, secret=True)
     async def app_register(self, info: Info, input: AppInput) -> NewAppObject:
-        """Register an app."""
+        """Register an app, which any store may install. The client secret is returned only once."""
         return await registration.register_app(info.context.scope, rename_fields(input, {}))  # type: ignore[return-value]
 
     @root_field(
@@ -99,27 +95,25 @@ class AppMutations:
             info.context.scope, client_id, scopes, redirect_uri, state, code_challenge
         )
 
-    @root_field(MANAGE_APPS, "Revoke scopes of an installed app, effective immediately, or set its rate limit.")
+    @root_field(MANAGE_APPS)
     async def installed_app_update(self, info: Info, id: ID, input: InstalledAppInput) -> InstalledAppObject | None:
-        """Update an installation."""
+        """Revoke scopes of an installed app, effective immediately, or set its rate limit."""
         fields = rename_fields(input, {})
         number = await installations.restrict_installation(
             info.context.scope, id, fields.get("scopes"), fields.get("rate_limit")
         )
         return await load_record(info, number)
 
-    @root_field(MANAGE_APPS, "Uninstall an app; its tokens are revoked immediately.")
-    async def app_uninstall(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Uninstall an app."""
-        await installations.uninstall_app(info.context.scope, id)
-        return deleted_record(id)
+    app_uninstall = delete_field(
+        MANAGE_APPS, "Uninstall an app; its tokens are revoked immediately.", installations.uninstall_app
+    )
 
 
 @strawberry.type
 class AppTokenMutations:
     """Mutations of the OAuth routes."""
 
-    @root_field(ANYONE, "Exchange an authorization code for tokens.", internal=True)
+    @root_field(ANYONE, internal=True)
     async def app_code_exchange(
         self,
         info: Info,
@@ -129,12 +123,12 @@ class AppTokenMutations:
         redirect_uri: str | None = None,
         code_verifier: str | None = None,
     ) -> AppTokensObject:
-        """Exchange an authorization code."""
+        """Exchange an authorization code for tokens."""
         return await oauth.exchange_code(  # type: ignore[return-value]
             info.context.scope, client_id, client_secret, code, redirect_uri, code_verifier
         )
 
-    @root_field(ANYONE, "Exchange an app's refresh token for a new token pair.", internal=True)
+    @root_field(ANYONE, internal=True)
     async def app_token_renew(
         self,
         info: Info,
@@ -143,20 +137,16 @@ class AppTokenMutations:
         refresh_token: str | None = None,
         scope: str | None = None,
     ) -> AppTokensObject:
-        """Refresh an app's tokens."""
+        """Exchange an app's refresh token for a new token pair."""
         return await oauth.refresh_app_tokens(  # type: ignore[return-value]
             info.context.scope, refresh_token, client_id, client_secret, scope
         )
 
-    @root_field(ANYONE, "Revoke a token of an app; unknown and expired tokens are accepted.", internal=True)
+    @root_field(ANYONE, internal=True)
     async def app_token_revoke(
-        self,
-        info: Info,
-        client_id: str | None = None,
-        client_secret: str | None = None,
-        token: str | None = None,
+        self, info: Info, client_id: str | None = None, client_secret: str | None = None, token: str | None = None
     ) -> AppTokenRevokedObject:
-        """Revoke an app's token."""
+        """Revoke a token of an app; unknown and expired tokens are accepted."""
         await oauth.revoke_app_token(info.context.scope, token, client_id, client_secret)
         return Row(revoked=True)  # type: ignore[return-value]
 
@@ -165,9 +155,9 @@ class AppTokenMutations:
 class StorefrontKeyMutations:
     """Mutations of storefront keys."""
 
-    @root_field(MANAGE_APPS, "Create a storefront key. The key is returned only once.", secret=True)
+    @root_field(MANAGE_APPS, secret=True)
     async def storefront_key_create(self, info: Info, input: StorefrontKeyInput) -> NewStorefrontKeyObject:
-        """Create a storefront key."""
+        """Create a storefront key. The key is returned only once."""
         scope = info.context.scope
         created = await storefront_keys.create_storefront_key(scope, rename_fields(input, {}))
         result = Row(key=created.key)
@@ -177,11 +167,9 @@ class StorefrontKeyMutations:
             )
         return result  # type: ignore[return-value]
 
-    @root_field(MANAGE_APPS, "Revoke a storefront key immediately.")
-    async def storefront_key_revoke(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Revoke a storefront key."""
-        await storefront_keys.revoke_storefront_key(info.context.scope, id)
-        return deleted_record(id)
+    storefront_key_revoke = delete_field(
+        MANAGE_APPS, "Revoke a storefront key immediately.", storefront_keys.revoke_storefront_key
+    )
 
 
 QUERIES = (

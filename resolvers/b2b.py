@@ -7,26 +7,13 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.b2b import credit, record_types, transactions
-from domain.b2b.read import (
-    BUSINESS_PARTNERS,
-    MANAGER_TRANSACTIONS,
-    MANAGERS,
-    MIX_PRODUCTS,
-    ORDER_LIMITS,
-    PAYMENT_CODES,
-)
+from domain.b2b.read import BUSINESS_PARTNERS, MANAGER_TRANSACTIONS, MANAGERS, MIX_PRODUCTS, ORDER_LIMITS, PAYMENT_CODES
 from domain.orders import limits
 from kernel.clock import format_unix
 from models.queries import Row
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import (
-    DeletedRecordObject,
-    deleted_record,
-    load_record,
-    rename_error_fields,
-    rename_fields,
-)
+from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields
 from schema.fields import root_field
 from schema.inputs.b2b import (
     BusinessPartnerInput,
@@ -38,7 +25,6 @@ from schema.inputs.b2b import (
     PaymentCodeInput,
 )
 from schema.inputs.optional_fields import provided_fields
-from schema.scalars import ID
 from schema.types.b2b import (
     BusinessPartnerObject,
     CreditScoreObject,
@@ -59,42 +45,28 @@ _FIELD_NAMES = {
 class B2bMutations:
     """Further B2B mutations."""
 
-    @root_field(
-        _WRITE,
-        "Record a credit or debit of a manager and update the balance. Transactions can't be changed afterwards.",
-    )
+    @root_field(_WRITE)
     async def manager_transaction_create(
         self, info: Info, input: ManagerTransactionInput
     ) -> ManagerTransactionObject | None:
-        """Record a transaction."""
+        """Record a credit or debit of a manager and update the balance. Transactions can't be changed afterwards."""
         with rename_error_fields(_FIELD_NAMES):
             number = await transactions.record_transaction(info.context.scope, rename_fields(input, _FIELD_NAMES))
         return await load_record(info, number)
 
-    @root_field(
-        _WRITE,
-        "Set the maximum total of a customer's open and paid orders with a vendor; orders above it are rejected.",
-    )
+    @root_field(_WRITE)
     async def order_limit_set(self, info: Info, input: OrderLimitInput) -> OrderLimitObject | None:
-        """Set an order limit."""
+        """Set the maximum total of a customer's open and paid orders with a vendor; orders above it are rejected."""
         with rename_error_fields(_FIELD_NAMES):
             number = await limits.set_limit(info.context.scope, rename_fields(input, _FIELD_NAMES))
         return await load_record(info, number)
 
-    @root_field(_WRITE, "Delete an order limit.")
-    async def order_limit_delete(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Delete an order limit."""
-        await limits.delete_limit(info.context.scope, id)
-        return deleted_record(id)
+    order_limit_delete = delete_field(_WRITE, "Delete an order limit.", limits.delete_limit)
 
     # No Idempotency-Key: it would keep a transaction open during the request to the bureau, and the result is cached for a day anyway.
-    @root_field(
-        _WRITE,
-        "Retrieve a company's credit score from the store's credit bureau; the result is cached for 24 hours.",
-        secret=True,
-    )
+    @root_field(_WRITE, secret=True)
     async def credit_check(self, info: Info, input: CreditCheckInput) -> CreditScoreObject:
-        """Check a company's credit."""
+        """Retrieve a company's credit score from the store's credit bureau; the result is cached for 24 hours."""
         score = await credit.check_credit(info.context.scope, provided_fields(input).get("cnpj"))
         return Row(  # type: ignore[return-value]
             cnpj=score.cnpj,

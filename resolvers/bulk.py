@@ -24,19 +24,16 @@ from schema.types.bulk import BULK_CALLERS, BulkOperationObject, BulkUploadObjec
 class BulkMutations:
     """Mutations of bulk operations."""
 
-    @root_field(
-        BULK_CALLERS,
-        "Execute a query in the background over all records: its lists and connections are read to their end, with the caller's rights.",
-    )
+    @root_field(BULK_CALLERS)
     async def bulk_query_create(self, info: Info, query: str) -> BulkOperationObject | None:
-        """Create a bulk query."""
+        """Execute a query in the background over all records: its lists and connections are read to their end, with the caller's rights."""
         scope = info.context.scope
         compile_query(scope, query)
         return await load_record(info, await operations.create(scope, operations.QUERY, query))
 
-    @root_field(BULK_CALLERS, "Create an upload: the link to which the file of a bulk mutation is sent.", secret=True)
+    @root_field(BULK_CALLERS, secret=True)
     async def bulk_upload_create(self, info: Info) -> BulkUploadObject:
-        """Create an upload."""
+        """Create an upload: the link to which the file of a bulk mutation is sent."""
         upload, link = uploads.new_upload(info.context.scope)
         return Row(  # type: ignore[return-value]
             id=str(upload), url=link.url, expires_at=link.expires_at, max_bytes=configured().upload_bytes
@@ -59,9 +56,9 @@ class BulkMutations:
         number = await operations.create(scope, operations.MUTATION, mutation, upload=used, is_atomic=all_or_nothing)
         return await load_record(info, number)
 
-    @root_field(BULK_CALLERS, "Cancel a bulk operation of the caller; one that has ended stays as it is.")
+    @root_field(BULK_CALLERS)
     async def bulk_operation_cancel(self, info: Info, id: ID) -> BulkOperationObject | None:
-        """Cancel a bulk operation."""
+        """Cancel a bulk operation of the caller; one that has ended stays as it is."""
         return await load_record(info, await operations.cancel(info.context.scope, id))
 
 

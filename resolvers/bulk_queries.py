@@ -13,7 +13,6 @@ from typing import Any
 
 from graphql import (
     FieldNode,
-    FragmentDefinitionNode,
     GraphQLError,
     GraphQLField,
     GraphQLObjectType,
@@ -97,11 +96,7 @@ def compile_query(scope: Scope, text: str) -> list[BulkField]:
     prepared, operation = prepare_operation(text, OperationType.QUERY)
     if operation.variable_definitions:
         raise query_error("a bulk query has no variables; write their values into the document")
-    assert prepared.document is not None
-    fragments = {
-        node.name.value: node for node in prepared.document.definitions if isinstance(node, FragmentDefinitionNode)
-    }
-    values = CompilationValues(fragments, _NO_VARIABLES, {})
+    values = CompilationValues(prepared.fragments, _NO_VARIABLES, {})
     root = documents().schema.query_type
     assert root is not None
     root_node = FieldNode(name=NameNode(value=""), selection_set=operation.selection_set)

@@ -10,7 +10,7 @@ from uuid import UUID
 import strawberry
 from strawberry import Info
 
-from auth.access import Access
+from auth.access import Access, open_to_shoppers
 from domain.catalog import products
 from domain.catalog.categories import CATEGORY_RECORDS
 from domain.catalog.features import FEATURE_RECORDS
@@ -21,32 +21,14 @@ from models.queries import Row, by_ids
 from models.response_shapes import ResponseShape, ScalarField
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import (
-    DeletedRecordObject,
-    deleted_record,
-    load_record,
-    rename_error_fields,
-    rename_fields,
-)
+from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields
 from schema.fields import INHERITED, object_type, output_field, root_field
 from schema.inputs.catalog import CategoryInput, FeatureInput, ProductInput, ProductUpsertInput
 from schema.scalars import ID
 from schema.types.catalog import CategoryObject, FeatureObject, ProductObject
 
-_READ_CATEGORIES = Access(
-    privileges=("view_catalog",),
-    app_scope="read_categories",
-    vendor=True,
-    customer=True,
-    storefront="storefront:read",
-)
-_READ_FEATURES = Access(
-    privileges=("view_catalog",),
-    app_scope="read_products",
-    vendor=True,
-    customer=True,
-    storefront="storefront:read",
-)
+_READ_CATEGORIES = open_to_shoppers("view_catalog", "read_categories")
+_READ_FEATURES = open_to_shoppers("view_catalog", "read_products")
 _WRITE_PRODUCTS = Access(
     privileges=("manage_products",),
     app_scope="write_products",
@@ -77,26 +59,26 @@ class ErrorPolicy(Enum):
     )
 
 
-@object_type("FieldError", "A validation error of a field.", access=INHERITED)
+@object_type("FieldError", access=INHERITED)
 class FieldErrorObject:
-    """A field and its error code."""
+    """A validation error of a field."""
 
     field: str = output_field("The name of the input field.")
     code: str = output_field("A stable error code: `name_required`, `price_invalid`, etc.")
 
 
-@object_type("BulkError", "The error of a rejected row in a bulk mutation.", access=INHERITED)
+@object_type("BulkError", access=INHERITED)
 class BulkErrorObject:
-    """An error and the invalid fields."""
+    """The error of a rejected row in a bulk mutation."""
 
     code: str = output_field("The error code, as in `extensions.code`.")
     message: str = output_field("The error message.")
     fields: list[FieldErrorObject] = output_field("The invalid fields.")
 
 
-@object_type("BulkResult", "The result of a row in a bulk mutation.", access=INHERITED)
+@object_type("BulkResult", access=INHERITED)
 class BulkResultObject:
-    """The saved record or the error."""
+    """The result of a row in a bulk mutation."""
 
     index: int = output_field("The index of the row in the request, starting at 0.")
     id: ID | None = output_field("The ID of the saved record; null if the row was rejected.")
@@ -124,17 +106,17 @@ def _category_fields(fields: dict[str, Any]) -> dict[str, Any]:
 class CatalogMutations:
     """Mutations of products."""
 
-    @root_field(_WRITE_PRODUCTS, "Create a product. Emits `product.created`.")
+    @root_field(_WRITE_PRODUCTS)
     async def product_create(self, info: Info, input: ProductInput) -> ProductObject | None:
-        """Create a product."""
+        """Create a product. Emits `product.created`."""
         scope = info.context.scope
         with rename_error_fields(_PRODUCT_FIELD_NAMES):
             number = await products.create_product(scope, _product_fields(input), check_sku=scope.family != "legacy")
         return await load_record(info, number)
 
-    @root_field(_WRITE_PRODUCTS, "Update a product; omitted fields stay unchanged. Emits `product.updated`.")
+    @root_field(_WRITE_PRODUCTS)
     async def product_update(self, info: Info, id: ID, input: ProductInput) -> ProductObject | None:
-        """Update a product."""
+        """Update a product; omitted fields stay unchanged. Emits `product.updated`."""
         scope = info.context.scope
         with rename_error_fields(_PRODUCT_FIELD_NAMES):
             number = await products.update_product(
@@ -142,20 +124,17 @@ class CatalogMutations:
             )
         return await load_record(info, number)
 
-    @root_field(_WRITE_PRODUCTS, "Delete a product; existing orders keep its data. Emits `product.deleted`.")
-    async def product_delete(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Delete a product."""
-        await products.delete_product(info.context.scope, id)
-        return deleted_record(id)
-
-    @root_field(
+    product_delete = delete_field(
         _WRITE_PRODUCTS,
-        "Create or update up to 500 products; each row is matched by `id`, then by `sku` within the vendor.",
+        "Delete a product; existing orders keep its data. Emits `product.deleted`.",
+        products.delete_product,
     )
+
+    @root_field(_WRITE_PRODUCTS)
     async def product_bulk_upsert(
         self, info: Info, rows: list[ProductUpsertInput], error_policy: ErrorPolicy = ErrorPolicy.REJECT_ALL
     ) -> list[BulkResultObject]:
-        """Create or update many products."""
+        """Create or update up to 500 products; each row is matched by `id`, then by `sku` within the vendor."""
         scope = info.context.scope
         results = await products.bulk_upsert_products(
             scope,

@@ -39,10 +39,7 @@ def _is_catalogue_read(schema: GraphQLSchema, prepared: PreparedDocument, operat
     root = schema.query_type
     if operation.operation is not OperationType.QUERY or prepared.document is None or root is None:
         return False
-    fragments = {
-        node.name.value: node for node in prepared.document.definitions if isinstance(node, FragmentDefinitionNode)
-    }
-    return _selects_catalogue(root, operation.selection_set, fragments, is_root=True)
+    return _selects_catalogue(root, operation.selection_set, prepared.fragments, is_root=True)
 
 
 def _selects_catalogue(

@@ -76,22 +76,22 @@ class LanguageVariableQueries:
 class LanguageVariableMutations:
     """Mutations of language variables by name, for the legacy API."""
 
-    @root_field(_WRITE, "Update a language variable, named by ID, or by name in a language.", internal=True)
+    @root_field(_WRITE, internal=True)
     async def language_variable_named_update(
         self, info: Info, id: ID, input: LanguageVariableInput, lang_code: str | None = None
     ) -> LanguageVariableObject | None:
-        """Update a variable."""
+        """Update a language variable, named by ID, or by name in a language."""
         scope = info.context.scope
         subject = await find_language_variable(scope, id, lang_code)
         return await load_record(  # type: ignore[no-any-return]
             info, await LANGUAGE_VARIABLE_RECORDS.update(scope, subject, provided_fields(input))
         )
 
-    @root_field(_WRITE, "Delete a language variable, named by ID, or by name in a language.", internal=True)
+    @root_field(_WRITE, internal=True)
     async def language_variable_named_delete(
         self, info: Info, id: ID, lang_code: str | None = None
     ) -> DeletedRecordObject:
-        """Delete a variable."""
+        """Delete a language variable, named by ID, or by name in a language."""
         scope = info.context.scope
         await LANGUAGE_VARIABLE_RECORDS.delete(scope, await find_language_variable(scope, id, lang_code))
         return deleted_record(id)  # type: ignore[no-any-return]
@@ -108,11 +108,7 @@ QUERIES = (
 MUTATIONS = (
     LanguageVariableMutations,
     build_entity_mutations(
-        LanguageVariableObject,
-        "language_variable",
-        LanguageVariableInput,
-        LANGUAGE_VARIABLE_RECORDS,
-        _WRITE,
+        LanguageVariableObject, "language_variable", LanguageVariableInput, LANGUAGE_VARIABLE_RECORDS, _WRITE
     ),
     build_entity_mutations(
         LanguageObject,

@@ -12,13 +12,7 @@ from strawberry import Info
 from auth.access import Access
 from domain.records import RecordType
 from resolvers.entity_queries import with_article
-from resolvers.mutation_helpers import (
-    DeletedRecordObject,
-    deleted_record,
-    load_record,
-    rename_error_fields,
-    rename_fields,
-)
+from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields
 from schema.fields import root_field
 from schema.scalars import ID
 
@@ -64,16 +58,12 @@ def build_entity_mutations(
             number = await records.update(info.context.scope, id, transform(rename_fields(input, names)))
         return await load_record(info, number)
 
-    async def delete(info: Info, id: ID) -> DeletedRecordObject:
-        await records.delete(info.context.scope, id)
-        return deleted_record(id)
-
     fields = {
         f"{singular}_create": root_field(access, create_description or f"Create {label}.")(create),
         f"{singular}_update": root_field(
             update_access or access, update_description or f"Update {label}; omitted fields stay unchanged."
         )(update),
-        f"{singular}_delete": root_field(access, delete_description or f"Delete {label}.")(delete),
+        f"{singular}_delete": delete_field(access, delete_description or f"Delete {label}.", records.delete),
     }
     name = type_.__strawberry_definition__.name
     return strawberry.type(type(f"{name}Mutations", (), fields))

@@ -25,13 +25,7 @@ from schema.connections import PageRequest
 from schema.cursors import KeysetOrder
 from schema.fields import root_field
 from schema.filters import build_conditions, build_filter_input, build_sort_enum, sort_name
-from schema.pagination import (
-    DEFAULT_PAGE_SIZE,
-    MAX_PAGE_SIZE,
-    check_page_bounds,
-    connection_type,
-    page_type,
-)
+from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds, connection_type, page_type
 from schema.scalars import FILTER_SCALARS, ID, parse_id
 from schema.selection import is_requested, requested_shape
 

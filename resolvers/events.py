@@ -6,14 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import strawberry
-from graphql import (
-    FieldNode,
-    FragmentDefinitionNode,
-    GraphQLError,
-    GraphQLSchema,
-    NameNode,
-    OperationDefinitionNode,
-)
+from graphql import FieldNode, GraphQLError, GraphQLSchema, NameNode, OperationDefinitionNode
 from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 from strawberry import Info
 
@@ -98,11 +91,7 @@ class EventQueries:
         metadata={RESULT: ResultField(ACCESS, _load_page, link=_link_page, writes=True)},
     )
     async def events(
-        self,
-        info: Info,
-        after: str | None = None,
-        types: list[str] | None = None,
-        first: int = DEFAULT_PAGE_SIZE,
+        self, info: Info, after: str | None = None, types: list[str] | None = None, first: int = DEFAULT_PAGE_SIZE
     ) -> EventConnectionObject:
         """Return a page of the feed."""
         page = await _load_page(info.context.scope, after, types, first)
@@ -132,15 +121,11 @@ def subscribed_arguments(
     """Return the cursor and the types of a valid subscription; raises `ValidationFailed` for its variables and without a field."""
     root = schema.subscription_type
     assert root is not None
-    assert prepared.document is not None
     values = get_variable_values(schema, operation.variable_definitions or (), dict(variables), MAX_ERRORS)
     if not isinstance(values, VariableValues):
         raise ValidationFailed(values[0].message)
-    fragments = {
-        node.name.value: node for node in prepared.document.definitions if isinstance(node, FragmentDefinitionNode)
-    }
     root_node = FieldNode(name=NameNode(value=""), selection_set=operation.selection_set)
-    selected = collect_fields(CompilationValues(fragments, values, {}), root, [root_node])
+    selected = collect_fields(CompilationValues(prepared.fragments, values, {}), root, [root_node])
     if not selected:
         raise ValidationFailed("the subscription selects no field")
     [[node, *_]] = selected.values()

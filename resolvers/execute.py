@@ -112,10 +112,7 @@ def _add(definitions: dict[str, Any], name: str, node: Any, file: str) -> None:
 
 
 def _prepare_operation(
-    schema: GraphQLSchema,
-    node: OperationDefinitionNode,
-    fragments: Mapping[str, FragmentDefinitionNode],
-    source: str,
+    schema: GraphQLSchema, node: OperationDefinitionNode, fragments: Mapping[str, FragmentDefinitionNode], source: str
 ) -> FacadeOperation:
     from graphql import DocumentNode
 
@@ -147,9 +144,7 @@ def _prepare_operation(
 
 
 def _collect_fragments(
-    selection_set: Any,
-    fragments: Mapping[str, FragmentDefinitionNode],
-    needed: dict[str, FragmentDefinitionNode],
+    selection_set: Any, fragments: Mapping[str, FragmentDefinitionNode], needed: dict[str, FragmentDefinitionNode]
 ) -> None:
     for node in selection_set.selections:
         if node.kind == "fragment_spread":

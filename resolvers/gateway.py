@@ -21,15 +21,11 @@ _STAFF = GATEWAY_NOTIFICATIONS.visible.access  # type: ignore[attr-defined]
 class GatewayMutations:
     """Mutations of gateway notifications."""
 
-    @root_field(
-        GATEWAY,
-        "Receive a raw gateway notification: stored in one transaction, processed in another.",
-        internal=True,
-    )
+    @root_field(GATEWAY, internal=True)
     async def gateway_notification_receive(
         self, info: Info, body: Bytes, signatures: list[str | None]
     ) -> GatewayReceiptObject:
-        """Receive a notification."""
+        """Receive a raw gateway notification: stored in one transaction, processed in another."""
         message = await notifications.receive(info.context.scope, body, signatures)
         return Row(message=message)  # type: ignore[return-value]
 

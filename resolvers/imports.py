@@ -19,34 +19,34 @@ _SYSTEM = Access(admin=False, note="Importers run in process.")
 class ImportMutations:
     """Import mutations; `source` names the origin, `rows` are records as defined in `domain.imports`."""
 
-    @root_field(_SYSTEM, "Import vendors; returns the number of created records.", internal=True)
+    @root_field(_SYSTEM, internal=True)
     async def import_vendors(self, info: Info, source: str, rows: JSON) -> int:
-        """Import vendors."""
+        """Import vendors; returns the number of created records."""
         return await people.import_vendors(info.context.scope, source, _rows(rows))
 
-    @root_field(_SYSTEM, "Import customers; returns the number of created records.", internal=True)
+    @root_field(_SYSTEM, internal=True)
     async def import_customers(self, info: Info, source: str, rows: JSON, events: bool = False) -> int:
-        """Import customers."""
+        """Import customers; returns the number of created records."""
         return await people.import_customers(info.context.scope, source, _rows(rows), emit_events=events)
 
-    @root_field(_SYSTEM, "Import categories; returns the number of created records.", internal=True)
+    @root_field(_SYSTEM, internal=True)
     async def import_categories(self, info: Info, source: str, rows: JSON) -> int:
-        """Import categories."""
+        """Import categories; returns the number of created records."""
         return await catalog.import_categories(info.context.scope, source, _rows(rows))
 
-    @root_field(_SYSTEM, "Import products; returns the number of created records.", internal=True)
+    @root_field(_SYSTEM, internal=True)
     async def import_products(self, info: Info, source: str, rows: JSON, events: bool = False) -> int:
-        """Import products."""
+        """Import products; returns the number of created records."""
         return await catalog.import_products(info.context.scope, source, _rows(rows), emit_events=events)
 
-    @root_field(_SYSTEM, "Import orders; returns the number of created records.", internal=True)
+    @root_field(_SYSTEM, internal=True)
     async def import_orders(self, info: Info, source: str, rows: JSON, events: bool = False) -> int:
-        """Import orders."""
+        """Import orders; returns the number of created records."""
         return await orders.import_orders(info.context.scope, source, _rows(rows), emit_events=events)
 
-    @root_field(_SYSTEM, "Import reviews; returns the number of created records.", internal=True)
+    @root_field(_SYSTEM, internal=True)
     async def import_reviews(self, info: Info, source: str, rows: JSON) -> int:
-        """Import reviews."""
+        """Import reviews; returns the number of created records."""
         return await reviews.import_reviews(info.context.scope, source, _rows(rows))
 
 

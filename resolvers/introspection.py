@@ -39,10 +39,7 @@ class Introspector:
         self._lock = asyncio.Lock()
 
     async def execute(
-        self,
-        prepared: PreparedDocument,
-        operation: OperationDefinitionNode,
-        variables: Mapping[str, Any] | None,
+        self, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any] | None
     ) -> ExecutionResult:
         """Execute the operation; the data of a result without errors is serialized JSON."""
         name = operation.name.value if operation.name else ""

@@ -66,13 +66,7 @@ def response_schema(operation: FacadeOperation, field: str | None = None) -> Sch
     schema = internal_schema()
     root = schema.mutation_type if operation.is_mutation else schema.query_type
     assert root is not None
-    assert operation.prepared.document is not None
-    fragments = {
-        node.name.value: node
-        for node in operation.prepared.document.definitions
-        if isinstance(node, FragmentDefinitionNode)
-    }
-    response: Schema = _object(root, operation.definition.selection_set, fragments)
+    response: Schema = _object(root, operation.definition.selection_set, operation.prepared.fragments)
     properties: dict[str, Schema] = response["properties"]
     return properties[field or operation.fields[0]]
 

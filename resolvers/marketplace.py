@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from auth.access import Access
+from auth.access import Access, open_to_shoppers
 from domain.marketplace import reviews, vendors
 from domain.marketplace.read import REVIEWS, VENDORS
 from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
@@ -10,13 +10,7 @@ from resolvers.entity_queries import build_entity_queries
 from schema.inputs.people import ReviewInput, VendorInput
 from schema.types.marketplace import ReviewObject, VendorObject
 
-_READ_VENDORS = Access(
-    privileges=("view_marketplace",),
-    app_scope="read_products",
-    vendor=True,
-    customer=True,
-    storefront="storefront:read",
-)
+_READ_VENDORS = open_to_shoppers("view_marketplace", "read_products")
 _WRITE_VENDORS = Access(privileges=("manage_marketplace",))
 _WRITE_OWN_VENDOR = Access(
     privileges=("manage_marketplace",), vendor=True, note="A vendor can update only its own contact data."
@@ -50,12 +44,7 @@ MUTATIONS = (
         ReviewInput,
         _REVIEWS,
         _WRITE_REVIEWS,
-        field_names={
-            "product_id": "product",
-            "customer_id": "user",
-            "object_id": "object",
-            "thread_id": "thread",
-        },
+        field_names={"product_id": "product", "customer_id": "user", "object_id": "object", "thread_id": "thread"},
         create_description="Create a review of a product, category, page, order or the store.",
     ),
 )

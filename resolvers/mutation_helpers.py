@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from strawberry import Info
+
+from auth.access import Access
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.ids import PublicId
+from kernel.scope import Scope
 from models import row_reads
 from models.queries import Row
-from schema.fields import INHERITED, object_type, output_field
+from schema.fields import INHERITED, object_type, output_field, root_field
 from schema.inputs.optional_fields import provided_fields
 from schema.scalars import ID, requires_uuid
 from schema.selection import requested_shape
@@ -18,9 +22,9 @@ from schema.selection import requested_shape
 LINE_FIELD_NAMES = {"product_id": "product"}
 
 
-@object_type("DeletedRecord", "A deleted record.", access=INHERITED)
+@object_type("DeletedRecord", access=INHERITED)
 class DeletedRecordObject:
-    """The id of a deleted record."""
+    """A deleted record."""
 
     id: ID = output_field("The ID passed as the argument.")
 
@@ -41,6 +45,16 @@ async def load_record(info: Any, number: int) -> Any:
 def deleted_record(id: str) -> Any:
     """Return a `DeletedRecord`."""
     return Row(id=id)
+
+
+def delete_field(access: Access, description: str, delete: Callable[[Scope, ID], Awaitable[object]]) -> Any:
+    """Declare a mutation that deletes a record by its ID, or revokes it."""
+
+    async def resolve(info: Info, id: ID) -> DeletedRecordObject:
+        await delete(info.context.scope, id)
+        return deleted_record(id)
+
+    return root_field(access, description)(resolve)
 
 
 def rename_fields(input: Any, names: Mapping[str, str]) -> dict[str, Any]:

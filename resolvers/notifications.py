@@ -49,11 +49,7 @@ class NotificationQueries:
             return result
         if is_requested(info, "items"):
             result["items"] = await row_reads.fetch_many(
-                scope,
-                requested_shape(info, "items"),
-                conditions=mine,
-                limit=per_page,
-                offset=(page - 1) * per_page,
+                scope, requested_shape(info, "items"), conditions=mine, limit=per_page, offset=(page - 1) * per_page
             )
         if is_requested(info, "total"):
             result["total"] = await row_reads.count_rows(scope, NOTIFICATIONS, mine)
@@ -64,17 +60,14 @@ class NotificationQueries:
 class NotificationMutations:
     """Mutations of notifications."""
 
-    @root_field(_OWN, "Mark one of the caller's notifications as read.")
+    @root_field(_OWN)
     async def notification_mark_read(self, info: Info, id: ID) -> NotificationObject | None:
-        """Mark a notification as read."""
+        """Mark one of the caller's notifications as read."""
         return await load_record(info, await write.mark_read(info.context.scope, id))
 
-    @root_field(
-        _OWN,
-        "Mark all of the caller's notifications, or those created before a time, as read; returns the number of previously unread ones.",
-    )
+    @root_field(_OWN)
     async def notifications_mark_read(self, info: Info, before: DateTime | None = None) -> BigInt:
-        """Mark notifications as read."""
+        """Mark all of the caller's notifications, or those created before a time, as read; returns the number of previously unread ones."""
         return BigInt(await write.mark_all_read(info.context.scope, before))
 
 

@@ -11,14 +11,7 @@ from auth.access import Access
 from domain.catalog import attachments, combinations, option_exceptions, options
 from domain.catalog.boxes import BOX_RECORDS, DESCRIPTION_RECORDS
 from domain.catalog.product_options import find_editable_product
-from domain.catalog.read_options import (
-    ATTACHMENTS,
-    BOX_DESCRIPTIONS,
-    BOXES,
-    COMBINATIONS,
-    OPTION_EXCEPTIONS,
-    OPTIONS,
-)
+from domain.catalog.read_options import ATTACHMENTS, BOX_DESCRIPTIONS, BOXES, COMBINATIONS, OPTION_EXCEPTIONS, OPTIONS
 from models import row_reads
 from models.queries import by_ids
 from models.response_shapes import ResponseShape, ScalarField
@@ -26,6 +19,7 @@ from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (
     DeletedRecordObject,
+    delete_field,
     deleted_record,
     load_record,
     rename_error_fields,
@@ -86,9 +80,7 @@ class CombinationQueries:
         return await load_record(info, number)
 
     @root_field(
-        _READ_HASHES,
-        "Returns the legacy numeric ID of a product whose combinations the caller may see.",
-        internal=True,
+        _READ_HASHES, "Returns the legacy numeric ID of a product whose combinations the caller may see.", internal=True
     )
     async def combination_owner(self, info: Info, product_id: ID) -> BigInt | None:
         """Find a product by any identifier."""
@@ -100,21 +92,18 @@ class CombinationQueries:
 class CombinationMutations:
     """Mutations of combinations, exceptions and required products."""
 
-    @root_field(_WRITE, "Create a combination of variants of a product's options.")
+    @root_field(_WRITE)
     async def combination_create(self, info: Info, input: CombinationInput) -> CombinationObject | None:
-        """Create a combination."""
+        """Create a combination of variants of a product's options."""
         with rename_error_fields(_PRODUCT_FIELD_NAMES):
             number = await combinations.create_combination(info.context.scope, _with_choices(input))
         return await load_record(info, number)
 
-    @root_field(
-        _WRITE,
-        "Create up to 500 combinations of a product in one transaction; returned in the order of `inputs`.",
-    )
+    @root_field(_WRITE)
     async def combination_batch_create(
         self, info: Info, product_id: ID, inputs: list[CombinationInput]
     ) -> list[CombinationObject]:
-        """Create many combinations."""
+        """Create up to 500 combinations of a product in one transaction; returned in the order of `inputs`."""
         scope = info.context.scope
         created = await combinations.create_combinations(
             scope, product_id, [_with_choices(fields) for fields in inputs]
@@ -125,24 +114,24 @@ class CombinationMutations:
         rows = await row_reads.fetch_many(scope, keyed, conditions=[by_ids(list(order))], limit=len(order))
         return sorted(rows, key=lambda row: order[row["@number"]])  # type: ignore[arg-type, index, return-value]
 
-    @root_field(_WRITE, "Update a combination; with `product_id`, only a combination of that product.")
+    @root_field(_WRITE)
     async def combination_update(
         self, info: Info, id: ID, input: CombinationInput, product_id: ID | None = None
     ) -> CombinationObject | None:
-        """Update a combination."""
+        """Update a combination; with `product_id`, only a combination of that product."""
         with rename_error_fields(_PRODUCT_FIELD_NAMES):
             number = await combinations.update_combination(
                 info.context.scope, id, _with_choices(input), product=product_id
             )
         return await load_record(info, number)
 
-    @root_field(_WRITE, "Delete a combination; existing orders still release its stock.")
+    @root_field(_WRITE)
     async def combination_delete(self, info: Info, id: ID, product_id: ID | None = None) -> DeletedRecordObject:
-        """Delete a combination."""
+        """Delete a combination; existing orders still release its stock."""
         await combinations.delete_combination(info.context.scope, id, product=product_id)
         return deleted_record(id)
 
-    @root_field(_WRITE, "Update a combination by its hash.", internal=True)
+    @root_field(_WRITE, internal=True)
     async def combination_called_update(
         self, info: Info, hash: str, input: CombinationInput, product_id: ID | None = None
     ) -> CombinationObject | None:
@@ -153,7 +142,7 @@ class CombinationMutations:
             number = await combinations.update_combination(scope, number, _with_choices(input))
         return await load_record(info, number)
 
-    @root_field(_WRITE, "Delete a combination by its hash.", internal=True)
+    @root_field(_WRITE, internal=True)
     async def combination_called_delete(
         self, info: Info, hash: str, product_id: ID | None = None
     ) -> DeletedRecordObject:
@@ -164,22 +153,18 @@ class CombinationMutations:
         await combinations.delete_combination(scope, number)
         return deleted_record(hash)
 
-    @root_field(_WRITE, "Create an option exception: a forbidden or an exclusively allowed set of variants.")
+    @root_field(_WRITE)
     async def option_exception_create(self, info: Info, input: OptionExceptionInput) -> OptionExceptionObject | None:
-        """Create an option exception."""
+        """Create an option exception: a forbidden or an exclusively allowed set of variants."""
         with rename_error_fields(_PRODUCT_FIELD_NAMES):
             number = await option_exceptions.create_exception(info.context.scope, _with_choices(input))
         return await load_record(info, number)
 
-    @root_field(_WRITE, "Delete an option exception.")
-    async def option_exception_delete(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Delete an option exception."""
-        await option_exceptions.delete_exception(info.context.scope, id)
-        return deleted_record(id)
+    option_exception_delete = delete_field(_WRITE, "Delete an option exception.", option_exceptions.delete_exception)
 
-    @root_field(_WRITE, "Set the products that must be bought together with a product, replacing the existing list.")
+    @root_field(_WRITE)
     async def product_required_products_set(self, info: Info, id: ID, product_ids: list[ID]) -> ProductObject | None:
-        """Set the required products."""
+        """Set the products that must be bought together with a product, replacing the existing list."""
         with rename_error_fields({"product_ids": "required"}):
             number = await attachments.require_products(info.context.scope, id, product_ids)
         return await load_record(info, number)

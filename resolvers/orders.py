@@ -14,8 +14,7 @@ from kernel.scope import Scope
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (
     LINE_FIELD_NAMES,
-    DeletedRecordObject,
-    deleted_record,
+    delete_field,
     load_record,
     rename_error_fields,
     rename_fields,
@@ -68,9 +67,9 @@ def _origin(scope: Scope) -> str:
 class OrderMutations:
     """Mutations of orders."""
 
-    @root_field(_WRITE, "Place an order: reserves stock, calculates totals, emits `order.created`.")
+    @root_field(_WRITE)
     async def order_create(self, info: Info, input: OrderInput) -> OrderObject | None:
-        """Place an order."""
+        """Place an order: reserves stock, calculates totals, emits `order.created`."""
         scope = info.context.scope
         with rename_error_fields(_ALL_FIELD_NAMES):
             placed = await placement.place_order(scope, {**_to_domain_fields(input), "origin": _origin(scope)})
@@ -119,21 +118,15 @@ class OrderMutations:
         )
         return await load_record(info, order.id)
 
-    @root_field(
+    order_delete = delete_field(
         _WRITE_OR_VENDOR,
         "Cancel an order with payments or shipments; delete one without. Its reserved stock is released.",
+        deletion.delete_order,
     )
-    async def order_delete(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Cancel or delete an order."""
-        await deletion.delete_order(info.context.scope, id)
-        return deleted_record(id)
 
-    @root_field(
-        _WRITE,
-        "Set the invoice data (nota fiscal) of an order. An invalid check digit of the access key is flagged, not rejected.",
-    )
+    @root_field(_WRITE)
     async def order_set_fiscal_data(self, info: Info, id: ID, input: FiscalDataInput) -> OrderObject | None:
-        """Set the invoice data."""
+        """Set the invoice data (nota fiscal) of an order. An invalid check digit of the access key is flagged, not rejected."""
         order = await fiscal.set_fiscal_data(info.context.scope, id, provided_fields(input))
         return await load_record(info, order)
 

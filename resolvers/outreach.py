@@ -30,9 +30,9 @@ _SUBSCRIBERS = RecordFunctions(
 class OutreachMutations:
     """Further mutations of subscribers."""
 
-    @root_field(_WRITE, "Subscribe an address and return whether it was already subscribed.", internal=True)
+    @root_field(_WRITE, internal=True)
     async def subscriber_add(self, info: Info, input: SubscriberInput) -> NewsletterSubscriptionObject:
-        """Subscribe an address."""
+        """Subscribe an address and return whether it was already subscribed."""
         number, was_there = await outreach.subscribe(info.context.scope, rename_fields(input, {}))
         result: Any = Row(number=number, was_there=was_there)
         return result  # type: ignore[no-any-return]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import strawberry
 from strawberry import Info
 
-from auth.access import Access
+from auth.access import Access, open_to_shoppers
 from domain.orders.payments import record_payment
 from domain.payments.methods import PAYMENT_METHOD_RECORDS
 from domain.payments.read import PAYMENT_METHODS, PAYMENTS
@@ -17,13 +17,7 @@ from schema.inputs.orders import PaymentMethodInput
 from schema.scalars import ID, BigInt
 from schema.types.orders import PaymentMethodObject, PaymentObject
 
-_READ_METHODS = Access(
-    privileges=("view_payments",),
-    app_scope="read_orders",
-    vendor=True,
-    customer=True,
-    storefront="storefront:read",
-)
+_READ_METHODS = open_to_shoppers("view_payments", "read_orders")
 _READ = Access(privileges=("view_payments",), app_scope="read_orders", vendor=True, customer=True)
 _WRITE = Access(privileges=("manage_payments",))
 
@@ -32,11 +26,11 @@ _WRITE = Access(privileges=("manage_payments",))
 class PaymentMutations:
     """Further mutations of payments."""
 
-    @root_field(_WRITE, "Record a manual payment for an order; the order status stays unchanged.")
+    @root_field(_WRITE)
     async def payment_record(
         self, info: Info, order_id: ID, amount_cents: BigInt, kind: str = "", installments: int = 1
     ) -> PaymentObject | None:
-        """Record a payment."""
+        """Record a manual payment for an order; the order status stays unchanged."""
         settled = await record_payment(info.context.scope, order_id, amount_cents, kind=kind, installments=installments)
         assert settled.payment_id is not None
         return await load_record(info, settled.payment_id)

@@ -14,7 +14,7 @@ from domain.points.read import POINT_ENTRIES
 from kernel.scope import ActorKind
 from models.references import USER, find
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import DeletedRecordObject, deleted_record, load_record, rename_fields
+from resolvers.mutation_helpers import delete_field, load_record, rename_fields
 from resolvers.sessions import load_own_user
 from schema.enums import MembershipStatus
 from schema.fields import root_field
@@ -50,18 +50,15 @@ class PeopleQueries:
 class PeopleMutations:
     """Mutations of users and usergroups."""
 
-    @root_field(_WRITE, "Create a user. A new administrator has no privileges. Emits `user.registered`.")
+    @root_field(_WRITE)
     async def user_create(self, info: Info, input: UserInput) -> UserObject | None:
-        """Create a user."""
+        """Create a user. A new administrator has no privileges. Emits `user.registered`."""
         user = await accounts.create_user(info.context.scope, rename_fields(input, _USER_FIELD_NAMES))
         return await load_record(info, user.id)
 
-    @root_field(
-        _WRITE_OR_SELF,
-        "Update a user; omitted fields stay unchanged. A new password, type or status revokes the user's sessions and tokens.",
-    )
+    @root_field(_WRITE_OR_SELF)
     async def user_update(self, info: Info, id: ID, input: UserInput) -> UserObject | None:
-        """Update a user."""
+        """Update a user; omitted fields stay unchanged. A new password, type or status revokes the user's sessions and tokens."""
         scope = info.context.scope
         user = await accounts.update_user(scope, id, rename_fields(input, _USER_FIELD_NAMES))
         if user.id == scope.actor.user_id and scope.actor.kind is ActorKind.ADMIN:
@@ -69,56 +66,50 @@ class PeopleMutations:
             return await load_own_user(info)  # type: ignore[return-value]
         return await load_record(info, user.id)
 
-    @root_field(_ADMIN_WRITE, "Delete a user: permanently without orders, otherwise the account is hidden.")
-    async def user_delete(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Delete a user."""
-        await removal.delete_user(info.context.scope, id)
-        return deleted_record(id)
+    user_delete = delete_field(
+        _ADMIN_WRITE, "Delete a user: permanently without orders, otherwise the account is hidden.", removal.delete_user
+    )
 
-    @root_field(_ADMIN_WRITE, "Remove all personal data of a user; orders are kept.")
+    @root_field(_ADMIN_WRITE)
     async def user_anonymize(self, info: Info, id: ID) -> UserObject | None:
-        """Anonymize a user."""
+        """Remove all personal data of a user; orders are kept."""
         scope = info.context.scope
         number = await find(scope, USER, id)
         await removal.anonymize_user(scope, id)
         return await load_record(info, number)
 
-    @root_field(_ADMIN_WRITE, "Set the privileges of an administrator; callers can grant only privileges they have.")
+    @root_field(_ADMIN_WRITE)
     async def user_set_privileges(self, info: Info, id: ID, privileges: list[str]) -> UserObject | None:
-        """Set a user's direct privileges."""
+        """Set the privileges of an administrator; callers can grant only privileges they have."""
         user = await accounts.set_privileges(info.context.scope, id, privileges)
         return await load_record(info, user.id)
 
-    @root_field(
-        _WRITE, "Add reward points to a user's account, or take them when negative; the balance is never below 0."
-    )
+    @root_field(_WRITE)
     async def points_adjust(self, info: Info, user_id: ID, points: int, reason: str = "") -> UserObject | None:
-        """Adjust the points of a user."""
+        """Add reward points to a user's account, or take them when negative; the balance is never below 0."""
         return await load_record(info, await adjust_points(info.context.scope, user_id, points, reason))
 
-    @root_field(_ADMIN_WRITE, "Create a usergroup.")
+    @root_field(_ADMIN_WRITE)
     async def usergroup_create(self, info: Info, input: UsergroupInput) -> UsergroupObject | None:
         """Create a usergroup."""
         usergroup = await usergroups.create_usergroup(info.context.scope, rename_fields(input, {}))
         return await load_record(info, usergroup.id)
 
-    @root_field(_ADMIN_WRITE, "Update a usergroup; omitted fields stay unchanged.")
+    @root_field(_ADMIN_WRITE)
     async def usergroup_update(self, info: Info, id: ID, input: UsergroupInput) -> UsergroupObject | None:
         """Update a usergroup; omitted fields stay unchanged."""
         usergroup = await usergroups.update_usergroup(info.context.scope, id, rename_fields(input, {}))
         return await load_record(info, usergroup.id)
 
-    @root_field(_ADMIN_WRITE, "Delete a usergroup; its members lose its privileges.")
-    async def usergroup_delete(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Delete a usergroup."""
-        await usergroups.delete_usergroup(info.context.scope, id)
-        return deleted_record(id)
+    usergroup_delete = delete_field(
+        _ADMIN_WRITE, "Delete a usergroup; its members lose its privileges.", usergroups.delete_usergroup
+    )
 
-    @root_field(_ADMIN_WRITE, "Set a user's membership in a usergroup.")
+    @root_field(_ADMIN_WRITE)
     async def usergroup_membership_set(
         self, info: Info, user_id: ID, usergroup_id: ID, status: MembershipStatus
     ) -> UserObject | None:
-        """Set a membership."""
+        """Set a user's membership in a usergroup."""
         scope = info.context.scope
         await usergroups.set_membership(scope, user_id, usergroup_id, status)
         return await load_record(info, await find(scope, USER, user_id))

@@ -29,9 +29,7 @@ async def find_document(scope: Scope, document_id: str) -> str | None:
     if digest is None:
         return None
     record = await database.fetchrow(
-        "SELECT text, last_used_at FROM persisted_documents WHERE tenant_id = $1 AND hash = $2",
-        scope.store.id,
-        digest,
+        "SELECT text, last_used_at FROM persisted_documents WHERE tenant_id = $1 AND hash = $2", scope.store.id, digest
     )
     if record is None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from auth.access import Access
+from auth.access import Access, open_to_shoppers
 from domain.destinations.destinations import DESTINATION_RECORDS
 from domain.destinations.read import DESTINATIONS
 from domain.promotions.promotions import PROMOTION_RECORDS
@@ -16,21 +16,9 @@ from resolvers.entity_queries import build_entity_queries
 from schema.inputs.pricing import DestinationInput, PromotionInput, TaxInput
 from schema.types.pricing import DestinationObject, PromotionObject, TaxObject
 
-_READ_DESTINATIONS = Access(
-    privileges=("view_shipping",),
-    app_scope="read_shipping",
-    vendor=True,
-    customer=True,
-    storefront="storefront:read",
-)
+_READ_DESTINATIONS = open_to_shoppers("view_shipping", "read_shipping")
 _WRITE_DESTINATIONS = Access(privileges=("manage_shipping",), app_scope="write_shipping")
-_READ_TAXES = Access(
-    privileges=("view_payments",),
-    app_scope=("read_products", "read_orders"),
-    vendor=True,
-    customer=True,
-    storefront="storefront:read",
-)
+_READ_TAXES = open_to_shoppers("view_payments", ("read_products", "read_orders"))
 _WRITE_TAXES = Access(privileges=("manage_payments",))
 _WRITE_PROMOTIONS = Access(privileges=("manage_content",), app_scope="write_content")
 

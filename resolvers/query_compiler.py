@@ -18,7 +18,6 @@ from typing import Any, TypeAlias
 import orjson
 from graphql import (
     FieldNode,
-    FragmentDefinitionNode,
     GraphQLField,
     GraphQLObjectType,
     GraphQLSchema,
@@ -38,12 +37,7 @@ from resolvers.compiled_results import OWN_RECORD, RESULT, CompiledOwnRecord, Co
 from resolvers.compiled_search import CompiledSearch
 from resolvers.entity_queries import ENTITY_QUERY
 from resolvers.search_requests import SEARCH_FIELD
-from resolvers.variables import (
-    VariableUsage,
-    accepts_integers,
-    structural_variables,
-    type_checks_of,
-)
+from resolvers.variables import VariableUsage, accepts_integers, structural_variables, type_checks_of
 from schema.documents import PreparedDocument, coerced_variables
 from schema.fields import strawberry_field
 from schema.selection import collect_fields
@@ -127,10 +121,7 @@ class QueryCompiler:
         self._tokens = 0
 
     def get(
-        self,
-        prepared: PreparedDocument,
-        operation: OperationDefinitionNode,
-        variables: Mapping[str, Any] | None,
+        self, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any] | None
     ) -> CompiledQuery | None:
         """Return the compiled query, or None if the executor must run the operation."""
         if not _enabled or operation.operation is not OperationType.QUERY:
@@ -146,11 +137,7 @@ class QueryCompiler:
         return prepared.reusable_plans.get(name) if _enabled else None
 
     def cache_plan(
-        self,
-        prepared: PreparedDocument,
-        operation: OperationDefinitionNode,
-        compiled: CompiledQuery,
-        cost: int,
+        self, prepared: PreparedDocument, operation: OperationDefinitionNode, compiled: CompiledQuery, cost: int
     ) -> None:
         """Cache the plan of a document's only operation with the document if no variable affects its structure."""
         name = operation.name.value if operation.name else None
@@ -218,16 +205,11 @@ class QueryCompiler:
     def _compile(
         self, prepared: PreparedDocument, operation: OperationDefinitionNode, values: VariableValues
     ) -> QueryPlan | None:
-        assert prepared.document is not None
         root = self._schema.query_type
         assert root is not None
-        fragments = {
-            node.name.value: node for node in prepared.document.definitions if isinstance(node, FragmentDefinitionNode)
-        }
+        compilation = CompilationValues(prepared.fragments, values, prepared.conversions)
         try:
-            return QueryPlan(
-                self._root_fields(CompilationValues(fragments, values, prepared.conversions), root, operation)
-            )
+            return QueryPlan(self._root_fields(compilation, root, operation))
         except (NotCompiled, DomainError):
             return None
 

@@ -7,7 +7,7 @@ from typing import Any
 import strawberry
 from strawberry import Info
 
-from auth.access import Access
+from auth.access import open_to_shoppers
 from domain.shipping.product_quotes import VendorOffer, find_vendor_offers, quote_product
 from domain.shipping.quotes import Quote
 from models.queries import Row
@@ -17,20 +17,8 @@ from schema.fields import root_field
 from schema.scalars import ID, BigInt
 from schema.types.quotes import SellerAvailabilityObject, ShippingQuoteObject
 
-_READ_QUOTES = Access(
-    privileges=("view_shipping",),
-    app_scope="read_shipping",
-    vendor=True,
-    customer=True,
-    storefront="storefront:read",
-)
-_READ_SELLERS = Access(
-    privileges=("view_marketplace",),
-    app_scope="read_products",
-    vendor=True,
-    customer=True,
-    storefront="storefront:read",
-)
+_READ_QUOTES = open_to_shoppers("view_shipping", "read_shipping")
+_READ_SELLERS = open_to_shoppers("view_marketplace", "read_products")
 _FIELD_NAMES = {"product_id": "product"}
 
 

@@ -78,7 +78,8 @@ _ROOTS = (
 )
 
 
-def _build_root_types() -> tuple[type, ...]:
+@lru_cache(maxsize=1)
+def _root_types() -> tuple[type, ...]:
     modules = [import_module(f"resolvers.{name}") for name in MODULES]
     return tuple(
         strawberry.type(
@@ -132,11 +133,6 @@ def _resolve_result_field(source: Any, name: str) -> Any:
 def graphql_core(schema: strawberry.Schema) -> GraphQLSchema:
     """Return the graphql-core schema of a Strawberry schema."""
     return schema._schema
-
-
-@lru_cache(maxsize=1)
-def _root_types() -> tuple[type, ...]:
-    return _build_root_types()
 
 
 @lru_cache(maxsize=1)

@@ -20,7 +20,7 @@ from models import row_reads
 from models.queries import Condition, Row
 from models.response_shapes import ObjectField, ResponseField, ResponseShape, ScalarField
 from resolvers.compiled_results import OWN_RECORD, RESULT, OwnRecord, ResultField
-from resolvers.mutation_helpers import DeletedRecordObject, deleted_record
+from resolvers.mutation_helpers import delete_field
 from schema.fields import root_field
 from schema.scalars import ID
 from schema.selection import requested_shape
@@ -115,9 +115,7 @@ class SignInQueries:
     """Queries of the sign-in routes."""
 
     @root_field(
-        ANYONE,
-        "Returns the public keys that verify access tokens, the current signing key first.",
-        internal=True,
+        ANYONE, "Returns the public keys that verify access tokens, the current signing key first.", internal=True
     )
     async def signing_keys(self, info: Info) -> list[JsonWebKeyObject]:
         """List the public keys."""
@@ -129,66 +127,42 @@ class SignInQueries:
 class SignInMutations:
     """Mutations of the sign-in routes."""
 
-    @root_field(
-        ANYONE,
-        "Sign in with an e-mail address, CPF, CNPJ or phone number and a password. At most five attempts per minute per client address.",
-        secret=True,
-    )
+    @root_field(ANYONE, secret=True)
     async def sign_in(
         self, info: Info, identifier: str | None = None, password: str | None = None
     ) -> SignInAnswerObject:
-        """Sign in."""
+        """Sign in with an e-mail address, CPF, CNPJ or phone number and a password. At most five attempts per minute per client address."""
         return _sign_in_answer(await sessions.login(info.context.scope, identifier, password))
 
-    @root_field(
-        ANYONE,
-        "Answer a two-factor challenge with a code; the fifth wrong code invalidates it.",
-        secret=True,
-    )
+    @root_field(ANYONE, secret=True)
     async def sign_in_verify(
         self, info: Info, temp_token: str | None = None, code: str | None = None
     ) -> TokenPairObject:
-        """Complete a two-factor sign-in."""
+        """Answer a two-factor challenge with a code; the fifth wrong code invalidates it."""
         return await sessions.verify_two_factor(info.context.scope, temp_token, code)  # type: ignore[return-value]
 
-    @root_field(
-        ANYONE,
-        "Sign in with a key that an administrator created for the user's e-mail: valid for 60 seconds and once.",
-        secret=True,
-    )
+    @root_field(ANYONE, secret=True)
     async def sign_in_with_key(self, info: Info, key: str | None = None) -> SignInAnswerObject:
-        """Sign in with a key."""
+        """Sign in with a key that an administrator created for the user's e-mail: valid for 60 seconds and once."""
         return _sign_in_answer(await sign_in_keys.sign_in_with_key(info.context.scope, key))
 
-    @root_field(
-        Access(privileges=("manage_users",)),
-        "Create a key that signs a user in, whose account the caller may administer.",
-        internal=True,
-        secret=True,
-    )
+    @root_field(Access(privileges=("manage_users",)), internal=True, secret=True)
     async def sign_in_key_create(self, info: Info, email: str | None = None) -> SignInKeyObject:
-        """Create a sign-in key."""
+        """Create a key that signs a user in, whose account the caller may administer."""
         return await sign_in_keys.create_sign_in_key(info.context.scope, email)  # type: ignore[return-value]
 
-    @root_field(
-        ANYONE,
-        "Exchange a refresh token, which is valid once, for a new token pair; reusing an old one revokes its session.",
-        secret=True,
-    )
+    @root_field(ANYONE, secret=True)
     async def session_refresh(self, info: Info, refresh_token: str | None = None) -> TokenPairObject:
-        """Refresh a session."""
+        """Exchange a refresh token, which is valid once, for a new token pair; reusing an old one revokes its session."""
         return await sessions.refresh(info.context.scope, refresh_token)  # type: ignore[return-value]
 
-    @root_field(
-        ANYONE,
-        "Revoke the session of a refresh token; unknown and expired tokens are accepted.",
-    )
+    @root_field(ANYONE)
     async def sign_out(self, info: Info, refresh_token: str | None = None) -> SignedOutObject:
-        """Revoke one session."""
+        """Revoke the session of a refresh token; unknown and expired tokens are accepted."""
         await sessions.logout(info.context.scope, refresh_token)
         return _signed_out(LOGGED_OUT)
 
-    @root_field(ANYONE, "Exchange an e-mail or CNPJ and a password for a legacy token.", internal=True)
+    @root_field(ANYONE, internal=True)
     async def legacy_token_create(
         self,
         info: Info,
@@ -197,7 +171,7 @@ class SignInMutations:
         password: str | None = None,
         code: str | None = None,
     ) -> LegacyTokenObject:
-        """Issue a legacy token."""
+        """Exchange an e-mail or CNPJ and a password for a legacy token."""
         scope = info.context.scope
         return await legacy_tokens.issue_legacy_token(scope, email, cnpj, password, code)  # type: ignore[return-value]
 
@@ -206,18 +180,15 @@ class SignInMutations:
 class AccountMutations:
     """Mutations of the caller's account."""
 
-    @root_field(SIGNED_IN_USERS, "Revoke one of the caller's sessions; its tokens are revoked immediately.")
-    async def session_end(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Revoke a session."""
-        await sessions.revoke_session(info.context.scope, id)
-        return deleted_record(id)  # type: ignore[no-any-return]
-
-    @root_field(
+    session_end = delete_field(
         SIGNED_IN_USERS,
-        "Revoke all sessions of the caller, including the current one, and all legacy tokens.",
+        "Revoke one of the caller's sessions; its tokens are revoked immediately.",
+        sessions.revoke_session,
     )
+
+    @root_field(SIGNED_IN_USERS)
     async def sign_out_everywhere(self, info: Info) -> SignedOutObject:
-        """Revoke all sessions."""
+        """Revoke all sessions of the caller, including the current one, and all legacy tokens."""
         await sessions.logout_all(info.context.scope)
         return _signed_out(sessions.LOGGED_OUT_EVERYWHERE)
 
@@ -233,11 +204,7 @@ class AccountMutations:
         created = await api_keys.create_api_key(scope, _user_or_caller(scope, user_id), name)
         return Row(key=created.secret, api_key=created.info)  # type: ignore[return-value]
 
-    @root_field(STAFF_AND_VENDORS, "Revoke an API key immediately.")
-    async def api_key_revoke(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Revoke an API key."""
-        await api_keys.revoke_api_key(info.context.scope, id)
-        return deleted_record(id)  # type: ignore[no-any-return]
+    api_key_revoke = delete_field(STAFF_AND_VENDORS, "Revoke an API key immediately.", api_keys.revoke_api_key)
 
 
 def _user_or_caller(scope: Scope, user_id: str | None) -> Any:

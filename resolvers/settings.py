@@ -96,8 +96,7 @@ class SettingQueries:
         return [_setting_row(record) for record in records[offset : offset + limit]]
 
     @root_field(
-        READ_SETTINGS,
-        "Returns a numbered page of the store's settings with the total count (offset pagination).",
+        READ_SETTINGS, "Returns a numbered page of the store's settings with the total count (offset pagination)."
     )
     async def setting_page(
         self,
@@ -122,9 +121,9 @@ class SettingQueries:
 class SettingMutations:
     """Mutations of settings."""
 
-    @root_field(_WRITE, "Update a setting; an invalid value is rejected, and a secret's mask leaves it unchanged.")
+    @root_field(_WRITE)
     async def setting_update(self, info: Info, id: ID, input: SettingInput) -> SettingObject | None:
-        """Update a setting."""
+        """Update a setting; an invalid value is rejected, and a secret's mask leaves it unchanged."""
         scope = info.context.scope
         value = None if input.value is UNSET else input.value
         number = await settings.update_setting(scope, id, value)

@@ -7,33 +7,21 @@ from typing import Any
 import strawberry
 from strawberry import Info
 
-from auth.access import Access
+from auth.access import Access, open_to_shoppers
 from domain.orders import shipments
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from domain.shipping.read import SHIPMENTS, SHIPPING_METHODS
 from kernel.errors import ValidationFailed
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import (
-    DeletedRecordObject,
-    deleted_record,
-    load_record,
-    rename_error_fields,
-    rename_fields,
-)
+from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields
 from resolvers.pricing import rename_destination_ids
 from schema.fields import root_field
 from schema.inputs.orders import ShipmentInput, ShippingMethodInput
 from schema.scalars import ID
 from schema.types.orders import ShipmentObject, ShippingMethodObject
 
-_READ_METHODS = Access(
-    privileges=("view_shipping",),
-    app_scope="read_shipping",
-    vendor=True,
-    customer=True,
-    storefront="storefront:read",
-)
+_READ_METHODS = open_to_shoppers("view_shipping", "read_shipping")
 _WRITE_METHODS = Access(privileges=("manage_shipping",), app_scope="write_shipping")
 _WRITE_SHIPMENTS = Access(
     privileges=("manage_orders",),
@@ -56,9 +44,9 @@ def _shipment_fields(input: ShipmentInput) -> tuple[Any, list[tuple[object, int]
 class ShippingMutations:
     """Mutations of shipments."""
 
-    @root_field(_WRITE_SHIPMENTS, "Record a shipment of an order; without `lines` it contains all unshipped units.")
+    @root_field(_WRITE_SHIPMENTS)
     async def shipment_create(self, info: Info, input: ShipmentInput) -> ShipmentObject | None:
-        """Record a shipment."""
+        """Record a shipment of an order; without `lines` it contains all unshipped units."""
         order, units, fields = _shipment_fields(input)
         if order is None:
             raise ValidationFailed("order_id is required", field="order_id", code="required")
@@ -66,19 +54,15 @@ class ShippingMutations:
             number = await shipments.create_shipment(info.context.scope, order, units, fields)
         return await load_record(info, number)
 
-    @root_field(_WRITE_SHIPMENTS, "Update a shipment; omitted fields stay unchanged, the order can't be changed.")
+    @root_field(_WRITE_SHIPMENTS)
     async def shipment_update(self, info: Info, id: ID, input: ShipmentInput) -> ShipmentObject | None:
-        """Update a shipment."""
+        """Update a shipment; omitted fields stay unchanged, the order can't be changed."""
         _, units, fields = _shipment_fields(input)
         with rename_error_fields(_SHIPMENT_FIELD_NAMES):
             number = await shipments.update_shipment(info.context.scope, id, fields, units)
         return await load_record(info, number)
 
-    @root_field(_WRITE_SHIPMENTS, "Delete a shipment.")
-    async def shipment_delete(self, info: Info, id: ID) -> DeletedRecordObject:
-        """Delete a shipment."""
-        await shipments.delete_shipment(info.context.scope, id)
-        return deleted_record(id)
+    shipment_delete = delete_field(_WRITE_SHIPMENTS, "Delete a shipment.", shipments.delete_shipment)
 
 
 QUERIES = (

@@ -38,16 +38,16 @@ class StoreQueries:
 class StoreMutations:
     """Mutations of the store."""
 
-    @root_field(_WRITE, "Update the store's name, currency or maintenance message.")
+    @root_field(_WRITE)
     async def store_update(self, info: Info, input: StoreInput) -> StoreObject:
-        """Update the store."""
+        """Update the store's name, currency or maintenance message."""
         scope = info.context.scope
         await stores.update_store(scope, rename_fields(input, {}))
         return _store_row(await reload_store(scope))
 
-    @root_field(_WRITE, "Update some of the store's settings; values equal to the default are not stored.")
+    @root_field(_WRITE)
     async def store_settings_update(self, info: Info, settings: JSON) -> StoreObject:
-        """Update settings by name."""
+        """Update some of the store's settings; values equal to the default are not stored."""
         scope = info.context.scope
         if not isinstance(settings, dict):
             raise ValidationFailed("settings must be an object", field="settings")

@@ -20,10 +20,7 @@ _MESSAGES = tuple(
         (r"Expected value of non-null type '[^']+' not to be None\.", "expected a value, got null"),
         (r"Expected a value of non-null type '[^']+' to be provided\.", "expected a value, got none"),
         (r"Expected value of type '[^']+' to be an object, found: (.*)\.", r"expected an object, got \1"),
-        (
-            r"Int cannot represent non 32-bit signed integer value: (.*)",
-            r"expected an integer of 32 bits, got \1",
-        ),
+        (r"Int cannot represent non 32-bit signed integer value: (.*)", r"expected an integer of 32 bits, got \1"),
         (r"Int cannot represent non-integer value: (.*)", r"expected an integer, got \1"),
         (r"Float cannot represent non numeric value: (.*)", r"expected a number, got \1"),
         (r"Boolean cannot represent a non boolean value: (.*)", r"expected true or false, got \1"),

@@ -81,9 +81,7 @@ _TYPE_CHECKS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def type_checks_of(
-    operation: OperationDefinitionNode,
-) -> tuple[tuple[str, Callable[[Any], bool]], ...] | None:
+def type_checks_of(operation: OperationDefinitionNode) -> tuple[tuple[str, Callable[[Any], bool]], ...] | None:
     """Return the type check of each variable of an operation; None if a variable has another type."""
     checks = []
     for definition in operation.variable_definitions or ():

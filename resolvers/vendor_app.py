@@ -77,16 +77,11 @@ class VendorAppQueries:
 class VendorAppMutations:
     """Mutations of the vendor app."""
 
-    @root_field(
-        ANYONE,
-        "Sign in to the vendor app; every attempt counts towards the rate limit.",
-        internal=True,
-        secret=True,
-    )
+    @root_field(ANYONE, internal=True, secret=True)
     async def vendor_sign_in(
         self, info: Info, email: str | None = None, password: str | None = None, code: str | None = None
     ) -> VendorTokenObject:
-        """Sign in."""
+        """Sign in to the vendor app; every attempt counts towards the rate limit."""
         created = await vendor_tokens.issue_vendor_token(info.context.scope, email, password, code)
         return Row(  # type: ignore[return-value]
             token=created.token,
@@ -130,19 +125,14 @@ class VendorAppMutations:
         )
         return await load_record(info, order.id)
 
-    @root_field(
-        _DELETE_PRODUCTS,
-        "Delete up to 500 products in one transaction and return the IDs not found. Emits `product.deleted` for each.",
-    )
+    @root_field(_DELETE_PRODUCTS)
     async def product_bulk_delete(self, info: Info, ids: list[ID]) -> BulkDeletionObject:
-        """Delete many products."""
+        """Delete up to 500 products in one transaction and return the IDs not found. Emits `product.deleted` for each."""
         if not ids:
             raise ValidationFailed("ids is required", field="ids", code="required")
         if len(ids) > products.MAX_ROWS:
             raise ValidationFailed(
-                f"ids has {len(ids)} entries; expected at most {products.MAX_ROWS}",
-                field="ids",
-                code="too_many",
+                f"ids has {len(ids)} entries; expected at most {products.MAX_ROWS}", field="ids", code="too_many"
             )
         deleted, missing = await products.delete_products(info.context.scope, ids)
         return Row(  # type: ignore[return-value]

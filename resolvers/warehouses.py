@@ -42,48 +42,48 @@ def _to_domain_fields(fields: dict[str, Any]) -> dict[str, Any]:
 class WarehouseMutations:
     """Mutations of delivery areas and usergroups."""
 
-    @root_field(_WRITE, "Add a delivery area to a warehouse.")
+    @root_field(_WRITE)
     async def warehouse_area_create(
         self, info: Info, warehouse_id: ID, input: WarehouseAreaInput
     ) -> WarehouseAreaObject | None:
-        """Add a delivery area."""
+        """Add a delivery area to a warehouse."""
         number = await areas.create_area(info.context.scope, warehouse_id, provided_fields(input))
         return await load_record(info, number)
 
-    @root_field(_WRITE, "Update a delivery area of a warehouse.")
+    @root_field(_WRITE)
     async def warehouse_area_update(
         self, info: Info, warehouse_id: ID, area_id: ID, input: WarehouseAreaInput
     ) -> WarehouseAreaObject | None:
-        """Update a delivery area."""
+        """Update a delivery area of a warehouse."""
         number = await areas.update_area(info.context.scope, warehouse_id, area_id, provided_fields(input))
         return await load_record(info, number)
 
-    @root_field(_WRITE, "Remove a delivery area from a warehouse.")
+    @root_field(_WRITE)
     async def warehouse_area_delete(self, info: Info, warehouse_id: ID, area_id: ID) -> DeletedRecordObject:
-        """Remove a delivery area."""
+        """Remove a delivery area from a warehouse."""
         await areas.delete_area(info.context.scope, warehouse_id, area_id)
         return deleted_record(area_id)
 
-    @root_field(_WRITE, "Add a usergroup to a warehouse.")
+    @root_field(_WRITE)
     async def warehouse_usergroup_add(
         self, info: Info, warehouse_id: ID, input: WarehouseUsergroupInput
     ) -> WarehouseUsergroupObject | None:
-        """Add a usergroup."""
+        """Add a usergroup to a warehouse."""
         with rename_error_fields(_GROUP_FIELD_NAMES):
             number = await groups.add_group(info.context.scope, warehouse_id, rename_fields(input, _GROUP_FIELD_NAMES))
         return await load_record(info, number)
 
-    @root_field(_WRITE, "Update how a warehouse serves a usergroup.")
+    @root_field(_WRITE)
     async def warehouse_usergroup_update(
         self, info: Info, warehouse_id: ID, usergroup_id: ID, input: WarehouseUsergroupInput
     ) -> WarehouseUsergroupObject | None:
-        """Update a usergroup."""
+        """Update how a warehouse serves a usergroup."""
         number = await groups.update_group(info.context.scope, warehouse_id, usergroup_id, provided_fields(input))
         return await load_record(info, number)
 
-    @root_field(_WRITE, "Remove a usergroup from a warehouse.")
+    @root_field(_WRITE)
     async def warehouse_usergroup_remove(self, info: Info, warehouse_id: ID, usergroup_id: ID) -> DeletedRecordObject:
-        """Remove a usergroup."""
+        """Remove a usergroup from a warehouse."""
         await groups.remove_group(info.context.scope, warehouse_id, usergroup_id)
         return deleted_record(usergroup_id)
 

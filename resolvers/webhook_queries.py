@@ -70,11 +70,7 @@ async def run_query(claimed: ClaimedDelivery) -> Mapping[str, Any]:
         return order_keys(claimed.name, claimed.data)
     prepared = _prepare_query(name, claimed.query)
     platform = Scope(
-        await find_store(claimed.store_id),
-        SYSTEM,
-        request_id_from(claimed.request_id),
-        now(),
-        family="graphql",
+        await find_store(claimed.store_id), SYSTEM, request_id_from(claimed.request_id), now(), family="graphql"
     )
     scope = as_app(platform, claimed.app_id, claimed.installation_id, claimed.scopes)
     with active_scope(scope), limited_answer(_LIMITS):

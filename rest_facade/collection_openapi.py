@@ -24,10 +24,7 @@ from rest_facade.openapi import (
 
 STATUS_BODY = request_body(
     "status",
-    status={
-        "type": "string",
-        "description": f"A status code ({', '.join(codes.ORDER_STATUSES.codes)}) or its label.",
-    },
+    status={"type": "string", "description": f"A status code ({', '.join(codes.ORDER_STATUSES.codes)}) or its label."},
     tracking_code=STRING,
     reason=STRING,
     restock=BOOLEAN,

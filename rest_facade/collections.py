@@ -197,8 +197,7 @@ USERS = Collection(
     plural="Users",
     singular="User",
     list_definition=ListDefinition(
-        filters={**_USER_FILTERS, "role": FilterParameter("role", choice_parser("role", ROLES))},
-        sorts=_USER_SORTS,
+        filters={**_USER_FILTERS, "role": FilterParameter("role", choice_parser("role", ROLES))}, sorts=_USER_SORTS
     ),
 )
 

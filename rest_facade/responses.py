@@ -47,12 +47,7 @@ class BytesResponse(web.Response):
     """The body in each content coding, for a body that is sent again (`rest_facade.compression`)."""
 
     def __init__(
-        self,
-        body: bytes,
-        *,
-        status: int = 200,
-        headers: Mapping[str, str] | None = None,
-        content_type: str = JSON,
+        self, body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None, content_type: str = JSON
     ) -> None:
         all_headers: CIMultiDict[str] = CIMultiDict(headers or ())
         all_headers[hdrs.CONTENT_TYPE] = content_type

@@ -39,12 +39,7 @@ ENDPOINT_COLLECTION = Collection(
         sorts={"id": "ID"},
     ),
     body=dict.fromkeys(("url", "events", "query", "status", "installed_app_id"), unchanged),
-    field_codes={
-        "url": "url_invalid",
-        "events": "event_unknown",
-        "query": "query_invalid",
-        "status": "status_invalid",
-    },
+    field_codes={"url": "url_invalid", "events": "event_unknown", "query": "query_invalid", "status": "status_invalid"},
 )
 DELIVERY_LIST = ListDefinition(
     filters={

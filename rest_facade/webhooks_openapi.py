@@ -47,9 +47,7 @@ def webhook_endpoint_docs(path: str, prefix: str, size_parameter: str) -> dict[R
             "Delete a webhook endpoint", status=204, operation=f"{prefix}EventEndpointDelete"
         ),
         ("POST", f"{single}/ping"): RouteDocs(
-            "Send a ping event to a webhook endpoint",
-            OperationResult(f"{prefix}EventEndpointPing"),
-            status=202,
+            "Send a ping event to a webhook endpoint", OperationResult(f"{prefix}EventEndpointPing"), status=202
         ),
         ("POST", f"{single}/replay"): RouteDocs(
             "Redeliver the events of a period",

@@ -14,6 +14,7 @@ from typing import Any
 
 from graphql import (
     DocumentNode,
+    FragmentDefinitionNode,
     GraphQLError,
     GraphQLSchema,
     GraphQLSyntaxError,
@@ -89,6 +90,12 @@ class PreparedDocument:
     """The cache of `coerced_variables`."""
     conversions: Conversions = field(default_factory=dict, compare=False, repr=False)
     """The conversions of records that a facade reads with the document."""
+
+    @property
+    def fragments(self) -> dict[str, FragmentDefinitionNode]:
+        """Return the fragments of a valid document by name."""
+        definitions = self.document.definitions if self.document is not None else ()
+        return {node.name.value: node for node in definitions if isinstance(node, FragmentDefinitionNode)}
 
     def operation(self, name: str | None) -> OperationDefinitionNode | None:
         """Return the operation by name, or the only operation without a name."""
@@ -372,10 +379,7 @@ _MAX_CACHED_COSTS = 100
 
 
 def calculate_cost(
-    schema: GraphQLSchema,
-    prepared: PreparedDocument,
-    operation: OperationDefinitionNode,
-    variables: Mapping[str, Any],
+    schema: GraphQLSchema, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any]
 ) -> int:
     """Calculate the static cost of an operation: 1 per object, multiplied by the size of lists; leaves and introspection cost 0.
 

@@ -1,7 +1,9 @@
 """Declare the fields of GraphQL types: their columns and relations in the database, and their access rules.
 
-    @entity_type(PRODUCTS, "Product", "A product.")
+    @entity_type(PRODUCTS, "Product")
     class ProductObject:
+        '''A product.'''
+
         id: ID = column("public_id", "The unique ID (UUID).")
         category: CategoryObject | None = relation(ToOne("category_id"), "The main category.")
         images: list[ProductImageObject] = relation(ToMany("t.product_id", "t.position, t.id"), "The images, the main image first.")
@@ -97,9 +99,32 @@ def column(
     return _field(ColumnSource(sql, guard), description, guard, internal, deprecated)
 
 
+def referenced(table: str, key: str, name: str = "public_id") -> str:
+    """Return the expression for a column, by default the ID, of the row of a table that the column `key` refers to."""
+    return f"(SELECT p.{name} FROM {table} p WHERE p.tenant_id = t.tenant_id AND p.id = t.{key})"
+
+
 def computed(sql: ColumnSql, description: str, *, internal: bool = False) -> Any:
     """Declare a field of an expression over the table alias `t` that is never null, whatever the row."""
     return _field(ColumnSource(sql, None, never_null=True), description, None, internal)
+
+
+def legacy_number(name: str, subject: str, zero: str = ", or 0") -> Any:
+    """Declare the number of the record that the column `name` refers to, 0 for none, for the legacy API; `zero` describes when it is 0."""
+    return computed(f"coalesce(t.{name}, 0)", f"The legacy numeric ID of {subject}{zero}.", internal=True)
+
+
+def legacy_numbers(table: str, key: str, number: str, description: str, order: str = "") -> Any:
+    """Declare the column `number` of the rows `l` of a table whose `key` is this row's, in their order, for the legacy API."""
+    rows = f"SELECT l.{number} FROM {table} l WHERE l.tenant_id = t.tenant_id AND l.{key} = t.id"
+    return computed(
+        f"ARRAY({rows} ORDER BY {order or f'l.{number}'})", f"The legacy numeric IDs of {description}.", internal=True
+    )
+
+
+def unix_seconds(name: str, description: str) -> Any:
+    """Declare the time in the column `name`, which is never null, in Unix seconds, for the legacy API."""
+    return computed(f"floor(extract(epoch from t.{name}))::bigint", f"{description}, in Unix seconds.", internal=True)
 
 
 def relation(
@@ -194,27 +219,34 @@ def _field(
 
 
 @dataclass_transform(kw_only_default=True)
-def entity_type(entity: Entity, name: str, description: str) -> Callable[[type[T]], type[T]]:
-    """Bind a GraphQL type to an entity, which determines its rows and the rows visible to each caller."""
+def entity_type(entity: Entity, name: str, description: str = "") -> Callable[[type[T]], type[T]]:
+    """Bind a GraphQL type to an entity, which determines its rows and the rows visible to each caller.
+
+    The class's docstring describes the type by default.
+    """
 
     def decorate(cls: type[T]) -> type[T]:
         access: Access = entity.visible.access  # type: ignore[attr-defined]
         cls.__entity__ = entity  # type: ignore[attr-defined]
         cls.__access__ = access  # type: ignore[attr-defined]
         evaluate_annotations(cls)
-        return strawberry.type(cls, name=name, description=f"{description} Readable by {_describe(access)}.")
+        text = f"{description or cls.__doc__} Readable by {_describe(access)}."
+        return strawberry.type(cls, name=name, description=text)
 
     return decorate
 
 
 @dataclass_transform(kw_only_default=True)
-def object_type(name: str, description: str, access: Access | None = None) -> Callable[[type[T]], type[T]]:
-    """Declare a type without an entity: a result, or an object nested in a row. Without `access` the parent's rule applies."""
+def object_type(name: str, description: str = "", access: Access | None = None) -> Callable[[type[T]], type[T]]:
+    """Declare a type without an entity: a result, or an object nested in a row. Without `access` the parent's rule applies.
+
+    The class's docstring describes the type by default.
+    """
 
     def decorate(cls: type[T]) -> type[T]:
         cls.__access__ = access or INHERITED  # type: ignore[attr-defined]
         evaluate_annotations(cls)
-        return strawberry.type(cls, name=name, description=description)
+        return strawberry.type(cls, name=name, description=description or cls.__doc__)
 
     return decorate
 
@@ -238,14 +270,13 @@ INHERITED = Access(anonymous=True, note="Reachable only through a field with its
 
 def root_field(
     access: Access,
-    description: str,
+    description: str = "",
     *,
     internal: bool = False,
     secret: bool = False,
-    name: str | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Declare a root field with its access rule, which is checked before the resolver runs.
+    """Declare a root field with its access rule, which is checked before the resolver runs; by default its docstring describes it.
 
     A mutation that ends in a transaction conflict is repeated, others of the document are not (`models.conflicts`).
     A field that returns a `secret` ignores the Idempotency-Key: its response must not be stored (docs/reference/shared.md#idempotency).
@@ -266,8 +297,7 @@ def root_field(
         checked.__signature__ = signature(resolver)  # type: ignore[attr-defined]
         return strawberry.field(
             resolver=checked,
-            name=name,
-            description=f"{description} Available to {_describe(access)}.{_NO_KEY if secret else ''}",
+            description=f"{description or resolver.__doc__} Available to {_describe(access)}.{_NO_KEY if secret else ''}",
             metadata={ACCESS: access, INTERNAL: internal, SECRET: secret, **(metadata or {})},
         )
 

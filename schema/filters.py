@@ -96,9 +96,7 @@ def check_filter_text(name: str, value: str | list[str]) -> None:
     longest = max(map(len, value if isinstance(value, list) else [value]), default=0)
     if longest > MAX_FILTER_LENGTH:
         raise ValidationFailed(
-            f"{name} is {longest} characters long; expected at most {MAX_FILTER_LENGTH}",
-            field=name,
-            code="too_long",
+            f"{name} is {longest} characters long; expected at most {MAX_FILTER_LENGTH}", field=name, code="too_long"
         )
 
 

@@ -12,12 +12,7 @@ from typing import Any, NewType
 
 import orjson
 import strawberry
-from graphql import (
-    ConstValueNode,
-    GraphQLError,
-    GraphQLID,
-    GraphQLScalarType,
-)
+from graphql import ConstValueNode, GraphQLError, GraphQLID, GraphQLScalarType
 from strawberry.types.scalar import ScalarDefinition
 
 from domain.payments.methods import decrypt_params, mask_params
@@ -214,22 +209,14 @@ def _scalar(
     name: str, description: str, serialize: Callable[[Any], Any], parse: Callable[[Any], Any], format_url: str
 ) -> ScalarDefinition:
     return strawberry.scalar(
-        name=name,
-        description=description,
-        serialize=serialize,
-        parse_value=parse,
-        specified_by_url=format_url,
+        name=name, description=description, serialize=serialize, parse_value=parse, specified_by_url=format_url
     )
 
 
 SCALARS: dict[object, ScalarDefinition] = {
     ID: graphql_core_type(_id_type()),
     BigInt: _scalar(
-        "BigInt",
-        "A signed 64-bit integer, serialized as a JSON integer.",
-        _serialize_int,
-        _parse_int64,
-        _JSON_NUMBER,
+        "BigInt", "A signed 64-bit integer, serialized as a JSON integer.", _serialize_int, _parse_int64, _JSON_NUMBER
     ),
     DateTime: _scalar(
         "DateTime",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graphql import (
-    DocumentNode,
     FieldNode,
     FragmentDefinitionNode,
     FragmentSpreadNode,
@@ -24,15 +23,11 @@ def returns_secret(schema: GraphQLSchema, prepared: PreparedDocument, operation:
     root = schema.mutation_type
     if root is None or prepared.document is None:
         return False
-    for name in _root_field_names(operation.selection_set, _fragments(prepared.document)):
+    for name in _root_field_names(operation.selection_set, prepared.fragments):
         declared = strawberry_field(root.fields[name]) if name in root.fields else None
         if declared is not None and declared.metadata.get(SECRET):
             return True
     return False
-
-
-def _fragments(document: DocumentNode) -> dict[str, FragmentDefinitionNode]:
-    return {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
 
 
 def _root_field_names(selections: SelectionSetNode, fragments: dict[str, FragmentDefinitionNode]) -> Iterator[str]:

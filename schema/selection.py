@@ -44,15 +44,7 @@ from models.response_shapes import (
     ScalarField,
 )
 from schema.connections import Layout, PageRequest, related_connection
-from schema.fields import (
-    CalculatedSource,
-    ColumnSource,
-    RelationSource,
-    class_of,
-    entity_of,
-    field_source,
-    row_key,
-)
+from schema.fields import CalculatedSource, ColumnSource, RelationSource, class_of, entity_of, field_source, row_key
 from schema.pagination import node_type
 
 MAX_RELATION_LIMIT = 100

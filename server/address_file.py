@@ -7,12 +7,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from kernel.errors import OperatorError
 from kernel.settings import Settings
 
 _FILE = "serving"
 
 
-class StartupError(RuntimeError):
+class StartupError(OperatorError):
     """No process could start serving; each has logged its reason."""
 
 

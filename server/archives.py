@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel.clock import format_rfc3339, now
+from kernel.errors import OperatorError
 from models import migrate
 
 FORMAT = 1
@@ -29,7 +30,7 @@ CHUNK_BYTES = 1024 * 1024
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError)
 
 
-class ArchiveError(Exception):
+class ArchiveError(OperatorError):
     """An archive can't be written, read or used here; the text is one line for the operator."""
 
 

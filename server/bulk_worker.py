@@ -11,6 +11,7 @@ from domain.stores import find_store
 from kernel import logging
 from kernel.clock import now
 from kernel.errors import DomainError, RuleViolation, TenantClosed, Unavailable
+from kernel.event_loop import wait_at_most
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, active_scope
 from schema.execution import graphql_error_code
@@ -57,11 +58,7 @@ class BulkWorker:
             except Exception as error:
                 logging.failure("bulk operations delayed", error)
                 pause = PAUSE_AFTER_FAILURE
-            try:
-                async with asyncio.timeout(pause):
-                    await self._stopping.wait()
-            except TimeoutError:
-                pass
+            await wait_at_most(self._stopping, pause)
 
     async def run_next(self) -> bool:
         """Execute a due operation; return False when there is none."""

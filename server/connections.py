@@ -120,9 +120,7 @@ class Connection(RequestHandler):
     def _start_write_timer(self) -> None:
         if self.transport is not None:
             self._write_timer = self._loop.call_later(
-                self._limits.settings.write_timeout,
-                self._abandon_response,
-                self.transport.get_write_buffer_size(),
+                self._limits.settings.write_timeout, self._abandon_response, self.transport.get_write_buffer_size()
             )
 
     def _cancel_write_timer(self) -> None:
@@ -143,11 +141,7 @@ class Connection(RequestHandler):
         transport.abort()
 
     def handle_error(
-        self,
-        request: web.BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,
+        self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
     ) -> web.StreamResponse:
         """Answer a request that could not be parsed (400), or an error in aiohttp itself (500)."""
         request_id = ids.request_id_from(request.headers.get(HEADER))

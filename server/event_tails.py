@@ -23,6 +23,7 @@ from domain import event_feed, events
 from domain.event_feed import FeedEvent, encode_cursor
 from kernel import logging
 from kernel.clock import now
+from kernel.event_loop import wait_at_most
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, Store, active_scope
 from models import database, write_notices
@@ -98,11 +99,7 @@ class StoreTail:
     async def wait(self, position: int, seconds: float) -> None:
         """Wait until there are events after a position, the tail is notified, or the time has passed."""
         if self.end <= position:
-            try:
-                async with asyncio.timeout(seconds):
-                    await self._changed.wait()
-            except TimeoutError:
-                pass
+            await wait_at_most(self._changed, seconds)
 
     def notify(self) -> None:
         """Let every stream look at its position, or at whether it is to end."""
@@ -120,11 +117,7 @@ class StoreTail:
                 logging.failure("event streams delayed", error, store=str(self.store.public_id))
                 pause = _PAUSE_AFTER_FAILURE
             await asyncio.sleep(pause)
-            try:
-                async with asyncio.timeout(POLL_SECONDS):
-                    await self._wake.wait()
-            except TimeoutError:
-                pass
+            await wait_at_most(self._wake, POLL_SECONDS)
 
     async def _read_new(self) -> None:
         scope = _system_scope(self.store)

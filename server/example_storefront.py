@@ -5,9 +5,8 @@ The storefront is one page for all its paths; it knows the public GraphQL endpoi
 
 from __future__ import annotations
 
-import base64
+import functools
 import hashlib
-import json
 import re
 from functools import lru_cache
 from html import escape
@@ -21,6 +20,7 @@ from kernel.scope import Store, active_scope
 from kernel.settings import Settings
 from server import mail_page
 from server.demo import DEMO_STORE_ID
+from server.html_pages import config_script, html_page, page_headers, style_source
 from server.middleware.authentication import StoreResolver
 from server.openapi.page import PATH as API_DOCS
 from server.playground import ASSETS_PATH, BUILT, BUILT_KEY, NOT_BUILT, built_version
@@ -47,59 +47,13 @@ _DEMO_HOST = "demo.localhost"
 _STYLE = (
     "body { font: 16px/1.5 system-ui, sans-serif; max-width: 42rem; margin: 3rem auto; padding: 0 1rem; color: #222 }"
 )
-_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _IMPORT = re.compile(r"""(?:from|import)\s*"\./(?P<name>[\w.-]+\.js)\"""")
 
-_SHOP = """<!doctype html>
-<html lang="pt-BR">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{name}</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="{assets}shop.css">
-<script type="application/json" id="config">{config}</script>
-<script type="module" src="{assets}shop.js"></script>
-{preloads}
-</head>
-<body>
-<div id="shop"><noscript>Esta loja precisa de JavaScript.</noscript></div>
-</body>
-</html>
-"""
-_PLAIN = """<!doctype html>
-<html lang="{language}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<link rel="icon" href="data:,">
-<style>{style}</style>
-</head>
-<body>
-<h1>{title}</h1>
-{content}
-</body>
-</html>
-"""
-
-
-def _headers(**sources: str) -> dict[str, str]:
-    """Return the headers of a page that may load what `sources` says (`script="'self'"`), and nothing else."""
-    policy = [f"{kind}-src {allowed}" for kind, allowed in {"default": "'none'", **sources}.items()]
-    policy += ["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
-    return {
-        "Content-Security-Policy": "; ".join(policy),
-        "Cross-Origin-Opener-Policy": "same-origin",
-        "Referrer-Policy": "strict-origin-when-cross-origin",
-        "X-Content-Type-Options": "nosniff",
-        "Cache-Control": "no-cache",
-    }
-
-
+_BODY = '<div id="shop"><noscript>Esta loja precisa de JavaScript.</noscript></div>'
+_headers = functools.partial(page_headers, referrer="strict-origin-when-cross-origin")
 # Images of products are links to wherever the merchant keeps them; `data:` are QR codes.
 _SHOP_HEADERS = _headers(script="'self'", style="'self'", connect="'self'", img="'self' https: data:")
-_PLAIN_HEADERS = _headers(style=f"'sha256-{_STYLE_HASH}'", img="data:")
+_PLAIN_HEADERS = _headers(style=style_source(_STYLE), img="data:")
 
 
 def add_routes(app: web.Application, settings: Settings, store_resolver: StoreResolver) -> None:
@@ -152,13 +106,12 @@ def render_shop(version: str, store: Store, key: str, built: Path) -> str:
     assets = f"{ASSETS_PATH}/{version}/"
     config = {"endpoint": "/graphql", "key": key, "name": store.name, "currency": store.currency}
     preloads = [f'<link rel="modulepreload" href="{escape(assets + name)}">' for name in _imported(built / version)]
-    return _SHOP.format(
-        name=escape(store.name),
-        assets=escape(assets),
-        # An unescaped "<" could end the script element.
-        config=json.dumps(config, ensure_ascii=False).replace("<", "\\u003c"),
-        preloads="\n".join(preloads),
-    )
+    head = [
+        f'<link rel="stylesheet" href="{escape(assets)}shop.css">',
+        config_script(config),
+        f'<script type="module" src="{escape(assets)}shop.js"></script>',
+    ]
+    return html_page(store.name, "\n".join([*head, *preloads]), _BODY, language="pt-BR")
 
 
 @lru_cache(maxsize=4)
@@ -187,7 +140,8 @@ def _index_page(request: web.Request, settings: Settings) -> str:
 
 
 def _plain_page(language: str, title: str, content: str) -> str:
-    return _PLAIN.format(language=language, title=escape(title), style=_STYLE, content=content)
+    body = f"<h1>{escape(title)}</h1>\n{content}"
+    return html_page(title, f"<style>{_STYLE}</style>", body, language=language)
 
 
 def _respond(request: web.Request, page: str, headers: dict[str, str], *, status: int = 200) -> web.Response:

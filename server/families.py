@@ -53,11 +53,7 @@ FAMILIES: tuple[RouteFamily, ...] = (
     RouteFamily("/graphql/schema", "graphql", GRAPHQL, Credential.NONE, is_cross_origin=True),
     RouteFamily("/graphql", "graphql", GRAPHQL, Credential.GRAPHQL, is_cross_origin=True, has_rate_limit_headers=True),
     RouteFamily(
-        "/api/v1/storefront",
-        "current",
-        current.ERROR_FORMAT,
-        is_cross_origin=True,
-        has_rate_limit_headers=True,
+        "/api/v1/storefront", "current", current.ERROR_FORMAT, is_cross_origin=True, has_rate_limit_headers=True
     ),
     *(
         RouteFamily(prefix, "current", _SIGN_IN_ERRORS, is_cross_origin=True)

@@ -11,13 +11,7 @@ from aiohttp import web
 
 from kernel.errors import DomainError, NotFound, Unauthenticated
 from rest_facade.current import errors as current
-from rest_facade.responses import (
-    DATABASE_ERROR,
-    UNEXPECTED_ERROR,
-    json_response,
-    merge_details,
-    method_not_allowed,
-)
+from rest_facade.responses import DATABASE_ERROR, UNEXPECTED_ERROR, json_response, merge_details, method_not_allowed
 from rest_facade.routing import ErrorFormat
 
 
@@ -50,8 +44,5 @@ def _error_body(message: str, status: int) -> dict[str, Any]:
 
 
 ERROR_FORMAT = ErrorFormat(
-    render=render,
-    route_not_found=route_not_found,
-    method_not_allowed=method_not_allowed,
-    internal_error=internal_error,
+    render=render, route_not_found=route_not_found, method_not_allowed=method_not_allowed, internal_error=internal_error
 )

@@ -68,10 +68,7 @@ async def prepare(app: web.Application, scope: Scope, body: Mapping[str, Any]) -
         text = await graphql_view.document_text(scope, dict(body))
         if text is None:
             raise OperationRefused(
-                {
-                    "message": "persisted document not selected",
-                    "extensions": {"code": "PERSISTED_DOCUMENT_NOT_FOUND"},
-                }
+                {"message": "persisted document not selected", "extensions": {"code": "PERSISTED_DOCUMENT_NOT_FOUND"}}
             )
         prepared = await documents.prepare(text, variables, name)
         node = prepared.operation(name)

@@ -10,6 +10,7 @@ from time import monotonic
 from domain import jobs
 from domain.jobs import Job, JobLease
 from kernel import logging, metrics
+from kernel.event_loop import wait_at_most
 
 # Upper bound of a pause, because another worker may crash with a job or a job may be added.
 MAX_PAUSE = 5.0
@@ -56,7 +57,7 @@ class JobWorker:
             except Exception as error:
                 logging.failure("job could not be run", error, job=job.name)
                 pause = PAUSE_AFTER_FAILURE
-            await self._sleep(pause)
+            await wait_at_most(self._stopping, pause)
 
     async def _run_if_due(self, job: Job) -> float:
         """Run the job if its lease is free; return the seconds until the next attempt."""
@@ -94,7 +95,7 @@ class JobWorker:
     async def _renew_lease(self, lease: JobLease, work: asyncio.Future[jobs.JobResult]) -> None:
         """Renew the lease while the job runs; cancel the job when the lease is lost or stopping takes too long."""
         while not self._stopping.is_set():
-            await self._sleep(self._renew_seconds)
+            await wait_at_most(self._stopping, self._renew_seconds)
             try:
                 if not await jobs.renew(lease, lease=self._lease):
                     logging.event("job lease lost to another worker", level="warning", job=lease.job.name)
@@ -104,11 +105,3 @@ class JobWorker:
                 logging.failure("job lease was not renewed", error, job=lease.job.name)
         await asyncio.sleep(self._stop_seconds)
         work.cancel()
-
-    async def _sleep(self, seconds: float) -> None:
-        """Sleep, but not past `stop`."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._stopping.wait()
-        except TimeoutError:
-            pass

@@ -6,8 +6,6 @@ and can't be framed, executed as a script or cached.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from html import escape
 
 from aiohttp import hdrs, web
@@ -19,6 +17,7 @@ from kernel.clock import format_rfc3339
 from kernel.errors import NotFound
 from kernel.scope import Store, active_scope
 from models import database
+from server.html_pages import html_page, page_headers, style_source
 from server.store_admin import system_scope
 
 PATH = "/dev/mails"
@@ -33,41 +32,11 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto
 h2 { margin-top: 2.5rem; } article { border: 1px solid #ccc; border-radius: 6px; padding: .8rem 1rem; margin: 1rem 0; }
 h3 { margin: 0; } p { margin: .2rem 0; color: #555; } pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .8rem 0 0; }
 """
-_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 HEADERS = {
-    "Content-Security-Policy": "; ".join(
-        (
-            "default-src 'none'",
-            f"style-src 'sha256-{_STYLE_HASH}'",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "frame-ancestors 'none'",
-        )
-    ),
-    "Cross-Origin-Opener-Policy": "same-origin",
+    **page_headers(cache="no-store", style=style_source(_STYLE), img="data:"),
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "no-store",
 }
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Vitrine · Mails</title>
-<link rel="icon" href="data:,">
-<style>{style}</style>
-</head>
-<body>
-<h1>Mails</h1>
-<p>Emails this development server would have sent, newest first.</p>
-{stores}
-</body>
-</html>
-"""
+_INTRODUCTION = "<h1>Mails</h1>\n<p>Emails this development server would have sent, newest first.</p>"
 _STORE = "<section>\n<h2>{name}</h2>\n{mails}\n</section>"
 _MAIL = """<article>
 <h3>{subject}</h3>
@@ -93,7 +62,8 @@ async def mail_page(request: web.Request) -> web.Response:
         for store in await _stores_with_mails()
         if store_id in ("", str(store.public_id))
     ]
-    page = _PAGE.format(style=_STYLE, stores="\n".join(sections) or "<p>None yet.</p>")
+    body = "\n".join([_INTRODUCTION, *(sections or ["<p>None yet.</p>"])])
+    page = html_page("Vitrine · Mails", f"<style>{_STYLE}</style>", body)
     return web.Response(text=page, content_type="text/html", charset="utf-8", headers=HEADERS)
 
 

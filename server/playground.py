@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from aiohttp import web
+
+from server.html_pages import config_script, html_page, page_headers
 
 BUILT = Path(__file__).parent / "assets" / "built"
 ASSETS_PATH = "/assets/playground"
@@ -18,27 +20,14 @@ BUILT_KEY = web.AppKey("playground_built", Path)
 STORE_KEY: web.AppKey[Callable[[web.Request], Awaitable[OfferedStore]]] = web.AppKey("playground_store")
 """Returns the store that the page offers at the address of a request; optional."""
 
-CONTENT_SECURITY_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "worker-src 'self'",
-        "connect-src 'self'",
-        "font-src 'self'",
-        "img-src 'self' data:",  # the editor's stylesheet draws its squiggles with data: images
-        "style-src 'self' 'unsafe-inline'",  # the editor places each line by a style attribute
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    )
+PAGE_HEADERS = page_headers(
+    script="'self'",
+    worker="'self'",
+    connect="'self'",
+    font="'self'",
+    img="'self' data:",  # the editor's stylesheet draws its squiggles with data: images
+    style="'self' 'unsafe-inline'",  # the editor places each line by a style attribute
 )
-PAGE_HEADERS = {
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "no-cache",
-}
 # Fixed here because the system's MIME type table varies between machines.
 CONTENT_TYPES = {
     ".js": "text/javascript; charset=utf-8",
@@ -47,24 +36,8 @@ CONTENT_TYPES = {
     ".txt": "text/plain; charset=utf-8",
 }
 VERSION = re.compile(r"[0-9a-f]{16}")
+_BODY = '<div id="playground"><noscript>The playground needs JavaScript.</noscript></div>'
 NOT_BUILT = "The playground's browser files are not built on this server. Build them with: make assets\n"
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Vitrine · GraphQL playground</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="{assets}main.css">
-<script type="application/json" id="config">{config}</script>
-<script src="{assets}main.js" defer></script>
-</head>
-<body>
-<div id="playground"><noscript>The playground needs JavaScript.</noscript></div>
-</body>
-</html>
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +72,16 @@ def render_page(version: str, store: OfferedStore) -> str:
         "token": store.token,
         "needsStore": store.is_needed,
     }
-    # An unescaped "<" could end the script element.
-    return PAGE.format(assets=escape(assets), config=json.dumps(config).replace("<", "\\u003c"))
+    return viewer_page("Vitrine · GraphQL playground", assets, "main", config, _BODY)
+
+
+def viewer_page(title: str, assets: str, name: str, config: Mapping[str, Any], body: str) -> str:
+    """Return a page of the built script and style sheet with this name, below `assets`."""
+    head = (
+        f'<link rel="stylesheet" href="{escape(assets)}{name}.css">\n{config_script(config)}\n'
+        f'<script src="{escape(assets)}{name}.js" defer></script>'
+    )
+    return html_page(title, head, body)
 
 
 async def playground(request: web.Request) -> web.Response:

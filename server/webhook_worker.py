@@ -26,6 +26,7 @@ from domain.webhooks.schedule import retry_after
 from kernel import logging, metrics, tracing
 from kernel.clock import now
 from kernel.errors import DomainError, Forbidden
+from kernel.event_loop import wait_at_most
 from kernel.ids import request_id_from, uuid7
 from models import database
 
@@ -114,7 +115,7 @@ class WebhookWorker:
                 await once()
             except Exception as error:
                 logging.failure("webhook deliveries delayed", error)
-                await self._sleep(self._stopping, PAUSE_AFTER_FAILURE)
+                await wait_at_most(self._stopping, PAUSE_AFTER_FAILURE)
 
     # --- Fan-out -------------------------------------------------------------------------------------------------------
 
@@ -128,7 +129,7 @@ class WebhookWorker:
             self._due.set()
         if result.events < fan_out.BATCH_SIZE:
             # The event feed locks events for a moment while it numbers them.
-            await self._sleep(self._events_ready, MIN_PAUSE if result.has_more else MAX_PAUSE)
+            await wait_at_most(self._events_ready, MIN_PAUSE if result.has_more else MAX_PAUSE)
 
     # --- Delivering ----------------------------------------------------------------------------------------------------
 
@@ -149,7 +150,7 @@ class WebhookWorker:
         if not deliveries:
             left = await claims.seconds_until_due() if free else None
             pause = MAX_PAUSE if left is None else min(left, MAX_PAUSE)
-            await self._sleep(self._due, max(pause, MIN_PAUSE))
+            await wait_at_most(self._due, max(pause, MIN_PAUSE))
 
     def _on_finished(self, task: asyncio.Task[None]) -> None:
         delivery = self._running.pop(task)
@@ -204,10 +205,7 @@ class WebhookWorker:
             return outcome(AttemptVerdict.DELIVERED, status=response.status)
         pause = retry_after(response.status, response.headers.get("retry-after"), started_at)
         return outcome(
-            AttemptVerdict.FAILED,
-            status=response.status,
-            error=f"answered {response.status}",
-            retry_after=pause,
+            AttemptVerdict.FAILED, status=response.status, error=f"answered {response.status}", retry_after=pause
         )
 
     async def _data(self, delivery: ClaimedDelivery) -> Mapping[str, Any]:
@@ -257,14 +255,6 @@ class WebhookWorker:
                 task.cancel()
             if late:
                 await asyncio.wait(late)
-
-    @staticmethod
-    async def _sleep(event: asyncio.Event, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await event.wait()
-        except TimeoutError:
-            pass
 
 
 def _event_record(delivery: ClaimedDelivery, data: Mapping[str, Any]) -> EventRecord:

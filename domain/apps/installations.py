@@ -125,9 +125,7 @@ async def restrict_installation(
     scope.require("manage_apps")
     if rate_limit is not None and not 1 <= rate_limit <= MAX_RATE_LIMIT:
         raise ValidationFailed(
-            f"rate_limit is {rate_limit}; expected 1 to {MAX_RATE_LIMIT}",
-            field="rate_limit",
-            code="rate_limit_invalid",
+            f"rate_limit is {rate_limit}; expected 1 to {MAX_RATE_LIMIT}", field="rate_limit", code="rate_limit_invalid"
         )
     async with database.transaction(scope):
         row = await _lock_installation(scope, installation)

@@ -161,9 +161,7 @@ async def rotate_secret(scope: Scope, client_secret: str | None, *, immediate: b
         await audit.record(scope, "app.secret_rotated", "app", scope.actor.app_id or 0, details)
         if not await _replace_secret(scope.actor.app_id, client_secret, secret, until):
             raise ValidationFailed(
-                "client_secret is not the app's present secret",
-                field="client_secret",
-                code="client_secret_invalid",
+                "client_secret is not the app's present secret", field="client_secret", code="client_secret_invalid"
             )
     return SecretRotation(secret, until)
 

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from domain.filters import (
-    exact,
-    exact_second,
-    ids,
-    optional_references,
-    references,
-    sorts,
-    statuses,
-    substring,
-)
+from domain.filters import exact, exact_second, ids, optional_references, references, sorts, statuses, substring
 from domain.visibility import VisibleRows
 from models.queries import Entity, Sort
 

@@ -259,7 +259,7 @@ def _includes(current: Actor, before: Actor) -> bool:
     )
 
 
-async def report(scope: Scope, operation: ClaimedOperation, progress: BulkProgress, lease: timedelta = LEASE) -> None:
+async def report(scope: Scope, operation: ClaimedOperation, progress: BulkProgress) -> None:
     """Store the progress and renew the lease, on a connection of its own; raise `ClaimLost` and `Cancelled`."""
     rows = await fetch_separately(
         scope,
@@ -271,7 +271,7 @@ async def report(scope: Scope, operation: ClaimedOperation, progress: BulkProgre
         progress.root_object_count,
         progress.error_count,
         progress.file_size,
-        lease,
+        LEASE,
     )
     if not rows:
         raise ClaimLost
@@ -293,7 +293,7 @@ async def with_lease(
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def save_results(scope: Scope, operation: ClaimedOperation, saved: SavedLines, lease: timedelta = LEASE) -> bool:
+async def save_results(scope: Scope, operation: ClaimedOperation, saved: SavedLines) -> bool:
     """Store the results of a batch, renew the lease and return whether to go on; False when the caller has cancelled.
 
     Inside the transaction of the batch. Raise `ClaimLost`, which rolls it back.
@@ -309,7 +309,7 @@ async def save_results(scope: Scope, operation: ClaimedOperation, saved: SavedLi
         saved.errors,
         saved.next_offset,
         saved.content,
-        lease,
+        LEASE,
     )
     if state is None:
         raise ClaimLost

@@ -9,13 +9,13 @@ from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import NotFound, ValidationFailed
 from kernel.fields import MAX_NAME, InputField, check_count, code_in, integer, name_text, text
-from kernel.ids import uuid7
 from kernel.product_fields import image_url
 from kernel.scope import Scope
 from models import audit
 from models.boxes import Attachment
-from models.database import execute, transaction
+from models.database import transaction
 from models.references import ATTACHMENT, PRODUCT, resolve_all
+from models.rows import replace_rows
 
 ATTACHMENT_FIELDS: Mapping[str, InputField] = {
     "description": InputField("description", text(MAX_NAME)),
@@ -31,15 +31,6 @@ _LOAD = """
 SELECT a.id, p.vendor_id FROM attachments a
 JOIN products p ON p.tenant_id = a.tenant_id AND p.id = a.product_id AND p.deleted_at IS NULL
 WHERE a.tenant_id = $1 AND a.id = $2
-"""
-_REPLACE_REQUIRED = """
-WITH deleted AS (
-    DELETE FROM required_products WHERE tenant_id = $1 AND product_id = $2 AND required_id <> ALL($4::bigint[])
-)
-INSERT INTO required_products (tenant_id, public_id, product_id, required_id, position)
-SELECT $1, g.public_id, $2, g.required_id, g.ordinal - 1
-FROM unnest($3::uuid[], $4::bigint[]) WITH ORDINALITY AS g (public_id, required_id, ordinal)
-ON CONFLICT (tenant_id, product_id, required_id) DO UPDATE SET position = excluded.position
 """
 
 
@@ -57,7 +48,11 @@ async def require_products(scope: Scope, product: object, required: Sequence[obj
         ids = list(dict.fromkeys(ids_by_reference[reference] for reference in required))
         if owning_product.id in ids:
             raise ValidationFailed("a product can't require itself", field="required", code="required_invalid")
-        await execute(_REPLACE_REQUIRED, scope.store.id, owning_product.id, [uuid7() for _ in ids], ids)
+        rows = [
+            {"product_id": owning_product.id, "required_id": number, "position": position}
+            for position, number in enumerate(ids)
+        ]
+        await replace_rows(scope, "required_products", "product_id", [owning_product.id], rows, key="required_id")
         await audit.record(scope, "product.required_products_set", "product", owning_product.public_id)
     return owning_product.id
 

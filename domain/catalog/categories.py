@@ -13,16 +13,7 @@ from domain import events, record_events
 from domain.records import Change, RecordType
 from kernel.codes import CATEGORY_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
-from kernel.fields import (
-    InputField,
-    InputValues,
-    check_fields,
-    code_in,
-    integer,
-    name_text,
-    raise_field_errors,
-    text,
-)
+from kernel.fields import InputField, InputValues, check_fields, code_in, integer, name_text, raise_field_errors, text
 from kernel.product_fields import IMAGE_FIELDS, slug_text
 from kernel.scope import Scope
 from models.catalog import Category

@@ -42,6 +42,7 @@ from kernel.text import repr_value
 from models import audit
 from models.database import UniqueViolation, execute, fetch, fetchrow, fetchval, transaction
 from models.references import COMBINATION, find
+from models.rows import insert_rows
 
 COMBINATION_FIELDS: Mapping[str, InputField] = {
     "sku": InputField("sku", trimmed, code="sku_invalid"),
@@ -77,6 +78,7 @@ WITH inserted AS (
 )
 SELECT id, hash FROM inserted
 """
+_DELETE_CHOICES = "DELETE FROM combination_choices WHERE tenant_id = $1 AND combination_id = $2"
 _PRODUCT_OF = "SELECT product_id FROM combinations WHERE tenant_id = $1 AND id = $2"
 _LOCK = """
 SELECT c.id, c.public_id, c.product_id, c.hash, c.reserved, p.public_id AS product_public_id, p.vendor_id
@@ -213,18 +215,13 @@ async def find_combination_by_hash(scope: Scope, hash_: str, product: object | N
 def _other_product(product: object) -> ValidationFailed:
     """Return the error that is the cause of NotFound for a combination of another product."""
     return ValidationFailed(
-        f"product is {repr_value(product)}; expected that of the combination",
-        field="product",
-        code="not_found",
+        f"product is {repr_value(product)}; expected that of the combination", field="product", code="not_found"
     )
 
 
 def _split_reference(reference: Reference | None) -> tuple[int | None, UUID | None]:
     """Return a reference as (id, UUID), one of them null."""
-    return (
-        reference if isinstance(reference, int) else None,
-        reference if isinstance(reference, UUID) else None,
-    )
+    return (reference if isinstance(reference, int) else None, reference if isinstance(reference, UUID) else None)
 
 
 async def _emit_product_updated(scope: Scope, product_id: int) -> None:
@@ -239,10 +236,7 @@ async def _lock_editable(scope: Scope, combination: object, product: object | No
     current = await fetchrow(_LOCK, scope.store.id, combination_id)
     if current is None or (scope.actor.kind is ActorKind.VENDOR and current["vendor_id"] != scope.actor.vendor_id):
         raise NotFound("combination")
-    if product is not None and parse_reference(product) not in (
-        current["product_id"],
-        current["product_public_id"],
-    ):
+    if product is not None and parse_reference(product) not in (current["product_id"], current["product_public_id"]):
         raise NotFound("combination") from _other_product(product)
     return dict(current)
 
@@ -253,32 +247,16 @@ async def _update(scope: Scope, combination_id: int, columns: Mapping[str, Any])
         assignments = ", ".join(f"{name} = ${number}" for number, name in enumerate(columns, start=4))
         try:
             await execute(
-                _UPDATE.format(columns=assignments),
-                scope.store.id,
-                combination_id,
-                scope.now,
-                *columns.values(),
+                _UPDATE.format(columns=assignments), scope.store.id, combination_id, scope.now, *columns.values()
             )
         except UniqueViolation as error:
             raise _exists() from error
 
 
 async def _replace_choices(scope: Scope, combination_id: int, pairs: VariantPairs) -> None:
-    await execute(
-        "DELETE FROM combination_choices WHERE tenant_id = $1 AND combination_id = $2",
-        scope.store.id,
-        combination_id,
-    )
-    await execute(
-        "INSERT INTO combination_choices (tenant_id, public_id, combination_id, option_id, variant_id)"
-        " SELECT $1, g.public_id, $2, g.option_id, g.variant_id"
-        " FROM unnest($3::uuid[], $4::bigint[], $5::bigint[]) AS g (public_id, option_id, variant_id)",
-        scope.store.id,
-        combination_id,
-        [uuid7() for _ in pairs],
-        [option for option, _ in pairs],
-        [variant for _, variant in pairs],
-    )
+    rows = [{"combination_id": combination_id, "option_id": option, "variant_id": variant} for option, variant in pairs]
+    await execute(_DELETE_CHOICES, scope.store.id, combination_id)
+    await insert_rows(scope, "combination_choices", rows)
 
 
 # --- Creating ----------------------------------------------------------------------------------------------------------------
@@ -327,9 +305,7 @@ async def _create(
 
 
 async def _insert(
-    scope: Scope,
-    product: EditableProduct,
-    combinations: Sequence[tuple[str, VariantPairs, Mapping[str, Any]]],
+    scope: Scope, product: EditableProduct, combinations: Sequence[tuple[str, VariantPairs, Mapping[str, Any]]]
 ) -> dict[str, int]:
     names = ("sku", "stock", "price_cents", "position", *_IMAGE_COLUMNS)
     choices = [(hash_, option, variant) for hash_, pairs, _ in combinations for option, variant in pairs]
@@ -401,8 +377,7 @@ def parse_choices(options: OptionsByReference, choices: object, *, inventory: bo
             return error("not_found", f"option {_display(option_key)} is not of the product")
         if inventory and not option.inventory:
             return error(
-                "no_inventory",
-                f"option {_display(option_key)} takes no part in combinations: its inventory flag is N",
+                "no_inventory", f"option {_display(option_key)} takes no part in combinations: its inventory flag is N"
             )
         variant = option.variants.get(variant_reference) if variant_reference is not None else None
         if variant is None:

@@ -28,6 +28,7 @@ from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from models.database import execute, fetch
 from models.references import FEATURE, NOT_FOUND, look_up, missing_message
+from models.rows import insert_rows
 
 INTERCHANGEABLE_TYPES = ("S", "E", "B", "A")
 """The types whose values are one variant."""
@@ -85,14 +86,6 @@ _DELETE = """
 DELETE FROM feature_values v USING unnest($2::bigint[], $3::bigint[]) AS g (product_id, feature_id)
 WHERE v.tenant_id = $1 AND v.product_id = g.product_id AND v.feature_id = g.feature_id
 """
-_UPSERT = """
-INSERT INTO feature_values (tenant_id, public_id, product_id, feature_id, variant_id, value, value_int)
-SELECT $1, g.public_id, g.product_id, g.feature_id, g.variant_id, g.value, g.value_int
-FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[])
-    AS g (public_id, product_id, feature_id, variant_id, value, value_int)
-ON CONFLICT (tenant_id, product_id, feature_id)
-    DO UPDATE SET variant_id = excluded.variant_id, value = excluded.value, value_int = excluded.value_int
-"""
 # The values of type M exist already: the chosen variants replace those of before.
 _REPLACE_CHOICES = """
 WITH chosen AS (
@@ -142,10 +135,7 @@ async def write_feature_values(scope: Scope, values: Mapping[int, Mapping[int, P
     kept = [(product, value) for product, value in flat if not value.is_deleted]
     if deleted:
         await execute(
-            _DELETE,
-            scope.store.id,
-            [product for product, _ in deleted],
-            [value.feature_id for _, value in deleted],
+            _DELETE, scope.store.id, [product for product, _ in deleted], [value.feature_id for _, value in deleted]
         )
     if kept:
         created = await _create_variants(scope, [value for _, value in kept])
@@ -153,16 +143,17 @@ async def write_feature_values(scope: Scope, values: Mapping[int, Mapping[int, P
         def ids(value: ParsedFeatureValue) -> list[int]:
             return [created[value.feature_id, item] if isinstance(item, str) else item for item in value.variants]
 
-        await execute(
-            _UPSERT,
-            scope.store.id,
-            [uuid7() for _ in kept],
-            [product for product, _ in kept],
-            [value.feature_id for _, value in kept],
-            [None if value.is_multiple or not value.variants else ids(value)[0] for _, value in kept],
-            [value.value for _, value in kept],
-            [value.value_int for _, value in kept],
-        )
+        rows = [
+            {
+                "product_id": product,
+                "feature_id": value.feature_id,
+                "variant_id": None if value.is_multiple or not value.variants else ids(value)[0],
+                "value": value.value,
+                "value_int": value.value_int,
+            }
+            for product, value in kept
+        ]
+        await insert_rows(scope, "feature_values", rows, unique=("product_id", "feature_id"))
         await _write_choices(
             scope,
             [(product, value.feature_id, id_) for product, value in kept if value.is_multiple for id_ in ids(value)],

@@ -21,11 +21,12 @@ from kernel.fields import (
     read_fields,
     short_text,
 )
-from kernel.ids import parse_reference, uuid7
+from kernel.ids import parse_reference
 from kernel.scope import Scope
 from models.catalog import Feature
 from models.database import execute, fetch, fetchval
 from models.references import CATEGORY, FEATURE, NOT_FOUND, resolve_all, resolve_optional
+from models.rows import insert_rows, replace_rows, update_rows
 
 FEATURE_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),
@@ -56,23 +57,6 @@ _DELETE_EMPTY_VALUES = """
 DELETE FROM feature_values v WHERE v.tenant_id = $1 AND v.feature_id = $2
     AND NOT EXISTS (SELECT 1 FROM feature_value_variants k WHERE k.tenant_id = $1 AND k.feature_value_id = v.id)
 """
-_UPDATE_VARIANTS = """
-UPDATE feature_variants v SET name = g.name, position = g.position
-FROM unnest($2::bigint[], $3::text[], $4::int[]) AS g (id, name, position)
-WHERE v.tenant_id = $1 AND v.id = g.id
-"""
-_ADD_VARIANTS = """
-INSERT INTO feature_variants (tenant_id, public_id, feature_id, name, position)
-SELECT $1, g.public_id, $2, g.name, g.position FROM unnest($3::uuid[], $4::text[], $5::int[]) AS g (public_id, name, position)
-"""
-_REPLACE_CATEGORIES = """
-WITH deleted AS (
-    DELETE FROM feature_categories WHERE tenant_id = $1 AND feature_id = $2 AND category_id <> ALL($4::bigint[])
-)
-INSERT INTO feature_categories (tenant_id, public_id, feature_id, category_id)
-SELECT $1, g.public_id, $2, g.category_id FROM unnest($3::uuid[], $4::bigint[]) AS g (public_id, category_id)
-ON CONFLICT (tenant_id, feature_id, category_id) DO NOTHING
-"""
 
 
 async def _prepare(change: Change) -> None:
@@ -102,8 +86,7 @@ async def _check_type_change(scope: Scope, feature_id: int, before: str, after: 
         return
     if await fetchval(_HAS_VALUES, scope.store.id, feature_id):
         raise RuleViolation(
-            f"products have values of the feature; its type can't go from {before} to {after}",
-            reason="feature_in_use",
+            f"products have values of the feature; its type can't go from {before} to {after}", reason="feature_in_use"
         )
 
 
@@ -111,8 +94,10 @@ async def _write_parts(change: Change) -> None:
     scope, values = change.scope, change.values
     if values.get("categories") is not None:
         category_ids = await resolve_all(scope, CATEGORY, values["categories"], field="categories")
-        ids = sorted(set(category_ids.values()))
-        await execute(_REPLACE_CATEGORIES, scope.store.id, change.record_id, [uuid7() for _ in ids], ids)
+        rows = [
+            {"feature_id": change.record_id, "category_id": number} for number in sorted(set(category_ids.values()))
+        ]
+        await replace_rows(scope, "feature_categories", "feature_id", [change.record_id], rows, key="category_id")
     if values.get("variants") is not None:
         variants = values["variants"]
         if change.is_new:
@@ -128,43 +113,26 @@ async def _replace_variants(scope: Scope, feature_id: int, type_: str, values: S
     existing = await fetch(_VARIANTS, scope.store.id, feature_id)
     by_name = {variant["name"]: variant["id"] for variant in reversed(existing)}
     by_reference = {variant[key]: variant["id"] for variant in existing for key in ("id", "public_id")}
-    kept: dict[int, tuple[str, int]] = {}
-    new: list[tuple[str, int]] = []
+    kept: dict[int, dict[str, Any]] = {}
+    new: list[dict[str, Any]] = []
     for index, item in enumerate(values):
         entry = {"name": item} if isinstance(item, str) else item
-        columns = read_fields(VARIANT_FIELDS, entry, creating=entry.get("id") is None)
+        columns = {"position": index, **read_fields(VARIANT_FIELDS, entry, creating=entry.get("id") is None)}
         variant_id = _match_variant(entry, columns, by_reference, by_name)
-        position = columns.get("position", index)
         if variant_id is None:
-            new.append((columns["name"], position))
+            new.append({"feature_id": feature_id, "name": columns["name"], "position": columns["position"]})
         else:
             name = columns.get("name") or next(v["name"] for v in existing if v["id"] == variant_id)
-            kept[variant_id] = (name, position)
+            kept[variant_id] = {"id": variant_id, "name": name, "position": columns["position"]}
     await execute(_DELETE_VARIANTS, scope.store.id, feature_id, list(kept))
     if type_ == MULTIPLE:
         await execute(_DELETE_EMPTY_VALUES, scope.store.id, feature_id)
-    await execute(
-        _UPDATE_VARIANTS,
-        scope.store.id,
-        list(kept),
-        [name for name, _ in kept.values()],
-        [position for _, position in kept.values()],
-    )
-    await execute(
-        _ADD_VARIANTS,
-        scope.store.id,
-        feature_id,
-        [uuid7() for _ in new],
-        [name for name, _ in new],
-        [position for _, position in new],
-    )
+    await update_rows(scope, "feature_variants", list(kept.values()))
+    await insert_rows(scope, "feature_variants", new)
 
 
 def _match_variant(
-    entry: InputValues,
-    columns: Mapping[str, Any],
-    by_reference: Mapping[Any, int],
-    by_name: Mapping[str, int],
+    entry: InputValues, columns: Mapping[str, Any], by_reference: Mapping[Any, int], by_name: Mapping[str, int]
 ) -> int | None:
     if entry.get("id") is None:
         return by_name.get(columns["name"])

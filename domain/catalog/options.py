@@ -25,7 +25,7 @@ from kernel.fields import (
     short_text,
     text,
 )
-from kernel.ids import parse_reference, uuid7
+from kernel.ids import parse_reference
 from kernel.money import MAX_CENTS
 from kernel.product_fields import image_url
 from kernel.scope import ActorKind, Scope
@@ -33,6 +33,7 @@ from models import audit
 from models.database import execute, fetch, fetchval, transaction
 from models.options import Option
 from models.references import OPTION, PRODUCT, VENDOR, resolve_all, resolve_optional
+from models.rows import insert_rows, update_rows
 
 OPTION_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),
@@ -51,13 +52,7 @@ VARIANT_FIELDS: Mapping[str, InputField] = {
     "image_url": InputField("image_url", lambda url: image_url(url) if url else "", code="url_invalid"),
     "image_alt": InputField("image_alt", short_text),
 }
-_NEW_VARIANT: Mapping[str, Any] = {
-    "modifier": 0,
-    "modifier_type": "A",
-    "position": 0,
-    "image_url": "",
-    "image_alt": "",
-}
+_NEW_VARIANT: Mapping[str, Any] = {"modifier": 0, "modifier_type": "A", "position": 0, "image_url": "", "image_alt": ""}
 MAX_VARIANTS = 500
 MAX_PRODUCTS = 1_000
 
@@ -81,29 +76,9 @@ DELETE FROM option_exceptions e WHERE e.tenant_id = $1 AND e.id IN (
     WHERE k.tenant_id = $1 AND k.option_id = $2 AND ($3::bigint[] IS NULL OR k.variant_id = ANY($3::bigint[])))
 """
 _DELETE_VARIANTS = "DELETE FROM option_variants WHERE tenant_id = $1 AND option_id = $2 AND id = ANY($3::bigint[])"
-_UPDATE_VARIANTS = """
-UPDATE option_variants v SET name = g.name, modifier = g.modifier, modifier_type = g.modifier_type, position = g.position,
-    image_url = g.image_url, image_alt = g.image_alt
-FROM unnest($2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::int[], $7::text[], $8::text[])
-    AS g (id, name, modifier, modifier_type, position, image_url, image_alt)
-WHERE v.tenant_id = $1 AND v.id = g.id
-"""
-_ADD_VARIANTS = """
-INSERT INTO option_variants (tenant_id, public_id, option_id, name, modifier, modifier_type, position, image_url, image_alt)
-SELECT $1, g.public_id, $2, g.name, g.modifier, g.modifier_type, g.position, g.image_url, g.image_alt
-FROM unnest($3::uuid[], $4::text[], $5::bigint[], $6::text[], $7::int[], $8::text[], $9::text[])
-    AS g (public_id, name, modifier, modifier_type, position, image_url, image_alt)
-"""
-_SET_IMAGE = "UPDATE option_variants SET image_url = $3 WHERE tenant_id = $1 AND id = $2"
 _IN_USE = """
 SELECT EXISTS (SELECT 1 FROM combination_choices k JOIN combinations c ON c.tenant_id = k.tenant_id AND c.id = k.combination_id
     WHERE k.tenant_id = $1 AND k.option_id = $2 AND c.deleted_at IS NULL)
-"""
-_LINK = """
-INSERT INTO product_options (tenant_id, public_id, product_id, option_id)
-SELECT $1, g.public_id, g.product_id, g.option_id FROM unnest($2::uuid[], $3::bigint[], $4::bigint[])
-    AS g (public_id, product_id, option_id)
-ON CONFLICT (tenant_id, product_id, option_id) DO NOTHING
 """
 _LINKED_PRODUCTS = "SELECT product_id FROM product_options WHERE tenant_id = $1 AND option_id = $2"
 _UNLINK = "DELETE FROM product_options WHERE tenant_id = $1 AND option_id = $2 AND product_id = ANY($3::bigint[])"
@@ -181,9 +156,7 @@ async def delete_option(scope: Scope, option: object) -> None:
         await _delete_combinations(scope, current["id"], None)
         await execute(_DELETE_EXCEPTIONS, scope.store.id, current["id"], None)
         await execute(
-            "DELETE FROM product_options WHERE tenant_id = $1 AND option_id = $2",
-            scope.store.id,
-            current["id"],
+            "DELETE FROM product_options WHERE tenant_id = $1 AND option_id = $2", scope.store.id, current["id"]
         )
         await Option.filter(id=current["id"]).update(deleted_at=scope.now, updated_at=scope.now)
         await audit.record(scope, "option.deleted", "option", current["public_id"])
@@ -191,9 +164,10 @@ async def delete_option(scope: Scope, option: object) -> None:
 
 async def link_options(scope: Scope, product_ids: Iterable[int], option_ids: Iterable[int]) -> None:
     """Link products to options, pairwise."""
-    products, options = list(product_ids), list(option_ids)
-    if products:
-        await execute(_LINK, scope.store.id, [uuid7() for _ in products], products, options)
+    rows = [
+        {"product_id": product, "option_id": option} for product, option in zip(product_ids, option_ids, strict=True)
+    ]
+    await insert_rows(scope, "product_options", rows, unique=("product_id", "option_id"))
 
 
 def _check_inventory(columns: Mapping[str, Any], type_: str) -> None:
@@ -257,8 +231,7 @@ async def _replace_products(scope: Scope, option_id: int, vendor_id: int | None,
     used = await fetch(_PRODUCTS_IN_USE, scope.store.id, option_id, removed)
     if used:
         raise RuleViolation(
-            "combinations of a product left out hold the option; it can't be taken from there",
-            reason="option_in_use",
+            "combinations of a product left out hold the option; it can't be taken from there", reason="option_in_use"
         )
     await execute(_UNLINK, scope.store.id, option_id, removed)
     new = sorted(product_ids - current)
@@ -297,12 +270,13 @@ async def _replace_variants(scope: Scope, option_id: int, type_: str, values: Se
         columns = read_fields(VARIANT_FIELDS, variant_values, creating=variant_values.get("id") is None)
         variant_id = _match_variant(variant_values, columns, by_reference, by_name, kept)
         if variant_id is None:
-            new.append({**_NEW_VARIANT, "position": index, **columns})
+            new.append({"option_id": option_id, **_NEW_VARIANT, "position": index, **columns})
         else:
-            kept[variant_id] = {**existing[variant_id], **columns}
+            merged = {**existing[variant_id], **columns}
+            kept[variant_id] = {"id": variant_id, **{name: merged[name] for name in VARIANT_FIELDS}}
     await _delete_variants(scope, option_id, [variant for variant in existing if variant not in kept])
-    await execute(_UPDATE_VARIANTS, scope.store.id, list(kept), *_columns(list(kept.values())))
-    await execute(_ADD_VARIANTS, scope.store.id, option_id, [uuid7() for _ in new], *_columns(new))
+    await update_rows(scope, "option_variants", list(kept.values()))
+    await insert_rows(scope, "option_variants", new)
 
 
 async def _delete_combinations(scope: Scope, option_id: int, variant_ids: list[int] | None) -> None:
@@ -330,16 +304,14 @@ async def _set_images(
     by_name |= {str(variant[key]): variant["id"] for variant in existing for key in ("id", "public_id")}
     created = {variant["name"]: variant["id"] for variant in existing}
     by_name |= {key: created[name] for key, name in (keys or {}).items() if name in created}
+    changed: dict[int, dict[str, Any]] = {}
     for image in images:
         columns = read_fields({"url": VARIANT_FIELDS["image_url"]}, image)
         variant_id = by_name.get(str(image["variant"]).lower())
         if variant_id is None:
             raise ValidationFailed(f"variant {image['variant']} not found", field="variant_pictures", code="not_found")
-        await execute(_SET_IMAGE, scope.store.id, variant_id, columns["image_url"])
-
-
-def _columns(variants: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
-    return [[variant[name] for variant in variants] for name in VARIANT_FIELDS]
+        changed[variant_id] = {"id": variant_id, "image_url": columns["image_url"]}
+    await update_rows(scope, "option_variants", list(changed.values()))
 
 
 def _match_variant(

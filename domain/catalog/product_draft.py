@@ -20,10 +20,7 @@ MAX_FEATURES = 500
 MAX_TAXES = 50
 
 # Fields accepted from the demo and the importers.
-SYSTEM_FIELDS: Mapping[str, InputField] = {
-    **PRODUCT_FIELDS,
-    "created_at": InputField("created_at", timestamp),
-}
+SYSTEM_FIELDS: Mapping[str, InputField] = {**PRODUCT_FIELDS, "created_at": InputField("created_at", timestamp)}
 
 
 @dataclass(slots=True)

@@ -105,14 +105,14 @@ async def load_editable(scope: Scope, reference_type: ReferenceType, statement: 
     return dict(row)
 
 
-async def resolve_editable_product(scope: Scope, product: object, *, field: str = "product") -> EditableProduct:
+async def resolve_editable_product(scope: Scope, product: object) -> EditableProduct:
     """Return the product that a field refers to, or raise ValidationFailed naming it."""
     if product is None:
-        raise ValidationFailed(f"{field}_id is required", field=field, code="required")
+        raise ValidationFailed("product_id is required", field="product", code="required")
     editable = await find_editable_product(scope, product)
     if editable is None:
         reference = str(product) if isinstance(product, int | UUID) else repr_value(product)
-        raise ValidationFailed(f"product {reference} not found", field=field, code="not_found")
+        raise ValidationFailed(f"product {reference} not found", field="product", code="not_found")
     return editable
 
 
@@ -145,11 +145,7 @@ def _add(options: OptionsByReference, row: Mapping[str, Any]) -> None:
         options[option.id] = options[option.public_id] = option
     if row["variant_id"] is not None:
         variant = LoadedOptionVariant(
-            row["variant_id"],
-            row["variant_public_id"],
-            row["variant_name"],
-            row["modifier"],
-            row["modifier_type"],
+            row["variant_id"], row["variant_public_id"], row["variant_name"], row["modifier"], row["modifier_type"]
         )
         option.variants[variant.id] = option.variants[variant.public_id] = variant
 

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-import orjson
-
 from domain.catalog.product_draft import ProductDraft
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from kernel.text import slugify
 from models.catalog import Product
 from models.database import execute, fetch
+from models.rows import insert_rows, json_text
 
 _SUFFIXES = range(2, 12)
 _DEFAULT_SLUG = "product"
@@ -51,21 +50,9 @@ DELETE FROM product_categories c USING jsonb_to_recordset($2::text::jsonb) AS g 
 WHERE c.tenant_id = $1 AND c.product_id = g.product_id
     AND (c.category_id <> ALL(g.keep) OR c.category_id = g.remove)
 """
-_UPSERT_CATEGORIES = """
-INSERT INTO product_categories (tenant_id, public_id, product_id, category_id, position)
-SELECT $1, g.public_id, g.product_id, g.category_id, g.position
-FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::int[]) AS g (public_id, product_id, category_id, position)
-ON CONFLICT (tenant_id, product_id, category_id) DO UPDATE SET position = excluded.position
-"""
-
 _DELETE_IMAGES = """
 DELETE FROM product_images i USING unnest($2::bigint[], $3::boolean[], $4::boolean[]) AS g (product_id, main, more)
 WHERE i.tenant_id = $1 AND i.product_id = g.product_id AND CASE i.position WHEN 0 THEN g.main ELSE g.more END
-"""
-_ADD_IMAGES = """
-INSERT INTO product_images (tenant_id, public_id, product_id, url, alt, position, width, height)
-SELECT $1, i.public_id, i.product_id, i.url, i.alt, i.position, i.width, i.height
-FROM jsonb_populate_recordset(NULL::product_images, $2::text::jsonb) AS i
 """
 
 
@@ -84,24 +71,14 @@ async def write_product_categories(scope: Scope, drafts: Sequence[ProductDraft])
     """Write the products' categories: `category_ids` are all of them; a new main category alone replaces the previous one."""
     changed = [draft for draft in drafts if draft.category_ids is not None or "category_id" in draft.columns]
     removed = [_removed_categories(draft) for draft in changed if draft.current is not None]
+    if removed:
+        await execute(_DELETE_CATEGORIES, scope.store.id, json_text(removed))
     assigned = [
-        (draft.product_id, category_id, position)
+        {"product_id": draft.product_id, "category_id": category_id, "position": position}
         for draft in changed
         for position, category_id in enumerate(_categories(draft))
     ]
-    if removed:
-        await execute(_DELETE_CATEGORIES, scope.store.id, _json(removed))
-    if assigned:
-        products, category_ids, positions = zip(*assigned, strict=True)
-        public_ids = [uuid7() for _ in assigned]
-        await execute(
-            _UPSERT_CATEGORIES,
-            scope.store.id,
-            public_ids,
-            list(products),
-            list(category_ids),
-            list(positions),
-        )
+    await insert_rows(scope, "product_categories", assigned, unique=("product_id", "category_id"))
 
 
 async def write_images(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
@@ -117,8 +94,7 @@ async def write_images(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
             [_replaces_more(draft) for draft in existing],
         )
     added = [_image_row(draft, position, image) for draft in changed for position, image in _positioned_images(draft)]
-    if added:
-        await execute(_ADD_IMAGES, scope.store.id, _json(added))
+    await insert_rows(scope, "product_images", added)
 
 
 # --- Rows ------------------------------------------------------------------------------------------------------------------
@@ -128,13 +104,15 @@ async def _update(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
     names = ", ".join(sorted(_UPDATED.intersection(chain.from_iterable(draft.columns for draft in drafts))))
     columns = f"({names}) = (SELECT {names} FROM jsonb_populate_record(p, g.changes))," if names else ""
     changes = [{"id": draft.product_id, "changes": draft.columns} for draft in drafts]
-    await execute(_UPDATE.format(columns=columns), scope.store.id, _json(changes), scope.now)
+    await execute(_UPDATE.format(columns=columns), scope.store.id, json_text(changes), scope.now)
 
 
 async def _insert(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
     pending = {draft.public_id: draft for draft in drafts}
     while pending:
-        inserted = await fetch(_INSERT, scope.store.id, _json([_new_row(scope, draft) for draft in pending.values()]))
+        inserted = await fetch(
+            _INSERT, scope.store.id, json_text([_new_row(scope, draft) for draft in pending.values()])
+        )
         for row in inserted:
             pending.pop(row["public_id"]).product_id = row["id"]
         for draft in pending.values():
@@ -208,16 +186,4 @@ def _replaces_more(draft: ProductDraft) -> bool:
 
 
 def _image_row(draft: ProductDraft, position: int, image: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "alt": "",
-        "width": 0,
-        "height": 0,
-        **image,
-        "public_id": uuid7(),
-        "product_id": draft.product_id,
-        "position": position,
-    }
-
-
-def _json(value: object) -> str:
-    return orjson.dumps(value).decode()
+    return {"alt": "", "width": 0, "height": 0, **image, "product_id": draft.product_id, "position": position}

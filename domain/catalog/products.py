@@ -123,8 +123,7 @@ async def delete_products(scope: Scope, products: Iterable[object]) -> tuple[dic
         await delete_product_parts(scope, public_ids)
         await events.emit_products_deleted(scope, public_ids.values())
         await audit.record_all(
-            scope,
-            [AuditLogEntry("product.deleted", "product", public_id) for public_id in public_ids.values()],
+            scope, [AuditLogEntry("product.deleted", "product", public_id) for public_id in public_ids.values()]
         )
     deleted = {reference: ids[reference] for reference in references if ids.get(reference) in public_ids}
     return deleted, [reference for reference in references if ids.get(reference) not in public_ids]
@@ -179,12 +178,7 @@ async def _save(
 
 
 async def _match(
-    scope: Scope,
-    drafts: Sequence[ProductDraft],
-    subjects: Sequence[object | None],
-    *,
-    by_sku: bool,
-    check_sku: bool,
+    scope: Scope, drafts: Sequence[ProductDraft], subjects: Sequence[object | None], *, by_sku: bool, check_sku: bool
 ) -> dict[int, dict[int, ParsedFeatureValue]]:
     await match_drafts(scope, drafts, subjects, by_sku=by_sku, check_sku=check_sku)
     needs_approval = bool(setting(scope, "vendor_products_need_approval"))
@@ -210,14 +204,11 @@ async def _write(scope: Scope, drafts: Sequence[ProductDraft], values: Sequence[
     taxed = {draft.product_id: draft.taxes for draft in drafts if draft.taxes is not None}
     if taxed:
         await set_taxes_in_bulk(
-            scope,
-            "product_taxes",
-            {product: taxes for product, taxes in taxed.items() if product is not None},
+            scope, "product_taxes", {product: taxes for product, taxes in taxed.items() if product is not None}
         )
     by_product = {draft.product_id: of_draft for draft, of_draft in zip(drafts, values, strict=True)}
     await write_feature_values(
-        scope,
-        {product: feature_values for product, feature_values in by_product.items() if product is not None},
+        scope, {product: feature_values for product, feature_values in by_product.items() if product is not None}
     )
     await notifications.notify_low_stock(scope, [level for draft in drafts for level in _stock_level_changes(draft)])
     public_ids = await events.emit_products_changed(
@@ -234,10 +225,7 @@ async def _write(scope: Scope, drafts: Sequence[ProductDraft], values: Sequence[
             AuditLogEntry("product.created", "product", public_ids[draft.product_id])
             if id(draft) in new
             else AuditLogEntry(
-                "product.updated",
-                "product",
-                public_ids[draft.product_id],
-                {"fields": sorted(map(str, draft.values))},
+                "product.updated", "product", public_ids[draft.product_id], {"fields": sorted(map(str, draft.values))}
             )
             for draft in drafts
             if draft.product_id is not None

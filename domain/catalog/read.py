@@ -75,9 +75,7 @@ PRODUCTS = Entity(
         "id": ids("products"),
         "status": statuses("product_status"),
         "search": EntityFilter(
-            "text",
-            full_text_search("search_products"),
-            "words, or beginnings of words, of name, SKU or description",
+            "text", full_text_search("search_products"), "words, or beginnings of words, of name, SKU or description"
         ),
         **exact("text", sku="exact SKU"),
         "category_id": EntityFilter("id", _in_category, "in any of these categories", many=True),
@@ -158,12 +156,7 @@ CATEGORIES = Entity(
         ),
         **exact("text", "id_path", "description", internal=True),
         "created_at": exact_second("t.created_at", "created within that second"),
-        "product_count": exact_value(
-            "big_int",
-            PRODUCT_COUNT,
-            "exact number of products",
-            internal=True,
-        ),
+        "product_count": exact_value("big_int", PRODUCT_COUNT, "exact number of products", internal=True),
     },
     sorts={
         "position": Sort("t.position", "bigint", "position among the siblings"),

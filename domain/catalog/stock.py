@@ -101,10 +101,7 @@ WHERE tenant_id = $1 AND order_id = $2 AND tracked AND product_id IS NOT NULL GR
 """
 
 _ADJUST_STATEMENTS = {StockOwner.PRODUCT: _ADJUST, StockOwner.COMBINATION: _ADJUST_COMBINATIONS}
-_UNAVAILABLE_STATEMENTS = {
-    StockOwner.PRODUCT: _UNAVAILABLE,
-    StockOwner.COMBINATION: _UNAVAILABLE_COMBINATIONS,
-}
+_UNAVAILABLE_STATEMENTS = {StockOwner.PRODUCT: _UNAVAILABLE, StockOwner.COMBINATION: _UNAVAILABLE_COMBINATIONS}
 
 
 def sum_quantities(quantities: Iterable[tuple[int, int]]) -> dict[int, int]:

@@ -67,9 +67,7 @@ async def read_language(scope: Scope, values: InputValues) -> dict[str, str]:
     columns = read_fields({"lang_code": InputField("lang_code", code_text, code="language_invalid")}, values)
     if not await fetchval(_EXISTS, scope.store.id, columns["lang_code"]):
         raise ValidationFailed(
-            f"lang_code is {repr_value(code)}, which is no language of the store",
-            field="lang_code",
-            code="not_found",
+            f"lang_code is {repr_value(code)}, which is no language of the store", field="lang_code", code="not_found"
         )
     return columns
 

@@ -11,23 +11,17 @@ from kernel.documents import normalize_cep
 from kernel.errors import ValidationFailed
 from kernel.fields import MAX_NAME, InputField, code_in, name_text
 from kernel.geography import BRAZIL, STATES
-from kernel.ids import uuid7
 from kernel.scope import Scope
 from kernel.text import InvalidValue, has_forbidden_characters, nfc, repr_value
 from models.database import execute
 from models.references import DESTINATION
+from models.rows import replace_rows
 from models.shipping import Destination
 
 MAX_RANGES = 5_000
 MAX_NAMES = 6_000
 """Brazil has 5,570 municipalities."""
 
-_REPLACE = """
-WITH dropped AS (DELETE FROM destination_zipcodes WHERE tenant_id = $1 AND destination_id = $2)
-INSERT INTO destination_zipcodes (tenant_id, public_id, destination_id, zipcode_from, zipcode_to)
-SELECT $1, g.public_id, $2, g.zipcode_from, g.zipcode_to
-FROM unnest($3::uuid[], $4::text[], $5::text[]) AS g (public_id, zipcode_from, zipcode_to)
-"""
 _LOCK = "SELECT countries, states FROM destinations WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
 
 
@@ -112,9 +106,7 @@ def _check_states(change: Change) -> None:
     unknown = [state for state in change.merged["states"] if state not in STATES]
     if unknown:
         raise ValidationFailed(
-            f"states holds {unknown[0]!r}; expected states of Brazil such as SP",
-            field="states",
-            code="states_invalid",
+            f"states holds {unknown[0]!r}; expected states of Brazil such as SP", field="states", code="states_invalid"
         )
 
 
@@ -125,14 +117,10 @@ async def _prepare(change: Change) -> None:
 async def _write_ranges(change: Change) -> None:
     ranges = change.parts["zipcodes"]
     if ranges is not None:
-        await execute(
-            _REPLACE,
-            change.scope.store.id,
-            change.record_id,
-            [uuid7() for _ in ranges],
-            [first for first, _ in ranges],
-            [last for _, last in ranges],
-        )
+        rows = [
+            {"destination_id": change.record_id, "zipcode_from": first, "zipcode_to": last} for first, last in ranges
+        ]
+        await replace_rows(change.scope, "destination_zipcodes", "destination_id", [change.record_id], rows)
 
 
 DESTINATION_RECORDS = RecordType(

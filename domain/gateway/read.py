@@ -36,9 +36,6 @@ CHARGES = Entity(
     name="charge",
     table="charges",
     visible=VisibleRows(
-        admin=("view_payments", "view_orders"),
-        app="read_orders",
-        vendor=ORDER_OF_VENDOR,
-        customer=ORDER_OF_CUSTOMER,
+        admin=("view_payments", "view_orders"), app="read_orders", vendor=ORDER_OF_VENDOR, customer=ORDER_OF_CUSTOMER
     ),
 )

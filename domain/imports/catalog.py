@@ -71,9 +71,7 @@ async def import_products(
         categorized = [(uuid7(), ids[row["public_id"]], row["category_id"]) for row in new if row["category_id"]]
         if categorized:
             await execute(
-                _PRODUCT_CATEGORIES,
-                scope.store.id,
-                *(list(values) for values in zip(*categorized, strict=True)),
+                _PRODUCT_CATEGORIES, scope.store.id, *(list(values) for values in zip(*categorized, strict=True))
             )
         await store_external_ids(scope, source, "product", {row["external_id"]: ids[row["public_id"]] for row in new})
         if emit_events:

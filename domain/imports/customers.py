@@ -10,12 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-import orjson
-
 from auth.credential_cache import invalidate_credentials
 from domain import events, record_events
 from domain.addresses import ADDRESS, check_zipcode
-from domain.imports.numbered import insert_statement
 from domain.imports.references import lock_import
 from domain.imports.results import RecordProblem, RecordResult, TakeNumbers
 from domain.people.account_fields import ACCOUNT_FIELDS, split_name
@@ -31,7 +28,7 @@ from models import audit
 from models.audit import AuditLogEntry
 from models.database import execute, fetch, transaction
 from models.numbers import take_numbers
-from models.users import User, UserAddress
+from models.rows import insert_sql, json_text
 
 SOURCE = "file"
 _UPDATABLE = ("firstname", "lastname", "company_name", "phone", "cpf", "cnpj")
@@ -48,9 +45,8 @@ WHERE tenant_id = $1 AND email = ANY($2::text[]) AND deleted_at IS NULL ORDER BY
 """
 # An account may have been registered since `_EXISTING`.
 _INSERT = (
-    insert_statement(
-        User,
-        ("id", "email", "status", "points", *_UPDATABLE, "email_verified_at", "created_at", "updated_at"),
+    insert_sql(
+        "users", ("id", "email", "status", "points", *_UPDATABLE, "email_verified_at", "created_at", "updated_at")
     )
     + " ON CONFLICT (tenant_id, email) WHERE deleted_at IS NULL DO NOTHING RETURNING id"
 )
@@ -72,8 +68,8 @@ ON CONFLICT (tenant_id, usergroup_id, user_id) DO NOTHING RETURNING user_id
 _ADDRESSES = f"""
 SELECT user_id, {", ".join(_ADDRESS)} FROM user_addresses WHERE tenant_id = $1 AND user_id = ANY($2::bigint[])
 """
-_ADD_ADDRESSES = insert_statement(
-    UserAddress, ("user_id", *_ADDRESS, "is_default_shipping", "is_default_billing", "created_at", "updated_at")
+_ADD_ADDRESSES = insert_sql(
+    "user_addresses", ("user_id", *_ADDRESS, "is_default_shipping", "is_default_billing", "created_at", "updated_at")
 )
 
 
@@ -93,11 +89,7 @@ class _Draft:
 
 
 async def upsert_customers(
-    scope: Scope,
-    records: Sequence[Mapping[str, Any]],
-    *,
-    emit_events: bool = False,
-    take: TakeNumbers = take_numbers,
+    scope: Scope, records: Sequence[Mapping[str, Any]], *, emit_events: bool = False, take: TakeNumbers = take_numbers
 ) -> list[RecordResult]:
     """Create customers, or update those with the same e-mail; return the result of each, in a constant number of statements.
 
@@ -117,7 +109,7 @@ async def upsert_customers(
         changed = [draft for draft in right if draft.is_changed and not draft.is_new]
         if changed:
             await execute(
-                _UPDATE, scope.store.id, _json([{"id": each.id, **each.columns} for each in changed]), scope.now
+                _UPDATE, scope.store.id, json_text([{"id": each.id, **each.columns} for each in changed]), scope.now
             )
         await _write_parts(scope, right)
         await _record(scope, right, emit_events=emit_events)
@@ -228,7 +220,7 @@ async def _insert(scope: Scope, new: Sequence[_Draft], take: TakeNumbers) -> Non
         }
         for draft in new
     ]
-    inserted = {row["id"] for row in await fetch(_INSERT, scope.store.id, _json(rows))}
+    inserted = {row["id"] for row in await fetch(_INSERT, scope.store.id, json_text(rows))}
     for draft in new:
         if draft.id not in inserted:
             draft.problems.append(RecordProblem("email", "email was registered meanwhile; import the record again"))
@@ -252,7 +244,7 @@ async def _write_parts(scope: Scope, right: Sequence[_Draft]) -> None:
         for address in draft.addresses
     ]
     if addresses:
-        await execute(_ADD_ADDRESSES, scope.store.id, _json(addresses))
+        await execute(_ADD_ADDRESSES, scope.store.id, json_text(addresses))
         for draft in right:
             draft.is_changed |= bool(draft.addresses)
 
@@ -288,7 +280,3 @@ def _registered(scope: Scope, draft: _Draft) -> list[events.Event]:
         "status": columns.get("status", "A"),
     }
     return events.registration_events(user, columns.get("created_at", scope.now))
-
-
-def _json(value: object) -> str:
-    return orjson.dumps(value).decode()

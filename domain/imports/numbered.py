@@ -12,14 +12,13 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-import orjson
-
 from domain.imports.references import find_imported_ids, lock_import
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.base import StoreModel
 from models.database import execute, fetch, fetchval, transaction
 from models.numbers import raise_numbers
+from models.rows import insert_sql, json_text
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
@@ -35,15 +34,6 @@ class PartNumbers(Enum):
     NONE = "none"
     KEPT = "kept"
     PREFERRED = "preferred"
-
-
-def insert_statement(model: type[StoreModel], columns: Sequence[str]) -> str:
-    """Return the statement that inserts rows, `$2` as a JSON array of objects with `public_id` and these columns."""
-    table, names = model._meta.db_table, ("public_id", *columns)
-    return (
-        f"INSERT INTO {table} (tenant_id, {', '.join(names)}) SELECT $1, {', '.join(f'r.{name}' for name in names)}"
-        f" FROM jsonb_populate_recordset(NULL::{table}, $2::text::jsonb) AS r"
-    )
 
 
 @dataclass(frozen=True)
@@ -89,7 +79,7 @@ class ImportTable:
     @cached_property
     def insert_sql(self) -> str:
         """Return the statement that inserts rows without a number."""
-        return self.insert or insert_statement(self.model, self.columns)
+        return self.insert or insert_sql(self.name, self.columns)
 
     @cached_property
     def upsert_sql(self) -> str:
@@ -223,10 +213,10 @@ async def _write_table(scope: Scope, source: str, table: ImportTable, rows: list
         await _delete_parts(scope, table, rows, updated)
     numbered = [row for row in rows if row.get("id")] if table.has_numbers else []
     others = [row for row in rows if not row.get("id")] if table.has_numbers else rows
-    if numbered and await execute(table.upsert_sql, scope.store.id, _json(numbered)) < len(numbered):
+    if numbered and await execute(table.upsert_sql, scope.store.id, json_text(numbered)) < len(numbered):
         raise NumberTaken(f"another record of the store has a number of {table.name}")
     if others:
-        inserted = await fetch(table.insert_sql + " RETURNING id, public_id", scope.store.id, _json(others))
+        inserted = await fetch(table.insert_sql + " RETURNING id, public_id", scope.store.id, json_text(others))
         if table.reference_kind:
             await _store_part_references(scope, source, table, others, inserted)
 
@@ -248,14 +238,14 @@ async def _add_shared(scope: Scope, table: ImportTable, rows: Sequence[Row]) -> 
     if not distinct:
         return
     statement = table.upsert_sql.partition(" ON CONFLICT")[0] if table.has_numbers else table.insert_sql
-    await execute(f"{statement} ON CONFLICT DO NOTHING", scope.store.id, _json(list(distinct.values())))
+    await execute(f"{statement} ON CONFLICT DO NOTHING", scope.store.id, json_text(list(distinct.values())))
     if table.has_numbers:
         names = ", ".join(("id", *table.shared))
         count = await fetchval(
             f"SELECT count(*) FROM {table.name} WHERE tenant_id = $1 AND ({names}) IN"
             f" (SELECT {names} FROM jsonb_populate_recordset(NULL::{table.name}, $2::text::jsonb))",
             scope.store.id,
-            _json(list(distinct.values())),
+            json_text(list(distinct.values())),
         )
         if count < len(distinct):
             raise NumberTaken(f"another record of the store has a number of {table.name}")
@@ -323,7 +313,3 @@ async def _adopt(scope: Scope, table: ImportTable, rows: Sequence[Row]) -> None:
         await execute(statement, scope.store.id, list(moves), list(moves.values()))
         await execute(_MOVED.format(table=table.name), scope.store.id)
         await raise_numbers(scope, {table.name: max(moves.values())})
-
-
-def _json(value: object) -> str:
-    return orjson.dumps(value).decode()

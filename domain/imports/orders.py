@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from domain import events
 from domain.imports.references import find_imported_ids, lock_import, store_external_ids
 from domain.orders.payments import payment_status
@@ -17,6 +15,7 @@ from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.database import execute, fetch, transaction
 from models.numbers import take_numbers
+from models.rows import json_text
 
 _CUSTOMERS = "SELECT id, email, firstname, lastname FROM users WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
 _PRODUCTS = (
@@ -77,7 +76,7 @@ async def import_orders(
             {"id": number, **_order(scope, row, users[row["customer"]], vendors)}
             for row, number in zip(new, numbers["orders"], strict=True)
         ]
-        await execute(_ORDERS, scope.store.id, _json(orders), scope.store.currency)
+        await execute(_ORDERS, scope.store.id, json_text(orders), scope.store.currency)
         ids = {row["external_id"]: order["id"] for row, order in zip(new, orders, strict=True)}
         await _write_parts(scope, new, orders, numbers["order_lines"], products, vendors)
         await store_external_ids(scope, source, "order", ids)
@@ -155,14 +154,9 @@ async def _write_parts(
             for payment in row["payments"]
         ]
         history += [{**step, "public_id": uuid7(), "order_id": order_id} for step in row["history"]]
-    for statement, part_rows in (
-        (_LINES, lines),
-        (_ADDRESSES, addresses),
-        (_PAYMENTS, payments),
-        (_HISTORY, history),
-    ):
+    for statement, part_rows in ((_LINES, lines), (_ADDRESSES, addresses), (_PAYMENTS, payments), (_HISTORY, history)):
         if part_rows:
-            await execute(statement, scope.store.id, _json(part_rows))
+            await execute(statement, scope.store.id, json_text(part_rows))
 
 
 def _line(
@@ -182,7 +176,3 @@ def _line(
         "shipping_cents": line["shipping_cents"],
         "weight_grams": product["weight_grams"],
     }
-
-
-def _json(value: object) -> str:
-    return orjson.dumps(value).decode()

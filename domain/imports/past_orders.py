@@ -172,11 +172,7 @@ class _Draft:
 
 
 async def import_past_orders(
-    scope: Scope,
-    records: Sequence[Mapping[str, Any]],
-    *,
-    emit_events: bool = False,
-    take: TakeNumbers = take_numbers,
+    scope: Scope, records: Sequence[Mapping[str, Any]], *, emit_events: bool = False, take: TakeNumbers = take_numbers
 ) -> list[RecordResult]:
     """Write orders that were placed elsewhere; return the result of each, in a constant number of statements.
 

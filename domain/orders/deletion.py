@@ -25,7 +25,7 @@ class OrderDeletion:
     hidden: bool
 
 
-async def delete_order(scope: Scope, order: object, *, reason: str = "") -> OrderDeletion:
+async def delete_order(scope: Scope, order: object) -> OrderDeletion:
     """Soft-delete an order and restore its stock, emitting a cancellation; one with unrefunded payments or shipments is only cancelled.
 
     Raises NotFound, Forbidden (a vendor, for a multi-vendor order), RuleViolation for a vendor whose order is paid.
@@ -37,7 +37,7 @@ async def delete_order(scope: Scope, order: object, *, reason: str = "") -> Orde
         # Unshipped stock is restored; shipped stock is not, for it may not come back.
         # A customer gets a mail about a cancelled order, not about one that was removed.
         transition = await apply_transition(
-            scope, locked, CANCELLED, reason=reason or "deleted", restock=not is_kept, notify=is_kept
+            scope, locked, CANCELLED, reason="deleted", restock=not is_kept, notify=is_kept
         )
         if not is_kept:
             await execute(_SOFT_DELETE, scope.store.id, locked.id, scope.now)
@@ -51,8 +51,6 @@ async def delete_order(scope: Scope, order: object, *, reason: str = "") -> Orde
 
 async def _has_shipment(scope: Scope, locked: LockedOrder) -> bool:
     exists: bool = await fetchval(
-        "SELECT EXISTS (SELECT 1 FROM shipments WHERE tenant_id = $1 AND order_id = $2)",
-        scope.store.id,
-        locked.id,
+        "SELECT EXISTS (SELECT 1 FROM shipments WHERE tenant_id = $1 AND order_id = $2)", scope.store.id, locked.id
     )
     return exists

@@ -125,12 +125,7 @@ async def update_order(
                 emit_events=emit_events,
             )
     return OrderUpdateResult(
-        locked.id,
-        locked.public_id,
-        locked.status,
-        status,
-        bool(changes),
-        transition is not None and transition.forced,
+        locked.id, locked.public_id, locked.status, status, bool(changes), transition is not None and transition.forced
     )
 
 
@@ -229,9 +224,7 @@ async def _new_lines(
 
 async def _replace_lines(scope: Scope, locked: LockedOrder, lines: Sequence[PricedLine]) -> None:
     shipped = await fetchval(
-        "SELECT EXISTS (SELECT 1 FROM shipments WHERE tenant_id = $1 AND order_id = $2)",
-        scope.store.id,
-        locked.id,
+        "SELECT EXISTS (SELECT 1 FROM shipments WHERE tenant_id = $1 AND order_id = $2)", scope.store.id, locked.id
     )
     if shipped:
         raise RuleViolation("the lines of an order with a shipment can't change", reason="order_not_editable")
@@ -255,19 +248,12 @@ async def _move_uses_and_stock(
     await repricing.release_replaced_promotions(scope, locked, changes)
     if result.lines is None:
         return
-    for owner, units in (
-        (stock.StockOwner.PRODUCT, tracked_units),
-        (stock.StockOwner.COMBINATION, combination_units),
-    ):
+    for owner, units in ((stock.StockOwner.PRODUCT, tracked_units), (stock.StockOwner.COMBINATION, combination_units)):
         await _adjust_stock(scope, locked, units(previous), units(result.lines), owner)
 
 
 async def _adjust_stock(
-    scope: Scope,
-    locked: LockedOrder,
-    before: Mapping[int, int],
-    after: Mapping[int, int],
-    owner: stock.StockOwner,
+    scope: Scope, locked: LockedOrder, before: Mapping[int, int], after: Mapping[int, int], owner: stock.StockOwner
 ) -> None:
     per_unit = stock.CHANGE_PER_UNIT[stock.UNRESERVED, STOCK_STATES[locked.status]]
     changed = {number: after.get(number, 0) - before.get(number, 0) for number in before.keys() | after.keys()}

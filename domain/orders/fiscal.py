@@ -81,11 +81,7 @@ async def set_fiscal_data(scope: Scope, order: object, values: InputValues) -> i
         if fields:
             await _store(scope, locked.id, fields)
             await audit.record(
-                scope,
-                "order.fiscal_data_set",
-                "order",
-                locked.public_id,
-                {"fields": sorted(map(str, values))},
+                scope, "order.fiscal_data_set", "order", locked.public_id, {"fields": sorted(map(str, values))}
             )
             await events.emit_order_updated(scope, locked.id)
     return locked.id

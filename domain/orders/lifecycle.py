@@ -25,10 +25,7 @@ from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope
 from models.database import fetchrow, transaction
 
-_TRACKING = {
-    "tracking_code": InputField("tracking_code", short_text),
-    "carrier": InputField("carrier", short_text),
-}
+_TRACKING = {"tracking_code": InputField("tracking_code", short_text), "carrier": InputField("carrier", short_text)}
 _REASON = {"reason": InputField("reason", text(2_000))}
 
 # Conditional on the current status: a caller that doesn't hold the row lock changes nothing by mistake.

@@ -98,10 +98,7 @@ async def reject_over_limit(scope: Scope, user: int, vendors: Mapping[int, int])
                 f"the order is above the buyer's limit with {limit['name']}: {available_amount} of"
                 f" {format_cents(limit['limit_cents'])} are available",
                 reason="order_limit_exceeded",
-                details={
-                    "limit_amount": format_cents(limit["limit_cents"]),
-                    "available_amount": available_amount,
-                },
+                details={"limit_amount": format_cents(limit["limit_cents"]), "available_amount": available_amount},
             )
 
 

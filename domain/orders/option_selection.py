@@ -112,10 +112,7 @@ async def load_selectable_options(scope: Scope, products: Iterable[int]) -> dict
         product: SelectableOptions(options) for product, options in (await load_product_options(scope, ids)).items()
     }
     for record in await fetch(_COMBINATIONS, scope.store.id, ids):
-        product, variants = (
-            selectable[record["product_id"]],
-            frozenset(parse_combination_hash(record["hash"])),
-        )
+        product, variants = (selectable[record["product_id"]], frozenset(parse_combination_hash(record["hash"])))
         if record["type"] is None:
             product.combinations.append(
                 OptionCombination(record["id"], variants, record["sku"], record["price_cents"], record["stock"])
@@ -186,8 +183,7 @@ def _text(option: LoadedOption, value: object) -> str:
     text = str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else value
     if not isinstance(text, str) or has_forbidden_characters(text) or len(text) > MAX_TEXT:
         raise _invalid(
-            f"option {option.name} is {repr_value(value)}; expected a text of at most {MAX_TEXT} characters",
-            "invalid",
+            f"option {option.name} is {repr_value(value)}; expected a text of at most {MAX_TEXT} characters", "invalid"
         )
     return nfc(text)
 

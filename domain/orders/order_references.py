@@ -35,12 +35,7 @@ class CustomerAccount:
     @property
     def contact(self) -> dict[str, str]:
         """Return the contact fields that an order copies."""
-        return {
-            "email": self.email,
-            "firstname": self.firstname,
-            "lastname": self.lastname,
-            "phone": self.phone,
-        }
+        return {"email": self.email, "firstname": self.firstname, "lastname": self.lastname, "phone": self.phone}
 
 
 @dataclass(frozen=True, slots=True)

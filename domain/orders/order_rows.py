@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from domain import events
 from domain.catalog import stock
 from domain.notifications import write as notifications
@@ -23,6 +21,7 @@ from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.database import CheckViolation, ReferenceViolation, fetch
 from models.numbers import take_numbers
+from models.rows import json_text
 
 
 def _parameters(first: int, count: int) -> list[str]:
@@ -158,9 +157,9 @@ async def _insert(
     numbers = await take_numbers(scope, {"orders": 1, "order_lines": len(order.lines)})
     parameters = (
         scope.store.id,
-        _json({**columns, "id": numbers["orders"][0]}),
-        _json(line_rows(order.lines, numbers["order_lines"])),
-        _json([address_row(kind, address) for kind, address in order.addresses.items()]),
+        json_text({**columns, "id": numbers["orders"][0]}),
+        json_text(line_rows(order.lines, numbers["order_lines"])),
+        json_text([address_row(kind, address) for kind, address in order.addresses.items()]),
         order.payment.amount_cents if order.payment else None,
         order.payment.kind if order.payment else None,
         uuid7(),
@@ -169,7 +168,7 @@ async def _insert(
         actor.kind.value,
         actor.user_id,
         actor.app_id,
-        _json(tax_rows(order.taxes)),
+        json_text(tax_rows(order.taxes)),
         scope.now,
         scope.client_ip,
         scope.request_id,
@@ -234,7 +233,3 @@ def tax_rows(taxes: Sequence[ChargedTax]) -> list[dict[str, Any]]:
 def address_row(kind: str, address: Mapping[str, str]) -> dict[str, Any]:
     """Return the columns of an address, with defaults for missing values."""
     return {**_ADDRESS, **address, "kind": kind, "public_id": uuid7()}
-
-
-def _json(value: object) -> str:
-    return orjson.dumps(value).decode()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 from domain import events, record_events
 from domain.orders.locked import LockedOrder, lock_order
@@ -66,13 +65,7 @@ def payment_status(total_cents: int, paid_cents: int, refunded_cents: int = 0, *
 
 
 async def record_payment(
-    scope: Scope,
-    order: object,
-    amount_cents: int,
-    *,
-    kind: str = "",
-    installments: int = 1,
-    received_at: datetime | None = None,
+    scope: Scope, order: object, amount_cents: int, *, kind: str = "", installments: int = 1
 ) -> PaymentResult:
     """Record a payment of an order, in cents, and emit the update; the order status stays.
 
@@ -82,34 +75,17 @@ async def record_payment(
     read_fields(_PAYMENT_FIELDS, {"kind": kind, "installments": installments})
     async with transaction(scope):
         locked = await lock_order(scope, order)
-        payment_id = await add_payment(
-            scope, locked, amount_cents, kind=kind, installments=installments, received_at=received_at
-        )
+        payment_id = await add_payment(scope, locked, amount_cents, kind=kind, installments=installments)
         await audit.record(scope, "order.payment_recorded", "order", locked.public_id, {"amount_cents": amount_cents})
         return await update_payment_totals(
             scope, locked, locked.paid_cents + amount_cents, locked.refunded_cents, payment_id
         )
 
 
-async def add_payment(
-    scope: Scope,
-    locked: LockedOrder,
-    amount_cents: int,
-    *,
-    kind: str,
-    installments: int,
-    received_at: datetime | None = None,
-) -> int:
+async def add_payment(scope: Scope, locked: LockedOrder, amount_cents: int, *, kind: str, installments: int) -> int:
     """Insert a payment of a locked order and return its id; `update_payment_totals` makes it count."""
     payment_id: int = await fetchval(
-        _INSERT,
-        scope.store.id,
-        uuid7(),
-        locked.id,
-        kind,
-        installments,
-        amount_cents,
-        received_at or scope.now,
+        _INSERT, scope.store.id, uuid7(), locked.id, kind, installments, amount_cents, scope.now
     )
     return payment_id
 
@@ -130,10 +106,7 @@ async def update_payment_totals(
     """
     _check_amount(paid_cents)
     status = payment_status(
-        locked.total_cents,
-        paid_cents,
-        refunded_cents,
-        charged_back=charged_back or locked.payment_status == CHARGEBACK,
+        locked.total_cents, paid_cents, refunded_cents, charged_back=charged_back or locked.payment_status == CHARGEBACK
     )
     await execute(_UPDATE_TOTALS, scope.store.id, locked.id, paid_cents, refunded_cents, status, scope.now)
     if refunded_cents > locked.refunded_cents:

@@ -140,11 +140,7 @@ ORDER_LANGUAGE = "coalesce((SELECT l.code FROM languages l WHERE l.tenant_id = t
 """The expression of an order's language: the store's first active one."""
 _ADDRESS_FILTERS = {
     f"{name}_{member}": EntityFilter(
-        "text",
-        _with_address(kind, expression),
-        f"exact {member} of the {name} address",
-        many=True,
-        internal=True,
+        "text", _with_address(kind, expression), f"exact {member} of the {name} address", many=True, internal=True
     )
     for name, kind in (("billing", "B"), ("shipping", "S"))
     for member, expression in _ADDRESS_EXPRESSIONS.items()

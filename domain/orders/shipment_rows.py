@@ -149,12 +149,7 @@ async def resolve_units(
 async def insert_shipment_lines(scope: Scope, shipment_id: int, units: Mapping[int, int]) -> None:
     """Insert the lines of a shipment."""
     await execute(
-        _INSERT_LINES,
-        scope.store.id,
-        shipment_id,
-        [uuid7() for _ in units],
-        list(units),
-        list(units.values()),
+        _INSERT_LINES, scope.store.id, shipment_id, [uuid7() for _ in units], list(units), list(units.values())
     )
 
 

@@ -16,10 +16,7 @@ from kernel.fields import InputField, read_fields, short_text
 from kernel.scope import ActorKind, Scope
 from models.database import fetchval, transaction
 
-_FIELDS = {
-    "tracking_number": InputField("tracking_number", short_text),
-    "carrier": InputField("carrier", short_text),
-}
+_FIELDS = {"tracking_number": InputField("tracking_number", short_text), "carrier": InputField("carrier", short_text)}
 _HAS_SHIPMENT = """
 SELECT EXISTS (
     SELECT 1 FROM shipments s JOIN shipment_lines sl ON sl.tenant_id = s.tenant_id AND sl.shipment_id = s.id

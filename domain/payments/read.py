@@ -38,10 +38,7 @@ PAYMENTS = Entity(
     name="payment",
     table="payments",
     visible=VisibleRows(
-        admin=("view_payments", "view_orders"),
-        app="read_orders",
-        vendor=ORDER_OF_VENDOR,
-        customer=ORDER_OF_CUSTOMER,
+        admin=("view_payments", "view_orders"), app="read_orders", vendor=ORDER_OF_VENDOR, customer=ORDER_OF_CUSTOMER
     ),
     filters={
         "id": ids("payments"),

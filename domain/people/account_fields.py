@@ -7,14 +7,7 @@ from typing import Any
 
 from auth.passwords import find_password_problem
 from kernel.codes import USER_STATUSES, USER_TYPES
-from kernel.documents import (
-    has_cnpj_form,
-    is_cpf,
-    is_email,
-    normalize_document,
-    normalize_email,
-    normalize_phone,
-)
+from kernel.documents import has_cnpj_form, is_cpf, is_email, normalize_document, normalize_email, normalize_phone
 from kernel.fields import InputField, InputValues, code_in, integer, short_text
 from kernel.text import InvalidValue, repr_value
 

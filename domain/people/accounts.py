@@ -43,14 +43,7 @@ _COLUMNS = (
     "privileges",
     "password_changed_at",
 )
-_NEW = {
-    "user_type": "C",
-    "status": "A",
-    "firstname": "",
-    "lastname": "",
-    "company_name": "",
-    "privileges": [],
-}
+_NEW = {"user_type": "C", "status": "A", "firstname": "", "lastname": "", "company_name": "", "privileges": []}
 
 # Changes that could remove the last administrator are serialized here, before any row lock, so that two can't remove each other.
 _LOCK_ADMINISTRATORS = "select pg_advisory_xact_lock(hashtextextended('administrators:' || $1::text, 0))"
@@ -155,9 +148,7 @@ async def account_of(scope: Scope, user_id: int) -> privileges.AccountRights:
 async def find_by_email(scope: Scope, email: str) -> Record | None:
     """Return the row of the user with the e-mail, or None."""
     return await database.fetchrow(
-        "select * from users where tenant_id = $1 and email = $2 and deleted_at is null",
-        scope.store.id,
-        email,
+        "select * from users where tenant_id = $1 and email = $2 and deleted_at is null", scope.store.id, email
     )
 
 
@@ -237,8 +228,7 @@ async def _check_own_credentials(scope: Scope, user_id: int, fields: Mapping[str
     if wrong:
         field, mutation = next(iter(wrong.items()))
         raise ValidationFailed(
-            f"{field} of one's own account is changed by {mutation}",
-            fields=dict.fromkeys(wrong, "own_credential"),
+            f"{field} of one's own account is changed by {mutation}", fields=dict.fromkeys(wrong, "own_credential")
         )
 
 

@@ -92,9 +92,7 @@ async def consume_token(scope: Scope, token: str, *purposes: TokenPurpose) -> Re
     """
     candidate = await find_token_user(scope, token, *purposes)
     await database.execute(
-        "select id from users where tenant_id = $1 and id = $2 for no key update",
-        scope.store.id,
-        candidate["id"],
+        "select id from users where tenant_id = $1 and id = $2 for no key update", scope.store.id, candidate["id"]
     )
     user = await find_token_user(scope, token, *purposes)
     await database.execute(

@@ -81,12 +81,7 @@ async def _prepare_subscriber(change: Change) -> None:
 
 
 SUBSCRIBER_RECORDS = RecordType(
-    SUBSCRIBER,
-    Subscriber,
-    SUBSCRIBER_FIELDS,
-    hard_delete=True,
-    audit_deleted_number=True,
-    prepare=_prepare_subscriber,
+    SUBSCRIBER, Subscriber, SUBSCRIBER_FIELDS, hard_delete=True, audit_deleted_number=True, prepare=_prepare_subscriber
 )
 CALL_REQUEST_RECORDS = RecordType(
     CALL_REQUEST,

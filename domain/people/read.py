@@ -49,11 +49,7 @@ USERS = Entity(
             "t.vendor_id", "vendors", "works for any of these vendors; 0 means for none", internal=True
         ),
         "vendor_name": EntityFilter(
-            "text",
-            has_vendor_name("t.vendor_id"),
-            "exact name of the vendor worked for",
-            many=True,
-            internal=True,
+            "text", has_vendor_name("t.vendor_id"), "exact name of the vendor worked for", many=True, internal=True
         ),
         "is_owner": EntityFilter("boolean", flag(IS_OWNER), "owns the store", internal=True),
         **exact("big_int", "points", internal=True),
@@ -151,9 +147,6 @@ CALL_REQUESTS = Entity(
         **exact("text", "name", "phone", "time_from", "time_to", "notes", internal=True),
         "created_at": exact_second("t.created_at", "created within that second"),
     },
-    sorts={
-        "created_at": Sort("t.created_at", "timestamptz", "time of the request"),
-        **sorts("name", "status", "id"),
-    },
+    sorts={"created_at": Sort("t.created_at", "timestamptz", "time of the request"), **sorts("name", "status", "id")},
     default_sort="-created_at",
 )

@@ -201,9 +201,7 @@ async def _delete_factor(scope: Scope, user_id: int) -> None:
 async def _lock_user(scope: Scope, user_id: int) -> Record:
     await two_factor_codes.lock_user(scope, user_id)
     user = await database.fetchrow(
-        "select id, public_id, email, firstname from users where tenant_id = $1 and id = $2",
-        scope.store.id,
-        user_id,
+        "select id, public_id, email, firstname from users where tenant_id = $1 and id = $2", scope.store.id, user_id
     )
     if user is None:
         raise Forbidden("insufficient permissions")

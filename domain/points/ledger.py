@@ -79,17 +79,15 @@ async def write_entries(
     *,
     order_id: int | None = None,
     reason: str = "",
-    sets_balance: bool = True,
 ) -> None:
-    """Apply movements to a locked account with this balance; without `sets_balance` the caller writes the column."""
+    """Apply movements to a locked account with this balance."""
     balances = []
     for movement in movements:
         balance += movement.points
         balances.append(balance)
     if not movements:
         return
-    if sets_balance:
-        await execute(_SET_BALANCE, scope.store.id, user_id, balance)
+    await execute(_SET_BALANCE, scope.store.id, user_id, balance)
     await execute(
         _INSERT,
         scope.store.id,

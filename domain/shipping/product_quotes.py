@@ -92,9 +92,7 @@ async def quote_product(scope: Scope, product: object, zipcode: object, quantity
     quotes = _offered_quotes(offered, record)
     if any(quote.price_cents > MAX_CENTS for quote in quotes):
         raise ValidationFailed(
-            f"quantity is {quantity}; sending so many can't be priced",
-            field="quantity",
-            code="quantity_invalid",
+            f"quantity is {quantity}; sending so many can't be priced", field="quantity", code="quantity_invalid"
         )
     return ProductQuotes(record["id"], record["vendor_id"], record["vendor_public_id"], quotes)
 
@@ -127,9 +125,7 @@ def parse_cep(zipcode: object) -> str:
     cep = normalize_cep(zipcode) if isinstance(zipcode, str) else None
     if cep is None:
         raise ValidationFailed(
-            f"zipcode is {repr_value(zipcode)}; expected a CEP of 8 digits",
-            field="zipcode",
-            code="zipcode_invalid",
+            f"zipcode is {repr_value(zipcode)}; expected a CEP of 8 digits", field="zipcode", code="zipcode_invalid"
         )
     return cep
 

@@ -35,9 +35,7 @@ TAX_RATE_TYPES = Entity(
     name="tax rate",
     table="tax_rates",
     visible=published(
-        ("view_payments", "view_products", "view_orders", "view_shipping"),
-        ("read_products", "read_orders"),
-        "",
+        ("view_payments", "view_products", "view_orders", "view_shipping"), ("read_products", "read_orders"), ""
     ),
 )
 

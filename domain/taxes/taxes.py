@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from domain.destinations.rates import check_rate_count, resolve_destinations
 from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES, TAX_ADDRESS_TYPES, TAX_RATE_TYPES
 from kernel.errors import ValidationFailed
 from kernel.fields import MAX_INTEGER, InputField, code_in, flag, integer, name_text, read_fields, short_text
-from kernel.ids import uuid7
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope
 from kernel.text import repr_value
 from models.database import execute
-from models.references import DESTINATION, TAX, resolve_all
+from models.references import TAX, resolve_all
+from models.rows import replace_rows
 from models.taxes import Tax
 
 FIXED = "F"
-MAX_RATES = 1_000
 MAX_TAXES = 50
 _THOUSANDTHS_IN_A_CENT = 10
 _HUNDRED_PERCENT = 100_000
@@ -42,34 +42,16 @@ _RATE_FIELDS: Mapping[str, InputField] = {"rate_type": _RATE_TYPE, "rate_value":
 _DEFAULTS: Mapping[str, Any] = {"rate_type": "P", "rate_value": 0}
 
 _LOCK = "SELECT rate_type, rate_value FROM taxes WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
-_REPLACE_RATES = """
-WITH dropped AS (DELETE FROM tax_rates WHERE tenant_id = $1 AND tax_id = $2 AND destination_id <> ALL($4::bigint[]))
-INSERT INTO tax_rates (tenant_id, public_id, tax_id, destination_id, rate_type, rate_value)
-SELECT $1, g.public_id, $2, g.destination_id, g.rate_type, g.rate_value
-FROM unnest($3::uuid[], $4::bigint[], $5::text[], $6::bigint[]) AS g (public_id, destination_id, rate_type, rate_value)
-ON CONFLICT (tenant_id, tax_id, destination_id) DO UPDATE SET rate_type = excluded.rate_type, rate_value = excluded.rate_value
-"""
-# The table and the column are constants of `REPLACE_LINKS_BY_TABLE`.
-_REPLACE_LINKS = """
-WITH input AS (SELECT * FROM unnest($3::uuid[], $4::bigint[], $5::bigint[]) AS g (public_id, owner, tax_id)), dropped AS (
-    DELETE FROM {table} x WHERE x.tenant_id = $1 AND x.{column} = ANY($2::bigint[])
-        AND NOT EXISTS (SELECT 1 FROM input WHERE input.owner = x.{column} AND input.tax_id = x.tax_id)
-)
-INSERT INTO {table} (tenant_id, public_id, {column}, tax_id) SELECT $1, input.public_id, input.owner, input.tax_id FROM input
-ON CONFLICT (tenant_id, {column}, tax_id) DO NOTHING
-"""
-REPLACE_LINKS_BY_TABLE: Mapping[str, str] = {
-    table: _REPLACE_LINKS.replace("{table}", table).replace("{column}", column)
-    for table, column in (
-        ("product_taxes", "product_id"),
-        ("shipping_method_taxes", "shipping_method_id"),
-        ("payment_method_taxes", "payment_method_id"),
-    )
+# The columns of the records that have taxes, by association table.
+_OWNERS: Mapping[str, str] = {
+    "product_taxes": "product_id",
+    "shipping_method_taxes": "shipping_method_id",
+    "payment_method_taxes": "payment_method_id",
 }
 
 
 async def _delete_links(scope: Scope, tax_id: int) -> None:
-    for table in REPLACE_LINKS_BY_TABLE:
+    for table in _OWNERS:
         await execute(f"DELETE FROM {table} WHERE tenant_id = $1 AND tax_id = $2", scope.store.id, tax_id)
 
 
@@ -84,12 +66,10 @@ def taxes_writer(table: str) -> Callable[[Change], Awaitable[None]]:
 
 
 async def set_taxes(scope: Scope, table: str, owner_id: int, values: object) -> None:
-    """Replace the taxes of one record (`table` is a key of `REPLACE_LINKS_BY_TABLE`). Raises ValidationFailed naming missing ones."""
+    """Replace the taxes of one record (`table` is a key of `_OWNERS`). Raises ValidationFailed naming missing ones."""
     if not isinstance(values, Sequence) or isinstance(values, str) or len(values) > MAX_TAXES:
         raise ValidationFailed(
-            f"taxes is {repr_value(values)}; expected a list of at most {MAX_TAXES}",
-            field="taxes",
-            code="invalid",
+            f"taxes is {repr_value(values)}; expected a list of at most {MAX_TAXES}", field="taxes", code="invalid"
         )
     ids_by_reference = await resolve_all(scope, TAX, values, field="taxes")
     await set_taxes_in_bulk(scope, table, {owner_id: ids_by_reference.values()})
@@ -97,15 +77,9 @@ async def set_taxes(scope: Scope, table: str, owner_id: int, values: object) -> 
 
 async def set_taxes_in_bulk(scope: Scope, table: str, taxes: Mapping[int, Iterable[int]]) -> None:
     """Replace the taxes of several records in one statement: tax ids by owner id."""
-    pairs = [(owner, tax) for owner, tax_ids in taxes.items() for tax in dict.fromkeys(tax_ids)]
-    await execute(
-        REPLACE_LINKS_BY_TABLE[table],
-        scope.store.id,
-        list(taxes),
-        [uuid7() for _ in pairs],
-        [owner for owner, _ in pairs],
-        [tax for _, tax in pairs],
-    )
+    column = _OWNERS[table]
+    rows = [{column: owner, "tax_id": tax} for owner, tax_ids in taxes.items() for tax in dict.fromkeys(tax_ids)]
+    await replace_rows(scope, table, column, list(taxes), rows, key="tax_id")
 
 
 def _check_rate(columns: Mapping[str, Any], field: str) -> None:
@@ -128,29 +102,18 @@ async def _write_rates(change: Change) -> None:
     rates, defaults = change.values.get("rates"), change.merged
     if rates is None:
         return
-    if len(rates) > MAX_RATES:
-        raise ValidationFailed(
-            f"rates has {len(rates)} entries; expected at most {MAX_RATES}", field="rates", code="too_many"
-        )
+    check_rate_count(rates)
     rate_columns = []
     for entry in rates:
         columns = {"rate_type": defaults["rate_type"], "rate_value": 0, **read_fields(_RATE_FIELDS, entry)}
         _check_rate(columns, "rates")
         rate_columns.append(columns)
-    references = [entry.get("destination") for entry in rates]
-    ids_by_reference = await resolve_all(change.scope, DESTINATION, references, field="destination")
-    ids = [ids_by_reference[reference] for reference in references]
-    if len(set(ids)) < len(ids):
-        raise ValidationFailed("rates names a destination twice; expected each once", field="rates", code="duplicate")
-    await execute(
-        _REPLACE_RATES,
-        change.scope.store.id,
-        change.record_id,
-        [uuid7() for _ in ids],
-        ids,
-        [columns["rate_type"] for columns in rate_columns],
-        [columns["rate_value"] for columns in rate_columns],
-    )
+    destinations = await resolve_destinations(change.scope, rates)
+    rows = [
+        {"tax_id": change.record_id, "destination_id": destination, **columns}
+        for destination, columns in zip(destinations, rate_columns, strict=True)
+    ]
+    await replace_rows(change.scope, "tax_rates", "tax_id", [change.record_id], rows, key="destination_id")
 
 
 TAX_RECORDS = RecordType(

@@ -17,6 +17,7 @@ from kernel.scope import Scope
 from kernel.text import repr_value
 from models import audit
 from models.database import execute, fetch, transaction
+from models.rows import replace_rows
 
 _NEW = {"name": "", "states": [], "cities": [], "delivery_time": 0, "status": "A"}
 
@@ -38,13 +39,6 @@ FROM jsonb_populate_recordset(NULL::warehouse_areas, $3::text::jsonb) AS a
 WHERE w.tenant_id = $1 AND w.warehouse_id = $2 AND w.id = a.id
 """
 _DELETE = "DELETE FROM warehouse_areas WHERE tenant_id = $1 AND warehouse_id = $2 AND id = ANY($3::bigint[])"
-_DELETE_ZIPCODES = "DELETE FROM warehouse_zipcodes WHERE tenant_id = $1 AND area_id = ANY($2::bigint[])"
-_INSERT_ZIPCODES = """
-INSERT INTO warehouse_zipcodes (tenant_id, public_id, area_id, zipcode_from, zipcode_to, first_cep, last_cep)
-SELECT $1, z.public_id, z.area_id, z.zipcode_from, z.zipcode_to, z.first_cep, z.last_cep
-FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::integer[], $7::integer[])
-    AS z (public_id, area_id, zipcode_from, zipcode_to, first_cep, last_cep)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +72,7 @@ async def update_area(scope: Scope, warehouse: object, area: object, values: Inp
         warehouse_row = await lock_warehouse(scope, warehouse)
         current = _get_area(await _load_areas(scope, warehouse_row["id"]), area)
         await _write(
-            scope,
-            warehouse_row["id"],
-            [_read({**values, "area_id": current["id"]}, {current["id"]: current})],
+            scope, warehouse_row["id"], [_read({**values, "area_id": current["id"]}, {current["id"]: current})]
         )
         await _audit(scope, "warehouse.area_changed", warehouse_row, current["id"])
     return int(current["id"])
@@ -157,27 +149,24 @@ async def _write(scope: Scope, warehouse_id: int, areas: Sequence[_Area]) -> lis
 async def _write_zipcodes(scope: Scope, zipcodes: Mapping[int, Sequence[ZipcodeRange]]) -> None:
     if not zipcodes:
         return
-    await execute(_DELETE_ZIPCODES, scope.store.id, list(zipcodes))
-    flat = [(area_id, zipcode_range) for area_id, ranges in zipcodes.items() for zipcode_range in ranges]
-    if flat:
-        await execute(
-            _INSERT_ZIPCODES,
-            scope.store.id,
-            [uuid7() for _ in flat],
-            [area_id for area_id, _ in flat],
-            [zipcode_range.zipcode_from for _, zipcode_range in flat],
-            [zipcode_range.zipcode_to for _, zipcode_range in flat],
-            [zipcode_range.first for _, zipcode_range in flat],
-            [zipcode_range.last for _, zipcode_range in flat],
-        )
+    rows = [
+        {
+            "area_id": area_id,
+            "zipcode_from": zipcode_range.zipcode_from,
+            "zipcode_to": zipcode_range.zipcode_to,
+            "first_cep": zipcode_range.first,
+            "last_cep": zipcode_range.last,
+        }
+        for area_id, ranges in zipcodes.items()
+        for zipcode_range in ranges
+    ]
+    await replace_rows(scope, "warehouse_zipcodes", "area_id", list(zipcodes), rows)
 
 
 def _check_count(count: int) -> None:
     if count > MAX_AREAS:
         raise ValidationFailed(
-            f"a warehouse has {count} delivery areas; expected at most {MAX_AREAS}",
-            field="areas",
-            code="too_many",
+            f"a warehouse has {count} delivery areas; expected at most {MAX_AREAS}", field="areas", code="too_many"
         )
 
 

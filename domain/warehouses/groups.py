@@ -135,9 +135,7 @@ async def _write(scope: Scope, warehouse_id: int, groups: Mapping[int, Mapping[s
 def _check_count(count: int) -> None:
     if count > MAX_GROUPS:
         raise ValidationFailed(
-            f"a warehouse has {count} usergroups; expected at most {MAX_GROUPS}",
-            field="groups",
-            code="too_many",
+            f"a warehouse has {count} usergroups; expected at most {MAX_GROUPS}", field="groups", code="too_many"
         )
 
 

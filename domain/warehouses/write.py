@@ -60,9 +60,7 @@ def _check(merged: Mapping[str, Any]) -> None:
     state = merged["state"]
     if merged["country"] == BRAZIL and state and state not in STATES:
         raise ValidationFailed(
-            f"state is {repr_value(state)}; expected a state of Brazil such as SP",
-            field="state",
-            code="state_invalid",
+            f"state is {repr_value(state)}; expected a state of Brazil such as SP", field="state", code="state_invalid"
         )
     minimum, maximum = merged["min_items_in_box"], merged["max_items_in_box"]
     if maximum and minimum > maximum:

@@ -54,10 +54,6 @@ def receivable_events(scopes: Iterable[str]) -> list[str]:
 def as_app(scope: Scope, app: int, installation: int, scopes: Iterable[str]) -> Scope:
     """Return the scope as that of an installed app with these scopes."""
     actor = Actor(
-        ActorKind.APP,
-        scopes=expand_scopes(scopes),
-        app_id=app,
-        installation_id=installation,
-        credential=f"app:{app}",
+        ActorKind.APP, scopes=expand_scopes(scopes), app_id=app, installation_id=installation, credential=f"app:{app}"
     )
     return replace(scope, actor=actor)

@@ -37,10 +37,7 @@ _ORDER = (
 
 
 def _deleted(record: str) -> tuple[PayloadField, ...]:
-    return (
-        PayloadField("id", UUID_TEXT, f"The {record}."),
-        PayloadField("deleted_at", TIME, "When it was deleted."),
-    )
+    return (PayloadField("id", UUID_TEXT, f"The {record}."), PayloadField("deleted_at", TIME, "When it was deleted."))
 
 
 _PRODUCT_DELETED = _deleted("product")
@@ -68,10 +65,7 @@ _CART = (
     PayloadField("currency", TEXT, "ISO 4217."),
     PayloadField("updated_at", TIME, "When it was last changed."),
 )
-_IMAGE = (
-    PayloadField("url", TEXT, "The address."),
-    PayloadField("alt", TEXT, "The alternative text."),
-)
+_IMAGE = (PayloadField("url", TEXT, "The address."), PayloadField("alt", TEXT, "The alternative text."))
 _CATEGORY = (
     PayloadField("id", UUID_TEXT, "The category."),
     PayloadField("name", TEXT, "The name."),

@@ -66,11 +66,7 @@ async def redeliver(scope: Scope, delivery: object, *, endpoint: object = None) 
 
 
 async def replay(
-    scope: Scope,
-    endpoint: object,
-    since: datetime,
-    until: datetime | None = None,
-    names: Sequence[str] | None = None,
+    scope: Scope, endpoint: object, since: datetime, until: datetime | None = None, names: Sequence[str] | None = None
 ) -> int:
     """Send (again) every event of a period that the endpoint subscribes to and its app may receive; return their number.
 

@@ -93,8 +93,5 @@ def _render_plain(status: int, code: str, message: str) -> web.Response:
 
 
 ERROR_FORMAT = ErrorFormat(
-    render=render,
-    route_not_found=route_not_found,
-    method_not_allowed=method_not_allowed,
-    internal_error=internal_error,
+    render=render, route_not_found=route_not_found, method_not_allowed=method_not_allowed, internal_error=internal_error
 )

@@ -29,10 +29,7 @@ def _routes_of(collection: Collection, operations: Mapping[str, FacadeOperation]
     """List a collection's routes: always reads, and writes if it has writable fields."""
     records = CollectionHandlers(collection, "Admin", operations)
     base, single = f"{PREFIX}/{collection.name}", f"{PREFIX}/{collection.name}/{{id}}"
-    reads = [
-        Route("GET", base, records.list, Credential.ADMIN),
-        Route("GET", single, records.show, Credential.ADMIN),
-    ]
+    reads = [Route("GET", base, records.list, Credential.ADMIN), Route("GET", single, records.show, Credential.ADMIN)]
     if not collection.body:
         return reads
     return [

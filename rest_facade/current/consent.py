@@ -50,15 +50,7 @@ _TYPES = {"consent.css": "text/css", "consent.js": "text/javascript"}
 _PAGES = ("page", "error", "invalid")
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _TEXT = re.compile(r"\[\[(\w+)\]\]")
-PARAMETERS = (
-    "client_id",
-    "redirect_uri",
-    "response_type",
-    "scope",
-    "state",
-    "code_challenge",
-    "code_challenge_method",
-)
+PARAMETERS = ("client_id", "redirect_uri", "response_type", "scope", "state", "code_challenge", "code_challenge_method")
 
 
 class ConsentPage:

@@ -98,8 +98,5 @@ def _scope_code(error: errors.MissingScope) -> str:
 
 
 ERROR_FORMAT = ErrorFormat(
-    render=render,
-    route_not_found=route_not_found,
-    method_not_allowed=method_not_allowed,
-    internal_error=internal_error,
+    render=render, route_not_found=route_not_found, method_not_allowed=method_not_allowed, internal_error=internal_error
 )

@@ -31,10 +31,7 @@ class OAuthHandlers:
     def __init__(self, operations: Mapping[str, FacadeOperation]) -> None:
         # Operation and body fields by grant type.
         self._grants: Mapping[str, tuple[FacadeOperation, tuple[str, ...]]] = {
-            "authorization_code": (
-                operations["AppCodeExchange"],
-                (*_CLIENT, "code", "redirect_uri", "code_verifier"),
-            ),
+            "authorization_code": (operations["AppCodeExchange"], (*_CLIENT, "code", "redirect_uri", "code_verifier")),
             "refresh_token": (operations["AppTokenRenew"], (*_CLIENT, "refresh_token", "scope")),
         }
         self._revoke = operations["AppTokenRevoke"]

@@ -25,18 +25,7 @@ from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Handler, Route
 
 _ITEM = ("product_id", "quantity", "options")
-_ADDRESS = (
-    "name",
-    "street",
-    "number",
-    "complement",
-    "district",
-    "city",
-    "state",
-    "zipcode",
-    "country",
-    "phone",
-)
+_ADDRESS = ("name", "street", "number", "complement", "district", "city", "state", "zipcode", "country", "phone")
 _CHECKOUT = ("customer_id", "customer_email", "customer_name", "payment_id", "notes")
 _CODES = {
     "quantity": "quantity_invalid",

@@ -114,8 +114,7 @@ _CARTS: dict[RouteKey, RouteDocs] = {
         "Set a cart's shipping address", OperationResult("StorefrontCartSetAddress"), body=_ADDRESS
     ),
     ("GET", f"{_CART}/shipping-options"): RouteDocs(
-        "List a cart's shipping options",
-        object_schema(shipping_options=OperationResult("StorefrontShippingOptions")),
+        "List a cart's shipping options", object_schema(shipping_options=OperationResult("StorefrontShippingOptions"))
     ),
     ("PUT", f"{_CART}/shipping-option"): RouteDocs(
         "Select a cart's shipping option",

@@ -24,10 +24,7 @@ def routes(operations: Operations) -> list[Route]:
     declared = (
         ("/api/productBoxes", _list_handler(operations["BoxList"], "boxes", _render_box)),
         ("/api/productBoxes/{id}", _box_handler(operations["BoxShow"])),
-        (
-            "/api/productBoxesDescriptions",
-            _list_handler(operations["BoxDescriptionList"], "descriptions", dict),
-        ),
+        ("/api/productBoxesDescriptions", _list_handler(operations["BoxDescriptionList"], "descriptions", dict)),
         ("/api/productBoxesDescriptions/{id}", _description_handler(operations["BoxDescriptionShow"])),
     )
     return [Route("GET", path, handler, Credential.LEGACY_ADMIN) for path, handler in declared]

@@ -89,11 +89,7 @@ def record_variables(resource: Resource, request: web.Request, body: Mapping[str
 
 
 async def execute_mutation(
-    scope: Scope,
-    operation: FacadeOperation,
-    variables: Mapping[str, Any],
-    rename: RenameMessage,
-    resource: Resource,
+    scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any], rename: RenameMessage, resource: Resource
 ) -> Record:
     """Execute a mutation and return its `done`; error messages use the legacy field names."""
     try:
@@ -118,7 +114,7 @@ def list_handler(resource: Resource, operations: Operations, path: str = "") -> 
     large_list = LargeList(resource, operation, operations[f"{resource.operations}Numbers"])
     name = path or resource.name
     parse_query = query_parser(resource)
-    renderer = dialect_renderer(resource.fields, prepare=resource.prepare)
+    renderer = dialect_renderer(resource)
     read = _converted(operation, ("page", "items"), renderer)
 
     async def list_records(request: web.Request) -> web.StreamResponse:
@@ -144,7 +140,7 @@ def nested_handler(owner: Resource, nested: NestedList, operations: Operations) 
     if parent_filter is not None:
         large_list = LargeList(resource, operation, operations[f"{nested.operation}Numbers"])
     parse_query = query_parser(resource)
-    renderer = dialect_renderer(resource.fields, prepare=resource.prepare)
+    renderer = dialect_renderer(resource)
     # Rows below the parent are converted after reading, because they are filtered here.
     read = _converted(operation, ("page", "items"), renderer) if parent_filter is not None else lambda _: operation
 
@@ -211,8 +207,7 @@ def _filter_and_slice(rows: list[Record], query: ListQuery) -> Rows:
 
 def show_handler(resource: Resource, operation: FacadeOperation) -> Handler:
     """Build the handler that returns one record."""
-    fields = (*resource.fields, *resource.detail_fields)
-    renderer = dialect_renderer(fields, prepare=resource.prepare, complete=resource.complete)
+    renderer = dialect_renderer(resource, single=True)
     read = _converted(operation, ("record",), renderer)
 
     async def show(request: web.Request) -> web.Response:
@@ -239,11 +234,9 @@ def update_handler(resource: Resource, operation: FacadeOperation, show: FacadeO
 def _write_handler(
     resource: Resource, operation: FacadeOperation, *, is_new: bool, show: FacadeOperation | None = None
 ) -> Handler:
-    fields = (*resource.fields, *resource.detail_fields, *resource.input_fields)
+    fields = (*resource.single_fields, *resource.input_fields)
     parse, rename = body_parser(fields), message_renamer(fields, resource.message_terms)
-    renderer = dialect_renderer(
-        (*resource.fields, *resource.detail_fields), prepare=resource.prepare, complete=resource.complete
-    )
+    renderer = dialect_renderer(resource, single=True)
     parse_vendors = body_parser(field for field in fields if field.name not in resource.protected_from_vendors)
 
     async def write(request: web.Request) -> web.Response:
@@ -329,7 +322,7 @@ def body_handler(resource: Resource, operation: FacadeOperation) -> Handler:
     """Build the handler of an entity addressed by its body: it executes the mutation and returns the record."""
     parse = body_parser(resource.fields)
     rename = message_renamer(resource.fields, resource.message_terms)
-    renderer = dialect_renderer(resource.fields, prepare=resource.prepare)
+    renderer = dialect_renderer(resource)
 
     async def execute_body(request: web.Request) -> web.Response:
         scope = authorize_entity(request, resource, MANAGE, operation)
@@ -343,7 +336,7 @@ def body_handler(resource: Resource, operation: FacadeOperation) -> Handler:
 
 def delete_handler(resource: Resource, operation: FacadeOperation) -> Handler:
     """Build the handler that deletes a record and returns 204."""
-    rename = message_renamer((*resource.fields, *resource.detail_fields), resource.message_terms)
+    rename = message_renamer(resource.single_fields, resource.message_terms)
 
     async def delete(request: web.Request) -> web.Response:
         scope = authorize_entity(request, resource, MANAGE, operation)

@@ -121,10 +121,7 @@ def _render_plain(status: int, message: str, headers: dict[str, str] | None = No
 
 
 ERROR_FORMAT = ErrorFormat(
-    render=render,
-    route_not_found=route_not_found,
-    method_not_allowed=method_not_allowed,
-    internal_error=internal_error,
+    render=render, route_not_found=route_not_found, method_not_allowed=method_not_allowed, internal_error=internal_error
 )
 TOKEN_ERROR_FORMAT = ErrorFormat(
     render=render_for_tokens,

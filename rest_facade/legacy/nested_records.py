@@ -5,11 +5,12 @@ They execute the operations of the records themselves, after checking that the r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 from aiohttp import web
 
 from kernel.errors import NotFound
+from kernel.scope import Scope
 from resolvers.execute import execute
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy import engine
@@ -60,9 +61,7 @@ def _record_below(
 ) -> Handler:
     """Build the handler of a record of `resource` below one of `owner`; the path's second variable names it."""
     rows, show = operations[list_operation], operations[f"{resource.operations}Show"]
-    renderer = dialect_renderer(
-        (*resource.fields, *resource.detail_fields), prepare=resource.prepare, complete=resource.complete
-    )
+    renderer = dialect_renderer(resource, single=True)
 
     async def handler(request: web.Request) -> web.Response:
         scope = authorize_entity(request, owner, VIEW, rows)
@@ -87,31 +86,38 @@ def _show_row(
     operations: Operations, owner: Resource, list_operation: str, resource: Resource, variable: str
 ) -> Handler:
     """Build the handler of one of the rows that are read with their record."""
-    operation = operations[list_operation]
-    render = record_renderer(resource.fields, prepare=resource.prepare)
+    operation, find = operations[list_operation], _row_finder(operations, owner, list_operation, resource, variable)
 
     async def handler(request: web.Request) -> web.Response:
         scope = authorize_entity(request, owner, VIEW, operation)
-        parent = (await execute(scope, operation, {"id": request.match_info["id"]}))["parent"]
-        if parent is None:
-            raise NotFound(owner.display_name)
-        row = _row(map(render, parent[resource.name] or []), resource, request.match_info[variable])
-        return json_response(row)
+        return json_response(await find(request, scope))
 
     return handler
 
 
-def _row(rows: Iterator[Record], resource: Resource, number: str) -> Record:
-    row = next((row for row in rows if row[resource.key] == number), None)
-    if row is None:
+def _row_finder(
+    operations: Operations, owner: Resource, list_operation: str, resource: Resource, variable: str
+) -> Callable[[web.Request, Scope], Awaitable[Record]]:
+    """Build the function that reads a row of a record, which the variable of the path names; it raises NotFound."""
+    operation = operations[list_operation]
+    render = record_renderer(resource.fields, prepare=resource.prepare)
+
+    async def find(request: web.Request, scope: Scope) -> Record:
+        parent = (await execute(scope, operation, {"id": request.match_info["id"]}))["parent"]
+        if parent is None:
+            raise NotFound(owner.display_name)
+        for row in map(render, parent[resource.name] or []):
+            if row[resource.key] == request.match_info[variable]:
+                return row
         raise NotFound(resource.display_name)
-    return row
+
+    return find
 
 
 def _write_feature(operations: Operations) -> Handler:
     operation, show = operations["ProductUpdate"], operations["FeatureShow"]
     parse_product = body_parser(PRODUCTS.fields)
-    rename = message_renamer((*PRODUCTS.fields, *PRODUCTS.detail_fields), PRODUCTS.message_terms)
+    rename = message_renamer(PRODUCTS.single_fields, PRODUCTS.message_terms)
 
     async def write(request: web.Request) -> web.Response:
         scope = authorize_entity(request, PRODUCTS, MANAGE, operation)
@@ -128,18 +134,15 @@ def _write_feature(operations: Operations) -> Handler:
 
 
 def _delete_feature(operations: Operations) -> Handler:
-    rows, operation = operations["ProductFeatures"], operations["ProductUpdate"]
+    operation = operations["ProductUpdate"]
+    find = _row_finder(operations, PRODUCTS, "ProductFeatures", PRODUCT_FEATURES, "feature_id")
     rename = message_renamer(PRODUCTS.fields, PRODUCTS.message_terms)
-    render = record_renderer(PRODUCT_FEATURES.fields, prepare=PRODUCT_FEATURES.prepare)
 
     async def delete(request: web.Request) -> web.Response:
         scope = authorize_entity(request, PRODUCTS, MANAGE, operation)
-        product, feature = request.match_info["id"], request.match_info["feature_id"]
-        parent = (await execute(scope, rows, {"id": product}))["parent"]
-        if parent is None:
-            raise NotFound(PRODUCTS.display_name)
-        _row(map(render, parent["features"]), PRODUCT_FEATURES, feature)
-        variables = {"id": product, "input": {"features": [{"feature_id": feature, "value": None}]}}
+        await find(request, scope)
+        path = request.match_info
+        variables = {"id": path["id"], "input": {"features": [{"feature_id": path["feature_id"], "value": None}]}}
         await engine.execute_mutation(scope, operation, variables, rename, PRODUCTS)
         return web.Response(status=204)
 
@@ -147,18 +150,15 @@ def _delete_feature(operations: Operations) -> Handler:
 
 
 def _remove_membership(operations: Operations) -> Handler:
-    rows, operation = operations["UserUsergroups"], operations["UsergroupMembershipSet"]
+    operation = operations["UsergroupMembershipSet"]
+    find = _row_finder(operations, USERS, "UserUsergroups", MEMBERSHIPS, "group_id")
     rename = message_renamer(USERS.fields, USERS.message_terms)
-    render = record_renderer(MEMBERSHIPS.fields)
 
     async def remove(request: web.Request) -> web.Response:
         scope = authorize_entity(request, USERS, MANAGE, operation)
-        user, group = request.match_info["id"], request.match_info["group_id"]
-        parent = (await execute(scope, rows, {"id": user}))["parent"]
-        if parent is None:
-            raise NotFound(USERS.display_name)
-        _row(map(render, parent["usergroups"]), MEMBERSHIPS, group)
-        variables = {"user_id": user, "usergroup_id": group, "status": _REMOVED}
+        await find(request, scope)
+        path = request.match_info
+        variables = {"user_id": path["id"], "usergroup_id": path["group_id"], "status": _REMOVED}
         await engine.execute_mutation(scope, operation, variables, rename, USERS)
         return web.Response(status=204)
 

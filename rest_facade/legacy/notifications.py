@@ -35,11 +35,7 @@ def route(operations: Mapping[str, FacadeOperation]) -> Route:
             "per_page": _page_size(natural_number(parameters.get("items_per_page"))),
         }
         page = (await execute(scope, operation, variables))["page"]
-        search = {
-            "page": variables["page"],
-            "items_per_page": variables["per_page"],
-            "total_items": page["total"],
-        }
+        search = {"page": variables["page"], "items_per_page": variables["per_page"], "total_items": page["total"]}
         return json_response({"notifications": page["items"], "search": search})
 
     return Route("GET", PATH, list_notifications, Credential.LEGACY_ANY)

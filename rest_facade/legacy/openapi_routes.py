@@ -37,15 +37,7 @@ from rest_facade.legacy.value_schemas import (
     WRITTEN_ID,
 )
 from rest_facade.legacy.vendor_app.routes import VENDOR_CATEGORIES
-from rest_facade.openapi import (
-    PAGE,
-    InputRecord,
-    OperationInput,
-    OperationResult,
-    RouteDocs,
-    RouteKey,
-    request_body,
-)
+from rest_facade.openapi import PAGE, InputRecord, OperationInput, OperationResult, RouteDocs, RouteKey, request_body
 
 _STRING_MAP: Schema = map_of(STRING)
 
@@ -63,10 +55,7 @@ def route_docs() -> dict[RouteKey, RouteDocs]:
 def _nested_records() -> dict[RouteKey, RouteDocs]:
     feature, membership = "/api/products/{id}/features/{feature_id}", "/api/users/{id}/usergroups/{group_id}"
     order = RouteDocs(
-        "Place an order at a vendor",
-        object_schema(order_id=WRITTEN_ID),
-        status=201,
-        body=create_body(ORDERS),
+        "Place an order at a vendor", object_schema(order_id=WRITTEN_ID), status=201, body=create_body(ORDERS)
     )
     return {
         ("POST", "/api/stores/{vendor_id}/orders"): order,
@@ -81,9 +70,7 @@ def _nested_records() -> dict[RouteKey, RouteDocs]:
             "Retrieve a product's value of a feature", nested_row_of(_below(PRODUCTS, PRODUCT_FEATURES))
         ),
         ("PUT", feature): RouteDocs(
-            "Set a product's value of a feature",
-            object_schema(feature_id=WRITTEN_ID),
-            body=FEATURE_VALUE_INPUT,
+            "Set a product's value of a feature", object_schema(feature_id=WRITTEN_ID), body=FEATURE_VALUE_INPUT
         ),
         ("DELETE", feature): RouteDocs("Delete a product's value of a feature", status=204),
         ("GET", membership): RouteDocs("Retrieve a membership", nested_row_of(_below(USERS, MEMBERSHIPS))),
@@ -304,8 +291,7 @@ _QUOTES: dict[RouteKey, RouteDocs] = {
     ("GET", "/api/delivery_methods"): RouteDocs(
         "Quote shipping of a product to a postal code",
         object_schema(
-            delivery_methods=array(_QUOTE),
-            params=object_schema(product_id=STRING, zipcode=STRING, amount=STRING),
+            delivery_methods=array(_QUOTE), params=object_schema(product_id=STRING, zipcode=STRING, amount=STRING)
         ),
         query={"product_id": STRING, "zipcode": STRING, "amount": STRING},
         required_query=("product_id", "zipcode"),

@@ -193,9 +193,7 @@ def _batch_error(errors: Any) -> ValidationFailed:
     all_errors = list(errors)
     first = all_errors[0]
     return ValidationFailed(
-        f"combinations[{first['index']}]: {first['message']}",
-        field="combinations",
-        details={"errors": all_errors},
+        f"combinations[{first['index']}]: {first['message']}", field="combinations", details={"errors": all_errors}
     )
 
 

@@ -93,13 +93,7 @@ def query_parser(resource: Resource) -> ParseQuery:
 
 def params_of(query: ListQuery, total: int) -> dict[str, Any]:
     """Return the `params` of a list."""
-    return {
-        "page": query.page,
-        "items_per_page": query.size,
-        "total_items": total,
-        **query.order,
-        **query.echo,
-    }
+    return {"page": query.page, "items_per_page": query.size, "total_items": total, **query.order, **query.echo}
 
 
 def envelope(

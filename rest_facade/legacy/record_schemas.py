@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kernel.json_schema import array, one_of
+from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import RecordField
+from rest_facade.legacy.value_types import Parse, ValueType
 from rest_facade.openapi import InputMembers, InputRecord, SelectedRecord
 
 
@@ -49,3 +51,17 @@ def input_members(fields: Iterable[RecordField], prefix: str = "") -> InputMembe
         for field in fields
         if field.input_path is not None
     }
+
+
+def rows_type(
+    name: str, fields: Iterable[RecordField], parse: Parse | None = None, *, body_schema: Any = None
+) -> ValueType:
+    """Describe a list of objects within a record, which have these fields; `name` is that of their schema."""
+    described = tuple(fields)
+    render = record_renderer(described)
+    return ValueType(
+        render=lambda rows: [render(row) for row in rows],
+        parse=parse,
+        schema=array(selected_record(name, described)),
+        body_schema=body_schema,
+    )

@@ -15,7 +15,7 @@ from kernel.record_conversion import RecordConversion, RecordHook
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from rest_facade.legacy.dialect import is_cscart
-from rest_facade.legacy.resource import Record, RecordField, Values
+from rest_facade.legacy.resource import Record, RecordField, Resource, Values
 from rest_facade.legacy.value_types import ABSENT
 
 ParseBody: TypeAlias = Callable[[Values], dict[str, Any]]
@@ -64,19 +64,14 @@ class DialectRenderer:
         return self.cscart if is_cscart(scope) else self.contract
 
 
-def dialect_renderer(
-    fields: Iterable[RecordField], *, prepare: RecordHook | None = None, complete: RecordHook | None = None
-) -> DialectRenderer:
-    """Build the conversions of both dialects."""
-    described = tuple(fields)
-    contract = record_renderer(described, prepare=prepare, complete=complete)
-    of_cscart = tuple(
-        field if field.cscart_type is None else replace(field, value_type=field.cscart_type) for field in described
-    )
-    is_same = of_cscart == described
-    return DialectRenderer(
-        contract, contract if is_same else record_renderer(of_cscart, prepare=prepare, complete=complete)
-    )
+def dialect_renderer(resource: Resource, *, single: bool = False) -> DialectRenderer:
+    """Build the conversions of a resource's records in both dialects: those of lists, or the `single` ones."""
+    fields, complete = (resource.single_fields, resource.complete) if single else (resource.fields, None)
+    contract = record_renderer(fields, prepare=resource.prepare, complete=complete)
+    if all(field.cscart_type is None for field in fields):
+        return DialectRenderer(contract, contract)
+    of_cscart = [replace(field, value_type=field.cscart_type or field.value_type) for field in fields]
+    return DialectRenderer(contract, record_renderer(of_cscart, prepare=resource.prepare, complete=complete))
 
 
 def body_parser(fields: Iterable[RecordField]) -> ParseBody:

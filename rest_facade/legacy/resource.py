@@ -222,6 +222,11 @@ class Resource:
         return self.collection or self.path
 
     @property
+    def single_fields(self) -> tuple[RecordField, ...]:
+        """Return the fields of single records."""
+        return (*self.fields, *self.detail_fields)
+
+    @property
     def number_field(self) -> RecordField:
         """Return the field that identifies a record by its number; `key` may be a code."""
         return next((field for field in self.fields if field.filter_name == "id"), self.fields[0])

@@ -10,14 +10,7 @@ from typing import Any
 from kernel.json_schema import NULL, Schema, array, enum, map_of, named, nullable, object_schema, one_of
 from rest_facade.legacy.queries import MAX_CSCART_SIZE
 from rest_facade.legacy.record_schemas import input_members, optional_names, record_members
-from rest_facade.legacy.resource import (
-    ALREADY_EXISTS,
-    ActionRoute,
-    NestedList,
-    QueryFilter,
-    RecordField,
-    Resource,
-)
+from rest_facade.legacy.resource import ALREADY_EXISTS, ActionRoute, NestedList, QueryFilter, RecordField, Resource
 from rest_facade.legacy.resources import RESOURCES
 from rest_facade.legacy.value_schemas import WRITTEN_ID
 from rest_facade.openapi import (
@@ -150,7 +143,7 @@ def row_of(resource: Resource) -> OperationResult:
 
 def single_of(resource: Resource) -> OperationResult:
     """Describe a single record."""
-    fields = (*resource.fields, *resource.detail_fields)
+    fields = resource.single_fields
     return _result(f"{resource.operations}Show", fields, resource.operations)
 
 
@@ -186,7 +179,7 @@ def query_of(resource: Resource) -> dict[str, Schema]:
     if resource.sorts:
         parameters["sort_by"] = {"type": "string", "enum": list(resource.sorts)}
         parameters["sort_order"] = {"type": "string", "enum": ["asc", "desc"]}
-    for field in (*resource.fields, *resource.detail_fields):
+    for field in resource.single_fields:
         if field.filter_name is not None:
             parameters.setdefault(field.name, STRING)
     for other in resource.filters:
@@ -207,7 +200,7 @@ def update_body(resource: Resource) -> OperationInput:
 
 def _write_body(resource: Resource, verb: str, required: Collection[str] = ()) -> OperationInput:
     operation = f"{resource.operations}{verb}"
-    fields = (*resource.fields, *resource.detail_fields, *resource.input_fields)
+    fields = (*resource.single_fields, *resource.input_fields)
     body = _body(operation, f"{operation}Body", fields, required)
     parents = dict.fromkeys(field.parent_object for field in fields if field.parent_object is not None)
     objects = {parent: ("input", _parent_object(resource, parent, fields)) for parent in parents}

@@ -52,7 +52,7 @@ def _operations_of(resource: Resource) -> Iterator[tuple[str, RootFields]]:
             yield name, {"page": (root, f"{{ items {record} total }}")}
             yield f"{resource.operations}Numbers", {"page": (root, _numbers_of(resource))}
         elif action == "show":
-            fields = (*resource.fields, *resource.detail_fields)
+            fields = resource.single_fields
             yield name, {"record": (root, selection_of(fields, resource.extra_selection))}
         elif action in ("create", "update"):
             yield name, {"done": (root, f"{{ {resource.results.get(action, f'{resource.key}: number')} }}")}

@@ -118,11 +118,7 @@ JSON_INTEGER = replace(INTEGER, render=None, schema=None)
 
 
 MONEY = ValueType(
-    render=CENTS,
-    parse=_parse_amount,
-    parse_filter=parse_cents,
-    schema=schemas.MONEY,
-    body_schema=schemas.MONEY_INPUT,
+    render=CENTS, parse=_parse_amount, parse_filter=parse_cents, schema=schemas.MONEY, body_schema=schemas.MONEY_INPUT
 )
 
 

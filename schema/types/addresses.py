@@ -7,9 +7,9 @@ from schema.fields import column, entity_type
 from schema.scalars import ID, DateTime
 
 
-@entity_type(ADDRESSES, "SavedAddress", "An address that a user saved.")
+@entity_type(ADDRESSES, "SavedAddress")
 class SavedAddressObject:
-    """A row of `user_addresses`."""
+    """An address that a user saved."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     name: str = column(description="The recipient's name.")

@@ -14,9 +14,9 @@ VIEW_APPS = Access(privileges=("view_apps",), user_only=True)
 MANAGE_APPS = Access(privileges=("manage_apps",), user_only=True)
 
 
-@object_type("App", "A registered app, which any store may install.", access=VIEW_APPS)
+@object_type("App", access=VIEW_APPS)
 class AppObject:
-    """A registered app."""
+    """A registered app, which any store may install."""
 
     id: ID = output_field("The unique ID (UUID).")
     client_id: str = output_field("The OAuth client ID.")
@@ -27,9 +27,9 @@ class AppObject:
     created_at: DateTime = output_field("When the app was registered.")
 
 
-@object_type("NewApp", "A newly registered app with its client secret.", access=MANAGE_APPS)
+@object_type("NewApp", access=MANAGE_APPS)
 class NewAppObject:
-    """The app with its secret, which is returned only here."""
+    """A newly registered app with its client secret."""
 
     id: ID = output_field("The unique ID (UUID).")
     client_id: str = output_field("The OAuth client ID.")
@@ -41,9 +41,9 @@ class NewAppObject:
     created_at: DateTime = output_field("When the app was registered.")
 
 
-@object_type("AppApproval", "The authorization code issued for an approved app.", access=MANAGE_APPS)
+@object_type("AppApproval", access=MANAGE_APPS)
 class AppApprovalObject:
-    """The authorization code and the redirect URI."""
+    """The authorization code issued for an approved app."""
 
     code: str = output_field(
         "The single-use authorization code, exchanged for tokens at `POST /api/v1/oauth/token` within 10 minutes."
@@ -53,9 +53,9 @@ class AppApprovalObject:
     )
 
 
-@object_type("AppTokens", "An OAuth token pair of an app.", access=ANYONE)
+@object_type("AppTokens", access=ANYONE)
 class AppTokensObject:
-    """An OAuth token pair."""
+    """An OAuth token pair of an app."""
 
     access_token: str = output_field("The access token, sent as `Authorization: Bearer`.")
     refresh_token: str = output_field("The single-use refresh token.")
@@ -63,24 +63,24 @@ class AppTokensObject:
     scopes: list[str] = output_field("The granted scopes.")
 
 
-@object_type("AppTokenRevoked", "The result of a token revocation.", access=ANYONE)
+@object_type("AppTokenRevoked", access=ANYONE)
 class AppTokenRevokedObject:
-    """The confirmation of a revocation."""
+    """The result of a token revocation."""
 
     revoked: bool = output_field("Always true, also for unknown and expired tokens.")
 
 
-@object_type("AskedScope", "A scope requested by an app.", access=ANYONE)
+@object_type("AskedScope", access=ANYONE)
 class AskedScopeObject:
-    """A scope and the privilege to approve it."""
+    """A scope requested by an app."""
 
     name: str = output_field("The name of the scope.")
     privilege: str = output_field("The privilege required to approve the scope.")
 
 
-@object_type("AppConsent", "The content of the OAuth consent page.", access=ANYONE)
+@object_type("AppConsent", access=ANYONE)
 class AppConsentObject:
-    """An authorization request."""
+    """The content of the OAuth consent page."""
 
     name: str = output_field("The app's name.")
     mode: AppMode = output_field("The mode.")
@@ -91,9 +91,9 @@ class AppConsentObject:
     error_to: str | None = output_field("The redirect URI for an invalid request, linked from the page.")
 
 
-@entity_type(INSTALLED_APPS, "InstalledApp", "An app installed in the store.")
+@entity_type(INSTALLED_APPS, "InstalledApp")
 class InstalledAppObject:
-    """A row of `app_installations`."""
+    """An app installed in the store."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     client_id: str = column(of_app("client_id"), "The app's OAuth client ID.")
@@ -105,13 +105,9 @@ class InstalledAppObject:
     updated_at: DateTime = column(description="When the installation was last approved or updated.")
 
 
-@entity_type(
-    STOREFRONT_KEYS,
-    "StorefrontKey",
-    "The API key of a headless storefront. The key itself is returned only on creation.",
-)
+@entity_type(STOREFRONT_KEYS, "StorefrontKey")
 class StorefrontKeyObject:
-    """A row of `storefront_keys`."""
+    """The API key of a headless storefront. The key itself is returned only on creation."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     name: str = column(description="The name that describes the key's purpose.")
@@ -124,9 +120,9 @@ class StorefrontKeyObject:
     last_used_at: DateTime | None = column(description="When the key was last used, with minute precision.")
 
 
-@object_type("NewStorefrontKey", "A newly created storefront key.", access=MANAGE_APPS)
+@object_type("NewStorefrontKey", access=MANAGE_APPS)
 class NewStorefrontKeyObject:
-    """The record with its key, which is returned only here."""
+    """A newly created storefront key."""
 
     key: str = output_field("The key, sent as `X-API-Key`. Returned only once.")
     storefront_key: StorefrontKeyObject = output_field("The storefront key record.")

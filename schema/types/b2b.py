@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from auth.access import Access
-from domain.b2b.read import (
-    BUSINESS_PARTNERS,
-    MANAGER_TRANSACTIONS,
-    MANAGERS,
-    MIX_PRODUCTS,
-    ORDER_LIMITS,
-    PAYMENT_CODES,
-)
+from domain.b2b.read import BUSINESS_PARTNERS, MANAGER_TRANSACTIONS, MANAGERS, MIX_PRODUCTS, ORDER_LIMITS, PAYMENT_CODES
 from domain.orders.limits import USED_SQL
 from models.queries import ToOne
 from schema.enums import CreditRisk, SwitchStatus, TransactionType
-from schema.fields import column, computed, entity_type, object_type, output_field, relation
+from schema.fields import (
+    column,
+    computed,
+    entity_type,
+    legacy_number,
+    object_type,
+    output_field,
+    relation,
+    unix_seconds,
+)
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.catalog import ProductObject
 from schema.types.marketplace import VendorObject
 from schema.types.orders import OrderObject
 from schema.types.people import UserObject
 
-_UNIX = "floor(extract(epoch from t.created_at))::bigint"
 _NUMBER = "The legacy numeric ID."
 
 
-@entity_type(MANAGERS, "Manager", "A sales manager for B2B customers.")
+@entity_type(MANAGERS, "Manager")
 class ManagerObject:
-    """A row of `managers`."""
+    """A sales manager for B2B customers."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", _NUMBER, internal=True)
@@ -37,18 +38,16 @@ class ManagerObject:
     commission_percent: BigInt = column(description="The commission, in hundredths of a percent.")
     balance_cents: BigInt = column(description="The balance: credits less debits of all transactions, in cents.")
     status: SwitchStatus = column(description="The status code.")
-    user_number: BigInt = computed(
-        "coalesce(t.user_id, 0)", "The legacy numeric ID of the account, or 0.", internal=True
-    )
+    user_number: BigInt = legacy_number("user_id", "the account")
     user: UserObject | None = relation(ToOne("user_id"), "The user account of the manager.")
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = computed(_UNIX, "When the record was created, in Unix seconds.", internal=True)
+    created_unix: BigInt = unix_seconds("created_at", "When the record was created")
 
 
-@entity_type(PAYMENT_CODES, "PaymentCode", "B2B payment terms.")
+@entity_type(PAYMENT_CODES, "PaymentCode")
 class PaymentCodeObject:
-    """A row of `payment_codes`."""
+    """B2B payment terms."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", _NUMBER, internal=True)
@@ -62,9 +61,9 @@ class PaymentCodeObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(BUSINESS_PARTNERS, "BusinessPartner", "A company that buys on payment terms.")
+@entity_type(BUSINESS_PARTNERS, "BusinessPartner")
 class BusinessPartnerObject:
-    """A row of `business_partners`."""
+    """A company that buys on payment terms."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", _NUMBER, internal=True)
@@ -75,22 +74,18 @@ class BusinessPartnerObject:
     contact_name: str = column(description="The contact person.")
     credit_limit_cents: BigInt = column(description="The credit limit, in cents.")
     status: SwitchStatus = column(description="The status code.")
-    payment_code_number: BigInt = computed(
-        "coalesce(t.payment_code_id, 0)", "The legacy numeric ID of the terms, or 0.", internal=True
-    )
+    payment_code_number: BigInt = legacy_number("payment_code_id", "the terms")
     payment_code: PaymentCodeObject | None = relation(ToOne("payment_code_id"), "The partner's payment terms.")
-    manager_number: BigInt = computed(
-        "coalesce(t.manager_id, 0)", "The legacy numeric ID of the manager, or 0.", internal=True
-    )
+    manager_number: BigInt = legacy_number("manager_id", "the manager")
     manager: ManagerObject | None = relation(ToOne("manager_id"), "The manager responsible for the partner.")
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = computed(_UNIX, "When the record was created, in Unix seconds.", internal=True)
+    created_unix: BigInt = unix_seconds("created_at", "When the record was created")
 
 
-@entity_type(MIX_PRODUCTS, "MixProduct", "A product in the product mix of a business partner or manager.")
+@entity_type(MIX_PRODUCTS, "MixProduct")
 class MixProductObject:
-    """A row of `mix_products`."""
+    """A product in the product mix of a business partner or manager."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", _NUMBER, internal=True)
@@ -99,21 +94,17 @@ class MixProductObject:
     status: SwitchStatus = column(description="The status code.")
     product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
     product: ProductObject | None = relation(ToOne("product_id"), "The product.")
-    partner_number: BigInt = computed(
-        "coalesce(t.partner_id, 0)", "The legacy numeric ID of the partner, or 0.", internal=True
-    )
+    partner_number: BigInt = legacy_number("partner_id", "the partner")
     partner: BusinessPartnerObject | None = relation(ToOne("partner_id"), "The business partner that owns the mix.")
-    manager_number: BigInt = computed(
-        "coalesce(t.manager_id, 0)", "The legacy numeric ID of the manager, or 0.", internal=True
-    )
+    manager_number: BigInt = legacy_number("manager_id", "the manager")
     manager: ManagerObject | None = relation(ToOne("manager_id"), "The manager that owns the mix.")
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(MANAGER_TRANSACTIONS, "ManagerTransaction", "A credit or debit on a manager's balance.")
+@entity_type(MANAGER_TRANSACTIONS, "ManagerTransaction")
 class ManagerTransactionObject:
-    """A row of the append-only table `manager_transactions`."""
+    """A credit or debit on a manager's balance."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", _NUMBER, internal=True)
@@ -123,17 +114,15 @@ class ManagerTransactionObject:
     description: str = column(description="The purpose of the transaction.")
     manager_number: BigInt = column("manager_id", "The legacy numeric ID of the manager.", internal=True)
     manager: ManagerObject | None = relation(ToOne("manager_id"), "The manager.")
-    order_number: BigInt = computed(
-        "coalesce(t.order_id, 0)", "The legacy numeric ID of the order, or 0.", internal=True
-    )
+    order_number: BigInt = legacy_number("order_id", "the order")
     order: OrderObject | None = relation(ToOne("order_id"), "The related order.")
     created_at: DateTime = column(description="When the transaction was recorded.")
-    created_unix: BigInt = computed(_UNIX, "When the transaction was recorded, in Unix seconds.", internal=True)
+    created_unix: BigInt = unix_seconds("created_at", "When the transaction was recorded")
 
 
-@entity_type(ORDER_LIMITS, "OrderLimit", "The maximum total of a customer's open and paid orders with a vendor.")
+@entity_type(ORDER_LIMITS, "OrderLimit")
 class OrderLimitObject:
-    """A row of `order_limits`."""
+    """The maximum total of a customer's open and paid orders with a vendor."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", _NUMBER, internal=True)
@@ -148,9 +137,9 @@ class OrderLimitObject:
     updated_at: DateTime = column(description="When the limit was last set.")
 
 
-@object_type("CreditScore", "A company's credit score.", access=Access(privileges=("view_b2b", "manage_b2b")))
+@object_type("CreditScore", access=Access(privileges=("view_b2b", "manage_b2b")))
 class CreditScoreObject:
-    """The response of the credit bureau."""
+    """A company's credit score."""
 
     cnpj: str = output_field("The CNPJ, without punctuation.")
     score: int = output_field("The score from 0 to 1000; higher is better.")

@@ -17,9 +17,9 @@ from schema.scalars import ID, BigInt, DateTime
 BULK_CALLERS = Access(any_app=True, vendor=True)
 
 
-@object_type("BulkUpload", "A file to be uploaded for a bulk mutation.", access=BULK_CALLERS)
+@object_type("BulkUpload", access=BULK_CALLERS)
 class BulkUploadObject:
-    """The link to which the file is sent."""
+    """A file to be uploaded for a bulk mutation."""
 
     id: ID = output_field("The ID of the upload, for `bulk_mutation_create`.")
     url: str = output_field("Where to send the file, by PUT and once. It needs no credential.")
@@ -27,9 +27,9 @@ class BulkUploadObject:
     max_bytes: BigInt = output_field("The maximum size of the file.")
 
 
-@object_type("BulkFile", "A file of a bulk operation, loaded by a signed link without a credential.")
+@object_type("BulkFile")
 class BulkFileObject:
-    """A `domain.bulk.files.SignedLink`."""
+    """A file of a bulk operation, loaded by a signed link without a credential."""
 
     url: str = output_field(
         "The link. It serves ranges of bytes. With `Accept-Encoding: gzip` the file is sent compressed, unless it is in an object storage."
@@ -42,11 +42,9 @@ async def _result_links(scope: Scope, results: Sequence[Any]) -> list[Any]:
     return [None if link is None else Row(url=link.url, expires_at=link.expires_at) for link in links]
 
 
-@entity_type(
-    BULK_OPERATIONS, "BulkOperation", "An operation on many records that runs in the background; callers see their own."
-)
+@entity_type(BULK_OPERATIONS, "BulkOperation")
 class BulkOperationObject:
-    """A row of `bulk_operations`."""
+    """An operation on many records that runs in the background; callers see their own."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     kind: BulkOperationKind = column(description="Whether it reads or writes.")

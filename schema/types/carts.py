@@ -7,7 +7,17 @@ from domain.carts.placed_orders import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDE
 from domain.carts.read import CUSTOMER_CART_ITEMS, CUSTOMER_CARTS
 from models.queries import ToMany, ToOne
 from schema.enums import CartStatus, CartWarningCode, ModifierType, PaymentStatus
-from schema.fields import column, computed, embedded, entity_type, object_type, output_field, relation
+from schema.fields import (
+    column,
+    computed,
+    embedded,
+    entity_type,
+    object_type,
+    output_field,
+    referenced,
+    relation,
+    unix_seconds,
+)
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus
 from schema.types.catalog import ProductObject
 from schema.types.options import CombinationObject, OptionObject, OptionVariantObject
@@ -23,9 +33,9 @@ EDIT_CARTS = Access(privileges=("manage_orders",), customer=True, storefront=CAR
 CHECK_OUT = Access(privileges=("manage_orders",), customer=True, storefront=CHECKOUT, note=_ACCESS_NOTE)
 
 
-@object_type("CartItemOption", "A chosen option of a cart line.", access=VIEW_CARTS)
+@object_type("CartItemOption", access=VIEW_CARTS)
 class CartItemOptionObject:
-    """A chosen variant, or text."""
+    """A chosen option of a cart line."""
 
     option_id: ID = output_field("The option.")
     option: OptionObject | None = relation(ToOne("option_id"), "The option; null if it is no longer offered.")
@@ -41,9 +51,9 @@ class CartItemOptionObject:
     modifier_type: ModifierType = output_field("`A` absolute, `P` percentage.")
 
 
-@object_type("CartItem", "A line of a cart, at the current price.", access=VIEW_CARTS)
+@object_type("CartItem", access=VIEW_CARTS)
 class CartItemObject:
-    """A priced cart line."""
+    """A line of a cart, at the current price."""
 
     id: ID = output_field("The unique ID (UUID).")
     product_id: ID = output_field("The product.")
@@ -68,9 +78,9 @@ class CartItemObject:
     is_available: bool = output_field("Whether the product is active; stock is checked at checkout.")
 
 
-@object_type("CartGift", "Free units that a promotion adds to the order.", access=VIEW_CARTS)
+@object_type("CartGift", access=VIEW_CARTS)
 class CartGiftObject:
-    """A free gift."""
+    """Free units that a promotion adds to the order."""
 
     product_id: ID = output_field("The product.")
     product: ProductObject | None = relation(
@@ -80,9 +90,9 @@ class CartGiftObject:
     quantity: BigInt = output_field("The number of units.")
 
 
-@object_type("CartAddress", "The shipping address of a cart.", access=VIEW_CARTS)
+@object_type("CartAddress", access=VIEW_CARTS)
 class CartAddressObject:
-    """A shipping address."""
+    """The shipping address of a cart."""
 
     name: str = output_field("The recipient's name.")
     street: str = output_field("The street.")
@@ -96,9 +106,9 @@ class CartAddressObject:
     phone: str = output_field("The phone number.")
 
 
-@object_type("ShippingOption", "A shipping method available for a cart, with its price.", access=VIEW_CARTS)
+@object_type("ShippingOption", access=VIEW_CARTS)
 class ShippingOptionObject:
-    """A shipping quote."""
+    """A shipping method available for a cart, with its price."""
 
     shipping_id: ID = output_field("The shipping method.")
     shipping_method: ShippingMethodObject | None = relation(ToOne("shipping_method_id"), "The shipping method.")
@@ -107,9 +117,9 @@ class ShippingOptionObject:
     delivery_time: str = output_field("The estimated delivery time, as text.")
 
 
-@object_type("CartWarning", "What a customer should know of a cart before the checkout.", access=VIEW_CARTS)
+@object_type("CartWarning", access=VIEW_CARTS)
 class CartWarningObject:
-    """A `domain.carts.warnings.CartWarning`."""
+    """What a customer should know of a cart before the checkout."""
 
     code: CartWarningCode = output_field("What the warning is about.")
     message: str = output_field("The text for the customer, in Portuguese.")
@@ -126,13 +136,9 @@ class CartWarningObject:
     price_cents: BigInt | None = output_field("The unit price now, in cents.")
 
 
-@object_type(
-    "Cart",
-    "A shopping cart; totals are recalculated on every read, no stock is reserved. Amounts in cents.",
-    access=VIEW_CARTS,
-)
+@object_type("Cart", access=VIEW_CARTS)
 class CartObject:
-    """A priced cart."""
+    """A shopping cart; totals are recalculated on every read, no stock is reserved. Amounts in cents."""
 
     id: ID = output_field("The unguessable cart ID (UUIDv4); knowing it grants access to the cart.")
     status: CartStatus = output_field("The status.")
@@ -170,37 +176,25 @@ class CartObject:
     expires_at: DateTime = output_field("When the cart expires unless it is updated again.")
 
 
-@entity_type(CUSTOMER_CART_ITEMS, "CustomerCartItem", "A line of a customer's open cart.")
+@entity_type(CUSTOMER_CART_ITEMS, "CustomerCartItem")
 class CustomerCartItemObject:
-    """A row of `cart_items`."""
+    """A line of a customer's open cart."""
 
-    product_id: ID | None = column(
-        "(SELECT p.public_id FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)",
-        "The product, even if it was deleted later.",
-    )
+    product_id: ID | None = column(referenced("products", "product_id"), "The product, even if it was deleted later.")
     product: ProductObject | None = relation(ToOne("product_id"), "The product in its current state.")
     product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
     name: str = column("product_name", "The product's name when the cart was last changed.")
-    sku: str | None = column(
-        "(SELECT p.sku FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)", "The product's SKU."
-    )
+    sku: str | None = column(referenced("products", "product_id", "sku"), "The product's SKU.")
     quantity: BigInt = column(description="The number of units.")
     price_cents: BigInt = column(description="The unit price when the cart was last changed, in cents.")
 
 
-@entity_type(
-    CUSTOMER_CARTS,
-    "CustomerCart",
-    "An open cart of a customer with the amounts of its last change. `cart` returns current totals.",
-)
+@entity_type(CUSTOMER_CARTS, "CustomerCart")
 class CustomerCartObject:
-    """A row of `carts`."""
+    """An open cart of a customer with the amounts of its last change. `cart` returns current totals."""
 
     id: ID = column("public_id", "The unguessable cart ID (UUIDv4); knowing it grants access to the cart.")
-    customer_id: ID | None = column(
-        "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
-        "The customer's user account.",
-    )
+    customer_id: ID | None = column(referenced("users", "user_id"), "The customer's user account.")
     customer: UserObject | None = relation(ToOne("user_id"), "The customer's user account, for callers who may see it.")
     user_number: BigInt = column("user_id", "The legacy numeric ID of the customer.", internal=True)
     currency: str = column(description="The currency, ISO 4217.")
@@ -212,20 +206,15 @@ class CustomerCartObject:
     shipping_cents: BigInt = column(description="The shipping cost, in cents.")
     total_cents: BigInt = column(description="The cart total, in cents.")
     updated_at: DateTime = column(description="When the cart was last changed.")
-    updated_unix: BigInt = computed(
-        "floor(extract(epoch from t.updated_at))::bigint", "The same, in Unix seconds.", internal=True
-    )
+    updated_unix: BigInt = unix_seconds("updated_at", "The same")
     expires_at: DateTime = column(description="When the cart expires unless it is changed again.")
 
 
-@entity_type(PLACED_ORDER_LINES, "PlacedOrderLine", "A line of a placed order.")
+@entity_type(PLACED_ORDER_LINES, "PlacedOrderLine")
 class PlacedOrderLineObject:
-    """A row of `order_lines`, as seen by the customer."""
+    """A line of a placed order."""
 
-    product_id: ID | None = column(
-        "(SELECT p.public_id FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)",
-        "The product, even if it was deleted later.",
-    )
+    product_id: ID | None = column(referenced("products", "product_id"), "The product, even if it was deleted later.")
     product: ProductObject | None = relation(
         ToOne("product_id"), "The product in its current state; null for callers without access to it."
     )
@@ -234,28 +223,18 @@ class PlacedOrderLineObject:
     price_cents: BigInt = column(description="The unit price, in cents.")
 
 
-@object_type(
-    "PlacedOrderCustomer",
-    "The customer of a placed order; personal data only for callers that have proven access to it.",
-)
+@object_type("PlacedOrderCustomer")
 class PlacedOrderCustomerObject:
-    """Columns of the order; account data is blank for everyone but the account's owner."""
+    """The customer of a placed order; personal data only for callers that have proven access to it."""
 
-    id: ID | None = column(
-        "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
-        "The user account; null for a guest customer.",
-    )
+    id: ID | None = column(referenced("users", "user_id"), "The user account; null for a guest customer.")
     name: str = computed(own_data("btrim(t.firstname || ' ' || t.lastname)"), "First and last name.")
     email: str = computed(own_data("t.email"), "The e-mail address.")
 
 
-@entity_type(
-    PLACED_ORDERS,
-    "PlacedOrder",
-    "An order as seen by the customer who placed it. Amounts in cents of its currency.",
-)
+@entity_type(PLACED_ORDERS, "PlacedOrder")
 class PlacedOrderObject:
-    """A row of `orders`."""
+    """An order as seen by the customer who placed it. Amounts in cents of its currency."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The order number.")
@@ -282,9 +261,9 @@ class PlacedOrderObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@object_type("CartCheckout", "The result of a checkout.", access=CHECK_OUT)
+@object_type("CartCheckout", access=CHECK_OUT)
 class CartCheckoutObject:
-    """The order and its access token."""
+    """The result of a checkout."""
 
     token: str = output_field("The access token of the placed order.")
     order: PlacedOrderObject = output_field("The placed order.")

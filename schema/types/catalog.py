@@ -21,9 +21,21 @@ from domain.catalog.read import (
     PRODUCTS,
     product_count,
 )
-from models.queries import Sort, ToMany, ToOne
+from models.queries import Sort, ToMany, ToOne, many_to_many
 from schema.enums import CategoryStatus, FeatureType, InventoryTracking, ProductStatus, SwitchStatus
-from schema.fields import column, computed, connection, embedded, entity_type, object_type, relation
+from schema.fields import (
+    column,
+    computed,
+    connection,
+    embedded,
+    entity_type,
+    legacy_number,
+    legacy_numbers,
+    object_type,
+    referenced,
+    relation,
+    unix_seconds,
+)
 from schema.filters import build_filter_input, build_sort_enum
 from schema.pagination import connection_type
 from schema.scalars import ID, BigInt, DateTime
@@ -35,17 +47,17 @@ from schema.types.product_prices import ProductPricingObject, pricing
 _INVENTORY_READERS = Access(privileges=("view_products",), app_scope="read_products", vendor=True)
 
 
-@entity_type(CATEGORY_IMAGES, "CategoryImage", "The image of a category.")
+@entity_type(CATEGORY_IMAGES, "CategoryImage")
 class CategoryImageObject:
-    """Columns of `categories`."""
+    """The image of a category."""
 
     url: str = column("image_url", "The image URL; the platform never fetches it.")
     alt: str = column("image_alt", "The alternative text.")
 
 
-@entity_type(CATEGORIES, "Category", "A product category in the category tree.")
+@entity_type(CATEGORIES, "Category")
 class CategoryObject:
-    """A row of `categories`."""
+    """A product category in the category tree."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`category_id`).", internal=True)
@@ -58,20 +70,13 @@ class CategoryObject:
     status: CategoryStatus = column(description="The status code.")
     position: int = column(description="The sort position among sibling categories, lowest first.")
     parent_id: ID | None = column(
-        "(SELECT p.public_id FROM categories p WHERE p.tenant_id = t.tenant_id AND p.id = t.parent_id)",
-        "The parent category; null for a root category.",
+        referenced("categories", "parent_id"), "The parent category; null for a root category."
     )
-    parent_number: BigInt = computed(
-        "coalesce(t.parent_id, 0)",
-        "The legacy numeric ID of the parent category; 0 for a root category.",
-        internal=True,
-    )
+    parent_number: BigInt = legacy_number("parent_id", "the parent category", "; 0 for a root category")
     id_path: str = column(
         description="The legacy numeric IDs from the root to the category, joined by `/`.", internal=True
     )
-    vendor_number: BigInt = computed(
-        "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the owning vendor, or 0.", internal=True
-    )
+    vendor_number: BigInt = legacy_number("vendor_id", "the owning vendor")
     product_count: BigInt = computed(
         product_count, "The number of products in the category; customers and storefronts count the active ones."
     )
@@ -90,28 +95,19 @@ class CategoryObject:
         ToMany("t.parent_id", "t.position, t.id"), "The child categories, by position."
     )
     products: ProductConnectionObject = connection(
-        ToMany(
-            "pc.category_id",
-            "pc.position, t.id",
-            through="product_categories pc JOIN products t ON t.tenant_id = pc.tenant_id AND t.id = pc.product_id",
-            where="pc.tenant_id = {tenant}",
-        ),
+        many_to_many("product_categories", "category_id", "products", "product_id", "l.position, t.id"),
         "The products of the category, by default in its own order.",
-        ("position", Sort("pc.position", "bigint", "position in the category")),
+        ("position", Sort("l.position", "bigint", "position in the category")),
         {"filter": build_filter_input(PRODUCTS, "ProductFilter"), "sort": build_sort_enum(PRODUCTS, "ProductSort")},
     )
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = computed(
-        "floor(extract(epoch from t.created_at))::bigint",
-        "When the record was created, in Unix seconds.",
-        internal=True,
-    )
+    created_unix: BigInt = unix_seconds("created_at", "When the record was created")
 
 
-@entity_type(PRODUCT_IMAGES, "ProductImage", "An image of a product.")
+@entity_type(PRODUCT_IMAGES, "ProductImage")
 class ProductImageObject:
-    """A row of `product_images`."""
+    """An image of a product."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`pair_id`).", internal=True)
@@ -123,9 +119,9 @@ class ProductImageObject:
     height: int = column(description="The size in pixels; 0 if unknown.")
 
 
-@entity_type(FEATURE_VARIANTS, "FeatureVariant", "A predefined value of a feature.")
+@entity_type(FEATURE_VARIANTS, "FeatureVariant")
 class FeatureVariantObject:
-    """A row of `feature_variants`."""
+    """A predefined value of a feature."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`variant_id`).", internal=True)
@@ -133,9 +129,9 @@ class FeatureVariantObject:
     position: int = column(description="The sort position among the values.")
 
 
-@entity_type(FEATURES, "Feature", "A product feature (attribute).")
+@entity_type(FEATURES, "Feature")
 class FeatureObject:
-    """A row of `features`."""
+    """A product feature (attribute)."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`feature_id`).", internal=True)
@@ -149,24 +145,17 @@ class FeatureObject:
     display_on_product: bool = column(description="Whether the feature is shown on product pages.")
     display_on_catalog: bool = column(description="Whether the feature is shown in product lists.")
     filterable: bool = column(description="Whether its values narrow down a search (`product_search`).")
-    category_numbers: list[BigInt] = computed(
-        "ARRAY(SELECT fc.category_id FROM feature_categories fc WHERE fc.tenant_id = t.tenant_id AND fc.feature_id = t.id"
-        " ORDER BY fc.category_id)",
-        "The legacy numeric IDs of the categories whose products have the feature; empty for all.",
-        internal=True,
+    category_numbers: list[BigInt] = legacy_numbers(
+        "feature_categories",
+        "feature_id",
+        "category_id",
+        "the categories whose products have the feature; empty for all",
     )
     categories: list[CategoryObject] = relation(
-        ToMany(
-            "fc.feature_id",
-            "t.position, t.id",
-            through="feature_categories fc JOIN categories t ON t.tenant_id = fc.tenant_id AND t.id = fc.category_id",
-            where="fc.tenant_id = {tenant}",
-        ),
+        many_to_many("feature_categories", "feature_id", "categories", "category_id", "t.position, t.id"),
         "The categories whose products have the feature; empty for all.",
     )
-    parent_number: BigInt = computed(
-        "coalesce(t.parent_id, 0)", "The legacy numeric ID of the feature group, or 0.", internal=True
-    )
+    parent_number: BigInt = legacy_number("parent_id", "the feature group")
     group: FeatureObject | None = relation(ToOne("parent_id"), "The feature group.")
     variants: list[FeatureVariantObject] = relation(
         ToMany("t.feature_id", "t.position, t.id"), "The predefined values."
@@ -174,9 +163,9 @@ class FeatureObject:
     created_at: DateTime = column(description="When the record was created.")
 
 
-@entity_type(FEATURE_VALUES, "FeatureValue", "A product's value for a feature.")
+@entity_type(FEATURE_VALUES, "FeatureValue")
 class FeatureValueObject:
-    """A row of `feature_values`."""
+    """A product's value for a feature."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     value: str = computed(
@@ -190,35 +179,32 @@ class FeatureValueObject:
         ToOne("variant_id"), "The chosen variant, for features with predefined values."
     )
     variants: list[FeatureVariantObject] = relation(
-        ToMany(
-            "k.feature_value_id",
-            "t.position, t.id",
-            through="feature_value_variants k JOIN feature_variants t ON t.tenant_id = k.tenant_id AND t.id = k.variant_id",
-            where="k.tenant_id = {tenant}",
+        many_to_many(
+            "feature_value_variants", "feature_value_id", "feature_variants", "variant_id", "t.position, t.id"
         ),
         "The chosen variants of a feature of type M.",
     )
 
 
-@object_type("PriceRange", "The lowest and highest price of a product, in cents, before promotions.")
+@object_type("PriceRange")
 class PriceRangeObject:
-    """Columns of the product."""
+    """The lowest and highest price of a product, in cents, before promotions."""
 
     min_cents: BigInt = computed(LOWEST_PRICE, "The lowest price, in cents.")
     max_cents: BigInt = computed(HIGHEST_PRICE, "The highest price, in cents.")
 
 
-@object_type("Seo", "The texts of a product's page for search engines.")
+@object_type("Seo")
 class SeoObject:
-    """Columns of the product."""
+    """The texts of a product's page for search engines."""
 
     title: str = computed("coalesce(nullif(t.page_title, ''), t.name)", "The title; the product's name if none is set.")
     description: str = column("meta_description", "The description; empty if not set.")
 
 
-@entity_type(PRODUCTS, "Product", "A product. Amounts in cents of the store's currency.")
+@entity_type(PRODUCTS, "Product")
 class ProductObject:
-    """A row of `products`."""
+    """A product. Amounts in cents of the store's currency."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`product_id`).", internal=True)
@@ -249,52 +235,32 @@ class ProductObject:
     free_shipping: bool = column(description="Whether the product ships for free.")
     min_quantity: int = column(description="The minimum quantity per order; 0 for no limit.")
     max_quantity: int = column(description="The maximum quantity per order; 0 for no limit.")
-    category_id: ID | None = column(
-        "(SELECT c.public_id FROM categories c WHERE c.tenant_id = t.tenant_id AND c.id = t.category_id)",
-        "The main category.",
-    )
-    category_number: BigInt = computed(
-        "coalesce(t.category_id, 0)", "The legacy numeric ID of the main category, or 0.", internal=True
-    )
-    vendor_number: BigInt = computed(
-        "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the vendor, or 0.", internal=True
-    )
+    category_id: ID | None = column(referenced("categories", "category_id"), "The main category.")
+    category_number: BigInt = legacy_number("category_id", "the main category")
+    vendor_number: BigInt = legacy_number("vendor_id", "the vendor")
     vendor_name: str = computed(
         "coalesce((SELECT v.name FROM vendors v WHERE v.tenant_id = t.tenant_id AND v.id = t.vendor_id), '')",
         "The vendor's name.",
         internal=True,
     )
-    category_numbers: list[BigInt] = computed(
-        "ARRAY(SELECT pc.category_id FROM product_categories pc WHERE pc.tenant_id = t.tenant_id AND pc.product_id = t.id"
-        " ORDER BY (pc.category_id = t.category_id) DESC, pc.category_id)",
-        "The legacy numeric IDs of the product's categories, the main one first.",
-        internal=True,
+    category_numbers: list[BigInt] = legacy_numbers(
+        "product_categories",
+        "product_id",
+        "category_id",
+        "the product's categories, the main one first",
+        "(l.category_id = t.category_id) DESC, l.category_id",
     )
-    tax_numbers: list[BigInt] = computed(
-        "ARRAY(SELECT l.tax_id FROM product_taxes l WHERE l.tenant_id = t.tenant_id AND l.product_id = t.id ORDER BY l.tax_id)",
-        "The legacy numeric IDs of the applied taxes.",
-        internal=True,
-    )
+    tax_numbers: list[BigInt] = legacy_numbers("product_taxes", "product_id", "tax_id", "the applied taxes")
     page_title: str = column(description="The title of the product's page; empty for its name.")
     meta_keywords: str = column(description="The keywords of the product's page.")
     meta_description: str = column(description="The description of the product's page for search engines.")
     category: CategoryObject | None = relation(ToOne("category_id"), "The main category.")
     categories: list[CategoryObject] = relation(
-        ToMany(
-            "pc.product_id",
-            "t.position, t.id",
-            through="product_categories pc JOIN categories t ON t.tenant_id = pc.tenant_id AND t.id = pc.category_id",
-            where="pc.tenant_id = {tenant}",
-        ),
+        many_to_many("product_categories", "product_id", "categories", "category_id", "t.position, t.id"),
         "All categories of the product.",
     )
     taxes: list[TaxObject] = relation(
-        ToMany(
-            "l.product_id",
-            "t.priority, t.id",
-            through="product_taxes l JOIN taxes t ON t.tenant_id = l.tenant_id AND t.id = l.tax_id",
-            where="l.tenant_id = {tenant}",
-        ),
+        many_to_many("product_taxes", "product_id", "taxes", "tax_id", "t.priority, t.id"),
         "The taxes applied to the product.",
     )
     vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor that sells the product.")
@@ -310,12 +276,7 @@ class ProductObject:
         internal=True,
     )
     options: list[OptionObject] = relation(
-        ToMany(
-            "po.product_id",
-            "t.position, t.id",
-            through="product_options po JOIN options t ON t.tenant_id = po.tenant_id AND t.id = po.option_id",
-            where="po.tenant_id = {tenant}",
-        ),
+        many_to_many("product_options", "product_id", "options", "option_id", "t.position, t.id"),
         "The options customers choose from.",
     )
     combinations: list[CombinationObject] = relation(
@@ -323,12 +284,7 @@ class ProductObject:
     )
     attachments: list[AttachmentObject] = relation(ToMany("t.product_id", "t.position, t.id"), "The attached files.")
     required_products: list[ProductObject] = relation(
-        ToMany(
-            "rp.product_id",
-            "rp.position, t.id",
-            through="required_products rp JOIN products t ON t.tenant_id = rp.tenant_id AND t.id = rp.required_id",
-            where="rp.tenant_id = {tenant}",
-        ),
+        many_to_many("required_products", "product_id", "products", "required_id", "l.position, t.id"),
         "The products that must be bought together with this one.",
     )
     related: list[ProductObject] = relation(
@@ -356,16 +312,8 @@ class ProductObject:
     )
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = computed(
-        "floor(extract(epoch from t.created_at))::bigint",
-        "When the record was created, in Unix seconds.",
-        internal=True,
-    )
-    updated_unix: BigInt = computed(
-        "floor(extract(epoch from t.updated_at))::bigint",
-        "When the record was last updated, in Unix seconds.",
-        internal=True,
-    )
+    created_unix: BigInt = unix_seconds("created_at", "When the record was created")
+    updated_unix: BigInt = unix_seconds("updated_at", "When the record was last updated")
 
 
 ProductConnectionObject = connection_type(ProductObject, "Product")

@@ -5,16 +5,14 @@ from __future__ import annotations
 from domain.content.read import BLOCKS, LANGUAGE_VARIABLES, LANGUAGES, PAGES
 from models.queries import ToOne
 from schema.enums import PageType, SwitchStatus, TextDirection
-from schema.fields import column, computed, entity_type, relation
+from schema.fields import column, entity_type, legacy_number, referenced, relation, unix_seconds
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.marketplace import VendorObject
 
-_UNIX = "floor(extract(epoch from t.created_at))::bigint"
 
-
-@entity_type(LANGUAGES, "Language", "A language of the store.")
+@entity_type(LANGUAGES, "Language")
 class LanguageObject:
-    """A row of `languages`."""
+    """A language of the store."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`lang_id`).", internal=True)
@@ -27,9 +25,9 @@ class LanguageObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(LANGUAGE_VARIABLES, "LanguageVariable", "A text of the storefronts, by name and language.")
+@entity_type(LANGUAGE_VARIABLES, "LanguageVariable")
 class LanguageVariableObject:
-    """A row of `language_variables`."""
+    """A text of the storefronts, by name and language."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`langvar_id`).", internal=True)
@@ -40,9 +38,9 @@ class LanguageVariableObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(PAGES, "Page", "A content page.")
+@entity_type(PAGES, "Page")
 class PageObject:
-    """A row of `pages`."""
+    """A content page."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`page_id`).", internal=True)
@@ -57,26 +55,19 @@ class PageObject:
     position: int = column(description="The sort position among sibling pages.")
     status: SwitchStatus = column(description="The status code.")
     lang_code: str = column(description="The language code.")
-    parent_id: ID | None = column(
-        "(SELECT p.public_id FROM pages p WHERE p.tenant_id = t.tenant_id AND p.id = t.parent_id)",
-        "The parent page.",
-    )
+    parent_id: ID | None = column(referenced("pages", "parent_id"), "The parent page.")
     parent: PageObject | None = relation(ToOne("parent_id"), "The parent page; null for a page at the top level.")
-    parent_number: BigInt = computed(
-        "coalesce(t.parent_id, 0)", "The legacy numeric ID of the parent page, or 0.", internal=True
-    )
+    parent_number: BigInt = legacy_number("parent_id", "the parent page")
     vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor that owns the page.")
-    vendor_number: BigInt = computed(
-        "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the owning vendor, or 0.", internal=True
-    )
+    vendor_number: BigInt = legacy_number("vendor_id", "the owning vendor")
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = computed(_UNIX, "When the record was created, in Unix seconds.", internal=True)
+    created_unix: BigInt = unix_seconds("created_at", "When the record was created")
 
 
-@entity_type(BLOCKS, "Block", "A layout block of the storefront.")
+@entity_type(BLOCKS, "Block")
 class BlockObject:
-    """A row of `blocks`."""
+    """A layout block of the storefront."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`block_id`).", internal=True)

@@ -21,9 +21,9 @@ SUBJECTS = {
 """The fields of an event that select its subject: the table, and the types of subject."""
 
 
-@object_type("Event", "An event of the store's event feed.", access=ACCESS)
+@object_type("Event", access=ACCESS)
 class EventObject:
-    """A `domain.event_feed.FeedEvent`."""
+    """An event of the store's event feed."""
 
     id: str = output_field("The event ID, `evt_…`, the same in webhook deliveries.")
     event: str = output_field("The event name.")

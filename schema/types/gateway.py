@@ -10,9 +10,9 @@ from schema.scalars import ID, BigInt, DateTime
 GATEWAY = Access(anonymous=True, note="Authenticated by the request signature.")
 
 
-@entity_type(CHARGES, "Charge", "A payment gateway charge. Amounts in cents of its currency.")
+@entity_type(CHARGES, "Charge")
 class ChargeObject:
-    """A row of `charges`."""
+    """A payment gateway charge. Amounts in cents of its currency."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     charge_id: str = column(description="The gateway's charge ID.")
@@ -27,9 +27,9 @@ class ChargeObject:
     updated_at: DateTime = column(description="When the latest notification was processed.")
 
 
-@entity_type(GATEWAY_NOTIFICATIONS, "GatewayNotification", "A notification received from the payment gateway.")
+@entity_type(GATEWAY_NOTIFICATIONS, "GatewayNotification")
 class GatewayNotificationObject:
-    """A row of `gateway_notifications`; the body is not exposed."""
+    """A notification received from the payment gateway."""
 
     id: BigInt = column(description="The numeric ID, as passed to `gateway_notification_reprocess`.")
     event_id: str = column(description="The gateway's event ID; empty if missing.")
@@ -46,8 +46,8 @@ class GatewayNotificationObject:
     processed_at: DateTime | None = column(description="When the notification was last processed.")
 
 
-@object_type("GatewayReceipt", "The response to a gateway notification.", access=GATEWAY)
+@object_type("GatewayReceipt", access=GATEWAY)
 class GatewayReceiptObject:
-    """The response to a notification."""
+    """The response to a gateway notification."""
 
     message: str = output_field("`received` or `duplicate ignored`.")

@@ -6,7 +6,7 @@ from auth.access import Access
 from domain.marketplace.read import AVERAGE_RATING, REVIEWED_VENDOR, REVIEWS, VENDORS
 from models.queries import ToMany, ToOne
 from schema.enums import CommissionType, DiscussionObjectType, ReviewStatus, VendorStatus
-from schema.fields import column, computed, entity_type, relation
+from schema.fields import column, computed, entity_type, referenced, relation, unix_seconds
 from schema.pagination import connection_type
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.references import Product, User
@@ -14,9 +14,9 @@ from schema.types.references import Product, User
 _VENDOR_DATA = Access(privileges=("view_marketplace",), vendor=True)
 
 
-@entity_type(VENDORS, "Vendor", "A vendor of the marketplace.")
+@entity_type(VENDORS, "Vendor")
 class VendorObject:
-    """A row of `vendors`; contact data and commission are restricted fields."""
+    """A vendor of the marketplace."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`company_id`).", internal=True)
@@ -47,31 +47,26 @@ class VendorObject:
     )
     created_at: DateTime = column(description="When the vendor was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = computed(
-        "floor(extract(epoch from t.created_at))::bigint",
-        "When the record was created, in Unix seconds.",
-        internal=True,
-    )
+    created_unix: BigInt = unix_seconds("created_at", "When the record was created")
 
 
-@entity_type(REVIEWS, "Review", "A review of a product, category, page, order or the store.")
+@entity_type(REVIEWS, "Review")
 class ReviewObject:
-    """A row of `discussion_posts`."""
+    """A review of a product, category, page, order or the store."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`post_id`).", internal=True)
     thread_number: BigInt = column("thread_id", "The legacy numeric ID of the thread.", internal=True)
     thread_type: str = column(
-        "(SELECT th.type FROM discussion_threads th WHERE th.tenant_id = t.tenant_id AND th.id = t.thread_id)",
+        referenced("discussion_threads", "thread_id", "type"),
         "The thread type: `C` comments, `R` ratings, `B` both.",
         internal=True,
     )
     object_type: DiscussionObjectType = column(
-        "(SELECT th.object_type FROM discussion_threads th WHERE th.tenant_id = t.tenant_id AND th.id = t.thread_id)",
-        "The type of the reviewed object.",
+        referenced("discussion_threads", "thread_id", "object_type"), "The type of the reviewed object."
     )
     object_number: BigInt = column(
-        "(SELECT th.object_id FROM discussion_threads th WHERE th.tenant_id = t.tenant_id AND th.id = t.thread_id)",
+        referenced("discussion_threads", "thread_id", "object_id"),
         "The legacy numeric ID of the reviewed object.",
         internal=True,
     )
@@ -96,7 +91,7 @@ class ReviewObject:
     rating: int | None = column(description="The rating, 1 to 5 stars; null for a comment without rating.")
     status: ReviewStatus = column(description="The status code.")
     user_id: ID | None = column(
-        "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
+        referenced("users", "user_id"),
         "The author's account.",
         guard=Access(privileges=("view_users", "view_products")),
     )
@@ -105,18 +100,12 @@ class ReviewObject:
     )
     user_number: BigInt | None = column("user_id", "The legacy numeric ID of the account.", internal=True)
     vendor_number: BigInt = column(
-        f"coalesce({REVIEWED_VENDOR}, 0)",
-        "The legacy numeric ID of the vendor of the product, or 0.",
-        internal=True,
+        f"coalesce({REVIEWED_VENDOR}, 0)", "The legacy numeric ID of the vendor of the product, or 0.", internal=True
     )
     ip_address: str | None = column(description="The client IP address.", guard=Access(privileges=("manage_products",)))
     created_at: DateTime = column(description="When the review was written.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = computed(
-        "floor(extract(epoch from t.created_at))::bigint",
-        "When the review was written, in Unix seconds.",
-        internal=True,
-    )
+    created_unix: BigInt = unix_seconds("created_at", "When the review was written")
 
 
 ReviewConnectionObject = connection_type(ReviewObject, "Review")

@@ -5,20 +5,17 @@ from __future__ import annotations
 from domain.notifications.read import NOTIFICATIONS, STATUS
 from models.queries import ToOne
 from schema.enums import NotificationStatus, NotificationType
-from schema.fields import column, computed, entity_type, relation
+from schema.fields import column, computed, entity_type, referenced, relation, unix_seconds
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.people import UserObject
 
 
-@entity_type(NOTIFICATIONS, "Notification", "A notification in a user's inbox.")
+@entity_type(NOTIFICATIONS, "Notification")
 class NotificationObject:
-    """A row of `notifications`."""
+    """A notification in a user's inbox."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
-    user_id: ID = column(
-        "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
-        "The recipient.",
-    )
+    user_id: ID = column(referenced("users", "user_id"), "The recipient.")
     user: UserObject | None = relation(ToOne("user_id"), "The recipient.")
     type: NotificationType = column(description="The type.")
     title: str = column(description="The title, in the store's language.")
@@ -26,8 +23,4 @@ class NotificationObject:
     status: NotificationStatus = computed(STATUS, "Whether it was read.")
     created_at: DateTime = column(description="When the notification was created.")
     read_at: DateTime | None = column(description="When the notification was read; null while unread.")
-    created_unix: BigInt = computed(
-        "floor(extract(epoch from t.created_at))::bigint",
-        "When the notification was created, in Unix seconds.",
-        internal=True,
-    )
+    created_unix: BigInt = unix_seconds("created_at", "When the notification was created")

@@ -17,20 +17,12 @@ from domain.catalog.read_options import (
 )
 from models.queries import ToMany, ToOne
 from schema.enums import ExceptionType, ModifierType, OptionType, SwitchStatus
-from schema.fields import column, computed, entity_type, relation
+from schema.fields import column, computed, entity_type, legacy_number, referenced, relation
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.marketplace import VendorObject
 from schema.types.references import Product
 
 _INVENTORY_READERS = Access(privileges=("view_catalog", "view_products"), app_scope="read_products", vendor=True)
-
-
-def _public(table: str, key: str) -> str:
-    return f"(SELECT x.public_id FROM {table} x WHERE x.tenant_id = t.tenant_id AND x.id = t.{key})"
-
-
-def _name(table: str, key: str) -> str:
-    return f"(SELECT x.name FROM {table} x WHERE x.tenant_id = t.tenant_id AND x.id = t.{key})"
 
 
 def _numbers(table: str, key: str) -> str:
@@ -47,9 +39,9 @@ _UNSELECTED = (
 )
 
 
-@entity_type(OPTION_VARIANTS, "OptionVariant", "A value of an option.")
+@entity_type(OPTION_VARIANTS, "OptionVariant")
 class OptionVariantObject:
-    """A row of `option_variants`."""
+    """A value of an option."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`variant_id`).", internal=True)
@@ -63,9 +55,9 @@ class OptionVariantObject:
     image_alt: str = column(description="The alternative text of the image.")
 
 
-@entity_type(OPTIONS, "Option", "A product option that customers choose a value for.")
+@entity_type(OPTIONS, "Option")
 class OptionObject:
-    """A row of `options`."""
+    """A product option that customers choose a value for."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`option_id`).", internal=True)
@@ -77,22 +69,16 @@ class OptionObject:
     position: int = column(description="The sort position.")
     description: str = column(description="The description shown to customers, as unsanitized HTML.")
     product_id: ID | None = column(
-        _public("products", "product_id"),
+        referenced("products", "product_id"),
         "The product that owns the option; null for an option shared by several products.",
     )
     product: Product | None = relation(
         ToOne("product_id"), "The product that owns the option; null for an option shared by several products."
     )
-    product_number: BigInt = computed(
-        "coalesce(t.product_id, 0)",
-        "The legacy numeric ID of the product; 0 for an option shared by several products.",
-        internal=True,
-    )
-    vendor_id: ID | None = column(_public("vendors", "vendor_id"), "The vendor that owns the option.")
+    product_number: BigInt = legacy_number("product_id", "the product", "; 0 for an option shared by several products")
+    vendor_id: ID | None = column(referenced("vendors", "vendor_id"), "The vendor that owns the option.")
     vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor that owns the option.")
-    vendor_number: BigInt = computed(
-        "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the vendor, or 0.", internal=True
-    )
+    vendor_number: BigInt = legacy_number("vendor_id", "the vendor")
     variants: list[OptionVariantObject] = relation(
         ToMany("t.option_id", "t.position, t.id"), "The values of the option."
     )
@@ -100,25 +86,25 @@ class OptionObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(COMBINATION_CHOICES, "CombinationChoice", "A variant chosen in a combination.")
+@entity_type(COMBINATION_CHOICES, "CombinationChoice")
 class CombinationChoiceObject:
-    """A row of `combination_choices`."""
+    """A variant chosen in a combination."""
 
-    option_id: ID = column(_public("options", "option_id"), "The option.")
+    option_id: ID = column(referenced("options", "option_id"), "The option.")
     option: OptionObject | None = relation(ToOne("option_id"), "The option.")
-    option_name: str = column(_name("options", "option_id"), "The option's name.")
-    variant_id: ID = column(_public("option_variants", "variant_id"), "The variant.")
+    option_name: str = column(referenced("options", "option_id", "name"), "The option's name.")
+    variant_id: ID = column(referenced("option_variants", "variant_id"), "The variant.")
     variant: OptionVariantObject | None = relation(ToOne("variant_id"), "The variant.")
-    variant_name: str = column(_name("option_variants", "variant_id"), "The variant's name.")
+    variant_name: str = column(referenced("option_variants", "variant_id", "name"), "The variant's name.")
 
 
-@entity_type(COMBINATIONS, "Combination", "A combination of option variants with its own stock and price.")
+@entity_type(COMBINATIONS, "Combination")
 class CombinationObject:
-    """A row of `combinations`."""
+    """A combination of option variants with its own stock and price."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`combination_id`).", internal=True)
-    product_id: ID = column(_public("products", "product_id"), "The product.")
+    product_id: ID = column(referenced("products", "product_id"), "The product.")
     product: Product | None = relation(ToOne("product_id"), "The product.")
     product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
     hash: str = column(description="The legacy numeric IDs of options and variants, joined by `_`.", internal=True)
@@ -147,29 +133,25 @@ class CombinationObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(EXCEPTION_CHOICES, "ExceptionChoice", "A variant chosen in an exception.")
+@entity_type(EXCEPTION_CHOICES, "ExceptionChoice")
 class ExceptionChoiceObject:
-    """A row of `exception_choices`."""
+    """A variant chosen in an exception."""
 
-    option_id: ID = column(_public("options", "option_id"), "The option.")
+    option_id: ID = column(referenced("options", "option_id"), "The option.")
     option: OptionObject | None = relation(ToOne("option_id"), "The option.")
-    option_name: str = column(_name("options", "option_id"), "The option's name.")
-    variant_id: ID = column(_public("option_variants", "variant_id"), "The variant.")
+    option_name: str = column(referenced("options", "option_id", "name"), "The option's name.")
+    variant_id: ID = column(referenced("option_variants", "variant_id"), "The variant.")
     variant: OptionVariantObject | None = relation(ToOne("variant_id"), "The variant.")
-    variant_name: str = column(_name("option_variants", "variant_id"), "The variant's name.")
+    variant_name: str = column(referenced("option_variants", "variant_id", "name"), "The variant's name.")
 
 
-@entity_type(
-    OPTION_EXCEPTIONS,
-    "OptionException",
-    "A set of variants that can't be combined, or the only ones that can.",
-)
+@entity_type(OPTION_EXCEPTIONS, "OptionException")
 class OptionExceptionObject:
-    """A row of `option_exceptions`."""
+    """A set of variants that can't be combined, or the only ones that can."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`exception_id`).", internal=True)
-    product_id: ID = column(_public("products", "product_id"), "The product.")
+    product_id: ID = column(referenced("products", "product_id"), "The product.")
     product: Product | None = relation(ToOne("product_id"), "The product.")
     product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
     type: ExceptionType = column(description="`F` forbidden, `A` allowed.")
@@ -184,13 +166,13 @@ class OptionExceptionObject:
     created_at: DateTime = column(description="When the record was created.")
 
 
-@entity_type(ATTACHMENTS, "Attachment", "A file attached to a product.")
+@entity_type(ATTACHMENTS, "Attachment")
 class AttachmentObject:
-    """A row of `attachments`."""
+    """A file attached to a product."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`attachment_id`).", internal=True)
-    product_id: ID = column(_public("products", "product_id"), "The product.")
+    product_id: ID = column(referenced("products", "product_id"), "The product.")
     product: Product | None = relation(ToOne("product_id"), "The product.")
     description: str = column(description="The description.")
     filename: str = column(description="The file name.")
@@ -202,13 +184,13 @@ class AttachmentObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(BOX_DESCRIPTIONS, "BoxDescription", "The localized description of a box.")
+@entity_type(BOX_DESCRIPTIONS, "BoxDescription")
 class BoxDescriptionObject:
-    """A row of `box_descriptions`."""
+    """The localized description of a box."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`description_id`).", internal=True)
-    box_id: ID = column(_public("product_boxes", "box_id"), "The box.")
+    box_id: ID = column(referenced("product_boxes", "box_id"), "The box.")
     box: ProductBoxObject | None = relation(ToOne("box_id"), "The box.")
     box_number: BigInt = column("box_id", "The legacy numeric ID of the box.", internal=True)
     lang_code: str = column(description="The language's code, such as `pt`.")
@@ -218,9 +200,9 @@ class BoxDescriptionObject:
     meta_description: str = column(description="The description for search engines.")
 
 
-@entity_type(BOXES, "ProductBox", "A packaging box. Measures in millimetres, weights in grams.")
+@entity_type(BOXES, "ProductBox")
 class ProductBoxObject:
-    """A row of `product_boxes`."""
+    """A packaging box. Measures in millimetres, weights in grams."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`box_id`).", internal=True)

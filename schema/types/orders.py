@@ -15,9 +15,20 @@ from domain.orders.read import (
 )
 from domain.payments.read import PAYMENT_METHODS, PAYMENTS
 from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS, SHIPPING_METHODS
-from models.queries import ToMany, ToOne
+from models.queries import ToMany, ToOne, many_to_many
 from schema.enums import ActorKind, AddressKind, ModifierType, PaymentStatus, RateCalculation, SwitchStatus
-from schema.fields import column, computed, embedded, entity_type, object_type, relation
+from schema.fields import (
+    column,
+    computed,
+    embedded,
+    entity_type,
+    legacy_number,
+    legacy_numbers,
+    object_type,
+    referenced,
+    relation,
+    unix_seconds,
+)
 from schema.pagination import connection_type
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus, ProcessorParams, ShipmentStatus
 from schema.types.catalog import ProductObject
@@ -33,9 +44,9 @@ _OWN_REWARDS = Access(privileges=("view_orders",), app_scope="read_orders", cust
 _PAYMENT_STAFF = Access(privileges=("view_payments",))
 
 
-@entity_type(PAYMENT_METHODS, "PaymentMethod", "A payment method.")
+@entity_type(PAYMENT_METHODS, "PaymentMethod")
 class PaymentMethodObject:
-    """A row of `payment_methods`."""
+    """A payment method."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`payment_id`).", internal=True)
@@ -50,25 +61,14 @@ class PaymentMethodObject:
         description="The payment processor: `pix`, `offline` or a gateway.", guard=_PAYMENT_STAFF
     )
     processor_params: ProcessorParams | None = column(
-        description="The processor settings with secrets masked as `****`; null if not set.",
-        guard=_PAYMENT_STAFF,
+        description="The processor settings with secrets masked as `****`; null if not set.", guard=_PAYMENT_STAFF
     )
-    vendor_number: BigInt = computed(
-        "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the owning vendor, or 0.", internal=True
-    )
-    tax_numbers: list[BigInt] = computed(
-        "ARRAY(SELECT l.tax_id FROM payment_method_taxes l WHERE l.tenant_id = t.tenant_id AND l.payment_method_id = t.id"
-        " ORDER BY l.tax_id)",
-        "The legacy numeric IDs of the applied taxes.",
-        internal=True,
+    vendor_number: BigInt = legacy_number("vendor_id", "the owning vendor")
+    tax_numbers: list[BigInt] = legacy_numbers(
+        "payment_method_taxes", "payment_method_id", "tax_id", "the applied taxes"
     )
     taxes: list[TaxObject] = relation(
-        ToMany(
-            "l.payment_method_id",
-            "t.priority, t.id",
-            through="payment_method_taxes l JOIN taxes t ON t.tenant_id = l.tenant_id AND t.id = l.tax_id",
-            where="l.tenant_id = {tenant}",
-        ),
+        many_to_many("payment_method_taxes", "payment_method_id", "taxes", "tax_id", "t.priority, t.id"),
         "The taxes applied to the surcharge.",
     )
     settles_at_once: bool | None = column(
@@ -82,26 +82,23 @@ class PaymentMethodObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(PAYMENTS, "Payment", "A payment received for an order.")
+@entity_type(PAYMENTS, "Payment")
 class PaymentObject:
-    """A row of `payments`."""
+    """A payment received for an order."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     kind: str = column(description="The payment type: `credit_card`, `boleto`, `pix`, etc.")
     installments: int = column(description="The number of installments.")
     amount_cents: BigInt = column(description="The amount, in cents.")
     sequence: int = column(description="The sequence number among the order's payments.")
-    order_id: ID = column(
-        "(SELECT o.public_id FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id)",
-        "The order.",
-    )
+    order_id: ID = column(referenced("orders", "order_id"), "The order.")
     order: OrderObject | None = relation(ToOne("order_id"), "The order.")
     created_at: DateTime = column(description="When the payment was received.")
 
 
-@entity_type(SHIPPING_METHODS, "ShippingMethod", "A shipping method.")
+@entity_type(SHIPPING_METHODS, "ShippingMethod")
 class ShippingMethodObject:
-    """A row of `shipping_methods`."""
+    """A shipping method."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`shipping_id`).", internal=True)
@@ -132,22 +129,12 @@ class ShippingMethodObject:
         description="The settings of a realtime rate calculator.",
         guard=Access(privileges=("view_shipping",), app_scope="read_shipping"),
     )
-    vendor_number: BigInt = computed(
-        "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the owning vendor, or 0.", internal=True
-    )
-    tax_numbers: list[BigInt] = computed(
-        "ARRAY(SELECT l.tax_id FROM shipping_method_taxes l WHERE l.tenant_id = t.tenant_id AND l.shipping_method_id = t.id"
-        " ORDER BY l.tax_id)",
-        "The legacy numeric IDs of the applied taxes.",
-        internal=True,
+    vendor_number: BigInt = legacy_number("vendor_id", "the owning vendor")
+    tax_numbers: list[BigInt] = legacy_numbers(
+        "shipping_method_taxes", "shipping_method_id", "tax_id", "the applied taxes"
     )
     taxes: list[TaxObject] = relation(
-        ToMany(
-            "l.shipping_method_id",
-            "t.priority, t.id",
-            through="shipping_method_taxes l JOIN taxes t ON t.tenant_id = l.tenant_id AND t.id = l.tax_id",
-            where="l.tenant_id = {tenant}",
-        ),
+        many_to_many("shipping_method_taxes", "shipping_method_id", "taxes", "tax_id", "t.priority, t.id"),
         "The taxes applied to the shipping price.",
     )
     status: SwitchStatus = column(description="The status code.")
@@ -156,9 +143,9 @@ class ShippingMethodObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(ORDER_LINE_OPTIONS, "OrderLineOption", "A chosen option of an order line.")
+@entity_type(ORDER_LINE_OPTIONS, "OrderLineOption")
 class OrderLineOptionObject:
-    """An element of `order_lines.options`; names and prices are those of the purchase."""
+    """A chosen option of an order line."""
 
     option_id: ID = computed("t.choice ->> 'option_id'", "The option.")
     option: OptionObject | None = relation(
@@ -177,23 +164,16 @@ class OrderLineOptionObject:
     modifier_type: ModifierType = computed("t.choice ->> 'modifier_type'", "`A` absolute, `P` percentage.")
 
 
-@entity_type(ORDER_LINES, "OrderLine", "A line of an order.")
+@entity_type(ORDER_LINES, "OrderLine")
 class OrderLineObject:
-    """A row of `order_lines`; names and codes are snapshots of the purchase."""
+    """A line of an order."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`item_id`).", internal=True)
     position: int = column(description="The position in the order, starting at 1.")
-    product_id: ID | None = column(
-        "(SELECT p.public_id FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)",
-        "The product, even if it was deleted later.",
-    )
-    product_number: BigInt = computed(
-        "coalesce(t.product_id, 0)", "The legacy numeric ID of the product.", internal=True
-    )
-    vendor_number: BigInt = computed(
-        "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the vendor, or 0.", internal=True
-    )
+    product_id: ID | None = column(referenced("products", "product_id"), "The product, even if it was deleted later.")
+    product_number: BigInt = legacy_number("product_id", "the product", "")
+    vendor_number: BigInt = legacy_number("vendor_id", "the vendor")
     name: str = column("product_name", "The product name at the time of purchase.")
     sku: str = column("product_code", "The product SKU at the time of purchase.")
     quantity: BigInt = column(description="The number of units.")
@@ -231,9 +211,9 @@ class OrderLineObject:
     vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor that sold the product.")
 
 
-@entity_type(ORDER_ADDRESSES, "OrderAddress", "A billing or shipping address of an order.")
+@entity_type(ORDER_ADDRESSES, "OrderAddress")
 class OrderAddressObject:
-    """A row of `order_addresses`."""
+    """A billing or shipping address of an order."""
 
     kind: AddressKind = column(description="The purpose.")
     firstname: str = column(description="The first name.")
@@ -249,9 +229,9 @@ class OrderAddressObject:
     phone: str = column(description="The phone number.")
 
 
-@entity_type(ORDER_HISTORY, "OrderStatusChange", "A status change of an order.")
+@entity_type(ORDER_HISTORY, "OrderStatusChange")
 class OrderStatusChangeObject:
-    """A row of `order_status_changes`."""
+    """A status change of an order."""
 
     at: DateTime = column(description="When the status changed.")
     from_status: OrderStatus | None = column(
@@ -261,30 +241,24 @@ class OrderStatusChangeObject:
     forced: bool = column(description="Whether the change was forced, outside the allowed transitions.")
     reason: str = column(description="The reason for the change.")
     actor_kind: ActorKind = column(description="The kind of actor.")
-    user_id: ID | None = column(
-        "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
-        "The user who changed the status.",
-        guard=_BACK_OFFICE,
-    )
+    user_id: ID | None = column(referenced("users", "user_id"), "The user who changed the status.", guard=_BACK_OFFICE)
     user: UserObject | None = relation(ToOne("user_id"), "The user who changed the status.", guard=_BACK_OFFICE)
     user_number: BigInt | None = column("user_id", "The legacy numeric ID of the user.", internal=True)
-    at_unix: BigInt = computed(
-        "floor(extract(epoch from t.at))::bigint", "When the status changed, in Unix seconds.", internal=True
-    )
+    at_unix: BigInt = unix_seconds("at", "When the status changed")
 
 
-@entity_type(SHIPMENT_LINES, "ShipmentLine", "The shipped units of an order line.")
+@entity_type(SHIPMENT_LINES, "ShipmentLine")
 class ShipmentLineObject:
-    """A row of `shipment_lines`."""
+    """The shipped units of an order line."""
 
     quantity: BigInt = column(description="The number of units.")
     line_number: BigInt = column("order_line_id", "The legacy numeric ID of the order line.", internal=True)
     line: OrderLineObject | None = relation(ToOne("order_line_id"), "The order line.")
 
 
-@entity_type(SHIPMENTS, "Shipment", "A shipment of an order.")
+@entity_type(SHIPMENTS, "Shipment")
 class ShipmentObject:
-    """A row of `shipments`."""
+    """A shipment of an order."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`shipment_id`).", internal=True)
@@ -295,10 +269,7 @@ class ShipmentObject:
     comments: str = column(description="Comments on the shipment.")
     group_key: str = column(description="The shipping group of the order: `0` for the first vendor's lines.")
     lines: list[ShipmentLineObject] = relation(ToMany("t.shipment_id", "t.order_line_id"), "The shipment lines.")
-    order_id: ID = column(
-        "(SELECT o.public_id FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id)",
-        "The order.",
-    )
+    order_id: ID = column(referenced("orders", "order_id"), "The order.")
     order: OrderObject | None = relation(ToOne("order_id"), "The order.")
     order_number: BigInt = column("order_id", "The legacy numeric ID of the order.", internal=True)
     order_unix: BigInt = computed(
@@ -307,36 +278,20 @@ class ShipmentObject:
         internal=True,
     )
     shipping_method: ShippingMethodObject | None = relation(ToOne("shipping_method_id"), "The shipping method.")
-    shipping_number: BigInt = computed(
-        "coalesce(t.shipping_method_id, 0)",
-        "The legacy numeric ID of the shipping method, or 0.",
-        internal=True,
-    )
-    user_id: ID | None = column(
-        "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
-        "The recipient's account; null for a guest customer.",
-    )
+    shipping_number: BigInt = legacy_number("shipping_method_id", "the shipping method")
+    user_id: ID | None = column(referenced("users", "user_id"), "The recipient's account; null for a guest customer.")
     user: UserObject | None = relation(ToOne("user_id"), "The recipient's account; null for a guest customer.")
-    user_number: BigInt = computed(
-        "coalesce(t.user_id, 0)", "The legacy numeric ID of the recipient's account, or 0.", internal=True
-    )
+    user_number: BigInt = legacy_number("user_id", "the recipient's account")
     created_at: DateTime = column(description="When the shipment was recorded.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = computed(
-        "floor(extract(epoch from t.created_at))::bigint",
-        "When the shipment was recorded, in Unix seconds.",
-        internal=True,
-    )
+    created_unix: BigInt = unix_seconds("created_at", "When the shipment was recorded")
 
 
-@object_type("OrderCustomer", "The customer data stored with an order.")
+@object_type("OrderCustomer")
 class OrderCustomerObject:
-    """Columns of the order, readable without access to user records."""
+    """The customer data stored with an order."""
 
-    id: ID | None = column(
-        "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)",
-        "The user account; null for a guest customer.",
-    )
+    id: ID | None = column(referenced("users", "user_id"), "The user account; null for a guest customer.")
     name: str = computed("btrim(t.firstname || ' ' || t.lastname)", "First and last name.")
     email: str = column("email", "The e-mail address.")
     phone: str | None = column(
@@ -344,26 +299,20 @@ class OrderCustomerObject:
     )
 
 
-@entity_type(ORDERS, "Order", "An order. Amounts in cents of its currency.")
+@entity_type(ORDERS, "Order")
 class OrderObject:
-    """A row of `orders`."""
+    """An order. Amounts in cents of its currency."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The order number (the legacy `order_id`).")
     status: OrderStatus = column(description="The status code.")
     currency: str = column(description="The currency, ISO 4217.")
-    subtotal_cents: BigInt = computed(
-        AMOUNTS["subtotal_cents"],
-        "The sum of the order lines, in cents.",
-    )
+    subtotal_cents: BigInt = computed(AMOUNTS["subtotal_cents"], "The sum of the order lines, in cents.")
     discount_cents: BigInt = computed(AMOUNTS["discount_cents"], "The discount, in cents.")
     shipping_cents: BigInt = computed(AMOUNTS["shipping_cents"], "The shipping cost, in cents.")
     surcharge_cents: BigInt = computed(AMOUNTS["surcharge_cents"], "The payment method's surcharge, in cents.")
     tax_cents: BigInt = computed(AMOUNTS["tax_cents"], "Taxes not included in the prices, in cents.")
-    total_cents: BigInt = computed(
-        AMOUNTS["total_cents"],
-        "The total to be paid, in cents.",
-    )
+    total_cents: BigInt = computed(AMOUNTS["total_cents"], "The total to be paid, in cents.")
     refunded_cents: BigInt = computed(AMOUNTS["refunded_cents"], "The refunded amount, in cents.")
     payment_status: PaymentStatus = column(description="The payment status.")
     coupon_code: str = column(description="The coupon code used; empty if none.")
@@ -384,8 +333,7 @@ class OrderObject:
     details: str | None = column(description="Internal staff notes.", guard=_BACK_OFFICE)
     origin: str | None = column(description="The channel the order was placed through.", guard=_BACK_OFFICE)
     ip_address: str | None = column(
-        description="The client IP address the order was placed from.",
-        guard=Access(privileges=("view_orders",)),
+        description="The client IP address the order was placed from.", guard=Access(privileges=("view_orders",))
     )
     imported: bool = column(description="Whether the order was imported from another system.")
     lang_code: str = column(ORDER_LANGUAGE, "The code of the store's first active language.", internal=True)
@@ -394,27 +342,11 @@ class OrderObject:
     lastname: str = column(description="The customer's last name.", internal=True)
     email: str = column(description="The customer's e-mail address.", internal=True)
     phone: str = column(description="The customer's phone number.", internal=True)
-    user_number: BigInt = computed(
-        "coalesce(t.user_id, 0)",
-        "The legacy numeric ID of the customer; 0 for a guest customer.",
-        internal=True,
-    )
-    vendor_number: BigInt = computed(
-        "coalesce(t.vendor_id, 0)",
-        "The legacy numeric ID of the vendor; 0 for several vendors.",
-        internal=True,
-    )
-    payment_number: BigInt = computed(
-        "coalesce(t.payment_method_id, 0)", "The legacy numeric ID of the payment method.", internal=True
-    )
-    shipping_number: BigInt = computed(
-        "coalesce(t.shipping_method_id, 0)", "The legacy numeric ID of the shipping method.", internal=True
-    )
-    shipment_numbers: list[BigInt] = computed(
-        "ARRAY(SELECT s.id FROM shipments s WHERE s.tenant_id = t.tenant_id AND s.order_id = t.id ORDER BY s.id)",
-        "The legacy numeric IDs of the shipments.",
-        internal=True,
-    )
+    user_number: BigInt = legacy_number("user_id", "the customer", "; 0 for a guest customer")
+    vendor_number: BigInt = legacy_number("vendor_id", "the vendor", "; 0 for several vendors")
+    payment_number: BigInt = legacy_number("payment_method_id", "the payment method", "")
+    shipping_number: BigInt = legacy_number("shipping_method_id", "the shipping method", "")
+    shipment_numbers: list[BigInt] = legacy_numbers("shipments", "order_id", "id", "the shipments")
     customer: OrderCustomerObject = embedded("The customer who placed the order.")
     user: UserObject | None = relation(
         ToOne("user_id"), "The user account that placed the order.", guard=Access(privileges=("view_users",))
@@ -443,16 +375,8 @@ class OrderObject:
     shipments: list[ShipmentObject] = relation(ToMany("t.order_id", "t.id"), "The shipments.")
     created_at: DateTime = column(description="When the order was placed.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = computed(
-        "floor(extract(epoch from t.created_at))::bigint",
-        "When the order was placed, in Unix seconds.",
-        internal=True,
-    )
-    updated_unix: BigInt = computed(
-        "floor(extract(epoch from t.updated_at))::bigint",
-        "When the record was last updated, in Unix seconds.",
-        internal=True,
-    )
+    created_unix: BigInt = unix_seconds("created_at", "When the order was placed")
+    updated_unix: BigInt = unix_seconds("updated_at", "When the record was last updated")
 
 
 OrderConnectionObject = connection_type(OrderObject, "Order")

@@ -5,17 +5,24 @@ from __future__ import annotations
 from domain.people.read import CALL_REQUESTS, SUBSCRIBERS
 from models.queries import ToOne
 from schema.enums import CallRequestStatus, SwitchStatus
-from schema.fields import INHERITED, column, computed, entity_type, object_type, output_field, relation
+from schema.fields import (
+    INHERITED,
+    column,
+    entity_type,
+    legacy_number,
+    object_type,
+    output_field,
+    relation,
+    unix_seconds,
+)
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.catalog import ProductObject
 from schema.types.orders import OrderObject
 
-_UNIX = "floor(extract(epoch from t.created_at))::bigint"
 
-
-@entity_type(SUBSCRIBERS, "Subscriber", "A newsletter subscriber.")
+@entity_type(SUBSCRIBERS, "Subscriber")
 class SubscriberObject:
-    """A row of `subscribers`."""
+    """A newsletter subscriber."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`subscriber_id`).", internal=True)
@@ -24,20 +31,20 @@ class SubscriberObject:
     status: SwitchStatus = column(description="The status code.")
     created_at: DateTime = column(description="When the subscription was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = computed(_UNIX, "When the subscription was created, in Unix seconds.", internal=True)
+    created_unix: BigInt = unix_seconds("created_at", "When the subscription was created")
 
 
-@object_type("NewsletterSubscription", "The result of a newsletter subscription.", access=INHERITED)
+@object_type("NewsletterSubscription", access=INHERITED)
 class NewsletterSubscriptionObject:
-    """The subscriber and whether it existed."""
+    """The result of a newsletter subscription."""
 
     number: BigInt = output_field("The legacy numeric ID of the subscriber.")
     was_there: bool = output_field("Whether the address was already subscribed.")
 
 
-@entity_type(CALL_REQUESTS, "CallRequest", "A callback request of a customer.")
+@entity_type(CALL_REQUESTS, "CallRequest")
 class CallRequestObject:
-    """A row of `call_requests`."""
+    """A callback request of a customer."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`request_id`).", internal=True)
@@ -49,12 +56,8 @@ class CallRequestObject:
     status: CallRequestStatus = column(description="The status code.")
     product: ProductObject | None = relation(ToOne("product_id"), "The related product.")
     order: OrderObject | None = relation(ToOne("order_id"), "The related order.")
-    product_number: BigInt = computed(
-        "coalesce(t.product_id, 0)", "The legacy numeric ID of the product, or 0.", internal=True
-    )
-    order_number: BigInt = computed(
-        "coalesce(t.order_id, 0)", "The legacy numeric ID of the order, or 0.", internal=True
-    )
+    product_number: BigInt = legacy_number("product_id", "the product")
+    order_number: BigInt = legacy_number("order_id", "the order")
     created_at: DateTime = column(description="When the callback was requested.")
     updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = computed(_UNIX, "When the callback was requested, in Unix seconds.", internal=True)
+    created_unix: BigInt = unix_seconds("created_at", "When the callback was requested")

@@ -8,7 +8,7 @@ from domain.orders.read import ORDERS
 from domain.people.read import IS_OWNER, MEMBERSHIPS, USERGROUPS, USERS
 from models.queries import ToMany, ToOne
 from schema.enums import MembershipStatus, Role, UsergroupStatus, UsergroupType, UserStatus, UserType
-from schema.fields import column, computed, connection, entity_type, relation
+from schema.fields import column, computed, connection, entity_type, legacy_number, relation, unix_seconds
 from schema.filters import build_filter_input, build_sort_enum
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.addresses import SavedAddressObject
@@ -20,9 +20,9 @@ from schema.types.rewards import PointEntryObject
 _PERSONAL_DATA = Access(privileges=("view_users",), vendor=True, customer=True)
 
 
-@entity_type(USERGROUPS, "Usergroup", "A usergroup.")
+@entity_type(USERGROUPS, "Usergroup")
 class UsergroupObject:
-    """A row of `usergroups`."""
+    """A usergroup."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`usergroup_id`).", internal=True)
@@ -34,9 +34,9 @@ class UsergroupObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(MEMBERSHIPS, "UsergroupMembership", "A user's membership in a usergroup.")
+@entity_type(MEMBERSHIPS, "UsergroupMembership")
 class UsergroupMembershipObject:
-    """A row of `usergroup_memberships`."""
+    """A user's membership in a usergroup."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     status: MembershipStatus = column(description="The status code.")
@@ -45,9 +45,9 @@ class UsergroupMembershipObject:
     created_at: DateTime = column(description="When the membership was created.")
 
 
-@entity_type(USERS, "User", "A user account.")
+@entity_type(USERS, "User")
 class UserObject:
-    """A row of `users`."""
+    """A user account."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`user_id`).", internal=True)
@@ -72,9 +72,7 @@ class UserObject:
     point_entries: list[PointEntryObject] | None = relation(
         ToMany("t.user_id", "t.created_at DESC, t.id DESC"), "The changes of the points, newest first.", limited="first"
     )
-    vendor_number: BigInt = computed(
-        "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the user's vendor, or 0.", internal=True
-    )
+    vendor_number: BigInt = legacy_number("vendor_id", "the user's vendor")
     vendor_name: str = computed(
         "coalesce((SELECT v.name FROM vendors v WHERE v.tenant_id = t.tenant_id AND v.id = t.vendor_id), '')",
         "The name of the user's vendor.",
@@ -82,9 +80,7 @@ class UserObject:
     )
     vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor a vendor user belongs to.")
     usergroups: list[UsergroupMembershipObject] | None = relation(
-        ToMany("t.user_id", "t.usergroup_id"),
-        "The user's usergroup memberships.",
-        guard=_PERSONAL_DATA,
+        ToMany("t.user_id", "t.usergroup_id"), "The user's usergroup memberships.", guard=_PERSONAL_DATA
     )
     orders: OrderConnection | None = connection(
         ToMany("t.user_id", "t.created_at DESC, t.id DESC"),
@@ -114,8 +110,4 @@ class UserObject:
     created_at: DateTime = column(description="When the account was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
     last_login_at: DateTime | None = column(description="When the user last signed in.")
-    created_unix: BigInt = computed(
-        "floor(extract(epoch from t.created_at))::bigint",
-        "When the record was created, in Unix seconds.",
-        internal=True,
-    )
+    created_unix: BigInt = unix_seconds("created_at", "When the record was created")

@@ -9,15 +9,15 @@ from domain.shipping.read import SHIPPING_RATES
 from domain.taxes.read import TAX_RATE_TYPES, TAXES
 from models.queries import ToMany, ToOne
 from schema.enums import PromotionZone, SwitchStatus, TaxAddressType, TaxRateType
-from schema.fields import column, computed, entity_type, relation
+from schema.fields import column, computed, entity_type, referenced, relation
 from schema.scalars import ID, JSON, BigInt, DateTime
 
 _RATE_VALUE = "The rate in thousandths: of a percent (`P`), or of the currency unit (`F`)."
 
 
-@entity_type(DESTINATION_ZIPCODES, "ZipcodeRange", "A range of CEPs, both ends included.")
+@entity_type(DESTINATION_ZIPCODES, "ZipcodeRange")
 class ZipcodeRangeObject:
-    """A row of `destination_zipcodes`."""
+    """A range of CEPs, both ends included."""
 
     zipcode_from: str = column(description="The first CEP, eight digits.")
     zipcode_to: str = column(description="The last CEP, eight digits.")
@@ -44,9 +44,9 @@ class DestinationObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(SHIPPING_RATES, "ShippingRate", "The price of a shipping method at a destination.")
+@entity_type(SHIPPING_RATES, "ShippingRate")
 class ShippingRateObject:
-    """A row of `shipping_rates`."""
+    """The price of a shipping method at a destination."""
 
     destination_number: BigInt = column("destination_id", "The legacy numeric ID of the destination.", internal=True)
     base_cents: BigInt = column(description="The base price of a shipment, in cents.")
@@ -58,9 +58,9 @@ class ShippingRateObject:
     destination: DestinationObject | None = relation(ToOne("destination_id"), "The destination.")
 
 
-@entity_type(TAX_RATE_TYPES, "TaxRate", "The rate of a tax at a destination.")
+@entity_type(TAX_RATE_TYPES, "TaxRate")
 class TaxRateObject:
-    """A row of `tax_rates`."""
+    """The rate of a tax at a destination."""
 
     destination_number: BigInt = column("destination_id", "The legacy numeric ID of the destination.", internal=True)
     rate_type: TaxRateType = column(description="The type of the rate.")
@@ -68,9 +68,9 @@ class TaxRateObject:
     destination: DestinationObject | None = relation(ToOne("destination_id"), "The destination.")
 
 
-@entity_type(TAXES, "Tax", "A tax applied to products, shipping methods or payment surcharges.")
+@entity_type(TAXES, "Tax")
 class TaxObject:
-    """A row of `taxes`."""
+    """A tax applied to products, shipping methods or payment surcharges."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`tax_id`).", internal=True)
@@ -89,9 +89,9 @@ class TaxObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(ORDER_TAXES, "OrderTax", "A tax of an order at the time it was placed.")
+@entity_type(ORDER_TAXES, "OrderTax")
 class OrderTaxObject:
-    """A row of `order_taxes`."""
+    """A tax of an order at the time it was placed."""
 
     name: str = column(description="The name of the tax.")
     rate_type: TaxRateType = column(description="The type of the rate.")
@@ -100,16 +100,14 @@ class OrderTaxObject:
         description="Whether the prices already included the tax; otherwise it is part of `tax_cents`."
     )
     amount_cents: BigInt = column(description="The amount, in cents.")
-    tax_id: ID | None = column(
-        "(SELECT x.public_id FROM taxes x WHERE x.tenant_id = t.tenant_id AND x.id = t.tax_id)", "The tax."
-    )
+    tax_id: ID | None = column(referenced("taxes", "tax_id"), "The tax.")
     tax: TaxObject | None = relation(ToOne("tax_id"), "The tax in its current state.")
     tax_number: BigInt = column("coalesce(t.tax_id, 0)", "The legacy numeric ID of the tax, or 0.", internal=True)
 
 
-@entity_type(PROMOTIONS, "Promotion", "A promotion: discounts or gifts under conditions.")
+@entity_type(PROMOTIONS, "Promotion")
 class PromotionObject:
-    """A row of `promotions`."""
+    """A promotion: discounts or gifts under conditions."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`promotion_id`).", internal=True)

@@ -13,16 +13,16 @@ from schema.fields import calculated, object_type, optional_argument, output_fie
 from schema.scalars import JSON, BigInt
 
 
-@object_type("AppliedPromotion", "A promotion that lowers the price of a product.")
+@object_type("AppliedPromotion")
 class AppliedPromotionObject:
-    """What customers may know of a promotion."""
+    """A promotion that lowers the price of a product."""
 
     name: str = output_field("The name.")
 
 
-@object_type("ProductPricing", "The price of one unit of a product for the caller, in cents of the store's currency.")
+@object_type("ProductPricing")
 class ProductPricingObject:
-    """A `domain.orders.catalogue_prices.CataloguePrice`."""
+    """The price of one unit of a product for the caller, in cents of the store's currency."""
 
     price_cents: BigInt = output_field("The price after promotions: what a cart or order of the caller charges.")
     base_cents: BigInt = output_field("The price before promotions, that of the chosen options included.")

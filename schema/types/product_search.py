@@ -12,9 +12,9 @@ from schema.types.marketplace import VendorObject
 _COUNT = "The number of products."
 
 
-@object_type("CategoryCount", "A category and the number of products in it or below.", access=INHERITED)
+@object_type("CategoryCount", access=INHERITED)
 class CategoryCountObject:
-    """A `domain.search.products.FacetRecord`."""
+    """A category and the number of products in it or below."""
 
     category_id: ID = output_field("The category.")
     category: CategoryObject | None = relation(ToOne("category_id"), "The category.")
@@ -22,9 +22,9 @@ class CategoryCountObject:
     count: BigInt = output_field(_COUNT)
 
 
-@object_type("VendorCount", "A vendor and the number of products that it sells.", access=INHERITED)
+@object_type("VendorCount", access=INHERITED)
 class VendorCountObject:
-    """A `domain.search.products.FacetRecord`."""
+    """A vendor and the number of products that it sells."""
 
     vendor_id: ID = output_field("The vendor.")
     vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor.")
@@ -32,38 +32,34 @@ class VendorCountObject:
     count: BigInt = output_field(_COUNT)
 
 
-@object_type("PriceStep", "A range of prices of the catalogue, in cents, and the number of products.", access=INHERITED)
+@object_type("PriceStep", access=INHERITED)
 class PriceStepObject:
-    """A `domain.search.products.PriceStep`."""
+    """A range of prices of the catalogue, in cents, and the number of products."""
 
     from_cents: BigInt = output_field("The lowest price, for `price_from`.")
     to_cents: BigInt | None = output_field("The highest price, for `price_to`; null for no limit.")
     count: BigInt = output_field(_COUNT)
 
 
-@object_type(
-    "RatingCount", "A rating and the number of products with this mean rating or a better one.", access=INHERITED
-)
+@object_type("RatingCount", access=INHERITED)
 class RatingCountObject:
-    """A rating of `domain.search.products.Facets`."""
+    """A rating and the number of products with this mean rating or a better one."""
 
     rating_from: int = output_field("The lowest mean rating, 1 to 5.")
     count: BigInt = output_field(_COUNT)
 
 
-@object_type("AvailabilityCount", "The number of products that can, or can't, be bought.", access=INHERITED)
+@object_type("AvailabilityCount", access=INHERITED)
 class AvailabilityCountObject:
-    """An availability of `domain.search.products.Facets`."""
+    """The number of products that can, or can't, be bought."""
 
     is_available: bool = output_field("Whether they can be bought.")
     count: BigInt = output_field(_COUNT)
 
 
-@object_type(
-    "VariantCount", "A predefined value of a feature and the number of products that have it.", access=INHERITED
-)
+@object_type("VariantCount", access=INHERITED)
 class VariantCountObject:
-    """A `domain.search.products.FacetRecord`."""
+    """A predefined value of a feature and the number of products that have it."""
 
     variant_id: ID = output_field("The value.")
     variant: FeatureVariantObject | None = relation(ToOne("variant_id"), "The value.")
@@ -71,9 +67,9 @@ class VariantCountObject:
     count: BigInt = output_field(_COUNT)
 
 
-@object_type("FeatureFacet", "A filterable feature and its values.", access=INHERITED)
+@object_type("FeatureFacet", access=INHERITED)
 class FeatureFacetObject:
-    """A `domain.search.products.FeatureFacet`."""
+    """A filterable feature and its values."""
 
     feature_id: ID = output_field("The feature.")
     feature: FeatureObject | None = relation(ToOne("feature_id"), "The feature.")
@@ -100,9 +96,9 @@ class ProductFacetsObject:
     features: list[FeatureFacetObject] = output_field("The filterable features, by position.")
 
 
-@object_type("ProductSearchEdge", "A product of a search with its cursor.", access=INHERITED)
+@object_type("ProductSearchEdge", access=INHERITED)
 class ProductSearchEdgeObject:
-    """An edge."""
+    """A product of a search with its cursor."""
 
     cursor: str = output_field("The cursor of the product, to be passed as `after` or `before`.")
     node: ProductObject = output_field("The product.")
@@ -112,9 +108,9 @@ _CORRECTED = "The query that was searched for instead, because nothing matched a
 _FACETS = "The facets; counted only when selected."
 
 
-@object_type("ProductSearchConnection", "A page of found products (cursor pagination) with facets.", access=INHERITED)
+@object_type("ProductSearchConnection", access=INHERITED)
 class ProductSearchConnectionObject:
-    """A page of a search."""
+    """A page of found products (cursor pagination) with facets."""
 
     edges: list[ProductSearchEdgeObject] = output_field("The products of this page with their cursors.")
     page_info: PageInfoObject = output_field("Information about this page.")
@@ -123,9 +119,9 @@ class ProductSearchConnectionObject:
     corrected_query: str | None = output_field(_CORRECTED)
 
 
-@object_type("ProductSearchPage", "A page of found products (offset pagination) with facets.", access=INHERITED)
+@object_type("ProductSearchPage", access=INHERITED)
 class ProductSearchPageObject(page_type(ProductObject, "ProductSearchItems")):  # type: ignore[misc]
-    """A numbered page of a search, for the REST facade."""
+    """A page of found products (offset pagination) with facets."""
 
     facets: ProductFacetsObject = output_field(_FACETS)
     corrected_query: str | None = output_field(_CORRECTED)

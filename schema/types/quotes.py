@@ -10,9 +10,9 @@ from schema.types.marketplace import VendorObject
 from schema.types.orders import ShippingMethodObject
 
 
-@object_type("ShippingQuote", "A shipping quote for a product.")
+@object_type("ShippingQuote")
 class ShippingQuoteObject:
-    """A calculated result without a database row."""
+    """A shipping quote for a product."""
 
     shipping_method_id: ID = output_field("The shipping method.")
     shipping_method: ShippingMethodObject | None = relation(ToOne("shipping_method_id"), "The shipping method.")
@@ -26,9 +26,9 @@ class ShippingQuoteObject:
     warehouse_number: BigInt = output_field("The legacy numeric ID of the warehouse, or 0.", internal=True)
 
 
-@object_type("SellerAvailability", "A vendor of a product and whether it delivers to a CEP.")
+@object_type("SellerAvailability")
 class SellerAvailabilityObject:
-    """A calculated result without a database row."""
+    """A vendor of a product and whether it delivers to a CEP."""
 
     product_id: ID = output_field("The vendor's product.")
     product: ProductObject | None = relation(ToOne("product_id"), "The vendor's product.")

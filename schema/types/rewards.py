@@ -6,36 +6,33 @@ from domain.points.read import POINT_ENTRIES
 from domain.promotions.read import ISSUED_COUPONS
 from models.queries import ToOne
 from schema.enums import PointEntryKind
-from schema.fields import column, computed, entity_type, relation
+from schema.fields import column, computed, entity_type, referenced, relation
 from schema.scalars import ID, DateTime
 from schema.types.pricing import PromotionObject
 from schema.types.references import Order, User
 
 
-@entity_type(POINT_ENTRIES, "PointEntry", "A change of a user's reward points.")
+@entity_type(POINT_ENTRIES, "PointEntry")
 class PointEntryObject:
-    """A row of `point_entries`."""
+    """A change of a user's reward points."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     kind: PointEntryKind = column(description="Why the points changed.")
     points: int = column(description="The points added; negative: taken.")
     balance: int = column(description="The user's points after the change.")
     reason: str = column(description="The reason of an adjustment.")
-    user_id: ID | None = column(
-        "(SELECT u.public_id FROM users u WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)", "The user."
-    )
+    user_id: ID | None = column(referenced("users", "user_id"), "The user.")
     user: User | None = relation(ToOne("user_id"), "The user.")
     order_id: ID | None = column(
-        "(SELECT o.public_id FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id)",
-        "The order that spent or earned the points; null for an adjustment.",
+        referenced("orders", "order_id"), "The order that spent or earned the points; null for an adjustment."
     )
     order: Order | None = relation(ToOne("order_id"), "The order that spent or earned the points.")
     created_at: DateTime = column(description="When the points changed.")
 
 
-@entity_type(ISSUED_COUPONS, "IssuedCoupon", "A coupon that an order gave its customer, to be used once.")
+@entity_type(ISSUED_COUPONS, "IssuedCoupon")
 class IssuedCouponObject:
-    """A row of `issued_coupons`."""
+    """A coupon that an order gave its customer, to be used once."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     code: str = column(description="The code.")

@@ -13,18 +13,18 @@ STAFF_AND_VENDORS = Access(vendor=True, user_only=True)
 ANYONE = Access(anonymous=True, note="Authenticated by the arguments.")
 
 
-@object_type("TokenPair", "The token pair of a session.", access=ANYONE)
+@object_type("TokenPair", access=ANYONE)
 class TokenPairObject:
-    """A token pair; the refresh token is single-use."""
+    """The token pair of a session."""
 
     access_token: str = output_field("The access token (JWT), sent as `Authorization: Bearer`.")
     refresh_token: str = output_field("The single-use refresh token.")
     expires_at: DateTime = output_field("When the access token expires.")
 
 
-@object_type("SignInAnswer", "The result of a sign-in: a token pair, or a two-factor challenge.", access=ANYONE)
+@object_type("SignInAnswer", access=ANYONE)
 class SignInAnswerObject:
-    """The token pair or, with two-factor authentication, the challenge."""
+    """The result of a sign-in: a token pair, or a two-factor challenge."""
 
     access_token: str | None = output_field("The access token (JWT); null if a two-factor code is required.")
     refresh_token: str | None = output_field("The refresh token; null if a two-factor code is required.")
@@ -33,32 +33,32 @@ class SignInAnswerObject:
     temp_token: str | None = output_field("The challenge token to send with the two-factor code.")
 
 
-@object_type("SignInKey", "A key that signs a user in.", access=ANYONE)
+@object_type("SignInKey", access=ANYONE)
 class SignInKeyObject:
-    """A sign-in key and the page that accepts it."""
+    """A key that signs a user in."""
 
     key: str = output_field("The key, valid for 60 seconds and once.")
     page: str | None = output_field("The storefront page that accepts the key, with it; null if the store has none.")
 
 
-@object_type("LegacyToken", "A Bearer token of the legacy API.", access=ANYONE)
+@object_type("LegacyToken", access=ANYONE)
 class LegacyTokenObject:
-    """A token and its lifetime."""
+    """A Bearer token of the legacy API."""
 
     token: str = output_field("The token.")
     ttl: BigInt = output_field("The lifetime in seconds.")
 
 
-@object_type("SignedOut", "The result of a sign-out.", access=ANYONE)
+@object_type("SignedOut", access=ANYONE)
 class SignedOutObject:
-    """The sign-out of one session or all sessions."""
+    """The result of a sign-out."""
 
     message: str = output_field("A human-readable confirmation.")
 
 
-@object_type("JsonWebKey", "The public key of a key pair that signs access tokens (RFC 8037).", access=ANYONE)
+@object_type("JsonWebKey", access=ANYONE)
 class JsonWebKeyObject:
-    """A key of `/.well-known/jwks.json`."""
+    """The public key of a key pair that signs access tokens (RFC 8037)."""
 
     kty: str = output_field("The key type: `OKP`.")
     crv: str = output_field("The curve: `Ed25519`.")
@@ -68,9 +68,9 @@ class JsonWebKeyObject:
     use: str = output_field("The key use: `sig`.")
 
 
-@object_type("Session", "A sign-in session.", access=SIGNED_IN_USERS)
+@object_type("Session", access=SIGNED_IN_USERS)
 class SessionObject:
-    """An active session of the caller."""
+    """A sign-in session."""
 
     id: ID = output_field("The unique ID (UUID).")
     created_at: DateTime = output_field("When the session was created.")
@@ -81,13 +81,9 @@ class SessionObject:
     current: bool = output_field("Whether this is the session of the current request.")
 
 
-@object_type(
-    "ApiKey",
-    "An API key of the legacy API. The secret is returned only on creation.",
-    access=STAFF_AND_VENDORS,
-)
+@object_type("ApiKey", access=STAFF_AND_VENDORS)
 class ApiKeyObject:
-    """An API key without its secret."""
+    """An API key of the legacy API. The secret is returned only on creation."""
 
     id: ID = output_field("The unique ID (UUID).")
     name: str = output_field("The display name.")
@@ -96,9 +92,9 @@ class ApiKeyObject:
     last_used_at: DateTime | None = output_field("When the key was last used, with minute precision.")
 
 
-@object_type("NewApiKey", "A newly created API key.", access=STAFF_AND_VENDORS)
+@object_type("NewApiKey", access=STAFF_AND_VENDORS)
 class NewApiKeyObject:
-    """The API key with its secret, which is returned only here."""
+    """A newly created API key."""
 
     key: str = output_field("The secret, used as the password of Basic authentication. Returned only once.")
     api_key: ApiKeyObject = output_field("The API key record.")

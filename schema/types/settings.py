@@ -10,21 +10,17 @@ from schema.scalars import ID, BigInt
 READ_SETTINGS = Access(privileges=("view_settings",))
 
 
-@object_type("SettingVariant", "An allowed value of a setting.", access=INHERITED)
+@object_type("SettingVariant", access=INHERITED)
 class SettingVariantObject:
-    """An allowed value."""
+    """An allowed value of a setting."""
 
     value: str = output_field("The value.")
     name: str = output_field("The display name.")
 
 
-@object_type(
-    "Setting",
-    "A setting of the store. Readable by administrators with `view_settings`.",
-    access=READ_SETTINGS,
-)
+@object_type("Setting", access=READ_SETTINGS)
 class SettingObject:
-    """A setting of the store."""
+    """A setting of the store. Readable by administrators with `view_settings`."""
 
     id: ID = output_field("The unique ID (UUID).")
     number: BigInt = output_field("The legacy numeric ID (`object_id`).", internal=True)
@@ -38,9 +34,9 @@ class SettingObject:
     variants: list[SettingVariantObject] = output_field("The allowed values, if restricted.")
 
 
-@object_type("SettingPage", "A page of settings with offset pagination.", access=INHERITED)
+@object_type("SettingPage", access=INHERITED)
 class SettingPageObject:
-    """A page of settings."""
+    """A page of settings with offset pagination."""
 
     items: list[SettingObject] = output_field("The settings of this page.")
     total: int = output_field("The total number of matching settings.")

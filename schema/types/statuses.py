@@ -8,20 +8,19 @@ from schema.fields import column, embedded, entity_type, object_type
 from schema.scalars import ID, BigInt, DateTime
 
 
-@object_type("StatusParams", "What a status does.")
+@object_type("StatusParams")
 class StatusParamsObject:
-    """Columns of the status."""
+    """What a status does."""
 
     inventory: InventoryEffect | None = column(
-        "inventory",
-        "The stock rule: `D` orders in this status reserve stock, `I` they release it; null for shipments.",
+        "inventory", "The stock rule: `D` orders in this status reserve stock, `I` they release it; null for shipments."
     )
     notify: bool = column("notify", "Whether a status change notifies the customer.")
 
 
-@entity_type(STATUSES, "Status", "An order or shipment status.")
+@entity_type(STATUSES, "Status")
 class StatusObject:
-    """A row of `statuses`."""
+    """An order or shipment status."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`status_id`).", internal=True)

@@ -8,9 +8,9 @@ from schema.fields import object_type, output_field
 from schema.scalars import ID, JSON
 
 
-@object_type("Store", "The current store.", access=Access(anonymous=True, note="The data is public."))
+@object_type("Store", access=Access(anonymous=True, note="The data is public."))
 class StoreObject:
-    """The store of the current scope."""
+    """The current store."""
 
     id: ID = output_field("The store ID (UUID), as sent in `X-Tenant-ID`.")
     name: str = output_field("The name.")

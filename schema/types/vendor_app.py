@@ -11,9 +11,9 @@ from schema.types.sessions import ANYONE
 VENDORS_ONLY = Access(admin=False, vendor=True, note="A vendor sees only its own data.")
 
 
-@object_type("VendorToken", "A Bearer token of the vendor app.", access=ANYONE)
+@object_type("VendorToken", access=ANYONE)
 class VendorTokenObject:
-    """A token with its lifetime, user and vendor."""
+    """A Bearer token of the vendor app."""
 
     token: str = output_field("The token.")
     ttl: BigInt = output_field("The lifetime in seconds.")
@@ -22,16 +22,16 @@ class VendorTokenObject:
     expires_unix: BigInt = output_field("When the token expires, in Unix seconds.")
 
 
-@object_type("VendorSignedUp", "A newly registered vendor awaiting approval.", access=ANYONE)
+@object_type("VendorSignedUp", access=ANYONE)
 class VendorSignedUpObject:
-    """A vendor and its first user, pending approval."""
+    """A newly registered vendor awaiting approval."""
 
     vendor_number: BigInt = output_field("The legacy numeric ID of the vendor.", internal=True)
     user_number: BigInt = output_field("The legacy numeric ID of the user.", internal=True)
     status: VendorStatus = output_field("The status of vendor and user: `P`, pending approval.")
 
 
-@object_type("Choice", "A code with its display name.", access=INHERITED)
+@object_type("Choice", access=INHERITED)
 class ChoiceObject:
     """A code with its display name."""
 
@@ -39,18 +39,18 @@ class ChoiceObject:
     name: str = output_field("The name.")
 
 
-@object_type("VendorAppMenu", "A menu entry of the vendor app.", access=INHERITED)
+@object_type("VendorAppMenu", access=INHERITED)
 class VendorAppMenuObject:
-    """A menu entry."""
+    """A menu entry of the vendor app."""
 
     code: str = output_field("The code.")
     name: str = output_field("The label of the entry.")
     route: str = output_field("The vendor app route of the entry.")
 
 
-@object_type("VendorAppStart", "The initial configuration of the vendor app.", access=VENDORS_ONLY)
+@object_type("VendorAppStart", access=VENDORS_ONLY)
 class VendorAppStartObject:
-    """Store data, code tables and permissions."""
+    """The initial configuration of the vendor app."""
 
     app_name: str = output_field("The app's name.")
     app_version: str = output_field("The version of the API.")
@@ -68,26 +68,26 @@ class VendorAppStartObject:
     support_phone: str = output_field("The support phone number; empty if not set.")
 
 
-@object_type("VendorShelves", "Product counts of a vendor.", access=INHERITED)
+@object_type("VendorShelves", access=INHERITED)
 class VendorShelvesObject:
-    """Product counts."""
+    """Product counts of a vendor."""
 
     total: BigInt = output_field("The total number of products.")
     active: BigInt = output_field("The number of active products.")
     out_of_stock: BigInt = output_field("The number of products out of stock.")
 
 
-@object_type("OrderTally", "The number of orders by status.", access=INHERITED)
+@object_type("OrderTally", access=INHERITED)
 class OrderTallyObject:
-    """The number of orders in a status."""
+    """The number of orders by status."""
 
     status: OrderStatus = output_field("The status code.")
     orders: BigInt = output_field("The number of orders.")
 
 
-@object_type("SalesDay", "Daily sales.", access=INHERITED)
+@object_type("SalesDay", access=INHERITED)
 class SalesDayObject:
-    """The sales of one day."""
+    """Daily sales."""
 
     date: DateTime = output_field("The start of the day, UTC.")
     date_unix: BigInt = output_field("The start of the day, in Unix seconds.")
@@ -95,9 +95,9 @@ class SalesDayObject:
     orders: BigInt = output_field("The number of orders.")
 
 
-@object_type("VendorDashboard", "Sales statistics of a vendor.", access=VENDORS_ONLY)
+@object_type("VendorDashboard", access=VENDORS_ONLY)
 class VendorDashboardObject:
-    """Totals over a period, and current counts."""
+    """Sales statistics of a vendor."""
 
     sales_cents: BigInt = output_field("The vendor's sales, excluding declined, failed and cancelled orders, in cents.")
     order_count: BigInt = output_field("The number of these orders.")
@@ -110,9 +110,9 @@ class VendorDashboardObject:
     days: list[SalesDayObject] = output_field("The days with sales, earliest first.")
 
 
-@object_type("BulkDeletion", "The result of a bulk deletion.", access=INHERITED)
+@object_type("BulkDeletion", access=INHERITED)
 class BulkDeletionObject:
-    """The deleted and the missing records."""
+    """The result of a bulk deletion."""
 
     deleted: list[ID] = output_field("The IDs of the deleted records.")
     deleted_numbers: list[BigInt] = output_field("The legacy numeric IDs of the deleted records.")

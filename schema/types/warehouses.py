@@ -5,23 +5,23 @@ from __future__ import annotations
 from domain.warehouses.read import WAREHOUSE_AREAS, WAREHOUSE_USERGROUPS, WAREHOUSE_ZIPCODES, WAREHOUSES
 from models.queries import ToMany, ToOne
 from schema.enums import AllocationType, SwitchStatus
-from schema.fields import column, computed, entity_type, relation
+from schema.fields import column, entity_type, legacy_number, referenced, relation
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.marketplace import VendorObject
 from schema.types.people import UsergroupObject
 
 
-@entity_type(WAREHOUSE_ZIPCODES, "WarehouseZipcodes", "A range of postal codes (CEP), both ends included.")
+@entity_type(WAREHOUSE_ZIPCODES, "WarehouseZipcodes")
 class WarehouseZipcodesObject:
-    """A row of `warehouse_zipcodes`."""
+    """A range of postal codes (CEP), both ends included."""
 
     zipcode_from: str = column(description="The first CEP, as entered.")
     zipcode_to: str = column(description="The last CEP, as entered.")
 
 
-@entity_type(WAREHOUSE_AREAS, "WarehouseArea", "A delivery area of a warehouse.")
+@entity_type(WAREHOUSE_AREAS, "WarehouseArea")
 class WarehouseAreaObject:
-    """A row of `warehouse_areas`."""
+    """A delivery area of a warehouse."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`area_id`).", internal=True)
@@ -37,21 +37,15 @@ class WarehouseAreaObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(WAREHOUSE_USERGROUPS, "WarehouseUsergroup", "A usergroup served by a warehouse.")
+@entity_type(WAREHOUSE_USERGROUPS, "WarehouseUsergroup")
 class WarehouseUsergroupObject:
-    """A row of `warehouse_usergroups`."""
+    """A usergroup served by a warehouse."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
-    usergroup_id: ID = column(
-        "(SELECT g.public_id FROM usergroups g WHERE g.tenant_id = t.tenant_id AND g.id = t.usergroup_id)",
-        "The group.",
-    )
+    usergroup_id: ID = column(referenced("usergroups", "usergroup_id"), "The group.")
     usergroup: UsergroupObject | None = relation(ToOne("usergroup_id"), "The group.")
     usergroup_number: BigInt = column("usergroup_id", "The legacy numeric ID of the group.", internal=True)
-    usergroup_name: str = column(
-        "(SELECT g.name FROM usergroups g WHERE g.tenant_id = t.tenant_id AND g.id = t.usergroup_id)",
-        "The name of the group.",
-    )
+    usergroup_name: str = column(referenced("usergroups", "usergroup_id", "name"), "The name of the group.")
     priority: int = column(description="The priority; higher values come first.")
     allocation_type: AllocationType = column(description="`P` preferred, `E` exclusive.")
     status: SwitchStatus = column(description="The status code.")
@@ -59,9 +53,9 @@ class WarehouseUsergroupObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(WAREHOUSES, "Warehouse", "A warehouse.")
+@entity_type(WAREHOUSES, "Warehouse")
 class WarehouseObject:
-    """A row of `warehouses`."""
+    """A warehouse."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     number: BigInt = column("id", "The legacy numeric ID (`warehouse_id`).", internal=True)
@@ -84,12 +78,9 @@ class WarehouseObject:
     min_items_in_box: int = column(description="The minimum number of items per box; 0 if not set.")
     max_items_in_box: int = column(description="The maximum number of items per box; 0 if not set.")
     vendor_id: ID | None = column(
-        "(SELECT v.public_id FROM vendors v WHERE v.tenant_id = t.tenant_id AND v.id = t.vendor_id)",
-        "The vendor that owns the warehouse; null for the store's own.",
+        referenced("vendors", "vendor_id"), "The vendor that owns the warehouse; null for the store's own."
     )
-    vendor_number: BigInt = computed(
-        "coalesce(t.vendor_id, 0)", "The legacy numeric ID of the owning vendor, or 0.", internal=True
-    )
+    vendor_number: BigInt = legacy_number("vendor_id", "the owning vendor")
     vendor: VendorObject | None = relation(
         ToOne("vendor_id"), "The vendor that owns the warehouse; null for the store's own."
     )

@@ -14,9 +14,9 @@ MANAGE_ENDPOINTS = Access(privileges=("manage_apps",), any_app=True)
 APPS_ONLY = Access(any_app=True, admin=False)
 
 
-@entity_type(EVENT_ENDPOINTS, "EventEndpoint", "A webhook endpoint of an installed app.")
+@entity_type(EVENT_ENDPOINTS, "EventEndpoint")
 class EventEndpointObject:
-    """A row of `event_endpoints`."""
+    """A webhook endpoint of an installed app."""
 
     id: ID = column("public_id", "The unique ID (UUID).")
     installed_app_id: ID = column(of_installation("public_id"), "The installed app.")
@@ -39,14 +39,13 @@ class EventEndpointObject:
     updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(EVENT_DELIVERIES, "EventDelivery", "The webhook delivery of one event to one endpoint.")
+@entity_type(EVENT_DELIVERIES, "EventDelivery")
 class EventDeliveryObject:
-    """A row of `event_deliveries`."""
+    """The webhook delivery of one event to one endpoint."""
 
     id: ID = column("public_id", "The unique delivery ID (UUID).")
     event_id: str = column(
-        f"('evt_' || replace({of_event('public_id')}::text, '-', ''))",
-        "The event ID, the same for every attempt.",
+        f"('evt_' || replace({of_event('public_id')}::text, '-', ''))", "The event ID, the same for every attempt."
     )
     event: str = column("name", "The event name.")
     subject_type: str = column(of_event("subject_type"), "The type of the event's subject.")
@@ -65,16 +64,16 @@ class EventDeliveryObject:
     delivered_at: DateTime | None = column(description="When the delivery succeeded.")
 
 
-@object_type("EventsReplayed", "The result of an event replay.", access=MANAGE_ENDPOINTS)
+@object_type("EventsReplayed", access=MANAGE_ENDPOINTS)
 class EventsReplayedObject:
-    """The number of replayed events."""
+    """The result of an event replay."""
 
     replayed: int = output_field("The number of events queued for delivery, at most 10,000.")
 
 
-@object_type("RotatedSecret", "An app's rotated client secret.", access=APPS_ONLY)
+@object_type("RotatedSecret", access=APPS_ONLY)
 class RotatedSecretObject:
-    """The new secret, which is returned only here."""
+    """An app's rotated client secret."""
 
     client_secret: str = output_field("The new client secret. Returned only once.")
     previous_valid_until: DateTime | None = output_field(

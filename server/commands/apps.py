@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from server.commands.context import open_context, read_settings, run_command
-from server.commands.output import print_fields, print_json, print_line
+from server.commands.output import add_json_option, print_created
 
 
 def add(commands: Any) -> None:
@@ -29,8 +29,7 @@ def add(commands: Any) -> None:
         help="the scopes it may request, such as read_orders,write_products",
     )
     create.add_argument("--mode", choices=("live", "test"), default="live", help="mode of its tokens (default live)")
-    create.add_argument("--json", action="store_true", help="print JSON")
-    create.set_defaults(run=_create_app)
+    add_json_option(create, _create_app)
 
     key = commands.add_parser("storefront-key", help="manage the keys of headless storefronts")
     key_commands = key.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -44,10 +43,7 @@ def add(commands: Any) -> None:
         help="any of storefront:read, storefront:cart, storefront:checkout (default all)",
     )
     create_key.add_argument(
-        "--rate-limit",
-        metavar="N",
-        type=int,
-        help="requests per minute of all callers together (default 60000)",
+        "--rate-limit", metavar="N", type=int, help="requests per minute of all callers together (default 60000)"
     )
     create_key.add_argument(
         "--per-address",
@@ -58,8 +54,7 @@ def add(commands: Any) -> None:
     create_key.add_argument(
         "--server-side", action="store_true", help="for use on a server only, where it may act for customers"
     )
-    create_key.add_argument("--json", action="store_true", help="print JSON")
-    create_key.set_defaults(run=_create_key)
+    add_json_option(create_key, _create_key)
 
 
 def _create_app(args: argparse.Namespace) -> None:
@@ -85,7 +80,7 @@ def _create_app(args: argparse.Namespace) -> None:
             "mode": created.mode,
         }
 
-    _print_result(args, run_command(execute()), "The secret is shown only once.")
+    print_created(args, run_command(execute()), "The secret is shown only once.")
 
 
 def _create_key(args: argparse.Namespace) -> None:
@@ -115,7 +110,7 @@ def _create_key(args: argparse.Namespace) -> None:
             "server_side": args.server_side,
         }
 
-    _print_result(args, run_command(execute()), "The key is shown only once.")
+    print_created(args, run_command(execute()), "The key is shown only once.")
 
 
 def _parse_scopes(text: str, everything: list[str]) -> list[str]:
@@ -123,17 +118,3 @@ def _parse_scopes(text: str, everything: list[str]) -> list[str]:
     if text.strip() == "all":
         return everything
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _print_result(args: argparse.Namespace, result: dict[str, Any], note: str) -> None:
-    if args.json:
-        print_json(result)
-        return
-    print_fields({name: _format(value) for name, value in result.items() if value is not False})
-    print_line(note)
-
-
-def _format(value: object) -> object:
-    if isinstance(value, list):
-        return ", ".join(value)
-    return "yes" if value is True else value

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernel.clock import now
 from server.commands.context import quiet_logging, read_settings, run_command
-from server.commands.output import print_fields, print_json, print_line
+from server.commands.output import add_json_option, print_fields, print_json, print_line
 
 if TYPE_CHECKING:
     from server.backup import Backup
@@ -27,7 +27,7 @@ def add(commands: Any) -> None:
         action="store_true",
         help="include VITRINE_SECRET_KEY and its fallbacks: who has the file can then read every secret",
     )
-    _configure(backup, _backup)
+    add_json_option(backup, _backup)
     restore = commands.add_parser(
         "restore",
         help="restore a backup",
@@ -36,12 +36,7 @@ def add(commands: Any) -> None:
     )
     restore.add_argument("path", metavar="FILE", type=Path, help="the file of vitrine backup")
     restore.add_argument("--replace", action="store_true", help="delete everything that the database contains")
-    _configure(restore, _restore)
-
-
-def _configure(parser: argparse.ArgumentParser, command: Any) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=command)
+    add_json_option(restore, _restore)
 
 
 def _backup(args: argparse.Namespace) -> None:

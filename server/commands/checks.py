@@ -70,10 +70,7 @@ def check_settings(settings: Settings) -> list[CheckResult]:
     results = [ok("settings", f"{settings.env}; set: {', '.join(configured) or 'none'}")]
     if not settings.is_production and not settings.is_private_development:
         results.append(
-            warn(
-                "bind",
-                "development mode is reachable from other machines; use VITRINE_ENV=production for that",
-            )
+            warn("bind", "development mode is reachable from other machines; use VITRINE_ENV=production for that")
         )
     results.append(_check_email(settings))
     if not ASSETS.is_file():
@@ -93,8 +90,7 @@ async def _check_redis(settings: Settings) -> CheckResult:
     if settings.redis_url is None:
         if settings.processes > 1:
             return warn(
-                "limits",
-                f"REDIS_URL is not set: each of {settings.processes} processes counts rate limits alone",
+                "limits", f"REDIS_URL is not set: each of {settings.processes} processes counts rate limits alone"
             )
         return ok("limits", "counted in this process (REDIS_URL is not set)")
     from server.shared_limits import UNAVAILABLE, SharedCounters
@@ -197,8 +193,7 @@ async def _check_version(connection: asyncpg.Connection, location: DatabaseLocat
     where = "embedded" if location.is_embedded else "DATABASE_URL"
     if version.major < MIN_POSTGRESQL_VERSION:
         return fail(
-            "database",
-            f"PostgreSQL {version.major}.{version.micro}; {MIN_POSTGRESQL_VERSION} or newer is needed",
+            "database", f"PostgreSQL {version.major}.{version.micro}; {MIN_POSTGRESQL_VERSION} or newer is needed"
         )
     if encoding != "UTF8":
         return fail("database", f"its encoding is {encoding}; UTF8 is needed")
@@ -282,10 +277,7 @@ async def _check_gateways() -> list[CheckResult]:
         results.append(warn("gateway", f"notifications are not signed in {join_names(unsigned)}"))
     if unreadable:
         results.append(
-            fail(
-                "gateway",
-                f"the secret was encrypted with another VITRINE_SECRET_KEY in {join_names(unreadable)}",
-            )
+            fail("gateway", f"the secret was encrypted with another VITRINE_SECRET_KEY in {join_names(unreadable)}")
         )
     return results or [ok("gateway", "every store has a secret for its notifications")]
 
@@ -345,8 +337,7 @@ async def _check_events() -> CheckResult:
     if row["unsent"] or row["undelivered"]:
         overdue = row["unsent"] + row["undelivered"]
         return warn(
-            "events",
-            f"{overdue} overdue by more than {OVERDUE // timedelta(minutes=1)} minutes: run vitrine worker",
+            "events", f"{overdue} overdue by more than {OVERDUE // timedelta(minutes=1)} minutes: run vitrine worker"
         )
     if row["failing"]:
         return warn("events", f"{row['failing']} webhook endpoints are failing; deliveries are retried")

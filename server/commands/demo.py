@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from server.commands.context import open_context, read_settings, run_command
-from server.commands.output import print_fields, print_json, print_line, print_table
+from server.commands.output import add_json_option, print_fields, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from server.demo.setup import DemoResult
@@ -20,9 +20,8 @@ def add(commands: Any) -> None:
         description="Create missing demo stores and print new credentials; previously printed credentials"
         " stop working. Refused in production.",
     )
-    result.add_argument("--json", action="store_true", help="print JSON")
     result.add_argument("--reset", action="store_true", help="delete all data of the demo stores first")
-    result.set_defaults(run=_demo)
+    add_json_option(result, _demo)
 
 
 def _demo(args: argparse.Namespace) -> None:
@@ -60,14 +59,7 @@ def _print_result(result: DemoResult) -> None:
     shared = values["shared_cpf"]
     rows += [("shared CPF", email, shared["password"], "") for email in shared["emails"]]
     other = values["other_store"]
-    rows.append(
-        (
-            "other store's admin",
-            other["admin"]["email"],
-            other["admin"]["password"],
-            other["admin"]["api_key"],
-        )
-    )
+    rows.append(("other store's admin", other["admin"]["email"], other["admin"]["password"], other["admin"]["api_key"]))
     rows.append(("platform user", values["platform_user"]["email"], values["platform_user"]["password"], ""))
     print_table(("WHO", "E-MAIL", "PASSWORD", "API KEY"), rows)
     print_line()

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from server.commands.context import run_command
-from server.commands.output import print_error, print_json, print_line
+from server.commands.output import add_json_option, print_error, print_json, print_line
 
 if TYPE_CHECKING:
     from server.commands.check_results import CheckResult
@@ -19,8 +19,7 @@ def add(commands: Any) -> None:
         help="check the deployment",
         description="Check settings, database, roles, tenant isolation, keys, stores and background jobs; exit 1 when a check fails.",
     )
-    doctor.add_argument("--json", action="store_true", help="print JSON")
-    doctor.set_defaults(run=_doctor)
+    add_json_option(doctor, _doctor)
 
 
 def _doctor(args: argparse.Namespace) -> int:

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-from kernel.errors import DomainError, TenantNotFound, ValidationFailed
+from kernel.errors import DomainError, OperatorError, TenantNotFound, ValidationFailed
 from kernel.settings import SettingError
 
 
-class CommandError(Exception):
+class CommandError(OperatorError):
     """The command failed; the text is the line shown to the user."""
 
 
 def describe_error(error: BaseException) -> str | None:
     """Return the message for an error the user can act on, None for a bug."""
-    if isinstance(error, CommandError | SettingError):
+    if isinstance(error, OperatorError | SettingError):
         return str(error)
     if isinstance(error, TenantNotFound):
         return "store not found; list the stores with vitrine tenant list"
     if isinstance(error, DomainError):
         return _with_cause(error)
-    # Imported here to keep the command's start fast.
-    from models.database import UnsafePooler, UnsafeRole
-    from models.migrate import MigrationError
-    from server.address_file import StartupError
-    from server.archives import ArchiveError
-    from server.embedded_postgres import EmbeddedPostgresError
-    from server.postgres_programs import ProgramError
-
-    operational = (
-        UnsafePooler | UnsafeRole | MigrationError | EmbeddedPostgresError | StartupError | ArchiveError | ProgramError
-    )
-    if isinstance(error, operational):
-        return str(error)
     return _describe_database_error(error)
 
 

@@ -95,14 +95,10 @@ def _olist(args: argparse.Namespace) -> int:
     async def execute() -> ImportReport:
         from server import store_admin
         from server.importers import olist
-        from server.importers.olist_files import ImportFileError
 
         async with open_context(read_settings()):
             store = (await store_admin.find_store(args.tenant)).store
-            try:
-                return await olist.run(directory, store.public_id, events=args.events, progress=not args.no_progress)
-            except ImportFileError as error:
-                raise CommandError(str(error)) from error
+            return await olist.run(directory, store.public_id, events=args.events, progress=not args.no_progress)
 
     report = run_command(execute())
     if report.is_rejected:
@@ -118,17 +114,13 @@ def _records(args: argparse.Namespace) -> int:
     async def execute() -> FileReport:
         from server import store_admin
         from server.importers import customer_files, order_files, product_files, record_files
-        from server.importers.olist_files import ImportFileError
 
         kinds = (product_files.PRODUCTS, customer_files.CUSTOMERS, order_files.ORDERS)
         kind = next(kind for kind in kinds if kind.name == args.kind)
         async with open_context(read_settings()):
             tenant = (await store_admin.find_store(args.tenant)).store.public_id
             options = {"dry_run": args.dry_run, "events": args.events, "progress": not args.no_progress}
-            try:
-                return await record_files.run(kind, args.file, args.format, tenant, **options)
-            except ImportFileError as error:
-                raise CommandError(str(error)) from error
+            return await record_files.run(kind, args.file, args.format, tenant, **options)
 
     report = run_command(execute())
     for line in report.lines():
@@ -145,7 +137,7 @@ def _cscart(args: argparse.Namespace) -> int:
         from server import store_admin
         from server.importers.cscart import run
         from server.importers.cscart.progress import ProgressBars
-        from server.importers.cscart.source import FolderSource, HttpSource, SourceUnavailable
+        from server.importers.cscart.source import FolderSource, HttpSource
 
         async def fill(source: Source) -> Report:
             store = (await store_admin.find_store(args.tenant)).store
@@ -153,13 +145,10 @@ def _cscart(args: argparse.Namespace) -> int:
             return await run.run(source, store.public_id, since=args.since, dry_run=args.dry_run, progress=progress)
 
         async with open_context(read_settings()):
-            try:
-                if args.directory is not None:
-                    return await fill(FolderSource(args.directory))
-                async with HttpSource(args.url, args.email, _api_key(args.api_key)) as source:
-                    return await fill(source)
-            except SourceUnavailable as error:
-                raise CommandError(str(error)) from error
+            if args.directory is not None:
+                return await fill(FolderSource(args.directory))
+            async with HttpSource(args.url, args.email, _api_key(args.api_key)) as source:
+                return await fill(source)
 
     report = run_command(execute())
     for line in report.lines():

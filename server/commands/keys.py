@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from server.commands.context import open_context, read_settings, run_command
 from server.commands.errors import CommandError
-from server.commands.output import print_json, print_line, print_table
+from server.commands.output import add_json_option, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from domain.reencryption import Reencryption
@@ -24,8 +24,7 @@ def add(commands: Any) -> None:
         help="create a new signing key",
         description="Create a new signing key. Tokens signed with the old one stay valid until they expire.",
     )
-    rotate.add_argument("--json", action="store_true", help="print JSON")
-    rotate.set_defaults(run=_rotate)
+    add_json_option(rotate, _rotate)
     reencrypt = key_commands.add_parser(
         "reencrypt",
         help="encrypt stored values under VITRINE_SECRET_KEY",
@@ -37,8 +36,7 @@ def add(commands: Any) -> None:
         action="store_true",
         help="after a disclosure: don't retain what verifies order tokens and recovery codes of earlier keys, and delete what was",
     )
-    reencrypt.add_argument("--json", action="store_true", help="print JSON")
-    reencrypt.set_defaults(run=_reencrypt)
+    add_json_option(reencrypt, _reencrypt)
 
 
 def _rotate(args: argparse.Namespace) -> None:

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from server.commands.output import print_error, print_line
+from server.commands.snapshots import check_snapshots, write_snapshots
 
 
 def add(commands: Any) -> None:
@@ -28,24 +29,12 @@ def _openapi(args: argparse.Namespace) -> int:
     from server.openapi.documents import FOLDER, documents, serialize
 
     texts = {f"{name}.json": serialize(document) for name, document in documents().items()}
-    stale = [name for name, text in texts.items() if _read_text(FOLDER / name) != text]
     if args.write:
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            (FOLDER / name).write_text(text, encoding="utf-8")
-            print_line(f"{'wrote' if name in stale else 'unchanged:'} docs/openapi/{name}")
-        return 0
+        return write_snapshots(FOLDER, "docs/openapi", texts)
     if args.check:
-        if stale:
-            names = ", ".join(f"docs/openapi/{name}" for name in stale)
-            print_error(f"outdated: {names}; run make snapshots and review the difference")
-        return 1 if stale else 0
+        return check_snapshots(FOLDER, "docs/openapi", texts)
     if args.family is None:
         print_error("choose a family: current, apps or legacy")
         return 2
     print_line(texts[f"{args.family}.json"].rstrip("\n"))
     return 0
-
-
-def _read_text(path: Any) -> str | None:
-    return path.read_text(encoding="utf-8") if path.is_file() else None

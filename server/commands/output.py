@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
@@ -40,3 +41,25 @@ def print_fields(fields: Mapping[str, object]) -> None:
     width = max((len(name) for name in shown), default=0)
     for name, value in shown.items():
         print_line(f"{name.ljust(width)}  {value}")
+
+
+def add_json_option(parser: argparse.ArgumentParser, command: Callable[[argparse.Namespace], object]) -> None:
+    """Let a command print JSON, and set the function that runs it."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=command)
+
+
+def print_created(args: argparse.Namespace, result: Mapping[str, Any], note: str = "") -> None:
+    """Print what a command made: as JSON, or as fields without those that are false, and a note."""
+    if args.json:
+        print_json(result)
+        return
+    print_fields({name: _in_words(value) for name, value in result.items() if value is not False})
+    if note:
+        print_line(note)
+
+
+def _in_words(value: object) -> object:
+    if isinstance(value, list):
+        return ", ".join(value) or "none"
+    return "yes" if value is True else value

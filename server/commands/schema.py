@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from server.commands.output import print_error, print_line
+from server.commands.output import print_line
+from server.commands.snapshots import check_snapshots, write_snapshots
 
 FOLDER = Path(__file__).resolve().parents[2] / "schema"
 PUBLIC, INTERNAL = "public.graphql", "internal.graphql"
@@ -29,11 +30,12 @@ def add(commands: Any) -> None:
 
 
 def _schema(args: argparse.Namespace) -> int:
+    texts = _texts()
     if args.write:
-        return _write()
+        return write_snapshots(FOLDER, "schema", texts)
     if args.check:
-        return _check()
-    print_line(_texts()[INTERNAL if args.internal else PUBLIC].rstrip("\n"))
+        return check_snapshots(FOLDER, "schema", texts)
+    print_line(texts[INTERNAL if args.internal else PUBLIC].rstrip("\n"))
     return 0
 
 
@@ -41,25 +43,3 @@ def _texts() -> dict[str, str]:
     from resolvers import root
 
     return {PUBLIC: root.public().as_str() + "\n", INTERNAL: root.internal().as_str() + "\n"}
-
-
-def _write() -> int:
-    for name, text in _texts().items():
-        path = FOLDER / name
-        changed = not path.is_file() or path.read_text(encoding="utf-8") != text
-        if changed:
-            path.write_text(text, encoding="utf-8")
-        print_line(f"{'wrote' if changed else 'unchanged:'} schema/{name}")
-    return 0
-
-
-def _check() -> int:
-    stale = [
-        f"schema/{name}"
-        for name, text in _texts().items()
-        if not (FOLDER / name).is_file() or (FOLDER / name).read_text(encoding="utf-8") != text
-    ]
-    if stale:
-        print_error(f"outdated: {', '.join(stale)}; run make snapshots and review the difference")
-        return 1
-    return 0

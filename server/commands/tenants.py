@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from server.commands.context import open_context, read_settings, run_command
 from server.commands.errors import CommandError
-from server.commands.output import print_fields, print_json, print_line, print_table
+from server.commands.output import add_json_option, print_fields, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from server.store_admin import StoreWithHosts
@@ -28,9 +28,9 @@ def add(commands: Any) -> None:
     create.add_argument("--owner-email", metavar="EMAIL", help="create an administrator as its owner")
     create.add_argument("--owner-name", metavar="NAME", default="", help="the owner's first and last name")
     create.add_argument("--owner-password", metavar="P", help="the owner's password; generated and shown by default")
-    _configure(create, _create)
+    add_json_option(create, _create)
 
-    _configure(tenant_commands.add_parser("list", help="list the stores"), _list)
+    add_json_option(tenant_commands.add_parser("list", help="list the stores"), _list)
 
     suspend = tenant_commands.add_parser("suspend", help="close a store: every request gets a 503")
     resume = tenant_commands.add_parser("resume", help="reopen a store")
@@ -47,7 +47,7 @@ def add(commands: Any) -> None:
         (read_only, _read_only),
     ):
         subparser.add_argument("id", metavar="ID", help="the store: UUID or host")
-        _configure(subparser, command)
+        add_json_option(subparser, command)
     _add_moves(tenant_commands)
     for subparser in (maintenance, read_only):
         subparser.add_argument("--message", metavar="TEXT", help="message for customers instead of the default")
@@ -72,7 +72,7 @@ def _add_moves(tenant_commands: Any) -> None:
     for subparser, command in ((export, _export), (imported, _import)):
         subparser.add_argument("path", metavar="FILE", type=Path, help="the file")
         subparser.add_argument("--key-file", metavar="KEY", type=Path, help="the file of the key (default: FILE.key)")
-        _configure(subparser, command)
+        add_json_option(subparser, command)
     delete = tenant_commands.add_parser(
         "delete",
         help="delete a store for ever",
@@ -80,12 +80,7 @@ def _add_moves(tenant_commands: Any) -> None:
     )
     delete.add_argument("id", metavar="STORE", help="the store: UUID or host")
     delete.add_argument("--yes", action="store_true", help="don't ask for the store's name")
-    _configure(delete, _delete)
-
-
-def _configure(parser: argparse.ArgumentParser, command: Any) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=command)
+    add_json_option(delete, _delete)
 
 
 def _create(args: argparse.Namespace) -> None:
@@ -138,11 +133,7 @@ def _read_owner(args: argparse.Namespace) -> dict[str, Any] | None:
     from kernel.ids import random_token
 
     values = split_name(
-        {
-            "email": args.owner_email,
-            "password": args.owner_password or random_token(96),
-            "name": args.owner_name,
-        }
+        {"email": args.owner_email, "password": args.owner_password or random_token(96), "name": args.owner_name}
     )
     read_fields(ACCOUNT_FIELDS, values, creating=True)
     return values

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from server.commands.context import open_context, read_settings, run_command
 from server.commands.errors import CommandError
-from server.commands.output import print_fields, print_json, print_line
+from server.commands.output import add_json_option, print_created
 
 if TYPE_CHECKING:
     from domain.people.accounts import UserRef
@@ -20,30 +21,27 @@ def add(commands: Any) -> None:
     user_commands = user.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     create = user_commands.add_parser("create", help="create a user")
-    _add_user_arguments(create)
+    _add_user_arguments(create, _create)
     create.add_argument("--type", choices=("A", "V", "C"), required=True, help="administrator, vendor or customer")
     create.add_argument("--name", default="", help="first and last name")
     create.add_argument("--password", metavar="P", help="8 to 128 characters; generated and shown by default")
     create.add_argument("--privileges", metavar="all|a,b", help="privileges of an administrator (default none)")
     create.add_argument("--vendor", metavar="ID", help="the vendor of a vendor user")
     create.add_argument("--owner", action="store_true", help="make the administrator the store's owner")
-    create.set_defaults(run=_create)
 
     key = user_commands.add_parser("api-key", help="create an API key for the legacy API")
-    _add_user_arguments(key)
+    _add_user_arguments(key, _api_key)
     key.add_argument("--name", default="", help="a name for the key")
-    key.set_defaults(run=_api_key)
 
     rights = user_commands.add_parser("privileges", help="show or set an administrator's privileges")
-    _add_user_arguments(rights)
+    _add_user_arguments(rights, _privileges)
     rights.add_argument("--set", metavar="all|a,b", help="replace the privileges; '' for none")
-    rights.set_defaults(run=_privileges)
 
 
-def _add_user_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_user_arguments(parser: argparse.ArgumentParser, command: Callable[[argparse.Namespace], object]) -> None:
     parser.add_argument("--tenant", metavar="ID", required=True, help="the store: UUID or host")
     parser.add_argument("--email", required=True, help="the user's e-mail")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json_option(parser, command)
 
 
 def _create(args: argparse.Namespace) -> None:
@@ -84,7 +82,7 @@ def _create(args: argparse.Namespace) -> None:
             "owner": args.owner,
         }
 
-    _print_result(args, run_command(execute()))
+    print_created(args, run_command(execute()))
 
 
 def _api_key(args: argparse.Namespace) -> None:
@@ -103,7 +101,7 @@ def _api_key(args: argparse.Namespace) -> None:
             "api_key": created.secret,
         }
 
-    _print_result(args, run_command(execute()))
+    print_created(args, run_command(execute()), "The key is shown only once.")
 
 
 def _privileges(args: argparse.Namespace) -> None:
@@ -129,7 +127,7 @@ def _privileges(args: argparse.Namespace) -> None:
             "effective": sorted(account.privileges),
         }
 
-    _print_result(args, run_command(execute()))
+    print_created(args, run_command(execute()))
 
 
 def _parse_privileges(text: str) -> list[str]:
@@ -156,19 +154,3 @@ async def _find_user(scope: Scope, email: str) -> UserRef:
     if row is None:
         raise CommandError(f"no user of {scope.store.name} has the e-mail {email!r}")
     return UserRef(row["id"], row["public_id"])
-
-
-def _print_result(args: argparse.Namespace, result: dict[str, Any]) -> None:
-    if args.json:
-        print_json(result)
-        return
-    lines = {name: _format(value) for name, value in result.items() if value is not False}
-    print_fields(lines)
-    if "api_key" in result:
-        print_line("The key is shown only once.")
-
-
-def _format(value: object) -> object:
-    if isinstance(value, list):
-        return ", ".join(value) or "none"
-    return "yes" if value is True else value

@@ -39,31 +39,11 @@ _TERMS = (
 )
 _PARTNERS = (
     _Partner(
-        "Empório Bela Vista Ltda",
-        "347152860001",
-        "compras@belavista.example",
-        "Sônia Prado",
-        2_000_000,
-        "30_60_90",
-        0,
+        "Empório Bela Vista Ltda", "347152860001", "compras@belavista.example", "Sônia Prado", 2_000_000, "30_60_90", 0
     ),
+    _Partner("Pousada Mar Azul ME", "158204370001", "compras@marazul.example", "Renato Alves", 800_000, "28_DIAS", 0),
     _Partner(
-        "Pousada Mar Azul ME",
-        "158204370001",
-        "compras@marazul.example",
-        "Renato Alves",
-        800_000,
-        "28_DIAS",
-        0,
-    ),
-    _Partner(
-        "Cafeteria Grão Nobre Ltda",
-        "226418930001",
-        "compras@graonobre.example",
-        "Lívia Castro",
-        350_000,
-        "A_VISTA",
-        1,
+        "Cafeteria Grão Nobre Ltda", "226418930001", "compras@graonobre.example", "Lívia Castro", 350_000, "A_VISTA", 1
     ),
 )
 # Manager, type, amount in cents, description.
@@ -77,11 +57,7 @@ _LIMITS_CENTS = (1_500_000, 600_000)
 
 
 async def create_b2b_data(
-    owner: DemoOwner,
-    vendors: Mapping[str, str],
-    products: Sequence[str],
-    customers: Sequence[str],
-    now: datetime,
+    owner: DemoOwner, vendors: Mapping[str, str], products: Sequence[str], customers: Sequence[str], now: datetime
 ) -> None:
     """Create all of it; `vendors`, `products` and `customers` are ids of the store."""
     at = now - _STARTED

@@ -14,11 +14,7 @@ _CARTS = ((timedelta(minutes=5), 1), (timedelta(days=1), 2), (timedelta(days=20)
 
 
 async def create_carts(
-    owner: DemoOwner,
-    catalog: DemoCatalog,
-    customers: Sequence[DemoCustomer],
-    products: Sequence[str],
-    now: datetime,
+    owner: DemoOwner, catalog: DemoCatalog, customers: Sequence[DemoCustomer], products: Sequence[str], now: datetime
 ) -> None:
     """Create the carts, each for another customer; `products` are the ids of the catalog's products, in order."""
     product_ids = [

@@ -66,23 +66,16 @@ CATEGORIES = (
     DemoCategory("cadernos", "Cadernos", "Abre por inteiro sobre a mesa e aceita caneta-tinteiro.", parent="papelaria"),
     DemoCategory("bolsas", "Bolsas", "Couro de curtimento vegetal, que escurece e amacia com o uso."),
     DemoCategory(
-        "calcados",
-        "Calçados",
-        "Em caso de dúvida entre dois números, escolha o maior. A primeira troca é grátis.",
+        "calcados", "Calçados", "Em caso de dúvida entre dois números, escolha o maior. A primeira troca é grátis."
     ),
     DemoCategory(
-        "cozinha",
-        "Cozinha",
-        "Madeira de reflorestamento com acabamento em óleo mineral próprio para alimentos.",
+        "cozinha", "Cozinha", "Madeira de reflorestamento com acabamento em óleo mineral próprio para alimentos."
     ),
 )
 
 FEATURES = (
     DemoFeature(
-        "material",
-        "Material",
-        "S",
-        ("Terracota", "Grés", "Algodão", "Linho", "Couro", "Madeira", "Papel", "Latão"),
+        "material", "Material", "S", ("Terracota", "Grés", "Algodão", "Linho", "Couro", "Madeira", "Papel", "Latão")
     ),
     DemoFeature("cor", "Cor", "S", ("Natural", "Areia", "Azul-anil", "Verde-musgo", "Ferrugem", "Preto")),
     DemoFeature("marca", "Marca", "B", ("Mandacaru", "Sabiá", "Rota do Couro")),

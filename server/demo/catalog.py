@@ -107,12 +107,7 @@ class DemoCatalog:
 
 
 CARD = DemoPaymentMethod(
-    "cartao",
-    "Cartão de crédito",
-    "Em até 6 vezes sem juros.",
-    "credit_card",
-    settles_at_once=True,
-    hold_minutes=60,
+    "cartao", "Cartão de crédito", "Em até 6 vezes sem juros.", "credit_card", settles_at_once=True, hold_minutes=60
 )
 PIX = DemoPaymentMethod(
     "pix",
@@ -123,9 +118,5 @@ PIX = DemoPaymentMethod(
     instructions="<p>Abra o aplicativo do seu banco, escolha Pix e leia o código.</p>",
 )
 BOLETO = DemoPaymentMethod(
-    "boleto",
-    "Boleto bancário",
-    "Vence em três dias; a compensação leva um dia útil.",
-    "boleto",
-    surcharge_cents=250,
+    "boleto", "Boleto bancário", "Vence em três dias; a compensação leva um dia útil.", "boleto", surcharge_cents=250
 )

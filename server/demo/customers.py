@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kernel.text import slugify
+
 _FIRST = (
     "Ana Clara", "Bruno", "Camila", "Davi", "Elisa", "Fábio", "Gabriela", "Heitor", "Isadora", "João Pedro", "Karina",
     "Leandro", "Marina", "Nicolas", "Olívia", "Paulo", "Quitéria", "Rafael", "Sônia", "Tiago", "Úrsula", "Vinícius",
@@ -89,18 +91,12 @@ def _customer(index: int, domain: str) -> DemoCustomer:
     return DemoCustomer(
         firstname=first,
         lastname=last,
-        email=f"{_slug(first)}.{_slug(last)}@{domain}",
+        email=f"{slugify(first)}.{slugify(last)}@{domain}",
         cpf=cpf(100_200_300 + index * 7_654_321),
         phone=f"{street_address.area}9{81_000_000 + index * 123_457:08d}",
         street_address=street_address,
         number=str(12 + index * 37),
     )
-
-
-def _slug(name: str) -> str:
-    from kernel.text import slugify
-
-    return slugify(name)
 
 
 def cpf(number: int) -> str:

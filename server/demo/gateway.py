@@ -55,12 +55,7 @@ class DemoGateway:
             "metadata": {"order_id": order["id"]},
             **extra_fields,
         }
-        event = {
-            "id": f"hook_demo{self._sent}",
-            "type": event_type,
-            "created_at": format_rfc3339(at),
-            "data": charge,
-        }
+        event = {"id": f"hook_demo{self._sent}", "type": event_type, "created_at": format_rfc3339(at), "data": charge}
         body = orjson.dumps(event)
         signature = f"sha256={hmac_sha256_hex(self._secret, body)}"
         await self._owner.execute("DemoNotification", at, body=body, signatures=[signature])

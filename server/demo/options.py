@@ -30,9 +30,7 @@ class DemoOptions:
 
 _PRODUCT_OPTIONS = (
     DemoOptions(
-        "Camiseta Cordel",
-        {"Tamanho": _SIZES, "Cor": (("Natural", 0), ("Preta", 300))},
-        forbidden=("GG", "Preta"),
+        "Camiseta Cordel", {"Tamanho": _SIZES, "Cor": (("Natural", 0), ("Preta", 300))}, forbidden=("GG", "Preta")
     ),
     DemoOptions("Camiseta Igarapé", {"Tamanho": _SIZES}),
     DemoOptions("Camisa Brisa", {"Tamanho": _SIZES, "Cor": (("Areia", 0), ("Branca", 0))}),

@@ -19,14 +19,7 @@ OLDEST_DAYS = 92
 # The newest order is old enough for its history to be in the past.
 _NEWEST_DAYS = 1.2
 _CARRIERS = (("Correios", "BR"), ("Rodonaves", "RN"), ("Loggi", "LG"))
-_NOTES = (
-    "",
-    "",
-    "",
-    "Embrulhar para presente, por favor.",
-    "Deixar com o porteiro.",
-    "Tocar a campainha do fundo.",
-)
+_NOTES = ("", "", "", "Embrulhar para presente, por favor.", "Deixar com o porteiro.", "Tocar a campainha do fundo.")
 
 
 @dataclass(frozen=True, slots=True)

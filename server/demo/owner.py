@@ -42,11 +42,7 @@ class DemoOwner:
     def scope(self, at: datetime | None = None) -> Scope:
         """Return a scope like a request of the owner at that time (default: now)."""
         return Scope(
-            store=self.store,
-            actor=self._actor,
-            request_id=f"demo-{uuid7()}",
-            now=at or now(),
-            family="graphql",
+            store=self.store, actor=self._actor, request_id=f"demo-{uuid7()}", now=at or now(), family="graphql"
         )
 
     async def execute(self, operation: str, at: datetime | None = None, /, **variables: Any) -> Any:

@@ -67,13 +67,7 @@ async def create_destinations_and_taxes(owner: DemoOwner, at: datetime) -> Desti
         "rates": [{"destination_id": destinations[name], "rate_value": rate} for name, rate in _ICMS_BY_REGION.items()],
     }
     tax = await owner.execute("DemoTax", at, input=icms)
-    packaging = {
-        "name": "Taxa de embalagem",
-        "rate_type": "F",
-        "rate_value": 1_500,
-        "priority": 1,
-        "status": "D",
-    }
+    packaging = {"name": "Taxa de embalagem", "rate_type": "F", "rate_value": 1_500, "priority": 1, "status": "D"}
     await owner.execute("DemoTax", at, input=packaging)
     return DestinationsAndTaxes(destinations, [tax["id"]])
 

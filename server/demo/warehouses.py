@@ -12,17 +12,12 @@ from typing import Any
 from kernel.clock import format_rfc3339
 from server.demo.catalog import DemoCatalog
 from server.demo.owner import DemoOwner
+from server.demo.pricing import REGIONS
 
 _READ_AFTER = timedelta(days=7)
 
-# Name, states, hours.
-_REGIONS = (
-    ("Sudeste", ("SP", "RJ", "MG", "ES"), 48),
-    ("Sul", ("PR", "SC", "RS"), 72),
-    ("Centro-Oeste", ("DF", "GO", "MT", "MS"), 72),
-    ("Nordeste", ("AL", "BA", "CE", "MA", "PB", "PE", "PI", "RN", "SE"), 96),
-    ("Norte", ("AC", "AM", "AP", "PA", "RO", "RR", "TO"), 144),
-)
+# The hours that a delivery to a region takes.
+_HOURS = {"Sudeste": 48, "Sul": 72, "Centro-Oeste": 72, "Nordeste": 96, "Norte": 144}
 _NEAR_SAO_PAULO = [
     {"zipcode_from": "01000-000", "zipcode_to": "09999-999"},
     {"zipcode_from": "11000-000", "zipcode_to": "11999-999"},
@@ -64,7 +59,11 @@ def _central() -> dict[str, Any]:
         "zipcodes": _NEAR_SAO_PAULO,
         "delivery_time": 24,
     }
-    regions = [{"area_name": name, "states": list(states), "delivery_time": hours} for name, states, hours in _REGIONS]
+    regions = [
+        {"area_name": region.name, "states": list(region.states), "delivery_time": _HOURS[region.name]}
+        for region in REGIONS
+        if region.name in _HOURS
+    ]
     return {
         "name": "Centro de distribuição",
         "code": "CD-1",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,14 +10,11 @@ from uuid import UUID
 
 from tqdm import tqdm
 
-from auth.store_resolution import build_store
-from kernel.clock import now
-from kernel.errors import TenantNotFound
-from kernel.ids import uuid7
-from kernel.scope import SYSTEM, Scope, active_scope
-from models import database
+from domain.stores import find_store
+from kernel.scope import Scope, active_scope
 from resolvers.execute import FacadeOperation, execute, load_operations
 from server.importers.olist_marketplace import Marketplace, read_marketplace
+from server.store_admin import system_scope
 
 SOURCE = "olist"
 BATCH = 250
@@ -65,7 +61,7 @@ async def run(directory: Path, tenant: UUID, *, events: bool = False, progress: 
     existing records are skipped, so an interrupted import can be repeated. `events` emits events for new records. Raises
     `TenantNotFound`, and `olist_files.ImportFileError` for an unusable file.
     """
-    scope = await _scope(tenant)
+    scope = system_scope(await find_store(tenant))
     marketplace, error_lines = read_marketplace(directory)
     if error_lines.count:
         return ImportReport(error_lines=error_lines.lines, invalid_rows=error_lines.count)
@@ -76,12 +72,7 @@ async def run(directory: Path, tenant: UUID, *, events: bool = False, progress: 
             records = list(getattr(marketplace, record_type).values())
             report.read[record_type] = len(records)
             report.added[record_type] = await _import_records(
-                scope,
-                operations[name],
-                record_type,
-                records,
-                {"events": events} if emits_events else {},
-                progress,
+                scope, operations[name], record_type, records, {"events": events} if emits_events else {}, progress
             )
     return report
 
@@ -96,24 +87,12 @@ async def _import_records(
 ) -> int:
     added = 0
     with tqdm(total=len(records), desc=f"{record_type:>10}", unit="", disable=not progress, file=sys.stderr) as bar:
-        for batch in _batches(records):
+        for start in range(0, len(records), BATCH):
+            batch = records[start : start + BATCH]
             data = await execute(scope, operation, {"source": SOURCE, "rows": batch, **options})
             added += data["imported"]
             bar.update(len(batch))
     return added
-
-
-def _batches(records: list[Any]) -> Iterator[list[Any]]:
-    for start in range(0, len(records), BATCH):
-        yield records[start : start + BATCH]
-
-
-async def _scope(tenant: UUID) -> Scope:
-    async with database.cross_store_connection() as platform:
-        row = await platform.fetchrow("SELECT * FROM tenants WHERE public_id = $1", tenant)
-    if row is None:
-        raise TenantNotFound
-    return Scope(store=build_store(row), actor=SYSTEM, request_id=str(uuid7()), now=now())
 
 
 __all__ = ["ImportReport", "Marketplace", "run"]

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kernel.money import parse_cents
+from kernel.errors import OperatorError
 from kernel.text import InvalidValue, has_forbidden_characters, nfc, repr_value
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ _KEY = re.compile(r"[0-9a-f]{32}")
 _TIME_FORMAT = "%Y-%m-%d %H:%M:%S"
 
 
-class ImportFileError(Exception):
+class ImportFileError(OperatorError):
     """An import file is missing or malformed."""
 
 
@@ -124,11 +124,6 @@ def parse_time(value: str) -> datetime:
 def parse_optional_time(value: str) -> datetime | None:
     """Parse a time, None when empty."""
     return parse_time(value) if value else None
-
-
-def parse_amount(value: str) -> int:
-    """Parse an amount into cents."""
-    return parse_cents(value)
 
 
 def parse_number(minimum: int, maximum: int) -> Callable[[str], int]:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from kernel.clock import format_rfc3339, now
+from kernel.money import parse_cents
 from kernel.text import InvalidValue, slugify
 from server.importers.olist_files import (
     CsvRow,
     RowErrors,
-    parse_amount,
     parse_grams,
     parse_key,
     parse_number,
@@ -60,9 +60,7 @@ class _Reader:
 
     def read(self) -> tuple[Marketplace, RowErrors]:
         self._read_file(
-            "olist_sellers_dataset.csv",
-            "seller_id seller_zip_code_prefix seller_city seller_state",
-            self._vendor,
+            "olist_sellers_dataset.csv", "seller_id seller_zip_code_prefix seller_city seller_state", self._vendor
         )
         self._read_file(
             "olist_customers_dataset.csv",
@@ -129,12 +127,7 @@ class _Reader:
         }
         self.marketplace.customers.setdefault(
             person,
-            {
-                "external_id": person,
-                "email": f"{person}@olist.invalid",
-                "firstname": "Cliente",
-                "lastname": person[:8],
-            },
+            {"external_id": person, "email": f"{person}@olist.invalid", "firstname": "Cliente", "lastname": person[:8]},
         )
 
     def _category(self, row: CsvRow) -> None:
@@ -191,7 +184,7 @@ class _Reader:
             _find_record(row, "product_id", self.marketplace.products),
             _find_record(row, "seller_id", self.marketplace.vendors),
         )
-        price = row.read("price", parse_amount)
+        price = row.read("price", parse_cents)
         order["lines"].append(
             {
                 "line_number": line_number,
@@ -199,7 +192,7 @@ class _Reader:
                 "vendor": vendor["external_id"],
                 "quantity": 1,
                 "price_cents": price,
-                "shipping_cents": row.read("freight_value", parse_amount),
+                "shipping_cents": row.read("freight_value", parse_cents),
             }
         )
         # The price of the last sale and the vendor of the first.
@@ -218,7 +211,7 @@ class _Reader:
                 "sequence": sequence,
                 "kind": row.read("payment_type", parse_text),
                 "installments": row.read("payment_installments", parse_number(0, 1_000)),
-                "amount_cents": row.read("payment_value", parse_amount),
+                "amount_cents": row.read("payment_value", parse_cents),
             }
         )
 
@@ -229,10 +222,7 @@ class _Reader:
         external = f"{review}:{order['external_id']}"
         if external in self.marketplace.reviews:
             raise InvalidValue(f"review_id {review} is repeated for order {order['external_id']}")
-        title, message = (
-            row.read("review_comment_title", parse_text),
-            row.read("review_comment_message", parse_text),
-        )
+        title, message = (row.read("review_comment_title", parse_text), row.read("review_comment_message", parse_text))
         self.marketplace.reviews[external] = {
             "external_id": external,
             "order": order["external_id"],

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from domain.imports.past_orders import import_past_orders
 from domain.imports.results import temporary_numbers
+from domain.orders.draft import ADDRESS_FIELDS
 from kernel.scope import Scope
 from models.numbers import take_numbers
 from server.importers.file_rows import Column, ColumnGroup, FileRow, RecordFormat, moment, money, whole
@@ -16,19 +17,6 @@ _TEXTS = (
     *("shipping_method", "tracking_code", "coupon_code", "ip_address", "notes", "details"),
 )
 _AMOUNTS = ("total", "discount", "shipping", "surcharge", "tax", "paid", "refunded")
-_ADDRESS = (
-    "firstname",
-    "lastname",
-    "street",
-    "number",
-    "complement",
-    "district",
-    "city",
-    "state",
-    "country",
-    "zipcode",
-    "phone",
-)
 
 
 def _amount(name: str) -> dict[str, Column]:
@@ -46,7 +34,7 @@ async def _write(scope: Scope, batch: Sequence[FileRow], options: ImportOptions)
     return outcome_of(batch, results)
 
 
-_ADDRESS_COLUMNS = {name: Column(name) for name in _ADDRESS}
+_ADDRESS_COLUMNS = {name: Column(name) for name in ADDRESS_FIELDS}
 _COLUMNS = {name: Column(name) for name in _TEXTS} | {
     "installments": Column("installments", whole),
     "created_at": Column("created_at", moment, moment),

@@ -20,11 +20,11 @@ from tqdm import tqdm
 from domain.imports.results import RecordResult
 from domain.stores import find_store
 from kernel.clock import now
-from kernel.ids import uuid7
-from kernel.scope import SYSTEM, Scope, active_scope
+from kernel.scope import Scope, active_scope
 from models.database import retry_conflicts, transaction
 from server.importers.file_rows import FileRow, LineError, RecordFormat, read_rows
 from server.importers.olist_files import ImportFileError
+from server.store_admin import system_scope
 
 BATCH = 500
 _MAX_ERRORS = 100
@@ -144,7 +144,7 @@ async def run(
     A batch is one transaction, so an interrupted import can be repeated: each kind finds what it wrote before. Raises `ImportFileError` for
     a file that can't be read on; what was imported before stays.
     """
-    scope = Scope(await find_store(tenant), SYSTEM, str(uuid7()), now())
+    scope = system_scope(await find_store(tenant))
     report = FileReport(kind.name, dry_run)
     options = ImportOptions(dry_run, events)
     try:

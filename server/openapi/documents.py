@@ -69,11 +69,7 @@ _CURRENT_ERROR: Schema = {
                 {"type": "string"},
                 {
                     "type": "object",
-                    "properties": {
-                        "code": {"type": "string"},
-                        "message": {"type": "string"},
-                        "details": FREE_OBJECT,
-                    },
+                    "properties": {"code": {"type": "string"}, "message": {"type": "string"}, "details": FREE_OBJECT},
                     "required": ["code", "message"],
                 },
             ]
@@ -321,11 +317,6 @@ def _parameters(route: Route, route_docs: RouteDocs) -> Iterable[Schema]:
     if route.is_catalogue:
         yield dict(headers.KNOWN_VERSION)
     for name, schema in route_docs.query.items():
-        yield {
-            "name": name,
-            "in": "query",
-            "required": name in route_docs.required_query,
-            "schema": dict(schema),
-        }
+        yield {"name": name, "in": "query", "required": name in route_docs.required_query, "schema": dict(schema)}
     for name, schema in route_docs.headers.items():
         yield {"name": name, "in": "header", "required": False, "schema": dict(schema)}

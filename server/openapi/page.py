@@ -5,32 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from functools import lru_cache
-from html import escape
 
 from aiohttp import web
 
 from server.openapi.documents import FAMILIES, documents
-from server.playground import ASSETS_PATH, BUILT, BUILT_KEY, NOT_BUILT, PAGE_HEADERS, built_version
+from server.playground import ASSETS_PATH, BUILT, BUILT_KEY, NOT_BUILT, PAGE_HEADERS, built_version, viewer_page
 
 PATH = "/api/docs"
 TITLE = "Vitrine · REST APIs"
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="{assets}reader.css">
-<script type="application/json" id="config">{config}</script>
-<script src="{assets}reader.js" defer></script>
-</head>
-<body>
-<div id="reader"><noscript>The reader needs JavaScript; the documents are {links}.</noscript></div>
-</body>
-</html>
-"""
 
 
 def document_url(family: str) -> str:
@@ -42,9 +24,8 @@ def render(version: str) -> str:
     """Render the page for one version of the assets."""
     sources = [{"name": family.title, "url": document_url(family.name)} for family in FAMILIES]
     links = ", ".join(f'<a href="{document_url(family.name)}">{family.name}</a>' for family in FAMILIES)
-    config = json.dumps({"documents": sources}, ensure_ascii=False).replace("<", "\\u003c")
-    assets = f"{ASSETS_PATH}/{version}/"
-    return _PAGE.format(title=TITLE, assets=escape(assets), config=config, links=links)
+    body = f'<div id="reader"><noscript>The reader needs JavaScript; the documents are {links}.</noscript></div>'
+    return viewer_page(TITLE, f"{ASSETS_PATH}/{version}/", "reader", {"documents": sources}, body)
 
 
 async def page(request: web.Request) -> web.Response:

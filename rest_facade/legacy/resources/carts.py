@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from kernel.json_schema import array
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.record_schemas import selected_record
-from rest_facade.legacy.reshape import record_renderer
-from rest_facade.legacy.resource import Record, RecordField, Resource, selection_of
+from rest_facade.legacy.record_schemas import rows_type
+from rest_facade.legacy.resource import RecordField, Resource, selection_of
 
 _LINE = (
     RecordField("product_id", types.ID, source="product_number"),
@@ -15,12 +13,6 @@ _LINE = (
     RecordField("amount", types.BIGINT, source="quantity"),
     RecordField("price", types.MONEY, source="price_cents"),
 )
-_render_line = record_renderer(_LINE)
-
-
-def _render_lines(lines: list[Record]) -> list[Record]:
-    return [_render_line(line) for line in lines]
-
 
 CARTS = Resource(
     path="carts",
@@ -33,11 +25,7 @@ CARTS = Resource(
     fields=(
         RecordField("user_id", types.ID, filter_name="customer_id", source="user_number"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="updated_at"),
-        RecordField(
-            "products",
-            types.rendered_by(_render_lines, schema=array(selected_record("CartLine", _LINE))),
-            source=f"items {selection_of(_LINE)}",
-        ),
+        RecordField("products", rows_type("CartLine", _LINE), source=f"items {selection_of(_LINE)}"),
         RecordField("total", types.MONEY, filter_name="total_cents"),
     ),
     sorts=dict(timestamp="UPDATED_AT", date="UPDATED_AT", user_id="CUSTOMER", total="TOTAL"),

@@ -39,12 +39,7 @@ DISCUSSIONS = Resource(
     message_terms={"review": "discussion", "object": "object_id", "thread": "thread_id", "user": "user_id"},
     filters=(SEARCH,),
     sorts=dict(
-        timestamp="CREATED_AT",
-        date="CREATED_AT",
-        post_id="ID",
-        name="NAME",
-        rating_value="RATING",
-        status="STATUS",
+        timestamp="CREATED_AT", date="CREATED_AT", post_id="ID", name="NAME", rating_value="RATING", status="STATUS"
     ),
     default_sort=("timestamp", "desc"),
     permissions={"sees_addresses": lambda scope: scope.actor.has_privilege("manage_products")},

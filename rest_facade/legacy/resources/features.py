@@ -143,11 +143,7 @@ FEATURE_VALUE_INPUT = named(
         variant=SCALAR,
         value=SCALAR,
         variants=rows_of(
-            one_of(
-                optional_members(variant_id=types.ID.body_schema, variant=STRING, selected=SCALAR),
-                STRING,
-                INTEGER,
-            )
+            one_of(optional_members(variant_id=types.ID.body_schema, variant=STRING, selected=SCALAR), STRING, INTEGER)
         ),
     ),
 )

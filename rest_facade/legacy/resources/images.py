@@ -86,10 +86,7 @@ PAIR = named(
     "An image; `{}` when there is none.",
 )
 _DETAILED_INPUT = optional_members(
-    **dict.fromkeys(_PATHS, STRING),
-    alt=STRING,
-    image_x=types.INTEGER.body_schema,
-    image_y=types.INTEGER.body_schema,
+    **dict.fromkeys(_PATHS, STRING), alt=STRING, image_x=types.INTEGER.body_schema, image_y=types.INTEGER.body_schema
 )
 PAIR_INPUT = named(
     "ImagePairBody",
@@ -98,8 +95,5 @@ PAIR_INPUT = named(
 )
 IMAGE = types.rendered_by(render_pair, parse_pair, schema=PAIR, body_schema=one_of(PAIR_INPUT, NULL))
 IMAGES = types.rendered_by(
-    render_pairs,
-    parse_pairs,
-    schema=described(map_of(PAIR), "By `pair_id`."),
-    body_schema=rows_of(PAIR_INPUT),
+    render_pairs, parse_pairs, schema=described(map_of(PAIR), "By `pair_id`."), body_schema=rows_of(PAIR_INPUT)
 )

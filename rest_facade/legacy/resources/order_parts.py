@@ -27,7 +27,7 @@ from kernel.money import format_cents
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.record_schemas import selected_record
+from rest_facade.legacy.record_schemas import rows_type, selected_record
 from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import Record, RecordField, selection_of
 from rest_facade.legacy.resources.images import PAIR, render_pair
@@ -83,10 +83,7 @@ def _parse_line(key: str | None, entry: Any, label: str) -> dict[str, Any]:
         raise InvalidValue(f"{label}: product_id is required")
     if entry.get("amount") in (None, ""):
         raise InvalidValue(f"{label}: amount is required")
-    line: dict[str, Any] = {
-        "product_id": product,
-        "quantity": types.parse_integer(entry["amount"], f"{label}: amount"),
-    }
+    line: dict[str, Any] = {"product_id": product, "quantity": types.parse_integer(entry["amount"], f"{label}: amount")}
     if entry.get("price") not in (None, ""):
         assert types.MONEY.parse is not None
         line["price_cents"] = types.MONEY.parse(entry["price"], f"{label}: price")
@@ -161,10 +158,7 @@ def address_fields(prefix: str, kind: str, parent_object: str) -> tuple[RecordFi
                 parent_object=parent_object,
                 source=None,
             )
-            for name, members, filter_name in (
-                ("address", _LINE_1, "line_1"),
-                ("address_2", _LINE_2, "line_2"),
-            )
+            for name, members, filter_name in (("address", _LINE_1, "line_1"), ("address_2", _LINE_2, "line_2"))
         ),
     )
 
@@ -294,25 +288,15 @@ _STEP = (
     RecordField("user_id", types.rendered_by(lambda number: str(number or 0), schema=types.ID.schema)),
 )
 HISTORY_SOURCE = f"history {selection_of(_STEP)}"
-_render_step = record_renderer(_STEP)
-
-
-HISTORY_SCHEMA = array(selected_record("OrderStatusChange", _STEP))
-
-
-def render_history(steps: list[Record]) -> list[Record]:
-    """Render an order's status history, oldest first."""
-    return [_render_step(step) for step in steps]
+HISTORY = rows_type("OrderStatusChange", _STEP)
+"""The status history, oldest first."""
 
 
 # --- The whole record --------------------------------------------------------------------------------------------------------
 
 
 POINTS_SOURCE = "points_earned points_spent points_cents"
-POINTS_SCHEMA = named(
-    "OrderPoints",
-    object_schema(reward=STRING, in_use=object_schema(points=STRING, cost=STRING)),
-)
+POINTS_SCHEMA = named("OrderPoints", object_schema(reward=STRING, in_use=object_schema(points=STRING, cost=STRING)))
 
 
 def _render_points(record: Record) -> Record:

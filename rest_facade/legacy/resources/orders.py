@@ -46,11 +46,7 @@ ORDERS = Resource(
             source=parts.PAYMENT_SOURCE,
         ),
         RecordField(
-            "shipping_ids",
-            parts.FIRST_ID,
-            "shipping_method_id",
-            "shipping_method_id",
-            source="shipping_number",
+            "shipping_ids", parts.FIRST_ID, "shipping_method_id", "shipping_method_id", source="shipping_number"
         ),
         RecordField("shipping", parts.SHIPPING, source=parts.SHIPPING_SOURCE),
         RecordField("discount", types.MONEY, filter_name="discount_cents"),
@@ -74,11 +70,7 @@ ORDERS = Resource(
         RecordField("details", types.TEXT, "details", "details", permission="is_staff"),
         RecordField("ip_address", types.TEXT, "ip_address", "ip_address", permission="is_staff"),
         RecordField("shipment_ids", types.IDS, filter_name="shipment_id", source="shipment_numbers"),
-        RecordField(
-            "status_history",
-            types.rendered_by(parts.render_history, schema=parts.HISTORY_SCHEMA),
-            source=parts.HISTORY_SOURCE,
-        ),
+        RecordField("status_history", parts.HISTORY, source=parts.HISTORY_SOURCE),
         RecordField("product_groups", parts.PRODUCT_GROUPS, source=None),
         *parts.address_fields("b", "billing", _USER_DATA),
         *parts.address_fields("s", "shipping", _USER_DATA),

@@ -43,9 +43,7 @@ SETTINGS = Resource(
         ),
         RecordField("description", types.TEXT, filter_name="description"),
         RecordField(
-            "variants",
-            types.rendered_by(_render_variants, schema=_VARIANTS),
-            source="variants { value name }",
+            "variants", types.rendered_by(_render_variants, schema=_VARIANTS), source="variants { value name }"
         ),
     ),
     filters=(SEARCH,),

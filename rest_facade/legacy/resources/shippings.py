@@ -75,8 +75,7 @@ _RATES = types.rendered_by(
         named(
             "ShippingRateBody",
             optional_members(
-                destination_id=types.ID.body_schema,
-                **{field.name: field.value_type.body_schema for field in _RATE[1:]},
+                destination_id=types.ID.body_schema, **{field.name: field.value_type.body_schema for field in _RATE[1:]}
             ),
         )
     ),

@@ -8,11 +8,10 @@ from decimal import Decimal
 from typing import Any
 
 from kernel.codes import SWITCH_STATUSES, TAX_ADDRESS_TYPES, TAX_RATE_TYPES
-from kernel.json_schema import array, enum, named, object_schema, one_of
+from kernel.json_schema import enum, named, object_schema, one_of
 from kernel.text import InvalidValue, repr_value
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.record_schemas import selected_record
-from rest_facade.legacy.reshape import record_renderer
+from rest_facade.legacy.record_schemas import rows_type
 from rest_facade.legacy.resource import SEARCH, Record, RecordField, Resource, id_field, selection_of
 from rest_facade.legacy.resources.shippings import rate_entries
 from rest_facade.legacy.value_schemas import RATE, RATE_INPUT, rows_of
@@ -52,11 +51,6 @@ _RATE_ROW = (
     RecordField("rate_type", types.RAW),
     RecordField("rate_value", TAX_RATE),
 )
-_render_rate_row = record_renderer(_RATE_ROW)
-
-
-def _render_rates(rates: list[Record]) -> list[Record]:
-    return [_render_rate_row(rate) for rate in rates]
 
 
 def _parse_rates(value: Any, label: str) -> list[Record]:
@@ -81,10 +75,7 @@ def _parse_entry(key: Any, entry: Any, label: str) -> Record:
 _RATE_ROW_INPUT = named(
     "TaxRateBody",
     object_schema(
-        "rate_value",
-        destination_id=types.ID.body_schema,
-        rate_type=enum(TAX_RATE_TYPES.codes),
-        rate_value=RATE_INPUT,
+        "rate_value", destination_id=types.ID.body_schema, rate_type=enum(TAX_RATE_TYPES.codes), rate_value=RATE_INPUT
     ),
 )
 
@@ -104,12 +95,7 @@ TAXES = Resource(
         RecordField("status", types.code(SWITCH_STATUSES), "status", "status"),
         RecordField(
             "rates",
-            types.rendered_by(
-                _render_rates,
-                _parse_rates,
-                schema=array(selected_record("TaxRate", _RATE_ROW)),
-                body_schema=rows_of(one_of(_RATE_ROW_INPUT, RATE_INPUT)),
-            ),
+            rows_type("TaxRate", _RATE_ROW, _parse_rates, body_schema=rows_of(one_of(_RATE_ROW_INPUT, RATE_INPUT))),
             "rates",
             source=f"rates {selection_of(_RATE_ROW)}",
         ),

@@ -37,11 +37,7 @@ def _render_membership(user: Record, path: Mapping[str, str]) -> dict[str, Any]:
     """Render the updated membership, identified in the path by number or UUID."""
     reference = path["group_id"].lower()
     return next(
-        {
-            "user_id": user["user_id"],
-            "usergroup_id": membership["usergroup_id"],
-            "status": membership["status"],
-        }
+        {"user_id": user["user_id"], "usergroup_id": membership["usergroup_id"], "status": membership["status"]}
         for membership in user["usergroups"]
         if reference in (str(membership["usergroup_id"]), membership["usergroup"]["id"])
     )
@@ -74,13 +70,7 @@ USERS = Resource(
     message_terms={"vendor": "company_id"},
     filters=(SEARCH,),
     sorts=dict(
-        user_id="ID",
-        id="ID",
-        email="EMAIL",
-        name="NAME",
-        status="STATUS",
-        timestamp="CREATED_AT",
-        date="CREATED_AT",
+        user_id="ID", id="ID", email="EMAIL", name="NAME", status="STATUS", timestamp="CREATED_AT", date="CREATED_AT"
     ),
     default_sort=("timestamp", "desc"),
     subroutes=(

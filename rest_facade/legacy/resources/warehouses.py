@@ -9,8 +9,8 @@ from kernel.codes import ALLOCATION_TYPES, WAREHOUSE_STATUSES
 from kernel.json_schema import NULL, STRING, Schema, array, map_of, named, object_schema, one_of
 from kernel.text import InvalidValue
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.record_schemas import input_record, selected_record
-from rest_facade.legacy.reshape import body_parser, record_renderer
+from rest_facade.legacy.record_schemas import input_record, rows_type
+from rest_facade.legacy.reshape import body_parser
 from rest_facade.legacy.resource import (
     SEARCH,
     ActionRoute,
@@ -80,8 +80,6 @@ _GROUP_FIELDS = (
     RecordField("status", _STATUS, "status", "status"),
 )
 
-_render_area = record_renderer(_AREA_FIELDS)
-_render_group = record_renderer(_GROUP_FIELDS)
 _parse_area = body_parser(_AREA_FIELDS)
 _parse_group = body_parser(_GROUP_FIELDS)
 
@@ -195,10 +193,10 @@ WAREHOUSES = Resource(
         RecordField("company_id", types.ID, "vendor_id", "owner_id"),
         RecordField(
             "delivery_areas",
-            types.rendered_by(
-                lambda rows: [_render_area(row) for row in rows],
+            rows_type(
+                "WarehouseArea",
+                _AREA_FIELDS,
                 _parse_areas,
-                schema=array(selected_record("WarehouseArea", _AREA_FIELDS)),
                 body_schema=rows_of(input_record("WarehouseAreaBody", _AREA_FIELDS)),
             ),
             "areas",
@@ -206,10 +204,10 @@ WAREHOUSES = Resource(
         ),
         RecordField(
             "user_groups",
-            types.rendered_by(
-                lambda rows: [_render_group(row) for row in rows],
+            rows_type(
+                "WarehouseUsergroup",
+                _GROUP_FIELDS,
                 _parse_groups,
-                schema=array(selected_record("WarehouseUsergroup", _GROUP_FIELDS)),
                 body_schema=rows_of(input_record("WarehouseUsergroupBody", _GROUP_FIELDS)),
             ),
             "usergroups",

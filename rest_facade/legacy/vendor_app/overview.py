@@ -89,11 +89,7 @@ def _render_dashboard(totals: Record) -> dict[str, Any]:
         "products": {name: str(count) for name, count in totals["products"].items()},
         "orders_by_status": by_status,
         "graph": [
-            {
-                "date": str(day["date_unix"]),
-                "total": format_cents(day["total_cents"]),
-                "orders": str(day["orders"]),
-            }
+            {"date": str(day["date_unix"]), "total": format_cents(day["total_cents"]), "orders": str(day["orders"])}
             for day in totals["days"]
         ],
     }

@@ -61,16 +61,8 @@ def _vendor_routes(operations: Mapping[str, FacadeOperation]) -> Iterator[tuple[
         engine.update_handler(PRODUCTS, operations["ProductUpdate"], operations["ProductShow"]),
     )
     yield "GET", "vendor_product_options", product_details.options(operations["VendorProductOptions"])
-    yield (
-        "GET",
-        "vendor_product_attachments",
-        product_details.attachments(operations["VendorProductAttachments"]),
-    )
-    yield (
-        "GET",
-        "vendor_required_products",
-        product_details.required_products(operations["VendorRequiredProducts"]),
-    )
+    yield ("GET", "vendor_product_attachments", product_details.attachments(operations["VendorProductAttachments"]))
+    yield ("GET", "vendor_required_products", product_details.required_products(operations["VendorRequiredProducts"]))
     yield "GET", "vendor_orders", engine.list_handler(ORDERS, operations)
     yield "GET", "vendor_order/{id}", engine.show_handler(ORDERS, operations["OrderShow"])
     yield "PUT", "vendor_order/{id}", mutations.update_order(operations["VendorOrderUpdate"])

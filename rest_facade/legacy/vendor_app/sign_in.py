@@ -78,11 +78,7 @@ def sign_up(operation: FacadeOperation) -> Handler:
         body = await read_legacy(request)
         require(body, ("company", "email", "password"))
         done = await execute_mutation(scope, operation, {"input": parse(body)}, rename, STORES)
-        result = {
-            "company_id": str(done["company_id"]),
-            "user_id": str(done["user_id"]),
-            "status": done["status"],
-        }
+        result = {"company_id": str(done["company_id"]), "user_id": str(done["user_id"]), "status": done["status"]}
         return json_response(result, status=201)
 
     return handler

@@ -138,12 +138,7 @@ def convert_feature(context: Context, record: Record) -> Rows:
         {variant["name"]: variant["id"] for variant in reversed(variants)},
         {variant["id"]: variant["id"] for variant in variants},
     )
-    row = {
-        "id": feature,
-        **columns,
-        "parent_id": context.optional(record, group, "features"),
-        **context.times(None),
-    }
+    row = {"id": feature, **columns, "parent_id": context.optional(record, group, "features"), **context.times(None)}
     return {
         "features": [row],
         "feature_variants": [{**variant, "feature_id": feature} for variant in variants],

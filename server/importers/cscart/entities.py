@@ -59,22 +59,9 @@ ENTITIES = (
     ShopEntity("languages", "lang_id", content.LANGUAGE, content.convert_language, "name"),
     ShopEntity("statuses", "status_id", content.STATUS, content.convert_status, "params"),
     ShopEntity("usergroups", "usergroup_id", people.USERGROUP, people.convert_usergroup, "usergroup"),
+    ShopEntity("vendors", "company_id", people.VENDOR, people.convert_vendor, "phone", paths=("vendors", "stores")),
     ShopEntity(
-        "vendors",
-        "company_id",
-        people.VENDOR,
-        people.convert_vendor,
-        "phone",
-        paths=("vendors", "stores"),
-    ),
-    ShopEntity(
-        "users",
-        "user_id",
-        people.USER,
-        people.convert_user,
-        "phone",
-        sort_by="id",
-        refers_to=(Vendor, Usergroup),
+        "users", "user_id", people.USER, people.convert_user, "phone", sort_by="id", refers_to=(Vendor, Usergroup)
     ),
     ShopEntity(
         "categories",

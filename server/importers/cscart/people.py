@@ -31,8 +31,7 @@ from server.importers.cscart.values import (
 _ADMINISTRATOR, _VENDOR = "A", "V"
 
 USERGROUP = ImportKind(
-    "usergroup",
-    (ImportTable(Usergroup, ("name", "type", "status", "privileges", "created_at", "updated_at")),),
+    "usergroup", (ImportTable(Usergroup, ("name", "type", "status", "privileges", "created_at", "updated_at")),)
 )
 
 

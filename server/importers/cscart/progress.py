@@ -7,8 +7,24 @@ import sys
 from tqdm import tqdm
 
 
-class ProgressBars:
-    """One bar for each entity."""
+class Progress:
+    """Follow how far an import is; this one shows nothing."""
+
+    def begin(self, entity: str) -> None:
+        """Begin an entity."""
+
+    def expect(self, total: int) -> None:
+        """Set the number of its records."""
+
+    def advance(self, count: int) -> None:
+        """Count records that are done."""
+
+    def end(self) -> None:
+        """End the entity."""
+
+
+class ProgressBars(Progress):
+    """Show one bar for each entity."""
 
     def begin(self, entity: str) -> None:
         """Show a new bar."""

@@ -13,25 +13,21 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 from uuid import UUID
 
 import asyncpg
 import orjson
 
 from auth.credential_cache import invalidate_credentials
-from auth.store_resolution import build_store
 from domain.catalog.feature_values import load_definitions
 from domain.imports.numbered import ImportedRecord, NumberTaken, load_references, write_records
 from domain.orders.statuses import save_codes
 from domain.people.accounts import UserRef
-from kernel.clock import now
-from kernel.errors import DomainError, TenantNotFound
-from kernel.ids import uuid7
-from kernel.scope import SYSTEM, Scope, active_scope
+from domain.stores import find_store
+from kernel.errors import DomainError
+from kernel.scope import active_scope
 from models.database import (
     ConstraintViolation,
-    cross_store_connection,
     fetch,
     fetchrow,
     fetchval,
@@ -42,11 +38,12 @@ from models.database import (
 from server.importers.cscart.context import SOURCE, Context
 from server.importers.cscart.entities import ENTITIES, ShopEntity
 from server.importers.cscart.people import is_root
+from server.importers.cscart.progress import Progress
 from server.importers.cscart.reading import Reader, together
 from server.importers.cscart.report import EntityCount, Report, Sums
 from server.importers.cscart.source import NotOffered, Source, SourceError, SourceUnavailable
 from server.importers.cscart.values import NotBrought, Record, cents, flag, moment, own_number, text
-from server.store_admin import set_owner
+from server.store_admin import set_owner, system_scope
 
 _CHANGED_AT = ("updated_timestamp", "updated_at", "timestamp")
 _REASONS = {
@@ -70,38 +67,6 @@ WHERE u.tenant_id = $1 AND u.id = $2 AND u.user_type = 'A' AND t.owner_id IS NUL
 _FEATURES = "SELECT id FROM features WHERE tenant_id = $1 AND deleted_at IS NULL"
 
 
-class Progress(Protocol):
-    """Shows how far an entity is."""
-
-    def begin(self, entity: str) -> None:
-        """Begin an entity."""
-
-    def expect(self, total: int) -> None:
-        """Set the number of its records."""
-
-    def advance(self, count: int) -> None:
-        """Count records that are done."""
-
-    def end(self) -> None:
-        """End the entity."""
-
-
-class NoProgress:
-    """Show nothing."""
-
-    def begin(self, entity: str) -> None:
-        """Begin an entity."""
-
-    def expect(self, total: int) -> None:
-        """Set the number of its records."""
-
-    def advance(self, count: int) -> None:
-        """Count records that are done."""
-
-    def end(self) -> None:
-        """End the entity."""
-
-
 async def run(
     source: Source,
     tenant: UUID,
@@ -115,17 +80,11 @@ async def run(
     When the source can't be read any more, `stopped` of the report says why; what was written stays, and the next run continues. Raises
     TenantNotFound.
     """
-    async with cross_store_connection() as platform:
-        row = await platform.fetchrow("SELECT * FROM tenants WHERE public_id = $1", tenant)
-    if row is None:
-        raise TenantNotFound()
-    scope = Scope(store=build_store(row), actor=SYSTEM, request_id=f"import-{uuid7()}", now=now())
+    scope = system_scope(await find_store(tenant))
     report = Report(is_dry_run=dry_run)
     with active_scope(scope):
-        job = _Import(
-            Context(scope, report, is_dry_run=dry_run), Reader(source, report), since, progress or NoProgress()
-        )
-        await job.run()
+        context = Context(scope, report, is_dry_run=dry_run)
+        await _Import(context, Reader(source, report), since, progress or Progress()).run()
     return report
 
 

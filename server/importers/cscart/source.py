@@ -19,6 +19,7 @@ import orjson
 from yarl import URL
 
 from kernel.clock import now
+from kernel.errors import OperatorError
 
 MAX_REQUESTS = 4
 GIVE_UP_SECONDS = 600
@@ -39,7 +40,7 @@ class NotOffered(SourceError):
     """The source doesn't have the record or the list."""
 
 
-class SourceUnavailable(Exception):
+class SourceUnavailable(OperatorError):
     """The source can't be read at all; the message is for the shop owner."""
 
 

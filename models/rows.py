@@ -1,0 +1,77 @@
+"""Write rows of one table, a statement for all of them; every row names the same columns, besides `tenant_id` and `public_id`.
+
+Tables and columns are constants of the callers, and become part of the statement; values are sent as one JSON array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from kernel.ids import uuid7
+from kernel.scope import Scope
+from models.database import execute
+
+
+def json_text(value: object) -> str:
+    """Return a value as JSON, for a parameter that PostgreSQL reads as `text::jsonb`."""
+    return orjson.dumps(value).decode()
+
+
+def insert_sql(table: str, columns: Sequence[str]) -> str:
+    """Return the statement that inserts rows, `$2` as a JSON array of objects with `public_id` and these columns."""
+    names = ("public_id", *columns)
+    return (
+        f"INSERT INTO {table} (tenant_id, {', '.join(names)}) SELECT $1, {', '.join(f'r.{name}' for name in names)}"
+        f" FROM jsonb_populate_recordset(NULL::{table}, $2::text::jsonb) AS r"
+    )
+
+
+async def insert_rows(
+    scope: Scope, table: str, rows: Sequence[Mapping[str, Any]], *, unique: Sequence[str] = ()
+) -> None:
+    """Insert rows; of those that are there by the columns `unique`, the other columns are set."""
+    if rows:
+        statement = insert_sql(table, [*rows[0]]) + _on_conflict(rows[0], unique)
+        await execute(statement, scope.store.id, _json(rows))
+
+
+async def update_rows(scope: Scope, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Set the columns of rows by their `id`."""
+    if rows:
+        changes = ", ".join(f"{name} = r.{name}" for name in rows[0] if name != "id")
+        source = f"jsonb_populate_recordset(NULL::{table}, $2::text::jsonb) AS r"
+        statement = f"UPDATE {table} x SET {changes} FROM {source} WHERE x.tenant_id = $1 AND x.id = r.id"
+        await execute(statement, scope.store.id, json_text(rows))
+
+
+async def replace_rows(
+    scope: Scope, table: str, owner: str, owner_ids: Sequence[int], rows: Sequence[Mapping[str, Any]], *, key: str = ""
+) -> None:
+    """Replace the rows whose column `owner` is one of these ids; with a `key`, unique for each owner, those that stay keep their ids."""
+    dropped = f"DELETE FROM {table} x WHERE x.tenant_id = $1 AND x.{owner} = ANY($2::bigint[])"
+    if not rows:
+        await execute(dropped, scope.store.id, list(owner_ids))
+        return
+    if key:
+        dropped += f" AND NOT EXISTS (SELECT FROM r WHERE r.{owner} = x.{owner} AND r.{key} = x.{key})"
+    names = ("public_id", *rows[0])
+    statement = (
+        f"WITH r AS (SELECT * FROM jsonb_populate_recordset(NULL::{table}, $3::text::jsonb)), dropped AS ({dropped})"
+        f" INSERT INTO {table} (tenant_id, {', '.join(names)}) SELECT $1, {', '.join(f'r.{name}' for name in names)} FROM r"
+    )
+    unique = (owner, key) if key else ()
+    await execute(statement + _on_conflict(rows[0], unique), scope.store.id, list(owner_ids), _json(rows))
+
+
+def _on_conflict(row: Mapping[str, Any], unique: Sequence[str]) -> str:
+    if not unique:
+        return ""
+    changes = ", ".join(f"{name} = excluded.{name}" for name in row if name not in unique)
+    return f" ON CONFLICT (tenant_id, {', '.join(unique)}) DO {f'UPDATE SET {changes}' if changes else 'NOTHING'}"
+
+
+def _json(rows: Sequence[Mapping[str, Any]]) -> str:
+    return json_text([{**row, "public_id": uuid7()} for row in rows])
