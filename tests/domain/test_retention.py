@@ -18,6 +18,7 @@ from kernel.retention import DEFAULT_DAYS, PERIODS
 from kernel.scope import Scope, Store
 from kernel.settings import SettingError, Settings
 from models import audit, database
+from tests.harness.jobs import limit_jobs_to
 from tests.harness.scopes import execute, system_scope, value
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -150,7 +151,8 @@ async def test_a_repeated_gateway_notification_is_recognized_after_its_body_was_
     assert await sample.value("select count(*) from gateway_notifications where event_id = 'evt_1'") == 1
 
 
-async def test_the_jobs_share_the_stores_among_them(store, other_store):
+async def test_the_jobs_share_the_stores_among_them(store, other_store, monkeypatch):
+    limit_jobs_to(monkeypatch, store, other_store)
     forget = [job for job in jobs.retention_jobs({**DEFAULT_DAYS, "notifications": 1}) if "spent" in job.name]
     assert len({job.name for job in forget}) == 4
     for each in (store, other_store):

@@ -95,20 +95,29 @@ class Cloner:
         await self._connection.execute("".join(part if isinstance(part, str) else part(clone) for part in script.parts))
         return clone.public_ids
 
-    async def script(self, tenant: int) -> str:
-        """Return the statements that write the store into another database, with the internal id and its own UUIDs."""
-        connection = await asyncpg.connect(self._url, statement_cache_size=0)
-        try:
-            script = await _write_script(connection, self._store, self._store.id, self._secrets)
-        finally:
-            await connection.close()
-        clone = _Clone(tenant, 0, {public_id: public_id for public_id in script.public_ids}, 0.0, {})
-        statements = "".join(part if isinstance(part, str) else part(clone) for part in script.parts)
-        return f"SET session_replication_role = replica; {statements} SET session_replication_role = origin;"
-
     async def close(self) -> None:
         if self._connection is not None:
             await self._connection.close()
+
+
+async def copy_store(store: Store, source_url: str, target_url: str, tenant: int) -> None:
+    """Copy a store into another database, where it gets the internal id and keeps its UUIDs; later ids there are above its own."""
+    source = await asyncpg.connect(source_url, statement_cache_size=0)
+    try:
+        script = await _write_script(source, store, store.id, ())
+    finally:
+        await source.close()
+    clone = _Clone(tenant, 0, {public_id: public_id for public_id in script.public_ids}, 0.0, {})
+    target = await asyncpg.connect(target_url)
+    try:
+        await target.execute("INSERT INTO tenants (id, public_id, name) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3)",
+                             tenant, store.public_id, store.name)  # fmt: skip
+        await target.execute("SET session_replication_role = replica")
+        await target.execute("".join(part if isinstance(part, str) else part(clone) for part in script.parts))
+        for (sequence,) in await target.fetch("SELECT quote_ident(sequencename) FROM pg_sequences"):
+            await target.execute(f"SELECT setval('{sequence}', 1000000)")
+    finally:
+        await target.close()
 
 
 async def _write_script(connection: Any, store: Store, new_store: int, secrets: Iterable[str]) -> StoreScript:

@@ -137,7 +137,8 @@ def _run(request: dict[str, Any], descriptors: list[int]) -> None:
     os.environ.clear()
     os.environ.update(request["environment"])
     sys.argv = ["-c", *request["arguments"]]
-    code = _exit_code(lambda: exec(compile(request["code"], "<string>", "exec"), {"__name__": "__main__"}))
+    program = compile(request["code"], "<string>", "exec")
+    code = _exit_code(lambda: exec(program, {"__name__": "__main__"}))  # noqa: S102  # a test's own program
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

@@ -55,7 +55,7 @@ def shell_command(code: str = VITRINE) -> list[str]:
 
 def run(code: str, *arguments: str, environment: Mapping[str, str], out: IO[bytes], err: IO[bytes]) -> int:
     """Run a program without input and return its exit code."""
-    with open(os.devnull, "rb") as null:
+    with Path(os.devnull).open("rb") as null:
         descriptors = {0: null.fileno(), 1: out.fileno(), 2: err.fileno()}
         connection, _ = forked.request(fork_server(), code, arguments, environment, str(ROOT), descriptors)
     with connection:
@@ -123,8 +123,11 @@ async def start(
 ) -> ForkedProcess:
     """Start `python -c code` in the folder of the program; other parameters as those of `asyncio.create_subprocess_exec`."""
     with contextlib.ExitStack() as parts:
-        own_input, input_ = socket.socketpair() if stdin == PIPE else (None, open(os.devnull, "rb"))
-        parts.callback(input_.close)
+        own_input: socket.socket | None = None
+        input_: socket.socket | IO[bytes] = parts.enter_context(Path(os.devnull).open("rb"))
+        if stdin == PIPE:
+            own_input, input_ = socket.socketpair()
+            parts.callback(input_.close)
         descriptors = {0: input_.fileno(), **{number: number for number in pass_fds}}
         readers: list[IO[bytes] | None] = []
         for number, stream in ((1, stdout), (2, stderr)):

@@ -90,28 +90,26 @@ async def test_an_unreachable_database_raises_unavailable():
         await pending_migrations("postgresql://nobody@/x?host=/nowhere")
 
 
-async def test_privileges_are_granted_again_only_when_they_differ(empty_database_url, monkeypatch):
-    await migrate(empty_database_url)
+async def test_privileges_are_granted_again_only_when_they_differ(migrated_database_url, monkeypatch):
     calls = []
 
     async def record_call(*args, **kwargs):
         calls.append(args)
 
     monkeypatch.setattr("models.migrate.grant_privileges", record_call)
-    await migrate(empty_database_url)
+    await migrate(migrated_database_url)
     assert calls == []
     monkeypatch.setattr(roles, "_APPEND_ONLY", {"audit_entries", "payments"})
-    await migrate(empty_database_url)
+    await migrate(migrated_database_url)
     assert len(calls) == 1
 
 
-async def test_granting_again_revokes_removed_privileges(empty_database_url, monkeypatch):
-    await migrate(empty_database_url)
+async def test_granting_again_revokes_removed_privileges(migrated_database_url, monkeypatch):
     may_update = "select has_table_privilege('vitrine_app', 'payments', 'UPDATE')"
-    assert await fetchval(empty_database_url, may_update)
+    assert await fetchval(migrated_database_url, may_update)
     monkeypatch.setattr(roles, "_APPEND_ONLY", {"audit_entries", "payments"})
-    await migrate(empty_database_url)
-    assert not await fetchval(empty_database_url, may_update)
+    await migrate(migrated_database_url)
+    assert not await fetchval(migrated_database_url, may_update)
 
 
 class TestWithoutRoles:

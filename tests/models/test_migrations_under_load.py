@@ -18,7 +18,8 @@ from models import migrate as migrations
 from models.migrate import MigrationError, disk_migrations, migrate, revert
 from server.embedded_postgres import EmbeddedServer
 from server.embedded_postgres.data_folder import OWNER
-from tests.harness.cloning import Cloner
+from tests.harness.cloning import copy_store
+from tests.harness.database import TEMPLATE, new_database
 from tests.harness.sample_store import NewSampleStore
 
 NAMES = [migration.name for migration in disk_migrations()]
@@ -76,15 +77,8 @@ async def filled_template(postgres: EmbeddedServer, database_name: str, new_samp
     sample = await new_sample()
     name = f"filled_{uuid4().hex}"
     async with superuser(postgres) as connection:
-        await connection.execute(f"create database {name} owner {OWNER}")
-    await migrate(postgres.url(name))
-    cloner = Cloner(postgres.superuser_url(database_name), sample.store, ())
-    async with superuser(postgres, name) as connection:
-        await connection.execute("INSERT INTO tenants (id, public_id, name) OVERRIDING SYSTEM VALUE"
-                                 f" VALUES ({STORE}, gen_random_uuid(), 'Loja')")  # fmt: skip
-        await connection.execute(await cloner.script(STORE))
-        for sequence in await connection.fetch("SELECT quote_ident(sequencename) AS name FROM pg_sequences"):
-            await connection.execute(f"SELECT setval('{sequence['name']}', 1000000)")
+        await connection.execute(f"create database {name} owner {OWNER} template {TEMPLATE} strategy file_copy")
+    await copy_store(sample.store, postgres.superuser_url(database_name), postgres.superuser_url(name), STORE)
     return name
 
 
@@ -101,12 +95,8 @@ async def superuser(postgres: EmbeddedServer, name: str | None = None) -> AsyncI
 @pytest.fixture
 async def filled(postgres: EmbeddedServer, filled_template: str) -> AsyncIterator[str]:
     """Return the name of a database with one store's sample data, for one test."""
-    name = f"{filled_template}_{uuid4().hex[:8]}"
-    async with superuser(postgres) as connection:
-        await connection.execute(f"create database {name} template {filled_template} owner {OWNER}")
-    yield name
-    async with superuser(postgres) as connection:
-        await connection.execute(f"drop database {name} with (force)")
+    async with new_database(postgres, filled_template) as name:
+        yield name
 
 
 @pytest.fixture
@@ -209,15 +199,14 @@ async def reading(url: str) -> AsyncIterator[asyncpg.Connection]:
 
 @pytest.mark.usefixtures("impatient")
 async def test_a_migration_waits_for_a_long_transaction_and_lets_other_statements_pass(
-    empty_database_url: str, request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture
+    migrated_database_url: str, request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture
 ):
-    await migrate(empty_database_url)
     request.getfixturevalue("altering")
-    other = await asyncpg.connect(empty_database_url)
+    other = await asyncpg.connect(migrated_database_url)
     try:
-        async with reading(empty_database_url) as reader:
+        async with reading(migrated_database_url) as reader:
             with caplog.at_level(logging.WARNING):
-                migrating = asyncio.create_task(migrate(empty_database_url))
+                migrating = asyncio.create_task(migrate(migrated_database_url))
                 await _until(lambda: _is_repeating(caplog))
             await other.execute("select from products")  # not queued behind the migration for good
             assert not migrating.done()
@@ -228,16 +217,15 @@ async def test_a_migration_waits_for_a_long_transaction_and_lets_other_statement
 
 
 async def test_a_migration_that_never_gets_its_lock_names_the_transaction_that_holds_it(
-    empty_database_url: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    migrated_database_url: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ):
-    await migrate(empty_database_url)
     request.getfixturevalue("altering")
     monkeypatch.setattr(migrations, "LOCK_TIMEOUT_MS", 20)
     monkeypatch.setattr(migrations, "PAUSES", (0.01, 0.02))
-    async with reading(empty_database_url):
+    async with reading(migrated_database_url):
         with pytest.raises(MigrationError, match=r"9999_altering did not get its locks in 3 attempts: .* report\)$"):
-            await migrate(empty_database_url)
-    assert await migrate(empty_database_url) == ["9999_altering"]
+            await migrate(migrated_database_url)
+    assert await migrate(migrated_database_url) == ["9999_altering"]
 
 
 async def _is_repeating(caplog: pytest.LogCaptureFixture) -> bool:

@@ -117,7 +117,7 @@ class Vitrine:
     @asynccontextmanager
     async def running(self, command: str, **settings: str) -> AsyncIterator[RunningCommand]:
         """Run a long-running command and stop it at the end."""
-        running = await self.start(command, **settings)
+        running = await self.start(command, log=None, stdin=subprocess.DEVNULL, **settings)
         process = running.process
         try:
             yield running

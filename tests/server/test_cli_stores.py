@@ -222,12 +222,11 @@ def secrets_line(doctor):
     return next(line for line in doctor.out.splitlines() if line[6:].startswith("secrets "))
 
 
-def test_the_secret_key_is_replaced(vitrine, empty_database_url):
+def test_the_secret_key_is_replaced(vitrine, migrated_database_url):
     new = "another secret of at least 32 characters"
-    url = {"DATABASE_URL": empty_database_url}
+    url = {"DATABASE_URL": migrated_database_url}
     rotating = {**url, "VITRINE_SECRET_KEY": new, "VITRINE_SECRET_KEY_FALLBACKS": json.dumps([SECRET])}
     replaced = {**url, "VITRINE_SECRET_KEY": new}
-    vitrine("migrate", **url)
     tenant = vitrine("tenant", "create", "Loja", "--json", **url).json["tenant_id"]
     kid = vitrine("keys", "rotate", "--json", **url).json["kid"]
 
@@ -278,15 +277,14 @@ def test_migrate_lists_applied_migrations_and_other_commands_require_it(vitrine,
     assert vitrine("tenant", "list", **away).out.startswith("there is no store")
 
 
-async def test_doctor_passes_on_a_healthy_deployment_and_reports_problems(vitrine, postgres, empty_database_url):
-    url = {"DATABASE_URL": empty_database_url}
-    vitrine("migrate", **url)
+async def test_doctor_passes_on_a_healthy_deployment_and_reports_problems(vitrine, postgres, migrated_database_url):
+    url = {"DATABASE_URL": migrated_database_url}
     tenant = vitrine("tenant", "create", "Sem assinatura", "--json", **url).json["tenant_id"]
     vitrine("keys", "rotate", **url)
     healthy = vitrine("doctor", "--json", **url).json
     assert healthy["ok"] is True
     assert {finding["check"] for finding in healthy["findings"] if finding["level"] == "warn"} <= {"playground"}
-    connection = await asyncpg.connect(empty_database_url)
+    connection = await asyncpg.connect(migrated_database_url)
     try:
         await connection.execute("update tenants set gateway_secret = null where public_id = $1", tenant)
         await connection.execute("insert into job_runs values ('expire_holds', now() - interval '1 hour')")

@@ -23,6 +23,7 @@ from kernel.ids import uuid7
 from kernel.scope import Scope, Store, active_scope
 from models import database as db
 from server.job_worker import JobWorker
+from tests.harness.jobs import limit_jobs_to
 from tests.harness.scopes import system_scope
 from tests.server.command_line import SECRET, Vitrine
 
@@ -298,7 +299,8 @@ async def test_unpaid_checkouts_expire_in_every_store(store, other_store):
     assert [await status_of(store, order_id) for order_id in kept] == ["O", "O", "O"]
 
 
-async def test_expired_rows_are_deleted_and_others_kept(store):
+async def test_expired_rows_are_deleted_and_others_kept(store, monkeypatch):
+    limit_jobs_to(monkeypatch, store)
     scope = system_scope(store)
     ages = {"old": timedelta(days=31), "recent": timedelta(days=29)}
     with active_scope(scope):

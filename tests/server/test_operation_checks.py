@@ -12,7 +12,6 @@ import pytest
 from domain.jobs import JOBS
 from kernel.clock import now
 from kernel.settings import Settings
-from models.migrate import migrate
 from server.commands import operation_checks
 from server.commands.check_results import CheckResult, Severity
 
@@ -21,18 +20,17 @@ PRODUCTION = Settings(env="production", secret_key="s" * 40)
 
 
 @pytest.fixture
-async def connection(empty_database_url: str) -> AsyncIterator[asyncpg.Connection]:
+async def connection(migrated_database_url: str) -> AsyncIterator[asyncpg.Connection]:
     """Yield a connection of the owner of a migrated database."""
-    await migrate(empty_database_url)
-    connection = await asyncpg.connect(empty_database_url)
+    connection = await asyncpg.connect(migrated_database_url)
     yield connection
     await connection.close()
 
 
 @pytest.fixture
-async def other(empty_database_url: str, connection: asyncpg.Connection) -> AsyncIterator[asyncpg.Connection]:
+async def other(migrated_database_url: str, connection: asyncpg.Connection) -> AsyncIterator[asyncpg.Connection]:
     """Yield another session of the same database."""
-    other = await asyncpg.connect(empty_database_url)
+    other = await asyncpg.connect(migrated_database_url)
     yield other
     await other.close()
 
@@ -54,8 +52,8 @@ async def test_a_clock_that_differs(connection: asyncpg.Connection, monkeypatch:
     assert text.startswith("differs from the database's by ")
 
 
-async def test_a_replica_that_is_none_or_does_not_answer(connection: asyncpg.Connection, empty_database_url: str):
-    level, text = level_and_text(await operation_checks.check_replica(connection, "replica 1", empty_database_url))
+async def test_a_replica_that_is_none_or_does_not_answer(connection: asyncpg.Connection, migrated_database_url: str):
+    level, text = level_and_text(await operation_checks.check_replica(connection, "replica 1", migrated_database_url))
     assert (level, text.split(":")[0]) == (Severity.FAIL, "is not a replica")
     url = "postgresql://nobody@127.0.0.1:1/nothing"
     level, text = level_and_text(await operation_checks.check_replica(connection, "replica 1", url))
@@ -63,10 +61,13 @@ async def test_a_replica_that_is_none_or_does_not_answer(connection: asyncpg.Con
 
 
 async def test_a_session_that_others_wait_for(
-    connection: asyncpg.Connection, other: asyncpg.Connection, empty_database_url: str, monkeypatch: pytest.MonkeyPatch
+    connection: asyncpg.Connection,
+    other: asyncpg.Connection,
+    migrated_database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(operation_checks, "MAX_WAIT", timedelta())
-    third = await asyncpg.connect(empty_database_url)
+    third = await asyncpg.connect(migrated_database_url)
     await other.execute("begin; lock table products")
     waiting = asyncio.create_task(third.execute("select from products"))
     try:

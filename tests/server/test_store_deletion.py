@@ -29,18 +29,25 @@ def vitrine(tmp_path: Path, database_url: str) -> Vitrine:
     return Vitrine(tmp_path, DATABASE_URL=database_url)
 
 
+_TABLES = """
+    select relname, array(
+        select attname from pg_attribute where attrelid = c.oid and attname in ('tenant_id', 'store_id', 'registered_in')
+    )
+    from pg_class c where relkind = 'r' and relnamespace = 'public'::regnamespace
+"""
+
+
 async def places_of(owner_url: str, public_id: object, store_id: int, host: str) -> dict[str, int]:
     """Count the rows that mention a store, in every table and column, as the superuser sees them."""
     connection = await asyncpg.connect(owner_url.replace("vitrine_owner@", "postgres@"))
     try:
         counts = {}
-        for (table,) in await connection.fetch("select relname from pg_class where relkind = 'r'"
-                                               " and relnamespace = 'public'::regnamespace"):  # fmt: skip
+        for table, owners in await connection.fetch(_TABLES):
+            is_its = [f"{column} = {store_id}" for column in owners]
+            mentions = [f"t::text like '%{text}%'" for text in (public_id, host)]
             counts[table] = await connection.fetchval(
-                f"select count(*) from {table} t where to_jsonb(t) ->> 'tenant_id' = $1 or to_jsonb(t) ->> 'store_id' = $1"
-                " or to_jsonb(t) ->> 'registered_in' = $1 or to_jsonb(t)::text like $2 or to_jsonb(t)::text like $3",
-                str(store_id), f"%{public_id}%", f"%{host}%",
-            )  # fmt: skip
+                f"select count(*) from {table} t where {' or '.join([*is_its, *mentions])}"
+            )
         return {table: count for table, count in counts.items() if count}
     finally:
         await connection.close()

@@ -47,10 +47,9 @@ def here(tmp_path: Path, database_url: str) -> Vitrine:
 
 
 @pytest.fixture
-def there(tmp_path: Path, empty_database_url: str) -> Vitrine:
+def there(tmp_path: Path, migrated_database_url: str) -> Vitrine:
     """Return the commands of another installation, which has stores of its own."""
-    other = Vitrine(tmp_path / "there", DATABASE_URL=empty_database_url, VITRINE_SECRET_KEY=OTHER_SECRET)
-    assert other("migrate").code == 0
+    other = Vitrine(tmp_path / "there", DATABASE_URL=migrated_database_url, VITRINE_SECRET_KEY=OTHER_SECRET)
     assert other("tenant", "create", "Vizinha").code == 0
     return other
 
