@@ -10,7 +10,7 @@ from kernel.codes import SWITCH_STATUSES
 from kernel.documents import normalize_cep
 from kernel.errors import ValidationFailed
 from kernel.fields import MAX_NAME, InputField, code_in, name_text
-from kernel.geography import BRAZIL, STATES
+from kernel.geography import BRAZIL, STATES, state_code
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from kernel.text import InvalidValue, has_forbidden_characters, nfc, repr_value
@@ -53,6 +53,10 @@ def _codes(value: object) -> list[str]:
     return list(dict.fromkeys(codes))
 
 
+def _states(value: object) -> list[str]:
+    return _codes([state_code(name) for name in _names(value, form="codes of two letters")])
+
+
 def _cities(value: object) -> list[str]:
     return _names(value, form="names of cities")
 
@@ -93,7 +97,7 @@ DESTINATION_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),
     "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
     "countries": InputField("countries", _codes, code="countries_invalid"),
-    "states": InputField("states", _codes, code="states_invalid"),
+    "states": InputField("states", _states, code="states_invalid"),
     "cities": InputField("cities", _cities, code="cities_invalid"),
     "zipcodes": InputField("zipcodes", parse_ranges, code="zipcodes_invalid"),
 }

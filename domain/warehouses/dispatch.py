@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernel.documents import normalize_cep
-from kernel.geography import BRAZIL, state_of_cep
+from kernel.geography import BRAZIL, state_code, state_of_cep
 from kernel.scope import Scope, active_scope
 from models.database import fetch
 
@@ -86,7 +86,7 @@ async def find_dispatches(
             scope.store.id,
             [vendor for vendor in vendors if vendor is not None],
             int(cep) if cep else None,
-            state or state_of_cep(cep),
+            (state_code(state) if country == BRAZIL else state) or state_of_cep(cep),
             city.strip(),
             customer_id,
         )
