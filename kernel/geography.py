@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from kernel.text import fold
+
 # CEP ranges by state (Correios): the first five digits at which each range starts, in order. Some states have several ranges.
 _RANGES: tuple[tuple[int, str], ...] = (
     (1_000, "SP"),
@@ -40,10 +42,45 @@ _RANGES: tuple[tuple[int, str], ...] = (
 _STARTS = [start for start, _ in _RANGES]
 _CEP_DIGITS = 8
 
-STATES: frozenset[str] = frozenset(state for _, state in _RANGES)
+_NAMES = {
+    "AC": "Acre",
+    "AL": "Alagoas",
+    "AM": "Amazonas",
+    "AP": "Amapá",
+    "BA": "Bahia",
+    "CE": "Ceará",
+    "DF": "Distrito Federal",
+    "ES": "Espírito Santo",
+    "GO": "Goiás",
+    "MA": "Maranhão",
+    "MG": "Minas Gerais",
+    "MS": "Mato Grosso do Sul",
+    "MT": "Mato Grosso",
+    "PA": "Pará",
+    "PB": "Paraíba",
+    "PE": "Pernambuco",
+    "PI": "Piauí",
+    "PR": "Paraná",
+    "RJ": "Rio de Janeiro",
+    "RN": "Rio Grande do Norte",
+    "RO": "Rondônia",
+    "RR": "Roraima",
+    "RS": "Rio Grande do Sul",
+    "SC": "Santa Catarina",
+    "SE": "Sergipe",
+    "SP": "São Paulo",
+    "TO": "Tocantins",
+}
+STATES: frozenset[str] = frozenset(_NAMES)
 """The two-letter codes of the twenty-six states and the Distrito Federal."""
+_CODES = {fold(name): code for code, name in _NAMES.items()}
 
 BRAZIL = "BR"
+
+
+def state_code(text: str) -> str:
+    """Return the code of the state of Brazil with this name, ignoring case and accents; of any other text, such as a code, its capitals."""
+    return _CODES.get(" ".join(fold(text).split())) or text.strip().upper()
 
 
 def state_of_cep(cep: str) -> str:

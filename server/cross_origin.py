@@ -19,6 +19,10 @@ EXPOSED = (
     "Idempotent-Replayed",
 )
 _ANY_ORIGIN = "*"
+_PREFLIGHT = (
+    (hdrs.ACCESS_CONTROL_REQUEST_METHOD, hdrs.ACCESS_CONTROL_ALLOW_METHODS),
+    (hdrs.ACCESS_CONTROL_REQUEST_HEADERS, hdrs.ACCESS_CONTROL_ALLOW_HEADERS),
+)
 
 
 def allow_cross_origin(app: web.Application, origins: tuple[str, ...]) -> None:
@@ -37,9 +41,9 @@ def allow_cross_origin(app: web.Application, origins: tuple[str, ...]) -> None:
 
 
 def _handle_other_responses(app: web.Application, origins: frozenset[str]) -> None:
-    """Skip aiohttp-cors for requests without Origin, which it would look up in vain; add the headers to its families' 404 and 405.
+    """Add the headers to 404 and 405 of the families, and to preflights of unknown paths: a page would see a network error instead.
 
-    Without them a page sees a network error instead of the status.
+    Skip aiohttp-cors for requests without Origin, which it would look up in vain.
     """
     handler = app.on_response_prepare.pop()
 
@@ -55,5 +59,8 @@ def _handle_other_responses(app: web.Application, origins: frozenset[str]) -> No
         ):
             response.headers[hdrs.ACCESS_CONTROL_ALLOW_ORIGIN] = origin
             response.headers[hdrs.ACCESS_CONTROL_EXPOSE_HEADERS] = ",".join(EXPOSED)
+            for asked, allowed in _PREFLIGHT if request.method == hdrs.METH_OPTIONS else ():
+                if asked in request.headers:
+                    response.headers[allowed] = request.headers[asked]
 
     app.on_response_prepare.append(add_cors_headers)

@@ -274,6 +274,8 @@ async def _create(
     ready: list[tuple[str, VariantPairs, dict[str, Any]]] = []
     all_errors: list[dict[str, Any]] = []
     for index, values in enumerate(inputs):
+        if values.get("refused"):
+            continue
         columns, errors = check_fields(COMBINATION_FIELDS, values)
         image, image_errors = _read_image(values)
         errors |= image_errors
@@ -290,7 +292,7 @@ async def _create(
         hashes.add(hash_)
         skus |= {columns["sku"]} if columns.get("sku") else set()
         ready.append((hash_, pairs, {**_NEW, **columns, **image}))
-    if all_errors:
+    if all_errors or any(values.get("refused") for values in inputs):
         raise ValidationFailed(
             "; ".join(f"combination {error['index']}: {error['message']}" for error in all_errors[:5]),
             field="combinations",

@@ -10,7 +10,7 @@ from kernel.codes import SWITCH_STATUSES
 from kernel.documents import normalize_cep
 from kernel.errors import ValidationFailed
 from kernel.fields import MAX_NAME, InputField, code_in, name_text
-from kernel.geography import BRAZIL, STATES
+from kernel.geography import BRAZIL, STATES, state_code
 from kernel.scope import Scope
 from kernel.text import InvalidValue, has_forbidden_characters, nfc, repr_value
 from models.database import execute
@@ -45,6 +45,10 @@ def _codes(value: object) -> list[str]:
         if len(code) != 2 or not code.isascii() or not code.isalpha():
             raise InvalidValue(f"holds {repr_value(code)}; expected codes of two letters")
     return list(dict.fromkeys(codes))
+
+
+def _states(value: object) -> list[str]:
+    return _codes([state_code(name) for name in _names(value, form="codes of two letters")])
 
 
 def _cities(value: object) -> list[str]:
@@ -87,7 +91,7 @@ DESTINATION_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),
     "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),
     "countries": InputField("countries", _codes, code="countries_invalid"),
-    "states": InputField("states", _codes, code="states_invalid"),
+    "states": InputField("states", _states, code="states_invalid"),
     "cities": InputField("cities", _cities, code="cities_invalid"),
     "zipcodes": InputField("zipcodes", parse_ranges, code="zipcodes_invalid"),
 }

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernel.documents import normalize_cep
-from kernel.geography import BRAZIL, state_of_cep
+from kernel.geography import BRAZIL, state_code, state_of_cep
 from kernel.scope import Scope, active_scope
 from kernel.text import fold
 from models.database import fetch
@@ -42,13 +42,12 @@ NO_ADDRESS = DestinationAddress()
 
 
 def destination_address(address: Mapping[str, Any] | None) -> DestinationAddress:
-    """Parse an address; a missing state is derived from the CEP."""
+    """Parse an address; a state of Brazil may be a name, and a missing one is that of the CEP."""
     fields = address or {}
     country = str(fields.get("country") or BRAZIL).strip().upper()
     cep = normalize_cep(str(fields.get("zipcode") or "")) or ""
-    state = str(fields.get("state") or "").strip().upper()
-    if not state and country == BRAZIL:
-        state = state_of_cep(cep)
+    state = str(fields.get("state") or "").strip()
+    state = state.upper() if country != BRAZIL else state_code(state) or state_of_cep(cep)
     return DestinationAddress(country, state, fold(str(fields.get("city") or "")).strip(), cep)
 
 

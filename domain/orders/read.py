@@ -248,7 +248,9 @@ ORDER_LINE_CHOICES = (
 ORDER_LINE_OPTIONS = Entity(
     name="option of an order line",
     table="order_lines",
-    visible=VisibleRows(admin=_ADMIN, app="read_orders", vendor="", customer=""),
+    visible=VisibleRows(
+        admin=_ADMIN, app="read_orders", vendor="", customer="", storefront="storefront:checkout", storefront_rows=""
+    ),
 )
 ORDER_ADDRESSES = Entity(
     name="address",

@@ -21,6 +21,7 @@ from domain.promotions.feature_conditions import FEATURE_OPERATORS, FeatureCondi
 from domain.promotions.rules import ALWAYS, COMPARING, Rule
 from domain.promotions.values import PendingReferences, amount_cents, flag, kilograms, texts_of, values_of, whole_number
 from kernel.documents import normalize_cep
+from kernel.geography import state_code
 from kernel.text import InvalidValue, fold, repr_value
 from models.references import (
     CATEGORY,
@@ -75,6 +76,10 @@ def _codes(value: object) -> list[str]:
     return [text.upper() for text in texts_of(value)]
 
 
+def _states(value: object) -> list[str]:
+    return [state_code(text) for text in texts_of(value)]
+
+
 def _coupons(value: object) -> list[str]:
     return [fold(text) for text in texts_of(value)]
 
@@ -107,7 +112,7 @@ CONDITION_TYPES: Mapping[str, ConditionType] = {
     "shipping": _ids("shipping", SHIPPING_METHOD),
     "destinations": _ids("destinations", DESTINATION),
     "country": ConditionType("country", _LISTING, "in", _codes),
-    "state": ConditionType("state", _LISTING, "in", _codes),
+    "state": ConditionType("state", _LISTING, "in", _states),
     "zip_postal_code": ConditionType("zipcode", _LISTING, "in", _ceps),
     "coupon_code": ConditionType("coupon", _MATCHING, "in", _coupons),
     "once_per_customer": ConditionType("once_per_customer", frozenset({"eq"}), "eq", flag),

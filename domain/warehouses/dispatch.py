@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernel.documents import normalize_cep
-from kernel.geography import BRAZIL, state_of_cep
+from kernel.geography import BRAZIL, state_code, state_of_cep
 from kernel.scope import Scope, active_scope
 from models.database import fetch
 
@@ -96,11 +96,13 @@ def candidate_arguments(
     vendors: Collection[int | None], address: Mapping[str, str], customer_id: int | None
 ) -> tuple[object, ...]:
     """Return the arguments of `candidates_sql` for an address, whose `zipcode`, `state`, `country` and `city` are used."""
-    cep = (normalize_cep(address["zipcode"]) if address["country"] == BRAZIL else None) or ""
+    is_brazilian = address["country"] == BRAZIL
+    cep = (normalize_cep(address["zipcode"]) if is_brazilian else None) or ""
+    state = state_code(address["state"]) if is_brazilian else address["state"]
     return (
         [vendor for vendor in vendors if vendor is not None],
         int(cep) if cep else None,
-        address["state"] or state_of_cep(cep),
+        state or state_of_cep(cep),
         address["city"].strip(),
         customer_id,
     )

@@ -13,7 +13,7 @@ from domain.orders.draft import email_text
 from kernel.codes import ALLOCATION_TYPES, WAREHOUSE_STATUSES
 from kernel.documents import normalize_cep
 from kernel.fields import InputField, code_in, flag, integer, name_text, short_text, text
-from kernel.geography import STATES
+from kernel.geography import STATES, state_code
 from kernel.text import InvalidValue, repr_value
 
 MAX_AREAS = 500
@@ -53,10 +53,10 @@ def _degrees(maximum: int) -> Any:
 
 def _states(value: object) -> list[str]:
     states = _texts(value)
-    unknown = [state for state in states if state.upper() not in STATES]
+    unknown = [state for state in states if state_code(state) not in STATES]
     if unknown:
         raise InvalidValue(f"holds {repr_value(unknown[0])}; expected states of Brazil such as SP")
-    return list(dict.fromkeys(state.upper() for state in states))
+    return list(dict.fromkeys(map(state_code, states)))
 
 
 def _cities(value: object) -> list[str]:

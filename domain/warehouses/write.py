@@ -10,7 +10,7 @@ from domain.warehouses.areas import replace_areas
 from domain.warehouses.groups import replace_groups
 from domain.warehouses.inputs import WAREHOUSE_FIELDS
 from kernel.errors import ValidationFailed
-from kernel.geography import BRAZIL, STATES
+from kernel.geography import BRAZIL, STATES, state_code
 from kernel.text import repr_value
 from models.database import execute
 from models.references import VENDOR, WAREHOUSE
@@ -40,6 +40,9 @@ _NEW = {
 
 async def _prepare(change: Change) -> None:
     """Refuse inconsistent columns; unset the vendor's other default warehouse if this becomes the default."""
+    state = change.merged["state"]
+    if change.merged["country"] == BRAZIL and state_code(state) != state:
+        change.columns["state"] = state_code(state)
     merged = change.merged
     _check(merged)
     if merged["is_default"] and (change.is_new or {"is_default", "vendor_id"} & change.columns.keys()):

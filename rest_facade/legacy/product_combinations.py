@@ -5,12 +5,13 @@ They have hand-written handlers because two ids identify a record, the position 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from typing import Any
 
 from aiohttp import web
 
-from kernel.errors import NotFound, ValidationFailed
+from kernel.errors import DomainError, NotFound, ValidationFailed
 from kernel.json_schema import NULL, one_of
 from resolvers.execute import FacadeOperation, execute
 from rest_facade.bodies import read_legacy
@@ -160,20 +161,22 @@ def _batch_handler(operation: FacadeOperation) -> Handler:
         entries = list(value.values()) if isinstance(value, Mapping) else value
         if not isinstance(entries, list):
             raise ValidationFailed("combinations is no list; expected an array", field="combinations")
-        variables = {"product_id": request.match_info["product_id"], "inputs": _inputs(entries)}
+        inputs, refused = _parse_entries(entries)
+        variables = {"product_id": request.match_info["product_id"], "inputs": inputs}
         try:
             created = (await execute(scope, operation, variables))["done"]
-        except ValidationFailed as error:
-            if "errors" not in error.details:
+        except DomainError as error:
+            found = error.details.get("errors", ())
+            if not found and not refused:
                 raise
-            raise _batch_error(_rename_error(error) for error in error.details["errors"]) from error
+            raise _batch_error([*refused, *map(_rename_error, found)]) from error
         return json_response({"combinations": [render_ids(scope, ids) for ids in created]}, status=201)
 
     return create
 
 
-def _inputs(entries: list[Any]) -> list[dict[str, Any]]:
-    """Parse every entry; raises an error listing all invalid ones."""
+def _parse_entries(entries: list[Any]) -> tuple[list[dict[str, Any]], list[Record]]:
+    """Return the input of every entry, and the errors of those that can't be parsed, which are marked as refused."""
     inputs: list[dict[str, Any]] = []
     errors: list[Record] = []
     for index, entry in enumerate(entries):
@@ -183,14 +186,13 @@ def _inputs(entries: list[Any]) -> list[dict[str, Any]]:
             require(entry, _REQUIRED)
             inputs.append(_parse(entry))
         except ValidationFailed as error:
+            inputs.append({"refused": True})
             errors.append({"index": index, "field": error.field, "message": error.message})
-    if errors:
-        raise _batch_error(errors)
-    return inputs
+    return inputs, errors
 
 
-def _batch_error(errors: Any) -> ValidationFailed:
-    all_errors = list(errors)
+def _batch_error(errors: Iterable[Record]) -> ValidationFailed:
+    all_errors = sorted(errors, key=itemgetter("index"))
     first = all_errors[0]
     return ValidationFailed(
         f"combinations[{first['index']}]: {first['message']}", field="combinations", details={"errors": all_errors}

@@ -81,6 +81,10 @@ class CombinationInput:
     price_cents: BigInt | None = optional_field("The amount added to the product's price, in cents; may be negative.")
     position: int | None = optional_field("The sort position.")
     image: ProductImageInput | None = optional_field("The image; null removes it.")
+    refused: bool | None = optional_field(
+        "Whether the entry can't be parsed: then nothing is created, and the errors of the others are reported.",
+        internal=True,
+    )
 
 
 @strawberry.input(description="An option exception. All fields are required on creation.")

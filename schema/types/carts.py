@@ -5,6 +5,7 @@ from __future__ import annotations
 from auth.access import Access
 from domain.carts.placed_orders import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDERS, own_data
 from domain.carts.read import CUSTOMER_CART_ITEMS, CUSTOMER_CARTS
+from domain.orders.read import ORDER_LINE_CHOICES
 from models.queries import ToMany, ToOne
 from schema.enums import CartStatus, CartWarningCode, ModifierType, PaymentStatus
 from schema.fields import (
@@ -21,7 +22,7 @@ from schema.fields import (
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus
 from schema.types.catalog import ProductObject
 from schema.types.options import CombinationObject, OptionObject, OptionVariantObject
-from schema.types.orders import PaymentMethodObject, ShippingMethodObject
+from schema.types.orders import OrderLineOptionObject, PaymentMethodObject, ShippingMethodObject
 from schema.types.people import UserObject
 
 CART = "storefront:cart"
@@ -221,6 +222,10 @@ class PlacedOrderLineObject:
     name: str = column("product_name", "The product name at the time of purchase.")
     quantity: BigInt = column(description="The number of units.")
     price_cents: BigInt = column(description="The unit price, in cents.")
+    options: list[OrderLineOptionObject] = relation(
+        ToMany("l.id", "t.position", through=ORDER_LINE_CHOICES),
+        "The chosen options at the time of purchase, in the order of the product's options.",
+    )
 
 
 @object_type("PlacedOrderCustomer")

@@ -101,8 +101,11 @@ def pipeline(
             rate_limits.LIMITED.add("connections")
             raise RateLimited(f"more than {settings.address_connections} connections from this address", retry_after=1)
         await limiter.count_address(request, family, address)
-        if request.method == hdrs.METH_OPTIONS and not (family.is_cross_origin and _is_preflight(request)):
-            return _options(request)
+        if request.method == hdrs.METH_OPTIONS:
+            if not (family.is_cross_origin and _is_preflight(request)):
+                return _options(request)
+            if policy is None:
+                return web.Response()  # `server.cross_origin` adds the headers: the page then sees the 404
         if policy is None:
             return await handler(request)  # aiohttp's handler, which raises 404 or 405
         _reject_unstorable(request)

@@ -14,7 +14,7 @@ from domain.destinations.matching import (
 )
 from domain.taxes.taxes import TAX_RECORDS
 from kernel.errors import NotFound, ValidationFailed
-from kernel.geography import state_of_cep
+from kernel.geography import STATES, state_code, state_of_cep
 from tests.harness.domain_store import unknown
 
 
@@ -83,6 +83,29 @@ def test_a_missing_state_is_derived_from_the_cep():
     )
     assert not destination_address({"country": "BR"}).is_specified
     assert not destination_address(None).is_specified
+
+
+@pytest.mark.parametrize(
+    "text, code",
+    [
+        ("São Paulo", "SP"), ("sao paulo", "SP"), ("SA\u0303O  PAULO ", "SP"), ("sp", "SP"), ("Pará", "PA"), ("Paraná", "PR"),
+        ("Mato Grosso do Sul", "MS"), ("Paulo", "PAULO"), ("x y", "X Y"), ("", ""),
+    ],
+)  # fmt: skip
+def test_a_state_of_brazil_may_be_named(text, code):
+    assert state_code(text) == code
+    assert destination_address({"state": text}).state == code
+    assert destination_address({"state": text, "country": "PE"}).state == text.strip().upper()
+
+
+def test_every_state_has_a_name():
+    assert {state_of_cep(f"{start:05}000") for start in range(1_000, 100_000, 100)} == STATES
+
+
+async def test_destinations_list_states_by_name(kit):
+    number = await DESTINATION_RECORDS.create(kit.scope, {"name": "Sul", "states": ["Santa Catarina", "SC", "rs"]})
+    assert (await kit.record("destinations", number))["states"] == ["SC", "RS"]
+    assert await find_destination(kit.scope, destination_address({"state": "Rio Grande do Sul"})) == number
 
 
 async def test_a_cep_matches_the_most_specific_destination(kit):

@@ -8,6 +8,7 @@ import pytest
 
 from tests.harness.records import UserRecord
 from tests.harness.sample_store import SampleStore
+from tests.harness.storefront import open_storefront
 
 CREATE = "mutation ($input: OrderInput!) { order_create(input: $input) { id } }"
 FIELDS = """
@@ -79,6 +80,23 @@ async def test_a_caller_reads_the_choices_of_lines_and_the_options_that_it_may_s
     names = ("Tamanho", "Estampa", "Gravação")
     assert shown[None] == shown[sample.vendor_user] == [(name, True) for name in names]
     assert shown[sample.caio] == [(name, False) for name in names]  # of a hidden product
+
+
+async def test_a_guest_sees_the_options_of_a_placed_order(sample: SampleStore) -> None:
+    shop = await open_storefront(sample)
+    options = {sample.size.id: sample.large.id, sample.print.id: sample.plain.id}
+    line = {"product_id": sample.mug.id, "quantity": 1, "options": options}
+    placed = (await shop.check_out(await shop.cart(items=[line]))).body
+    query = f"query ($id: ID!, $token: String) {{ placed_order(id: $id, token: $token) {{ items {{ {FIELDS} }} }} }}"
+    variables = {"id": placed["id"], "token": placed["token"]}
+    key = {"X-API-Key": shop.key}
+    answer = await sample.post("/graphql", {"query": query, "variables": variables}, auth=None, headers=key)
+    assert "errors" not in answer.body, answer.body
+    [item] = answer.body["data"]["placed_order"]["items"]
+    assert [(option["value"], option["option"]["id"]) for option in item["options"]] == [
+        ("Grande", sample.size.id),
+        ("Lisa", sample.print.id),
+    ]
 
 
 @pytest.mark.parametrize("by", ["admin", "customer"])

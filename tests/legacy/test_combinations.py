@@ -248,6 +248,19 @@ async def test_a_batch_is_atomic_and_reports_every_error(sample):
         f"{product_path(sample)}/batch", {"combinations": [small, {"combination": 1}, "x", {}]}
     )
     assert [error["index"] for error in malformed.body["errors"]] == [1, 2, 3]
+    mixed = await sample.post(
+        f"{product_path(sample)}/batch", {"combinations": [small, small, {"combination": 1}, small | {"amount": -1}]}
+    )
+    assert [(error["index"], error["field"]) for error in mixed.body["errors"]] == [
+        (1, "combination"),
+        (2, "combination"),
+        (3, "amount"),
+    ]
+    assert mixed.body["message"] == f"combinations[1]: {mixed.body['errors'][0]['message']}"
+    absent = await sample.post(
+        f"/api/products/{UNKNOWN_NUMBER}/options/combinations/batch", {"combinations": [small, {"combination": 1}]}
+    )
+    assert (absent.status, [error["index"] for error in absent.body["errors"]]) == (400, [1])
     assert await sample.value("select count(*) from combinations") == 1
 
 

@@ -277,6 +277,20 @@ async def test_taxes_of_a_product_apply_to_orders(sample):
     assert (refused.status, refused.body["message"]) == (400, f"tax_ids '{UNKNOWN_NUMBER}' not found")
 
 
+@pytest.mark.parametrize("state", ["RS", "Rio Grande do Sul", "rio grande do sul"])
+async def test_the_state_of_an_address_may_be_a_name(sample, state):
+    await sample.put(f"/api/shippings/{sample.sedex}", {"rates": with_ids(sample, [_DEFAULT_RATE, _RATE])})
+    body = {
+        "user_id": sample.caio.number,
+        "shipping_id": sample.sedex.number,
+        "products": {str(sample.mug): {"amount": 2}},
+        "user_data": {"s_state": state, "s_zipcode": "90010-000"},
+    }
+    created = await sample.post("/api/orders", body)
+    record = await read(sample, "orders", created.body["order_id"])
+    assert (record["shipping_cost"], record["s_state"]) == ("11.55", state)
+
+
 async def test_a_destination_rate_and_a_coupon_change_the_order_totals(sample):
     await sample.put(f"/api/shippings/{sample.sedex}", {"rates": with_ids(sample, [_DEFAULT_RATE, _RATE])})
     body = {

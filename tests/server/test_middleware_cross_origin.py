@@ -46,6 +46,26 @@ async def test_a_preflight_passes_without_store_or_credential(path):
         assert server.store_resolver.hosts == []
 
 
+@pytest.mark.parametrize("path", ["/graphql/nothing", "/api/v1/storefront/nothing", "/api/v1/auth/nothing"])
+async def test_a_page_sees_that_a_path_is_unknown(path):
+    async with run_server(*ROUTES) as server:
+        preflight = await server.call("OPTIONS", path, headers=PREFLIGHT)
+        assert (preflight.status, preflight.headers["Access-Control-Allow-Origin"]) == (200, SHOP)
+        assert preflight.headers["Access-Control-Allow-Methods"] == "POST"
+        assert preflight.headers["Access-Control-Allow-Headers"] == PREFLIGHT["Access-Control-Request-Headers"]
+        response = await server.call("POST", path, headers={"Origin": SHOP, "X-API-Key": "sfk_shop"})
+        assert (response.status, response.headers["Access-Control-Allow-Origin"]) == (404, SHOP)
+
+
+async def test_a_preflight_of_another_origin_or_family_gets_no_permission_for_an_unknown_path():
+    async with run_server(*ROUTES, settings=Settings(cors_origins=(SHOP,))) as server:
+        headers = {**PREFLIGHT, "Origin": "https://evil.example"}
+        for path, status in (("/api/v1/storefront/nothing", 200), ("/api/v1/admin/nothing", 404)):
+            response = await server.call("OPTIONS", path, headers=headers)
+            assert response.status == status
+            assert not [name for name in response.headers if name.startswith("Access-Control")]
+
+
 @pytest.mark.parametrize("key,status", [("sfk_shop", 200), ("sfk_wrong", 401)])
 async def test_responses_and_errors_have_cors_headers(key, status):
     async with run_server(*ROUTES) as server:
