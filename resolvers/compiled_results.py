@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from graphql import FieldNode, GraphQLError, GraphQLField, GraphQLObjectType, get_named_type
@@ -190,9 +189,5 @@ def _record_reader(values: CompilationValues, type_: GraphQLObjectType, group: l
 
 
 def _member(record: Any, name: str) -> Any:
-    return record[name] if _is_mapping(type(record)) else getattr(record, name)
-
-
-@cache
-def _is_mapping(type_: type) -> bool:  # isinstance() takes longer for abstract classes
-    return issubclass(type_, Mapping)
+    # isinstance() takes longer for an abstract class.
+    return record[name] if hasattr(record, "keys") else getattr(record, name)

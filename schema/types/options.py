@@ -104,12 +104,12 @@ class OptionObject:
 class CombinationChoiceObject:
     """A row of `combination_choices`."""
 
-    option_id: ID = column(_public("options", "option_id"), "The option.")
+    option_id: ID = computed(_public("options", "option_id"), "The option.")
     option: OptionObject | None = relation(ToOne("option_id"), "The option.")
-    option_name: str = column(_name("options", "option_id"), "The option's name.")
-    variant_id: ID = column(_public("option_variants", "variant_id"), "The variant.")
+    option_name: str = computed(_name("options", "option_id"), "The option's name.")
+    variant_id: ID = computed(_public("option_variants", "variant_id"), "The variant.")
     variant: OptionVariantObject | None = relation(ToOne("variant_id"), "The variant.")
-    variant_name: str = column(_name("option_variants", "variant_id"), "The variant's name.")
+    variant_name: str = computed(_name("option_variants", "variant_id"), "The variant's name.")
 
 
 @entity_type(COMBINATIONS, "Combination", "A combination of option variants with its own stock and price.")
