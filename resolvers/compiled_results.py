@@ -7,9 +7,8 @@ results there are.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from graphql import FieldNode, GraphQLError, GraphQLField, GraphQLObjectType, get_named_type
@@ -207,9 +206,5 @@ def _record_reader(values: CompilationValues, type_: GraphQLObjectType, group: l
 
 
 def _member(record: Any, name: str) -> Any:
-    return record[name] if _is_mapping(type(record)) else getattr(record, name)
-
-
-@cache
-def _is_mapping(type_: type) -> bool:  # isinstance() takes longer for abstract classes
-    return issubclass(type_, Mapping)
+    # isinstance() takes longer for an abstract class.
+    return record[name] if hasattr(record, "keys") else getattr(record, name)

@@ -70,7 +70,7 @@ class RelationSource:
 class CalculatedSource:
     """An object calculated for all rows at once from a value of each; `calculate(scope, values, **arguments)` returns one for each."""
 
-    sql: str
+    sql: ColumnSql
     calculate: Callable[..., Awaitable[list[Any]]]
 
 
@@ -174,7 +174,7 @@ def connection(
 
 
 def calculated(
-    sql: str,
+    sql: ColumnSql,
     calculate: Callable[..., Awaitable[list[Any]]],
     description: str,
     arguments: Sequence[StrawberryArgument] = (),

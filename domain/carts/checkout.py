@@ -106,8 +106,8 @@ async def check_out(scope: Scope, cart: object, values: InputValues) -> Checkout
         _reject_incomplete(locked, items)
         payment = await _payment_method_id(scope, locked, values.get("payment"))
         placed = await _place(scope, locked, _draft(locked, items, customer, payment, fields), lines)
-        items = cart_totals(items, placed.pricing, None).items
-        await _mark(scope, locked, items, placed.id, content_hash, customer.email or locked.customer_email)
+        priced = cart_totals(items, placed.pricing, None).items
+        await _mark(scope, locked, priced, placed.id, content_hash, customer.email or locked.customer_email)
         await events.emit_checkout_completed(scope, locked.public_id, placed.event_data)
     return CheckoutResult(placed.id, placed.public_id, order_token(scope, placed.public_id))
 

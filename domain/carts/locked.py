@@ -125,7 +125,7 @@ def _found(scope: Scope, record: Sequence[Any] | None) -> LockedCart:
     email = customer_email or account_email
     customer = events.EventCustomer(customer_id, name, email) if customer_id or email else None
     parsed = orjson.loads(address) if address else None
-    return LockedCart(id_, public_id, user_id, status, currency, customer_email, parsed, *rest, customer)
+    return LockedCart(*[id_, public_id, user_id, status, currency, customer_email, parsed, *rest, customer])
 
 
 def _may_open(scope: Scope, owner: int | None) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from domain.orders.draft import DraftLine, options_object
 from domain.orders.lines import load_offers, price_lines
-from domain.promotions.rewards import lower_catalogue_prices
+from domain.promotions.catalogue import CatalogueProduct, lower_catalogue_prices
 from kernel.errors import DomainError, NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, read_fields
 from kernel.scope import ActorKind, Scope, active_scope
@@ -28,30 +28,30 @@ class CataloguePrice(NamedTuple):
 
 
 async def catalogue_prices(
-    scope: Scope, products: Sequence[tuple[int, int]], options: Mapping[str, Any] | None = None
+    scope: Scope, products: Sequence[tuple[int, int, str | None, int | None]], options: Mapping[str, Any] | None = None
 ) -> list[CataloguePrice | DomainError]:
-    """Return the price of each product (id, catalogue price in cents) for the caller, or why it has none with these options.
+    """Return the price of each product for the caller, or why it has none with these options.
 
-    `options` are chosen options as in a cart; without them the catalogue prices are the base. Takes one statement, a second if
-    promotions ask for features or earlier purchases, and two more with options. Raises ValidationFailed for options of a wrong form.
+    `products` are values of `domain.promotions.catalogue.product_sql`, of one statement. `options` are chosen options as in a cart; without
+    them the catalogue prices are the base. Takes the statements of `lower_catalogue_prices`, and one more with options, or three where
+    the products have any. Raises ValidationFailed for options of a wrong form.
     """
+    listed = [CatalogueProduct(*product) for product in products]
+    prices: dict[int, CataloguePrice | DomainError] = {}
     with active_scope(scope):
-        base_prices: dict[int, int | DomainError] = dict(products)
         if options is not None:
-            base_prices = await _prices_with_options(scope, list(base_prices), options)
-        lowered = await _after_promotions(
-            scope, {product: cents for product, cents in base_prices.items() if isinstance(cents, int)}
-        )
-    prices: list[CataloguePrice | DomainError] = []
-    for product, _ in products:
-        price = lowered.get(product)
-        prices.append(price if price is not None else _refusal(base_prices.get(product)))
-    return prices
-
-
-def _refusal(base: int | DomainError | None) -> DomainError:
-    """Return why a product has no price."""
-    return base if isinstance(base, DomainError) else NotFound("product")
+            bases = await _prices_with_options(scope, [product.id for product in listed], options)
+            prices = {product: base for product, base in bases.items() if isinstance(base, DomainError)}
+            listed = [
+                product._replace(price_cents=base)
+                for product in listed
+                if isinstance(base := bases.get(product.id), int)
+            ]
+        lowered = await lower_catalogue_prices(scope, listed, _customer(scope))
+    for product, (cents, reductions) in zip(listed, lowered, strict=True):
+        names = tuple([promotion.name for promotion in reductions]) if reductions else ()
+        prices[product.id] = CataloguePrice(cents, product.price_cents, names)
+    return [prices.get(product[0]) or NotFound("product") for product in products]
 
 
 async def _prices_with_options(
@@ -68,14 +68,6 @@ async def _prices_with_options(
         else:
             prices[offer.id] = line.base_price_cents
     return prices
-
-
-async def _after_promotions(scope: Scope, base_prices: Mapping[int, int]) -> dict[int, CataloguePrice]:
-    lowered = await lower_catalogue_prices(scope, base_prices, _customer(scope))
-    return {
-        product: CataloguePrice(cents, base, tuple([promotion.name for promotion in reductions]) if reductions else ())
-        for (product, base), (cents, reductions) in zip(base_prices.items(), lowered, strict=True)
-    }
 
 
 def _customer(scope: Scope) -> int | None:

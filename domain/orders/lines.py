@@ -156,7 +156,7 @@ async def offers_of(scope: Scope, products: Sequence[tuple[Any, ...]]) -> list[O
     for *columns, shippings, required, _ in products:
         vendor_shippings = orjson.loads(shippings) if shippings else {}
         names = {int(number): name for number, name in orjson.loads(required).items()} if required else {}
-        offers.append(Offer(*columns, vendor_shippings, names, selectable.get(columns[0])))
+        offers.append(Offer(*[*columns, vendor_shippings, names, selectable.get(columns[0])]))
     return offers
 
 

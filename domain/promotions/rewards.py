@@ -20,7 +20,7 @@ import orjson
 
 from domain.destinations.matching import NO_ADDRESS, DestinationAddress, destination_address, find_destination
 from domain.promotions import issued_coupons
-from domain.promotions.calculation import ActivePromotion, FreeProduct, Reward, calculate_reward, lowered_lines
+from domain.promotions.calculation import ActivePromotion, FreeProduct, Reward, calculate_reward
 from domain.promotions.conditions import has_test
 from domain.promotions.facts import PurchaseFacts, load_facts
 from domain.promotions.rules import NO_FEATURES, RuleContext, RuleLine
@@ -53,7 +53,7 @@ class PromotedLine(NamedTuple):
 
 
 # The version before evaluates `rule` and `gifts` (`domain.promotions.promotions`).
-_RULE = "coalesce(p.extended_rule, p.rule) AS rule, coalesce(p.extended_gifts, p.gifts) AS gifts"
+RULE_COLUMNS = "coalesce(p.extended_rule, p.rule) AS rule, coalesce(p.extended_gifts, p.gifts) AS gifts"
 
 
 def active_sql(now: str, coupon: str) -> str:
@@ -62,7 +62,7 @@ def active_sql(now: str, coupon: str) -> str:
     Parameter 1 is the store; `now` and `coupon` (trusted SQL, such as `$2`) are the current time and the folded code.
     """
     return f"""
-SELECT p.id, p.zone, {_RULE}, p.coupon_code, p.usage_cap, p.used, p.priority, p.stop, p.name,
+SELECT p.id, p.zone, {RULE_COLUMNS}, p.coupon_code, p.usage_cap, p.used, p.priority, p.stop, p.name,
     {issued_coupons.is_issued_sql(coupon)} AS is_issued
 FROM promotions p
 WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND p.status = 'A'
@@ -74,7 +74,7 @@ WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND p.status = 'A'
 _ACTIVE = active_sql("$2", "$3")
 # Promotions that an order has, expired or changed ones included.
 _OF_ORDER = f"""
-SELECT p.id, p.zone, {_RULE}, p.coupon_code, 0::bigint AS usage_cap, 0::bigint AS used, p.priority, p.stop, p.name,
+SELECT p.id, p.zone, {RULE_COLUMNS}, p.coupon_code, 0::bigint AS usage_cap, 0::bigint AS used, p.priority, p.stop, p.name,
     EXISTS (SELECT 1 FROM issued_coupons i WHERE i.tenant_id = p.tenant_id AND i.promotion_id = p.id AND i.used_order_id = $2) AS is_issued
 FROM promotions p
 WHERE p.tenant_id = $1 AND EXISTS (SELECT 1 FROM promotion_uses u
@@ -104,12 +104,6 @@ def context_columns(
 
 
 _CONTEXT = f"SELECT {context_columns('$5::bigint[]')}"
-# The promotions of the catalogue, and the context only if there are any.
-_CATALOGUE = f"""
-WITH active AS MATERIALIZED ({active_sql("$5", "''")} AND p.zone = 'catalog')
-SELECT promotions.entries, context.* FROM (SELECT jsonb_agg(to_jsonb(active)) AS entries FROM active) AS promotions
-    LEFT JOIN LATERAL (SELECT {context_columns("ARRAY(SELECT id FROM active)")}) AS context ON promotions.entries IS NOT NULL
-"""
 
 
 async def find_reward(
@@ -149,23 +143,6 @@ class PromotionContext:
     address: DestinationAddress = NO_ADDRESS
     destination_id: int | None = None
     order_id: int | None = None
-
-
-async def lower_catalogue_prices(
-    scope: Scope, base_prices: Mapping[int, int], user_id: int | None
-) -> list[tuple[int, Sequence[ActivePromotion]]]:
-    """Return the price of one unit of each product (by id, in cents) after the promotions of the catalogue that lower it, and these.
-
-    Takes one statement, or two if conditions need further facts.
-    """
-    parameters = (scope.store.id, list(base_prices), user_id, "", scope.now, None)
-    [record] = await fetch(_CATALOGUE, *parameters, by_keys=True)
-    promotions = promotions_of_json(record["entries"])
-    if not promotions:
-        return [(cents, ()) for cents in base_prices.values()]
-    lines = [PromotedLine(product, 1, cents) for product, cents in base_prices.items()]
-    context = await _rule_context(scope, promotions, lines, PromotionContext(user_id), known=record)
-    return [(line.price_cents, reductions) for line, reductions in lowered_lines(promotions, context)]
 
 
 async def load_active_promotions(scope: Scope, coupon_code: str | None) -> list[ActivePromotion]:
@@ -225,34 +202,19 @@ async def evaluate_promotions(
     """
     if not promotions:
         return _empty_reward(lines)
-    return calculate_reward(
-        promotions, await _rule_context(scope, promotions, lines, context, coupon_code=coupon_code, known=known)
-    )
-
-
-async def _rule_context(
-    scope: Scope,
-    promotions: Sequence[ActivePromotion],
-    lines: Sequence[PromotedLine],
-    context: PromotionContext,
-    *,
-    coupon_code: str | None = None,
-    known: Mapping[str, Any] | None = None,
-) -> RuleContext:
-    """Return the purchase as the rules of these promotions see it."""
     products = list({line.product_id for line in lines})
-    record = known or await _load_context(scope, promotions, products, context)
+    record = known or await load_context(scope, promotions, products, context)
     categories: dict[str, str] = _json(record["categories"])
     rules = [promotion.rule for promotion in promotions]
     facts: PurchaseFacts = await load_facts(scope, rules, products, context.user_id, context.order_id)
-    return RuleContext(
+    rule_context = RuleContext(
         lines=[
             RuleLine(
                 line.product_id,
                 line.quantity,
                 line.price_cents,
                 line.weight_grams,
-                _category_ids(categories.get(str(line.product_id), "")),
+                category_ids(categories.get(str(line.product_id), "")),
                 facts.features.get(line.product_id, NO_FEATURES),
                 line.fixed,
                 line.fixed or line.price_agreed,
@@ -269,22 +231,29 @@ async def _rule_context(
         zipcode=context.address.zipcode,
         destination_id=context.destination_id,
         used={promotion.id: promotion.used for promotion in promotions},
-        used_by_customer={int(number): uses for number, uses in _json(record["used_by_customer"]).items()},
+        used_by_customer=uses_of(record),
         issued=frozenset(promotion.id for promotion in promotions if promotion.is_issued),
         earlier=facts.earlier,
         points=facts.points,
     )
+    return calculate_reward(promotions, rule_context)
+
+
+def uses_of(record: Mapping[str, Any]) -> dict[int, int]:
+    """Return the customer's uses by promotion, of a row with the `context_columns`."""
+    return {int(number): uses for number, uses in _json(record["used_by_customer"]).items()}
 
 
 @lru_cache(maxsize=4096)
-def _category_ids(paths: str) -> frozenset[int]:
+def category_ids(paths: str) -> frozenset[int]:
     """Return the ids in the paths of a product's categories, which are separated by slashes like the ids."""
     return frozenset([int(number) for number in paths.split("/") if number])
 
 
-async def _load_context(
+async def load_context(
     scope: Scope, promotions: Sequence[ActivePromotion], products: Sequence[int], context: PromotionContext
 ) -> Mapping[str, Any]:
+    """Return the `context_columns` of promotions, in one statement."""
     numbers = [promotion.id for promotion in promotions]
     [record] = await fetch(
         _CONTEXT, scope.store.id, products, context.user_id, context.email, numbers, context.order_id

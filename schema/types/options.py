@@ -90,12 +90,12 @@ class OptionObject:
 class CombinationChoiceObject:
     """A variant chosen in a combination."""
 
-    option_id: ID = column(referenced("options", "option_id"), "The option.")
+    option_id: ID = computed(referenced("options", "option_id"), "The option.")
     option: OptionObject | None = relation(ToOne("option_id"), "The option.")
-    option_name: str = column(referenced("options", "option_id", "name"), "The option's name.")
-    variant_id: ID = column(referenced("option_variants", "variant_id"), "The variant.")
+    option_name: str = computed(referenced("options", "option_id", "name"), "The option's name.")
+    variant_id: ID = computed(referenced("option_variants", "variant_id"), "The variant.")
     variant: OptionVariantObject | None = relation(ToOne("variant_id"), "The variant.")
-    variant_name: str = column(referenced("option_variants", "variant_id", "name"), "The variant's name.")
+    variant_name: str = computed(referenced("option_variants", "variant_id", "name"), "The variant's name.")
 
 
 @entity_type(COMBINATIONS, "Combination")

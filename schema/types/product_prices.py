@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from domain.orders.catalogue_prices import CataloguePrice, catalogue_prices
+from domain.promotions.catalogue import product_sql
 from kernel.errors import DomainError
 from kernel.scope import Scope
-from models.queries import Row
+from models.queries import Condition, Row
 from schema.fields import calculated, object_type, optional_argument, output_field
 from schema.scalars import JSON, BigInt
 
@@ -31,7 +32,7 @@ class ProductPricingObject:
 
 
 async def _calculate(
-    scope: Scope, products: Sequence[tuple[int, int]], options: Mapping[str, Any] | None = None
+    scope: Scope, products: Sequence[tuple[int, int, str | None, int | None]], options: Mapping[str, Any] | None = None
 ) -> list[Any]:
     return [_row(price) for price in await catalogue_prices(scope, products, options)]
 
@@ -50,7 +51,7 @@ def _row(price: CataloguePrice | DomainError) -> Row | DomainError:
 def pricing() -> Any:
     """Declare the price of the product of the row, calculated for all products of a list at once."""
     return calculated(
-        "(t.id, t.price_cents)",
+        lambda _: Condition(product_sql()),
         _calculate,
         "The price of one unit for the caller, after the catalogue promotions that apply to the caller (usergroups, account, dates)."
         " Promotions that need a coupon or a larger quantity show in the cart only.",

@@ -243,17 +243,57 @@ async def test_each_caller_sees_the_promotions_that_apply(sample: SampleStore, p
     }
 
 
-async def test_a_list_of_any_length_takes_as_many_statements(sample: SampleStore) -> None:
+async def test_a_list_takes_no_statement_for_promotions_that_the_process_knows(sample: SampleStore) -> None:
     await promote(sample, name="Tudo", bonuses={"product_discount": "10%"})
     ids = [(await sample.add_product()).id for _ in range(60)]
     counts = []
     text = LIST.replace("products(", "products(limit: 100, ")
-    for length in (1, 60):
+    for length in (1, 1, 60):
         data, errors, count = await respond(callers(sample)["guest"], text, ids=ids[:length])
         assert errors == []
         assert [product["pricing"]["price_cents"] for product in data["products"]] == [900] * length
         counts.append(count)
-    assert counts == [2, 2]
+    assert counts == [2, 1, 1]
+
+
+async def test_each_change_of_a_promotion_shows_at_once(sample: SampleStore) -> None:
+    # All in one transaction, whose changes have the same `xmin`.
+    product, scope = (await sample.add_product(price_cents=1_000)).id, callers(sample)["guest"]
+
+    async def price() -> Any:
+        return (await execute(scope, ONE, id=product))["product"]["pricing"]["price_cents"]
+
+    prices = [await price()]
+    with active_scope(sample.scope):
+        number = await PROMOTION_RECORDS.create(
+            sample.scope, {"zone": "catalog", "name": "Tudo", "bonuses": {"product_discount": "10%"}}
+        )
+        prices.append(await price())
+        for fields in (
+            {"bonuses": {"product_discount": "20%"}},
+            {"bonuses": {"product_discount": "30%"}},
+            {"status": "D"},
+            {"status": "A"},
+            {"conditions": {"price": {"operator": "gt", "value": "10.00"}}},
+            {"conditions": {}, "from_at": scope.now + timedelta(days=1)},
+            {"from_at": None},
+        ):
+            await PROMOTION_RECORDS.update(sample.scope, number, fields)
+            prices.append(await price())
+        await PROMOTION_RECORDS.delete(sample.scope, number)
+        prices.append(await price())
+    assert prices == [1_000, 900, 800, 700, 1_000, 700, 1_000, 1_000, 700, 1_000]
+
+
+async def test_a_promotion_begins_and_ends_without_a_change(sample: SampleStore) -> None:
+    product, scope = (await sample.add_product(price_cents=1_000)).id, callers(sample)["guest"]
+    limits = {"from_at": scope.now + timedelta(days=1), "to_at": scope.now + timedelta(days=2)}
+    await promote(sample, name="Amanhã", bonuses={"product_discount": "10%"}, **limits)
+    prices = []
+    for hours in (0, 24, 48, 49):
+        later = replace(scope, now=scope.now + timedelta(hours=hours))
+        prices.append((await execute(later, ONE, id=product))["product"]["pricing"]["price_cents"])
+    assert prices == [1_000, 900, 900, 1_000]
 
 
 async def test_compiled_reads_calculate_prices_like_the_executor(sample: SampleStore, products: list[Any]) -> None:
