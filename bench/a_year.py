@@ -191,7 +191,9 @@ class Shop:
 
 
 async def _set_durability(connection: asyncpg.Connection, value: str) -> None:
+    """Switch what the copies need not wait for, and autovacuum, which `_sizes` does for all of them."""
     for statement in (
+        f"alter system set autovacuum = {value}",
         f"alter system set fsync = {value}",
         f"alter system set full_page_writes = {value}",
         "select pg_reload_conf()",

@@ -22,7 +22,7 @@ from bench.machine import SERVER_CORE
 ROOT = Path(__file__).resolve().parents[1]
 # Output of the servers, including access logs.
 LOGS = ROOT / ".vitrine" / "build" / "bench" / "logs"
-_START_SECONDS = 60.0
+_START_SECONDS = 180.0
 _STOP_SECONDS = 25.0
 
 
