@@ -134,7 +134,9 @@ async def _load_product(scope: Scope, product: object) -> Mapping[str, Any]:
     product_id, public_id = split_reference(product)
     with active_scope(scope):
         is_staff = scope.actor.kind in _STAFF
-        records = await fetch(_PRODUCT, scope.store.id, product_id, public_id, scope.store.name, is_staff)
+        records: Sequence[Mapping[str, Any]] = await fetch(
+            _PRODUCT, scope.store.id, product_id, public_id, scope.store.name, is_staff
+        )
     if not records or (scope.actor.kind is ActorKind.VENDOR and records[0]["vendor_id"] != scope.actor.vendor_id):
         raise ValidationFailed(missing_message(PRODUCT, [product]), field="product", code=NOT_FOUND)
     return records[0]
