@@ -11,7 +11,7 @@ from uuid import UUID
 from auth import privileges
 from auth.credential_cache import invalidate_credentials
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
-from kernel.ids import Reference, parse_reference, uuid7
+from kernel.ids import Reference, split_reference, uuid7
 from kernel.scope import ActorKind, Scope
 from kernel.signatures import token_hash
 from models import audit, database
@@ -100,7 +100,6 @@ async def list_api_keys(scope: Scope, user: Reference | str) -> list[ApiKeyInfo]
 
 async def revoke_api_key(scope: Scope, key: Reference | str) -> None:
     """Revoke an API key; raise `NotFound` for one that is absent or already revoked."""
-    reference = parse_reference(key)
     async with database.transaction(scope):
         row = await database.fetchrow(
             """
@@ -108,8 +107,7 @@ async def revoke_api_key(scope: Scope, key: Reference | str) -> None:
             where tenant_id = $1 and (id = $2 or public_id = $3) and revoked_at is null
             """,
             scope.store.id,
-            reference if isinstance(reference, int) else None,
-            reference if isinstance(reference, UUID) else None,
+            *split_reference(key),
         )
         if row is None:
             raise NotFound("API key")
@@ -163,12 +161,10 @@ async def record_api_key_use(scope: Scope, key_id: int) -> None:
 
 async def _manageable_user(scope: Scope, user: Reference | str) -> int:
     """Return the internal id of a user whose keys the caller may change."""
-    reference = parse_reference(user)
     row = await database.fetchrow(
         "select id, user_type, email from users where tenant_id = $1 and (id = $2 or public_id = $3) and deleted_at is null",
         scope.store.id,
-        reference if isinstance(reference, int) else None,
-        reference if isinstance(reference, UUID) else None,
+        *split_reference(user),
     )
     if row is None:
         raise NotFound("user")

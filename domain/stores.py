@@ -32,7 +32,7 @@ from kernel.fields import (
     read_fields,
     text,
 )
-from kernel.ids import parse_reference, uuid7
+from kernel.ids import split_reference, uuid7
 from kernel.scope import Scope, Store, active_scope
 from kernel.text import InvalidValue, repr_value
 from models import audit
@@ -171,8 +171,7 @@ async def add_host(reference: object, host: str) -> Store:
 
 
 async def _find(platform: CrossStoreConnection, reference: object) -> Store:
-    parsed = parse_reference(reference)
-    number, public_id = (parsed, None) if isinstance(parsed, int) else (None, parsed)
+    number, public_id = split_reference(reference)
     row = await platform.fetchrow(_FIND, number, public_id)
     if row is None:
         raise TenantNotFound()

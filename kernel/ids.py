@@ -146,6 +146,12 @@ def parse_reference(value: object) -> Reference | None:
     return parse_uuid(value)
 
 
+def split_reference(value: object) -> tuple[int | None, UUID | None]:
+    """Parse a legacy number or a UUID into a pair of both, of which the other is None; both are None for anything else."""
+    reference = parse_reference(value)
+    return (reference, None) if isinstance(reference, int) else (None, reference)
+
+
 def parse_uuid(value: object) -> UUID | None:
     """Parse a UUID in its canonical form, with hyphens and in either case; None for anything else."""
     if isinstance(value, UUID):

@@ -14,7 +14,7 @@ from domain.people import accounts
 from domain.people.accounts import UserRef
 from kernel.clock import format_rfc3339, now
 from kernel.errors import Conflict, RuleViolation, TenantNotFound
-from kernel.ids import parse_reference, uuid7
+from kernel.ids import split_reference, uuid7
 from kernel.scope import SYSTEM, Scope, Store
 from models import audit, database
 
@@ -69,10 +69,11 @@ async def list_stores() -> list[StoreWithHosts]:
 
 async def find_store(reference: str) -> StoreWithHosts:
     """Return the store with a UUID, number or host; raises TenantNotFound."""
-    parsed_id = parse_reference(reference.strip())
-    number, public_id = (parsed_id, None) if isinstance(parsed_id, int) else (None, parsed_id)
+    number, public_id = split_reference(reference.strip())
     async with database.cross_store_connection() as platform:
-        row = await platform.fetchrow(_BY_REFERENCE, number, public_id, None if parsed_id else parse_host(reference))
+        row = await platform.fetchrow(
+            _BY_REFERENCE, number, public_id, None if number or public_id else parse_host(reference)
+        )
     if row is None:
         raise TenantNotFound()
     return _with_hosts(row)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from domain import events
 from domain.catalog.options import link_options
@@ -34,7 +33,7 @@ from kernel.fields import (
     raise_field_errors,
     read_fields,
 )
-from kernel.ids import Reference, parse_reference, uuid7
+from kernel.ids import parse_reference, split_reference, uuid7
 from kernel.money import MAX_CENTS
 from kernel.product_fields import IMAGE_FIELDS, trimmed
 from kernel.scope import ActorKind, Scope
@@ -193,13 +192,13 @@ async def find_combination_by_hash(scope: Scope, hash_: str, product: object | N
             _FIND_BY_HASH,
             scope.store.id,
             hash_,
-            *_split_reference(reference),
+            *split_reference(reference),
             own_vendor,
-            *_split_reference(own_reference),
+            *split_reference(own_reference),
         )
     if not matches and product is not None:
         elsewhere = await fetch(
-            _FIND_BY_HASH, scope.store.id, hash_, None, None, own_vendor, *_split_reference(own_reference)
+            _FIND_BY_HASH, scope.store.id, hash_, None, None, own_vendor, *split_reference(own_reference)
         )
         if elsewhere:
             raise NotFound("combination") from _other_product(product)
@@ -217,11 +216,6 @@ def _other_product(product: object) -> ValidationFailed:
     return ValidationFailed(
         f"product is {repr_value(product)}; expected that of the combination", field="product", code="not_found"
     )
-
-
-def _split_reference(reference: Reference | None) -> tuple[int | None, UUID | None]:
-    """Return a reference as (id, UUID), one of them null."""
-    return (reference if isinstance(reference, int) else None, reference if isinstance(reference, UUID) else None)
 
 
 async def _emit_product_updated(scope: Scope, product_id: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from domain import events
-from domain.imports.references import find_imported_ids, lock_import, store_external_ids
+from domain.imports.references import begin_import, find_imported_ids, store_external_ids
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.database import execute, fetch, transaction
@@ -37,9 +37,7 @@ FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) AS link (public_id, product_
 async def import_categories(scope: Scope, source: str, records: Sequence[Mapping[str, Any]]) -> int:
     """Import root categories `{external_id, name}`; return how many were new."""
     async with transaction(scope):
-        await lock_import(scope, source)
-        existing = await find_imported_ids(scope, source, "category", (row["external_id"] for row in records))
-        new = [{**row, "public_id": uuid7()} for row in records if row["external_id"] not in existing]
+        new = await begin_import(scope, source, "category", records)
         inserted = await fetch(_CATEGORIES, scope.store.id, orjson.dumps(new).decode(), scope.now)
         ids = {inserted_row["public_id"]: inserted_row["id"] for inserted_row in inserted}
         await execute(_PATHS, scope.store.id, list(ids.values()))
@@ -56,9 +54,7 @@ async def import_products(
     `product.created` for each.
     """
     async with transaction(scope):
-        await lock_import(scope, source)
-        existing = await find_imported_ids(scope, source, "product", (row["external_id"] for row in records))
-        new = [dict(row, public_id=uuid7()) for row in records if row["external_id"] not in existing]
+        new = await begin_import(scope, source, "product", records)
         vendors = await find_imported_ids(scope, source, "vendor", {row["vendor"] for row in new if row.get("vendor")})
         categories = await find_imported_ids(
             scope, source, "category", {row["category"] for row in new if row.get("category")}

@@ -9,48 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from domain import events
-from domain.imports.references import find_imported_ids, lock_import, store_external_ids
+from domain.imports.references import begin_import, find_imported_ids, store_external_ids
 from domain.orders.payments import payment_status
-from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import execute, fetch, transaction
+from models.database import fetch, transaction
 from models.numbers import take_numbers
-from models.rows import json_text
+from models.rows import insert_rows
 
 _CUSTOMERS = "SELECT id, email, firstname, lastname FROM users WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
 _PRODUCTS = (
     "SELECT id, name, sku, price_cents, weight_grams FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
 )
-_ORDERS = """
-INSERT INTO orders (tenant_id, id, public_id, user_id, vendor_id, status, stock_state, origin, currency, subtotal_cents, shipping_cents,
-    total_cents, paid_cents, payment_status, email, firstname, lastname, imported, created_at, updated_at)
-SELECT $1, o.id, o.public_id, o.user_id, o.vendor_id, o.status, 'N', 'import', $3, o.subtotal_cents, o.shipping_cents,
-    o.total_cents, o.paid_cents, o.payment_status, o.email, o.firstname, o.lastname, true, o.created_at, o.updated_at
-FROM jsonb_populate_recordset(NULL::orders, $2::text::jsonb) AS o
-"""
-_LINES = """
-INSERT INTO order_lines (tenant_id, id, public_id, order_id, position, product_id, vendor_id, product_name, product_code, quantity,
-    price_cents, base_price_cents, shipping_cents, weight_grams, tracked)
-SELECT $1, l.id, l.public_id, l.order_id, l.position, l.product_id, l.vendor_id, l.product_name, l.product_code, l.quantity,
-    l.price_cents, l.base_price_cents, l.shipping_cents, l.weight_grams, false
-FROM jsonb_populate_recordset(NULL::order_lines, $2::text::jsonb) AS l
-"""
-_ADDRESSES = """
-INSERT INTO order_addresses (tenant_id, public_id, order_id, kind, firstname, lastname, city, state, zipcode)
-SELECT $1, a.public_id, a.order_id, a.kind, a.firstname, a.lastname, a.city, a.state, a.zipcode
-FROM jsonb_populate_recordset(NULL::order_addresses, $2::text::jsonb) AS a
-"""
-_PAYMENTS = """
-INSERT INTO payments (tenant_id, public_id, order_id, sequence, kind, installments, amount_cents, created_at)
-SELECT $1, p.public_id, p.order_id, p.sequence, p.kind, p.installments, p.amount_cents, p.created_at
-FROM jsonb_populate_recordset(NULL::payments, $2::text::jsonb) AS p
-"""
-_HISTORY = """
-INSERT INTO order_status_changes (tenant_id, public_id, order_id, at, from_status, to_status, reason, actor_kind)
-SELECT $1, h.public_id, h.order_id, h.at, h.from_status, h.to_status, 'imported', 'system'
-FROM jsonb_populate_recordset(NULL::order_status_changes, $2::text::jsonb) AS h
-"""
-
 Rows = list[dict[str, Any]]
 
 
@@ -65,9 +34,7 @@ async def import_orders(
     payments as total.
     """
     async with transaction(scope):
-        await lock_import(scope, source)
-        existing = await find_imported_ids(scope, source, "order", (row["external_id"] for row in records))
-        new = [row for row in records if row["external_id"] not in existing]
+        new = await begin_import(scope, source, "order", records)
         if not new:
             return 0
         users, products, vendors = await _references(scope, source, new)
@@ -76,7 +43,7 @@ async def import_orders(
             {"id": number, **_order(scope, row, users[row["customer"]], vendors)}
             for row, number in zip(new, numbers["orders"], strict=True)
         ]
-        await execute(_ORDERS, scope.store.id, json_text(orders), scope.store.currency)
+        await insert_rows(scope, "orders", orders)
         ids = {row["external_id"]: order["id"] for row, order in zip(new, orders, strict=True)}
         await _write_parts(scope, new, orders, numbers["order_lines"], products, vendors)
         await store_external_ids(scope, source, "order", ids)
@@ -109,10 +76,13 @@ def _order(scope: Scope, row: Mapping[str, Any], customer: Any, vendors: Mapping
     total = subtotal + shipping if lines else paid
     line_vendors = {vendors[line["vendor"]] for line in lines}
     return {
-        "public_id": uuid7(),
         "user_id": customer["id"],
         "vendor_id": line_vendors.pop() if len(line_vendors) == 1 else None,
         "status": row["status"],
+        "stock_state": "N",
+        "origin": "import",
+        "imported": True,
+        "currency": scope.store.currency,
         "subtotal_cents": subtotal,
         "shipping_cents": shipping,
         "total_cents": total,
@@ -146,24 +116,21 @@ async def _write_parts(
             for position, line in enumerate(row["lines"], 1)
         ]
         name = {"firstname": order["firstname"], "lastname": order["lastname"]}
-        addresses += [
-            {**row["address"], **name, "public_id": uuid7(), "order_id": order_id, "kind": kind} for kind in ("B", "S")
+        addresses += [{**row["address"], **name, "order_id": order_id, "kind": kind} for kind in ("B", "S")]
+        payments += [{**payment, "order_id": order_id, "created_at": row["created_at"]} for payment in row["payments"]]
+        history += [
+            {**step, "order_id": order_id, "reason": "imported", "actor_kind": "system"} for step in row["history"]
         ]
-        payments += [
-            {**payment, "public_id": uuid7(), "order_id": order_id, "created_at": row["created_at"]}
-            for payment in row["payments"]
-        ]
-        history += [{**step, "public_id": uuid7(), "order_id": order_id} for step in row["history"]]
-    for statement, part_rows in ((_LINES, lines), (_ADDRESSES, addresses), (_PAYMENTS, payments), (_HISTORY, history)):
-        if part_rows:
-            await execute(statement, scope.store.id, json_text(part_rows))
+    await insert_rows(scope, "order_lines", lines)
+    await insert_rows(scope, "order_addresses", addresses)
+    await insert_rows(scope, "payments", payments)
+    await insert_rows(scope, "order_status_changes", history)
 
 
 def _line(
     order_id: int, position: int, line: Mapping[str, Any], product: Any, vendors: Mapping[str, int]
 ) -> dict[str, Any]:
     return {
-        "public_id": uuid7(),
         "order_id": order_id,
         "position": position,
         "product_id": product["id"],
@@ -175,4 +142,5 @@ def _line(
         "base_price_cents": product["price_cents"],
         "shipping_cents": line["shipping_cents"],
         "weight_grams": product["weight_grams"],
+        "tracked": False,
     }

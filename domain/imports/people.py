@@ -9,8 +9,7 @@ from uuid import UUID
 import orjson
 
 from domain import events
-from domain.imports.references import find_imported_ids, lock_import, store_external_ids
-from kernel.ids import uuid7
+from domain.imports.references import begin_import, store_external_ids
 from kernel.scope import Scope
 from models.database import fetch, transaction
 from models.numbers import take_numbers
@@ -35,9 +34,7 @@ _BY_EMAIL = "SELECT id, email FROM users WHERE tenant_id = $1 AND email = ANY($2
 async def import_vendors(scope: Scope, source: str, records: Sequence[Mapping[str, Any]]) -> int:
     """Import vendors `{external_id, name, email, city, state, zipcode}`; return how many were new."""
     async with transaction(scope):
-        await lock_import(scope, source)
-        existing = await find_imported_ids(scope, source, "vendor", (row["external_id"] for row in records))
-        new = [{**row, "public_id": uuid7()} for row in records if row["external_id"] not in existing]
+        new = await begin_import(scope, source, "vendor", records)
         inserted = await fetch(_VENDORS, scope.store.id, orjson.dumps(new).decode(), scope.now)
         await store_external_ids(scope, source, "vendor", _by_external(new, inserted))
     return len(new)
@@ -51,13 +48,9 @@ async def import_customers(
     `emit_events` emits `user.registered` for each new account.
     """
     async with transaction(scope):
-        await lock_import(scope, source)
-        existing = await find_imported_ids(scope, source, "customer", (row["external_id"] for row in records))
-        unknown = [row for row in records if row["external_id"] not in existing]
+        unknown = await begin_import(scope, source, "customer", records)
         numbers = await take_numbers(scope, {"users": len(unknown)})
-        new = [
-            {**row, "id": number, "public_id": uuid7()} for row, number in zip(unknown, numbers["users"], strict=True)
-        ]
+        new = [{**row, "id": number} for row, number in zip(unknown, numbers["users"], strict=True)]
         inserted = await fetch(_USERS, scope.store.id, orjson.dumps(new).decode(), scope.now)
         matching = await fetch(_BY_EMAIL, scope.store.id, [row["email"] for row in new])
         by_email = {matching_row["email"]: matching_row["id"] for matching_row in matching}

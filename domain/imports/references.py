@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.database import execute, fetch
+from models.rows import insert_rows
 
 # Concurrent imports of one source into one store are serialized per batch, so that the second finds what the first inserted.
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('import:' || $1::bigint || ':' || $2::text, 0))"
@@ -14,16 +16,20 @@ _SELECT = """
 SELECT external_id, local_id FROM external_references
 WHERE tenant_id = $1 AND source = $2 AND kind = $3 AND external_id = ANY($4::text[])
 """
-_INSERT = """
-INSERT INTO external_references (tenant_id, public_id, source, kind, external_id, local_id)
-SELECT $1, new.public_id, $2, $3, new.external_id, new.local_id
-FROM unnest($4::uuid[], $5::text[], $6::bigint[]) AS new (public_id, external_id, local_id)
-"""
 
 
 async def lock_import(scope: Scope, source: str) -> None:
     """Lock imports of the source into the store until the transaction ends."""
     await execute(_LOCK, scope.store.id, source)
+
+
+async def begin_import(
+    scope: Scope, source: str, kind: str, records: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Lock imports of the source and return copies of the records that were not imported before, each with a new `public_id`."""
+    await lock_import(scope, source)
+    imported = await find_imported_ids(scope, source, kind, (row["external_id"] for row in records))
+    return [{**row, "public_id": uuid7()} for row in records if row["external_id"] not in imported]
 
 
 async def find_imported_ids(scope: Scope, source: str, kind: str, external_ids: Iterable[str]) -> dict[str, int]:
@@ -34,5 +40,8 @@ async def find_imported_ids(scope: Scope, source: str, kind: str, external_ids: 
 
 async def store_external_ids(scope: Scope, source: str, kind: str, ids: Mapping[str, int]) -> None:
     """Store the external ids of new records."""
-    if ids:
-        await execute(_INSERT, scope.store.id, source, kind, [uuid7() for _ in ids], list(ids), list(ids.values()))
+    rows = [
+        {"source": source, "kind": kind, "external_id": external_id, "local_id": local_id}
+        for external_id, local_id in ids.items()
+    ]
+    await insert_rows(scope, "external_references", rows)

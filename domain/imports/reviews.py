@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from domain.imports.references import find_imported_ids, lock_import, store_external_ids
+from domain.imports.references import begin_import, find_imported_ids, store_external_ids
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.database import execute, fetch, transaction
@@ -42,16 +42,11 @@ async def import_reviews(scope: Scope, source: str, records: Sequence[Mapping[st
     A review is about the first product of its `order` (an external id), or about the order itself if that has no lines.
     """
     async with transaction(scope):
-        await lock_import(scope, source)
-        existing = await find_imported_ids(scope, source, "review", (row["external_id"] for row in records))
-        unknown = [row for row in records if row["external_id"] not in existing]
+        unknown = await begin_import(scope, source, "review", records)
         if not unknown:
             return 0
         numbers = await take_numbers(scope, {"discussion_posts": len(unknown)})
-        new = [
-            dict(row, id=number, public_id=uuid7())
-            for row, number in zip(unknown, numbers["discussion_posts"], strict=True)
-        ]
+        new = [{**row, "id": number} for row, number in zip(unknown, numbers["discussion_posts"], strict=True)]
         orders = await find_imported_ids(scope, source, "order", {row["order"] for row in new})
         subject_rows = await fetch(_SUBJECTS, scope.store.id, list(orders.values()))
         subjects = {inserted_row["id"]: inserted_row for inserted_row in subject_rows}

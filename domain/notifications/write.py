@@ -14,7 +14,7 @@ from typing import Any
 
 from domain.store_settings import setting
 from kernel.errors import NotFound
-from kernel.ids import parse_reference, uuid7
+from kernel.ids import split_reference, uuid7
 from kernel.scope import Scope
 from models.database import execute, fetchval, transaction
 
@@ -159,8 +159,7 @@ async def notify_app_installed(scope: Scope, name: str) -> None:
 
 async def mark_read(scope: Scope, notification: object) -> int:
     """Mark one of the caller's own notifications as read and return its internal id; raises NotFound."""
-    reference = parse_reference(notification)
-    number, public_id = (reference, None) if isinstance(reference, int) else (None, reference)
+    number, public_id = split_reference(notification)
     async with transaction(scope):
         notification_id = await fetchval(_MARK_READ, scope.store.id, scope.actor.user_id, number, scope.now, public_id)
     if notification_id is None:

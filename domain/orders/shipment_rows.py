@@ -19,6 +19,7 @@ from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 from models.database import execute, fetch, fetchval
 from models.numbers import take_number
+from models.rows import insert_rows
 
 MAX_UNITS = 10**12
 
@@ -71,12 +72,6 @@ INSERT INTO shipments (tenant_id, id, public_id, order_id, shipping_method_id, u
 VALUES ($1, $15, $2, $3, $4, $5,
     coalesce(nullif($6, ''), (SELECT m.name FROM shipping_methods m WHERE m.tenant_id = $1 AND m.id = $4), ''),
     $7, $8, $9, $10, $11, $12, $13, $14)
-"""
-
-_INSERT_LINES = """
-INSERT INTO shipment_lines (tenant_id, public_id, shipment_id, order_line_id, quantity)
-SELECT $1, public_id, $2, line_id, quantity
-FROM unnest($3::uuid[], $4::bigint[], $5::bigint[]) AS input (public_id, line_id, quantity)
 """
 
 # As in CS-Cart, the lines form groups, one per vendor, numbered from 0 in the order of each vendor's first line.
@@ -148,9 +143,10 @@ async def resolve_units(
 
 async def insert_shipment_lines(scope: Scope, shipment_id: int, units: Mapping[int, int]) -> None:
     """Insert the lines of a shipment."""
-    await execute(
-        _INSERT_LINES, scope.store.id, shipment_id, [uuid7() for _ in units], list(units), list(units.values())
-    )
+    rows = [
+        {"shipment_id": shipment_id, "order_line_id": line, "quantity": quantity} for line, quantity in units.items()
+    ]
+    await insert_rows(scope, "shipment_lines", rows)
 
 
 async def set_tracking_code(scope: Scope, order: LockedOrder, tracking_code: str) -> bool:

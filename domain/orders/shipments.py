@@ -22,7 +22,7 @@ from domain.orders.transitions import CANCELLED
 from kernel.codes import shipment_statuses
 from kernel.errors import NotFound, ValidationFailed
 from kernel.fields import InputField, InputValues, code_in, read_fields, short_text, text, timestamp
-from kernel.ids import parse_reference
+from kernel.ids import split_reference
 from kernel.scope import ActorKind, Scope
 from models import audit
 from models.database import execute, fetchrow, fetchval, transaction
@@ -177,11 +177,7 @@ async def _update_order(scope: Scope, locked: LockedOrder, order_status: str | N
 
 async def _lock(scope: Scope, shipment: object) -> tuple[int, LockedOrder]:
     """Lock the order of a shipment; a vendor finds only shipments consisting of its own lines."""
-    reference = parse_reference(shipment)
-    if reference is None:
-        raise NotFound("shipment")
-    shipment_id, public_id = (reference, None) if isinstance(reference, int) else (None, reference)
-    record = await fetchrow(_FIND, scope.store.id, shipment_id, public_id)
+    record = await fetchrow(_FIND, scope.store.id, *split_reference(shipment))
     if record is None:
         raise NotFound("shipment")
     try:

@@ -8,31 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import MAX_INTEGER, InputField, integer, read_fields, short_text
-from kernel.ids import Reference, uuid7
+from kernel.ids import Reference
 from kernel.scope import Scope
 from models import audit
 from models.database import execute, fetchval, transaction
 from models.references import USER, find
+from models.rows import insert_rows
 
 EARNED, REVERSED, SPENT, RETURNED, ADJUSTED = "earned", "reversed", "spent", "returned", "adjusted"
 POINTS_UNAVAILABLE = "points_unavailable"
 
 _LOCK = "SELECT points FROM users WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
 _SET_BALANCE = "UPDATE users SET points = $3 WHERE tenant_id = $1 AND id = $2"
-_INSERT = """
-INSERT INTO point_entries (tenant_id, public_id, user_id, order_id, kind, points, balance, reason, created_at)
-SELECT $1, e.public_id, $2, $3, e.kind, e.points, e.balance, $8, $9
-FROM unnest($4::uuid[], $5::text[], $6::integer[], $7::integer[]) WITH ORDINALITY AS e (public_id, kind, points, balance, position)
-ORDER BY e.position
-"""
-_INSERT_OPENING = """
-INSERT INTO point_entries (tenant_id, public_id, user_id, kind, points, balance, reason, created_at)
-SELECT $1, e.public_id, e.user_id, $5, e.points, e.points, $6, $7
-FROM unnest($2::uuid[], $3::bigint[], $4::integer[]) AS e (public_id, user_id, points)
-"""
 _ADJUSTMENT = {
     "points": InputField("points", integer(-MAX_INTEGER, MAX_INTEGER), code="points_invalid", required="required"),
     "reason": InputField("reason", short_text),
@@ -81,33 +72,32 @@ async def write_entries(
     reason: str = "",
 ) -> None:
     """Apply movements to a locked account with this balance."""
-    balances = []
+    rows = []
     for movement in movements:
         balance += movement.points
-        balances.append(balance)
-    if not movements:
-        return
-    await execute(_SET_BALANCE, scope.store.id, user_id, balance)
-    await execute(
-        _INSERT,
-        scope.store.id,
-        user_id,
-        order_id,
-        [uuid7() for _ in movements],
-        [movement.kind for movement in movements],
-        [movement.points for movement in movements],
-        balances,
-        reason,
-        scope.now,
-    )
+        rows.append(_entry(scope, user_id, movement, balance, reason) | {"order_id": order_id})
+    if rows:
+        await execute(_SET_BALANCE, scope.store.id, user_id, balance)
+        await insert_rows(scope, "point_entries", rows)
 
 
 async def write_opening_balances(scope: Scope, balances: Mapping[int, int]) -> None:
     """Write the first entries of accounts that were imported with these points, by the user's id."""
-    if balances:
-        users, points = list(balances), list(balances.values())
-        ids = [uuid7() for _ in users]
-        await execute(_INSERT_OPENING, scope.store.id, ids, users, points, ADJUSTED, "imported", scope.now)
+    rows = [
+        _entry(scope, user_id, Movement(ADJUSTED, points), points, "imported") for user_id, points in balances.items()
+    ]
+    await insert_rows(scope, "point_entries", rows)
+
+
+def _entry(scope: Scope, user_id: int, movement: Movement, balance: int, reason: str) -> dict[str, Any]:
+    return {
+        "user_id": user_id,
+        "kind": movement.kind,
+        "points": movement.points,
+        "balance": balance,
+        "reason": reason,
+        "created_at": scope.now,
+    }
 
 
 def unavailable_error(balance: int) -> RuleViolation:

@@ -16,7 +16,7 @@ from domain.warehouses.dispatch import find_dispatches
 from kernel.documents import normalize_cep
 from kernel.errors import ValidationFailed
 from kernel.fields import MAX_QUANTITY
-from kernel.ids import parse_reference
+from kernel.ids import split_reference
 from kernel.money import MAX_CENTS
 from kernel.scope import ActorKind, Scope, active_scope
 from kernel.text import repr_value
@@ -131,13 +131,12 @@ def parse_cep(zipcode: object) -> str:
 
 
 async def _load_product(scope: Scope, product: object) -> Mapping[str, Any]:
-    reference = parse_reference(product)
-    product_id, public_id = (reference, None) if isinstance(reference, int) else (None, reference)
-    is_staff = scope.actor.kind in _STAFF
-    records: Sequence[Mapping[str, Any]] = []
-    if reference is not None:
-        with active_scope(scope):
-            records = await fetch(_PRODUCT, scope.store.id, product_id, public_id, scope.store.name, is_staff)
+    product_id, public_id = split_reference(product)
+    with active_scope(scope):
+        is_staff = scope.actor.kind in _STAFF
+        records: Sequence[Mapping[str, Any]] = await fetch(
+            _PRODUCT, scope.store.id, product_id, public_id, scope.store.name, is_staff
+        )
     if not records or (scope.actor.kind is ActorKind.VENDOR and records[0]["vendor_id"] != scope.actor.vendor_id):
         raise ValidationFailed(missing_message(PRODUCT, [product]), field="product", code=NOT_FOUND)
     return records[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernel.errors import NotFound
-from kernel.ids import parse_reference
+from kernel.ids import split_reference
 from kernel.scope import Scope
 from models.database import fetchrow
 
@@ -17,10 +17,7 @@ WHERE tenant_id = $1 AND (id = $2 OR public_id = $3) AND deleted_at IS NULL FOR 
 
 async def lock_warehouse(scope: Scope, warehouse: object) -> dict[str, Any]:
     """Lock a warehouse and return the columns needed by changes; raises NotFound."""
-    reference = parse_reference(warehouse)
-    if reference is not None:
-        number, public_id = (reference, None) if isinstance(reference, int) else (None, reference)
-        row = await fetchrow(_LOCK, scope.store.id, number, public_id)
-        if row is not None:
-            return dict(row)
-    raise NotFound("warehouse")
+    row = await fetchrow(_LOCK, scope.store.id, *split_reference(warehouse))
+    if row is None:
+        raise NotFound("warehouse")
+    return dict(row)

@@ -18,7 +18,7 @@ from domain.webhooks.event_scopes import PING, READ_SCOPES, as_app, may_receive
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import InsufficientPrivileges, MissingScope, NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, code_in, read_fields
-from kernel.ids import parse_reference, uuid7
+from kernel.ids import split_reference, uuid7
 from kernel.scope import ActorKind, Scope
 from kernel.text import InvalidValue, has_forbidden_characters, repr_value
 from models import audit, database
@@ -241,9 +241,8 @@ async def cancel_deliveries(scope: Scope, endpoint_id: int, reason: str, names: 
 
 async def lock_endpoint(scope: Scope, endpoint: object) -> Record:
     """Return the endpoint, locked, with its app's scopes; raises `NotFound`, also for another app's."""
-    parsed = parse_reference(endpoint)
+    endpoint_id, public_id = split_reference(endpoint)
     own_installation = scope.actor.installation_id if scope.actor.kind is ActorKind.APP else None
-    endpoint_id, public_id = (parsed, None) if isinstance(parsed, int) else (None, parsed)
     row = await database.fetchrow(_LOCK, scope.store.id, endpoint_id, public_id, own_installation)
     if row is None:
         raise NotFound("event endpoint")
@@ -294,8 +293,7 @@ async def _installation(scope: Scope, reference: object) -> Record:
     if scope.actor.kind is ActorKind.APP:
         internal_id, public_id = scope.actor.installation_id, None
     else:
-        parsed = parse_reference(reference)
-        internal_id, public_id = (parsed, None) if isinstance(parsed, int) else (None, parsed)
+        internal_id, public_id = split_reference(reference)
     row = await database.fetchrow(
         """
         select id, id as installation_id, app_id, scopes from app_installations

@@ -9,7 +9,7 @@ from domain import events
 from domain.webhooks.endpoints import check_may_manage, lock_endpoint
 from domain.webhooks.event_scopes import READ_SCOPES, may_receive, receivable_events
 from kernel.errors import MissingScope, NotFound, RuleViolation, ValidationFailed
-from kernel.ids import parse_reference
+from kernel.ids import split_reference
 from kernel.scope import Scope
 from models import audit, database
 
@@ -46,8 +46,7 @@ async def redeliver(scope: Scope, delivery: object, *, endpoint: object = None) 
     Raises `NotFound`, `RuleViolation` while the endpoint is disabled, `MissingScope` for an event that the app may no longer receive.
     """
     check_may_manage(scope)
-    parsed = parse_reference(delivery)
-    delivery_id, public_id = (parsed, None) if isinstance(parsed, int) else (None, parsed)
+    delivery_id, public_id = split_reference(delivery)
     async with database.transaction(scope):
         endpoint_id = None if endpoint is None else (await lock_endpoint(scope, endpoint))["id"]
         row = await database.fetchrow(_FIND, scope.store.id, delivery_id, public_id, endpoint_id)
