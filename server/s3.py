@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -174,21 +174,28 @@ class Bucket:
         """Return the keys with a prefix of the objects that were stored before; multipart uploads from before are aborted."""
         keys: list[str] = []
         async with _session() as http:
-            token = ""
-            while True:
-                query = {"list-type": "2", "prefix": prefix} | ({"continuation-token": token} if token else {})
-                body = (await self._request(http, "GET", "", query=query)).body
-                times = map(datetime.fromisoformat, _texts(body, "LastModified"))
-                keys += [key for key, at in zip(_texts(body, "Key"), times, strict=True) if at < limit]
-                token = next(iter(_texts(body, "NextContinuationToken")), "")
-                if not token:
-                    break
-            body = (await self._request(http, "GET", "", query={"prefix": prefix, "uploads": ""})).body
-            started = zip(_texts(body, "Key"), _texts(body, "UploadId"), _texts(body, "Initiated"), strict=True)
-            for key, upload, at in started:
-                if datetime.fromisoformat(at) < limit:
-                    await self._request(http, "DELETE", key, query={"uploadId": upload}, missing=True)
+            async for page in self._pages(
+                http, {"list-type": "2", "prefix": prefix}, {"continuation-token": "NextContinuationToken"}
+            ):
+                keys += [key for key, at in _rows(page, "Key", "LastModified") if datetime.fromisoformat(at) < limit]
+            markers = {"key-marker": "NextKeyMarker", "upload-id-marker": "NextUploadIdMarker"}
+            async for page in self._pages(http, {"prefix": prefix, "uploads": ""}, markers):
+                for key, upload, at in _rows(page, "Key", "UploadId", "Initiated"):
+                    if datetime.fromisoformat(at) < limit:
+                        await self._request(http, "DELETE", key, query={"uploadId": upload}, missing=True)
         return keys
+
+    async def _pages(
+        self, http: aiohttp.ClientSession, query: Mapping[str, str], markers: Mapping[str, str]
+    ) -> AsyncIterator[bytes]:
+        """Read the pages of a list; `markers` are the parameters of the next one, by the elements of a page that are their values."""
+        position: dict[str, str] = {}
+        while True:
+            page = (await self._request(http, "GET", "", query={**query, **position})).body
+            yield page
+            position = {name: text for name, element in markers.items() for text in _texts(page, element) if text}
+            if not position:
+                return
 
     async def check(self) -> None:
         """Store and delete an object."""
@@ -327,6 +334,11 @@ def _read(path: Path, offset: int) -> bytes:
     with path.open("rb") as file:
         file.seek(offset)
         return file.read(PART_BYTES)
+
+
+def _rows(body: bytes, *names: str) -> Iterator[tuple[str, ...]]:
+    """Return the texts of the elements with these names, which every entry of a list has."""
+    return zip(*[_texts(body, name) for name in names], strict=True)
 
 
 def _texts(body: bytes, name: str) -> list[str]:

@@ -159,10 +159,12 @@ async def test_old_objects_and_abandoned_uploads_are_found(storage: S3Server, bu
         "s/new": StoredObject(b""),
         "other": StoredObject(b"", at=old),
     }
-    storage.uploads = {"u1": ("s/6", old, {}, {}), "u2": ("s/7", datetime.now(UTC), {}, {})}
+    new = datetime.now(UTC)
+    uploads = [("s/1", new), ("s/1", old), ("s/2", new), ("s/2", new), ("s/3", old), ("s/4", old), ("other", old)]
+    storage.uploads = {f"u{n}": (key, at, {}, {}) for n, (key, at) in enumerate(uploads)}
     keys = await bucket.keys_before("s/", datetime.now(UTC) - timedelta(days=1))
     assert sorted(keys) == [f"s/{n}" for n in range(5)]
-    assert list(storage.uploads) == ["u2"]
+    assert list(storage.uploads) == ["u0", "u2", "u3", "u6"]
 
 
 # --- Operations -------------------------------------------------------------------------------------------------------

@@ -115,15 +115,23 @@ class S3Server:
         return web.Response(status=204)
 
     def _list(self, query: dict[str, str]) -> web.Response:
+        # Pages of two, so that a client has to go on.
         prefix = query["prefix"]
         if "uploads" in query:
+            after = (query.get("key-marker", ""), query.get("upload-id-marker", ""))
+            uploads = sorted((key, id_, at) for id_, (key, at, _, _) in self.uploads.items() if key.startswith(prefix))
+            uploads = [upload for upload in uploads if upload[:2] > after]
             items = [
                 f"<Upload><Key>{key}</Key><UploadId>{id_}</UploadId><Initiated>{_time(at)}</Initiated></Upload>"
-                for id_, (key, at, _, _) in self.uploads.items()
-                if key.startswith(prefix)
+                for key, id_, at in uploads[:2]
             ]
-            return web.Response(text=f"<Result>{''.join(items)}</Result>")
-        # Pages of two, so that a client has to go on.
+            last, more = uploads[:2][-1:], len(uploads) > 2
+            markers = [
+                f"<NextKeyMarker>{key}</NextKeyMarker><NextUploadIdMarker>{id_}</NextUploadIdMarker>"
+                for key, id_, _ in last
+                if more
+            ]
+            return web.Response(text=f"<Result><KeyMarker/>{''.join(items + markers)}</Result>")
         keys = sorted(
             key for key in self.objects if key.startswith(prefix) and key > query.get("continuation-token", "")
         )
