@@ -52,7 +52,7 @@ class ImportTable:
     owner: str = ""
     numbers: PartNumbers = PartNumbers.NONE
     shared: tuple[str, ...] = ()
-    only_new: frozenset[str] = frozenset()
+    only_new: frozenset[str] = frozenset({"created_at"})
     on_update: Mapping[str, str] = field(default_factory=dict)
     natural_key: tuple[str, ...] = ()
     reference_kind: str = ""

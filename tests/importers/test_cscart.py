@@ -276,6 +276,24 @@ async def test_what_changed_later_is_brought_since(small: Shown, new_store: NewS
     assert report.source == report.target
 
 
+@pytest.mark.parametrize("table", ["features", "options", "usergroups", "destinations"])
+async def test_a_changed_record_keeps_the_time_of_its_creation(small: Shown, new_store: NewStore, table: str) -> None:
+    target = await new_store()
+    await bring(small, target)
+    times = f"SELECT id, created_at FROM {table} WHERE tenant_id = $1 ORDER BY id"
+    before, at = await rows(target, times, target.id), now()
+    await rows(
+        small.store,
+        f"UPDATE {table} SET name = name || ' 2', updated_at = $2 WHERE tenant_id = $1",
+        small.store.id,
+        now(),
+    )
+    await bring(small, target, since=at)
+    assert await rows(target, times, target.id) == before
+    names = f"SELECT count(*) FROM {table} WHERE tenant_id = $1 AND name LIKE '% 2'"
+    assert await value(target, names, target.id) == await value(small.store, names, small.store.id) > 0
+
+
 async def test_new_records_get_numbers_above_the_highest(small: Shown, new_store: NewStore) -> None:
     target = await new_store()
     await bring(small, target)

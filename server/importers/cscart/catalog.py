@@ -63,7 +63,6 @@ CATEGORY = ImportKind(
                 *("name", "parent_id", "id_path", "position", "status", "description", "vendor_id"),
                 *("created_at", "updated_at"),
             ),
-            only_new=frozenset({"created_at"}),
         ),
     ),
 )
@@ -171,7 +170,6 @@ PRODUCT = ImportKind(
                 *("min_quantity", "max_quantity", "page_title", "meta_keywords", "meta_description"),
                 *("created_at", "updated_at"),
             ),
-            only_new=frozenset({"created_at"}),
             # What open orders here have reserved stays reserved.
             on_update={"on_hand": "excluded.on_hand + products.reserved"},
         ),

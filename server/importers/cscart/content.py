@@ -32,7 +32,6 @@ LANGUAGE = ImportKind(
         ImportTable(
             Language,
             ("code", "name", "country_code", "direction", "status", "created_at", "updated_at"),
-            only_new=frozenset({"created_at"}),
             natural_key=("code",),
         ),
     ),
@@ -62,7 +61,6 @@ STATUS = ImportKind(
         ImportTable(
             Status,
             ("type", "letter", "description", "color", "inventory", "notify", "position", "created_at", "updated_at"),
-            only_new=frozenset({"created_at"}),
             # A built-in status keeps its rule, on which the order lifecycle depends.
             on_update={"inventory": "CASE WHEN statuses.built_in THEN statuses.inventory ELSE excluded.inventory END"},
             natural_key=("type", "letter"),
@@ -101,7 +99,6 @@ PAGE = ImportKind(
                 *("parent_id", "vendor_id", "name", "type", "link", "description", "meta_keywords", "meta_description"),
                 *("seo_title", "position", "status", "lang_code", "created_at", "updated_at"),
             ),
-            only_new=frozenset({"created_at"}),
         ),
     ),
 )
@@ -147,7 +144,6 @@ DISCUSSION = ImportKind(
                 *("thread_id", "user_id", "name", "message", "rating", "status", "ip_address"),
                 *("created_at", "updated_at"),
             ),
-            only_new=frozenset({"created_at"}),
         ),
     ),
 )

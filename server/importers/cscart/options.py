@@ -129,7 +129,6 @@ COMBINATION = ImportKind(
         ImportTable(
             Combination,
             ("product_id", "hash", "sku", "price_cents", "on_hand", "position", "created_at", "updated_at"),
-            only_new=frozenset({"created_at"}),
             on_update={"on_hand": "excluded.on_hand + combinations.reserved"},
         ),
         ImportTable(CombinationChoice, ("combination_id", "option_id", "variant_id"), owner="combination_id"),

@@ -337,7 +337,6 @@ SHIPMENT = ImportKind(
                 *("order_id", "shipping_method_id", "user_id", "shipping_name", "carrier", "tracking_number"),
                 *("comments", "group_key", "status", "order_placed_at", "created_at", "updated_at"),
             ),
-            only_new=frozenset({"created_at"}),
         ),
         ImportTable(ShipmentLine, ("shipment_id", "order_line_id", "quantity"), owner="shipment_id"),
     ),

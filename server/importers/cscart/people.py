@@ -74,7 +74,6 @@ VENDOR = ImportKind(
                 *("name", "email", "status", "phone", "address", "city", "state", "country", "zipcode", "cnpj", "url"),
                 *("commission", "commission_type", "shippings", "created_at", "updated_at"),
             ),
-            only_new=frozenset({"created_at"}),
         ),
     ),
 )
