@@ -26,6 +26,7 @@ from schema.selection import collect_fields, selected_relations
 from schema.types.events import SUBJECTS, EventConnectionObject, EventObject
 
 DEFAULT_PAGE_SIZE = 100
+_FIND_SUBJECTS = "SELECT public_id, id FROM {table} WHERE tenant_id = $1 AND public_id = ANY($2::uuid[])"
 
 
 async def _load_page(
@@ -59,16 +60,13 @@ async def _link_page(scope: Scope, page: Row, names: Collection[str]) -> None:
 
 
 async def _link_subjects(scope: Scope, rows: Sequence[Row], names: Collection[str]) -> None:
-    """Set the ids of the records that events are about, under these of the names in `SUBJECTS`, with one statement for each."""
+    """Set the ids of the records that events are about, under these of the names in `SUBJECTS`, with a statement for each."""
     for name, (table, types) in SUBJECTS.items():
         if name not in names:
             continue
-        subject_rows = await database.fetch(
-            f"SELECT public_id, id FROM {table} WHERE tenant_id = $1 AND public_id = ANY($2::uuid[])",  # a literal of this program
-            scope.store.id,
-            list({row["subject_id"] for row in rows if row["subject_type"] in types}),
-        )
-        numbers = {str(row["public_id"]): row["id"] for row in subject_rows}
+        ids = list({row["subject_id"] for row in rows if row["subject_type"] in types})
+        subjects = await database.fetch(_FIND_SUBJECTS.format(table=table), scope.store.id, ids) if ids else ()
+        numbers = {str(subject["public_id"]): subject["id"] for subject in subjects}
         for row in rows:
             row[name] = numbers.get(row["subject_id"]) if row["subject_type"] in types else None
 

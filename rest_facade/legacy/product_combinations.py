@@ -166,10 +166,10 @@ def _batch_handler(operation: FacadeOperation) -> Handler:
         try:
             created = (await execute(scope, operation, variables))["done"]
         except DomainError as error:
-            found = error.details.get("errors", ())
-            if not found and not refused:
+            errors = error.details.get("errors", ())
+            if not errors and not refused:
                 raise
-            raise _batch_error([*refused, *map(_rename_error, found)]) from error
+            raise _batch_error([*refused, *map(_rename_error, errors)]) from error
         return json_response({"combinations": [render_ids(scope, ids) for ids in created]}, status=201)
 
     return create

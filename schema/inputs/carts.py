@@ -35,7 +35,7 @@ class SavedAddressInput:
     complement: str | None = optional_field("Apartment, floor, etc.")
     district: str | None = optional_field("The district (bairro).")
     city: str | None = optional_field("The city.")
-    state: str | None = optional_field("The state code, two letters.")
+    state: str | None = optional_field("The state: its code, or the name of a state of Brazil.")
     zipcode: str | None = optional_field("The CEP.")
     country: str | None = optional_field("The country code, ISO 3166 alpha-2; defaults to `BR`.")
     phone: str | None = optional_field("The phone number.")

@@ -21,7 +21,7 @@ class AddressInput:
     complement: str | None = optional_field("Apartment, floor, etc.")
     district: str | None = optional_field("The district (bairro).")
     city: str | None = optional_field("The city.")
-    state: str | None = optional_field("The state code, two letters.")
+    state: str | None = optional_field("The state: its code, or the name of a state of Brazil.")
     country: str | None = optional_field("The country code, ISO 3166 alpha-2.")
     zipcode: str | None = optional_field("The CEP.")
     phone: str | None = optional_field("The phone number.")

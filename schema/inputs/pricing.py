@@ -26,7 +26,9 @@ class DestinationInput:
     name: str | None = optional_field("The name.")
     status: SwitchStatus | None = optional_field("The status code.")
     countries: list[str] | None = optional_field("Country codes, ISO 3166 alpha-2.")
-    states: list[str] | None = optional_field("State codes, two letters.")
+    states: list[str] | None = optional_field(
+        "State codes, two letters; the names of states of Brazil stand for theirs."
+    )
     cities: list[str] | None = optional_field("City names.")
     zipcodes: list[ZipcodeRangeInput] | None = optional_field("Non-overlapping CEP ranges.")
 

@@ -54,7 +54,7 @@ class WarehouseInput:
     status: SwitchStatus | None = optional_field("The status code.")
     address: str | None = optional_field("Street and number.")
     city: str | None = optional_field("The city.")
-    state: str | None = optional_field("The state code, two letters.")
+    state: str | None = optional_field("The state: its code, or the name of a state of Brazil.")
     country: str | None = optional_field("The country code, ISO 3166 alpha-2; defaults to BR.")
     zipcode: str | None = optional_field("The CEP.")
     phone: str | None = optional_field("The phone number.")

@@ -101,7 +101,7 @@ class CartAddressObject:
     complement: str = output_field("Apartment, floor, etc.")
     district: str = output_field("The district (bairro).")
     city: str = output_field("The city.")
-    state: str = output_field("The state code, two letters.")
+    state: str = output_field("The state as it was sent: its code, or the name of a state of Brazil.")
     zipcode: str = output_field("The CEP, eight digits.")
     country: str = output_field("The country code, ISO 3166 alpha-2.")
     phone: str = output_field("The phone number.")

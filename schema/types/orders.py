@@ -223,7 +223,7 @@ class OrderAddressObject:
     complement: str = column(description="Apartment, floor, etc.")
     district: str = column(description="The district (bairro).")
     city: str = column(description="The city.")
-    state: str = column(description="The state code, two letters.")
+    state: str = column(description="The state as it was sent: its code, or the name of a state of Brazil.")
     country: str = column(description="The country code, ISO 3166 alpha-2.")
     zipcode: str = column(description="The CEP.")
     phone: str = column(description="The phone number.")

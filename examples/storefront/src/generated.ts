@@ -25,7 +25,7 @@ export type CartAddressInput = {
   district?: string | null | undefined;
   /** The city. */
   city?: string | null | undefined;
-  /** The state code, two letters. */
+  /** The state: its code, or the name of a state of Brazil. */
   state?: string | null | undefined;
   /** The CEP. */
   zipcode?: string | null | undefined;
@@ -327,7 +327,7 @@ export type SavedAddressInput = {
   district?: string | null | undefined;
   /** The city. */
   city?: string | null | undefined;
-  /** The state code, two letters. */
+  /** The state: its code, or the name of a state of Brazil. */
   state?: string | null | undefined;
   /** The CEP. */
   zipcode?: string | null | undefined;
