@@ -71,17 +71,19 @@ async def find_cart(scope: Scope, cart: object) -> LockedCart:
         return await _load(scope, _FIND, cart)
 
 
-async def find_cart_with(
-    scope: Scope, cart: object, columns: str, joins: str
-) -> tuple[LockedCart, list[tuple[Any, ...]]]:
-    """Return a cart as `find_cart` does, and these columns of each of its items `i`, with `joins` as their source; raises NotFound."""
-    sql = (
-        f"SELECT {_COLUMNS}, {columns} {_JOINS} LEFT JOIN ({joins}) ON i.tenant_id = c.tenant_id AND i.cart_id = c.id"
+def statement_with_items(columns: str, source: str) -> str:
+    """Return the statement of `find_cart_with`: these columns of the items `i` in `source` (trusted SQL), the first one never null."""
+    return (
+        f"SELECT {_COLUMNS}, {columns} {_JOINS} LEFT JOIN ({source}) ON i.tenant_id = c.tenant_id AND i.cart_id = c.id"
         f" {_WHERE} ORDER BY i.id"
     )
+
+
+async def find_cart_with(scope: Scope, cart: object, statement: str) -> tuple[LockedCart, list[tuple[Any, ...]]]:
+    """Return a cart as `find_cart` does, and the columns of its items that the statement reads; raises NotFound."""
     public_id = parse_uuid(cart)
     with active_scope(scope):
-        records = await fetch(sql, scope.store.id, public_id, by_keys=True) if public_id is not None else []
+        records = await fetch(statement, scope.store.id, public_id, by_keys=True) if public_id is not None else []
     found = _found(scope, records[0] if records else None)
     # A cart without items is one row without an item.
     items = [tuple(record)[_COUNT:] for record in records]

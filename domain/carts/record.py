@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from domain.carts.items import ITEM_COLUMNS, ITEM_JOINS, PricedCartItem, items_of
-from domain.carts.locked import OPEN, LockedCart, find_cart_with
+from domain.carts.locked import OPEN, LockedCart, find_cart_with, statement_with_items
 from domain.carts.shipping import ShippingOption
 from domain.carts.totals import CartTotals, calculate_cart_totals, is_coupon_usable
 from domain.carts.warnings import COUPON_UNAVAILABLE, SHIPPING_UNAVAILABLE, CartWarning, item_warnings
@@ -30,11 +30,13 @@ ADDRESS_FIELDS = (
     "phone",
 )
 
+_CART_WITH_ITEMS = statement_with_items(ITEM_COLUMNS, ITEM_JOINS)
+
 
 async def load_cart_record(scope: Scope, cart: object) -> dict[str, Any] | None:
     """Return a cart's record with current totals; None when the caller has no such cart."""
     try:
-        locked, rows = await find_cart_with(scope, cart, ITEM_COLUMNS, ITEM_JOINS)
+        locked, rows = await find_cart_with(scope, cart, _CART_WITH_ITEMS)
     except NotFound:
         return None
     items = await items_of(scope, rows, closed=locked.status_at(scope.now) != OPEN)

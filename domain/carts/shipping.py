@@ -12,7 +12,7 @@ import orjson
 from domain.carts.locked import LockedCart
 from domain.orders.lines import PricedLine, needs_shipping
 from domain.orders.order_references import ChosenShippingMethod
-from domain.orders.pricing import FIRST_PARAMETER, Purchase, Terms, load_terms
+from domain.orders.pricing import FIRST_PARAMETER, Purchase, Terms, load_terms, terms_statement
 from domain.orders.totals import MethodRate
 from domain.orders.vendor_shippings import offers_method
 from domain.promotions.calculation import Reward
@@ -29,10 +29,10 @@ from kernel.scope import Scope, active_scope
 from models.database import fetchrow
 
 # What `load_terms` reads besides: the selected method, and the warehouses that may dispatch to the address.
-_SELECTED = f"""
+_SELECTED = terms_statement(f"""
 , (SELECT json_agg(m) FROM ({method_sql("$4")}) AS m) AS methods,
 (SELECT json_agg(w) FROM ({candidates_sql(*[f"${FIRST_PARAMETER + place}" for place in range(5)])}) AS w) AS warehouses
-"""
+""")
 _LOAD = "SELECT id, public_id, name, delivery_time FROM shipping_methods WHERE tenant_id = $1 AND id = $2"
 
 
@@ -83,7 +83,7 @@ async def load_selected_option(
     lines, destination = purchase.lines, _destination(cart.address)
     vendors = _shippings_by_vendor(lines)
     arguments = candidate_arguments(vendors, destination, cart.user_id)
-    terms = await load_terms(scope, purchase, shipping_method=method, columns=_SELECTED, arguments=arguments)
+    terms = await load_terms(scope, purchase, shipping_method=method, statement=_SELECTED, arguments=arguments)
     if not vendors:
         return terms, None
     has_address = terms.address.is_specified

@@ -34,6 +34,7 @@ from domain.orders.totals import MethodRate, OrderTotals, add_tax, calculate_tot
 from domain.points.spending import NO_POINTS, PointsRequest, SpentPoints, spend_points
 from domain.promotions.calculation import ActivePromotion
 from domain.promotions.rewards import (
+    ONCE,
     PromotedLine,
     PromotionContext,
     Reward,
@@ -72,13 +73,22 @@ SELECT
     ) AS entry) AS taxes,
     (SELECT u.points FROM users u WHERE u.tenant_id = $1 AND u.id = $10) AS balance, promotions.entries AS promotions, context.*
 """
+_ONCE = f"""ARRAY(SELECT id FROM active WHERE rule::text LIKE '%"{ONCE}"%')"""
 _PROMOTIONS = f"""
 FROM (SELECT json_agg(active) AS entries FROM active) AS promotions LEFT JOIN LATERAL (
-    SELECT {context_columns("ARRAY(SELECT id FROM active)", "$5", "$11::bigint", "$12::text", "$13::bigint")}
+    SELECT {context_columns(_ONCE, "$5", "$11::bigint", "$12::text", "$13::bigint")}
 ) AS context ON promotions.entries IS NOT NULL
 """
 FIRST_PARAMETER = 14
-"""The number of the first parameter of what `load_terms` reads besides."""
+"""The number of the first parameter of what a statement of terms reads besides."""
+
+
+def terms_statement(columns: str = "") -> str:
+    """Return the statement of `load_terms`; `columns` (trusted SQL that begins with a comma) are read besides."""
+    return f"{_TERMS}{columns}{_PROMOTIONS}"
+
+
+_STATEMENT = terms_statement()
 
 
 _MAY_OMIT_ADDRESS = (ActorKind.ADMIN, ActorKind.SYSTEM, ActorKind.APP)
@@ -176,12 +186,12 @@ async def load_terms(
     purchase: Purchase,
     *,
     shipping_method: int | None = None,
-    columns: str = "",
+    statement: str = _STATEMENT,
     arguments: Sequence[object] = (),
 ) -> Terms:
     """Load what applies to a purchase by its shipping method, or by the one with this id.
 
-    `columns` (trusted SQL that begins with a comma) are read besides; their parameters are `arguments`, from `FIRST_PARAMETER` on.
+    `arguments` are the parameters of what the statement (`terms_statement`) reads besides.
     """
     addresses = fill_missing_address(purchase.addresses)
     shipped = destination_address(addresses.get(SHIPPING))
@@ -189,7 +199,7 @@ async def load_terms(
     billed = shipped if has_one_address else destination_address(addresses.get(BILLING))
     references = purchase.references
     [record] = await fetch(
-        f"{_TERMS}{columns}{_PROMOTIONS}",
+        statement,
         scope.store.id,
         shipped.zipcode,
         billed.zipcode,

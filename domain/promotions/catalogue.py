@@ -18,6 +18,7 @@ from domain.promotions.calculation import ActivePromotion, lowered_lines
 from domain.promotions.conditions import tests_of
 from domain.promotions.facts import load_facts
 from domain.promotions.rewards import (
+    ONCE,
     RULE_COLUMNS,
     PromotionContext,
     category_ids,
@@ -32,7 +33,7 @@ from models.database import fetch
 MAX_STORES = 1_000
 _MAX_KEPT_PROMOTIONS = 200
 # Tests of the customer that take a statement.
-_OF_CUSTOMERS = frozenset({"usergroups", "once_per_customer"})
+_OF_CUSTOMERS = frozenset({"usergroups", ONCE})
 
 _WHERE = (
     "p.tenant_id = {tenant} AND p.deleted_at IS NULL AND p.status = 'A' AND p.zone = 'catalog' AND p.coupon_key = ''"

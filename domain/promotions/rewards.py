@@ -33,6 +33,8 @@ from models.database import execute, fetch
 __all__ = ["FreeProduct", "PromotedLine", "Reward", "find_reward", "redeem", "release_uses", "restore_uses"]
 
 MAX_COUPON = 255
+ONCE = "once_per_customer"
+"""The test that asks for the customer's uses of a promotion."""
 # Longer texts of promotions are parsed at each use.
 _MAX_CACHED_TEXT = 16_384
 
@@ -86,7 +88,10 @@ WHERE p.tenant_id = $1 AND EXISTS (SELECT 1 FROM promotion_uses u
 def context_columns(
     promotions: str, products: str = "$2", user: str = "$3", email: str = "$4", order: str = "$6"
 ) -> str:
-    """Return the columns of what rules ask of products and customer; the arguments are trusted SQL, the first two of arrays of ids."""
+    """Return the columns of what rules ask of products and customer; the arguments are trusted SQL, the first two of arrays of ids.
+
+    The customer's uses are counted of `promotions`: those with a test of it.
+    """
     return f"""
     (SELECT coalesce(json_object_agg(product.product_id, product.paths), '{{}}') FROM (
         SELECT pc.product_id, string_agg(c.id_path, '/') AS paths
@@ -254,7 +259,7 @@ async def load_context(
     scope: Scope, promotions: Sequence[ActivePromotion], products: Sequence[int], context: PromotionContext
 ) -> Mapping[str, Any]:
     """Return the `context_columns` of promotions, in one statement."""
-    numbers = [promotion.id for promotion in promotions]
+    numbers = [promotion.id for promotion in promotions if has_test(promotion.rule, ONCE)]
     [record] = await fetch(
         _CONTEXT, scope.store.id, products, context.user_id, context.email, numbers, context.order_id
     )

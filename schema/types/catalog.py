@@ -85,8 +85,9 @@ class CategoryObject:
         ToMany(
             "d.id",
             "cardinality(string_to_array(t.id_path, '/')), t.id",
-            through="categories d JOIN categories t ON t.tenant_id = d.tenant_id"
-            " AND t.id = ANY(string_to_array(d.id_path, '/')::bigint[])",
+            # Not `= ANY(…)`, for which PostgreSQL reads all categories and takes the path apart for each.
+            through="categories d CROSS JOIN LATERAL unnest(string_to_array(d.id_path, '/')::bigint[]) AS a (id)"
+            " JOIN categories t ON t.tenant_id = d.tenant_id AND t.id = a.id",
             where="d.tenant_id = {tenant}",
         ),
         "The categories from the root to this one.",

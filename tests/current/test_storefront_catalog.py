@@ -117,8 +117,8 @@ async def test_a_product_is_found_by_id_and_by_slug(storefront: StorefrontClient
     assert by_id.status == by_slug.status == 200
     assert by_id.body == by_slug.body
     assert set(by_id.body) == PRODUCT_RECORD | {"pricing"}
-    # A compiled read takes one statement, the executor one per level; one finds that there are no promotions.
-    assert by_id.statements == (2 if query_compiler._enabled else 4)
+    # A compiled read takes one statement, the executor one per level.
+    assert by_id.statements == (1 if query_compiler._enabled else 3)
 
 
 @pytest.mark.parametrize("id_or_slug", [UNKNOWN_ID, "nada", "1", "%F0%9F%98%80", "a" * 3000])

@@ -9,6 +9,7 @@ from uuid import UUID
 import orjson
 import pytest
 
+from domain.promotions.promotions import PROMOTION_RECORDS
 from kernel.scope import Actor, ActorKind, Scope, active_scope
 from models import database
 from models.response_shapes import NotCompiled
@@ -125,6 +126,22 @@ async def test_a_cart_is_that_of_the_executor(sample: SampleStore, name: str) ->
     assert list(shown) == list(next(iter(expected.values())))
     assert [warning["code"] for warning in shown["warnings"]] == ["OUT_OF_STOCK"]
     assert shown["warnings"][0]["item"]["id"] == shown["items"][0]["id"]
+
+
+async def test_a_cart_with_shipping_and_promotions_takes_three_statements(sample: SampleStore) -> None:
+    shop = await open_storefront(sample)
+    with active_scope(sample.scope):
+        for zone, bonus in (("catalog", "product_discount"), ("cart", "order_discount")):
+            fields = {"name": zone, "zone": zone, "bonuses": {bonus: "10%"}}
+            await PROMOTION_RECORDS.create(sample.scope, fields)
+    products = [await sample.add_product() for _ in range(3)]
+    for count in (1, 3):
+        cart = await shop.cart(*[(product, 2) for product in products[:count]])
+        data, expected, statements = await _both(_guest(sample), OPERATIONS["CartPage"], cart=cart)
+        assert data == expected
+        assert data["cart"]["discount_cents"] > 0
+        assert data["cart"]["shipping_cents"] > 0
+        assert statements == 3  # the cart with its items, the terms of its price, the products
 
 
 async def test_a_cart_that_does_not_exist_is_null(sample: SampleStore) -> None:

@@ -7,7 +7,7 @@ from graphql import get_introspection_query
 
 from kernel.errors import TooComplex, ValidationFailed
 from resolvers import root
-from schema.documents import MAX_COST, DocumentCache, calculate_cost, prepare_document
+from schema.documents import MAX_COST, DocumentCache, calculate_cost, coerced_variables, prepare_document
 
 
 def _prepare(text: str) -> object:
@@ -100,6 +100,20 @@ def test_the_standard_introspection_query_passes() -> None:
     operation = prepared.operation(None)
     assert operation is not None
     assert calculate_cost(root.public_schema(), prepared, operation, {}) == 0
+
+
+def test_values_that_are_equal_in_python_alone_are_coerced_apart() -> None:
+    schema = root.public_schema()
+    prepared = prepare_document(schema, "query($n: Int = 7) { products(limit: $n) { id } }", limited=True)
+    operation = prepared.operation(None)
+    assert operation is not None
+    for _ in range(2):  # the second time as they are kept
+        coerced = [
+            coerced_variables(schema, prepared, operation, values) for values in ({"n": 1}, {"n": True}, {}, {"n": 1.5})
+        ]
+        assert [None if each is None else each.coerced for each in coerced] == [{"n": 1}, None, {"n": 7}, None]
+        assert calculate_cost(schema, prepared, operation, {"n": 1}) == 1
+        assert calculate_cost(schema, prepared, operation, {}) == 7
 
 
 def test_introspection_has_its_own_depth_limit() -> None:
