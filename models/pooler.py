@@ -102,7 +102,13 @@ async def _check_pooler(url: str, pooler_url: str) -> None:
         expected = await direct.fetchrow(_SERVER)
     finally:
         await direct.close()
-    pooled = await asyncpg.connect(pooler_url, timeout=PROBE_SECONDS, statement_cache_size=0)
+    try:
+        pooled = await asyncpg.connect(pooler_url, timeout=PROBE_SECONDS, statement_cache_size=0)
+    except TimeoutError as error:
+        # PgBouncer lets clients wait while it can't connect to PostgreSQL itself.
+        raise TimeoutError(
+            f"no answer from VITRINE_POOLER_URL within {PROBE_SECONDS:g} s: can it reach PostgreSQL and sign in there?"
+        ) from error
     try:
         try:
             await pooled.execute("begin")

@@ -169,6 +169,24 @@ def test_compose_runs_every_part_with_settings_that_exist():
     assert [name for name, service in services.items() if "ports" in service] == ["web"]
 
 
+def test_compose_and_the_image_check_readiness_alike():
+    options, _, command = dict(instructions())["HEALTHCHECK"].partition("CMD")
+    check = OWN["web"]["healthcheck"]
+    assert check["test"] == ["CMD", *json.loads(command)]
+    assert {option.split("=")[0].strip("-").replace("-", "_"): option.split("=")[1] for option in options.split()} == {
+        name: str(value) for name, value in check.items() if name != "test"
+    }
+
+
+def test_web_processes_and_workers_of_compose_share_the_files_of_bulk_operations():
+    directory = re.search(r"VITRINE_BULK_DIR=(\S+)", dict(instructions()[::-1])["ENV"])
+    assert directory is not None
+    for name in ("web", "worker"):
+        volume, target = OWN[name]["volumes"][0].split(":")
+        assert volume in COMPOSE["volumes"]
+        assert Path(directory[1]).is_relative_to(target), name
+
+
 def test_compose_contains_no_secret_and_refuses_to_start_without():
     text = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
     for name in ("POSTGRES_PASSWORD", "VITRINE_SECRET_KEY"):

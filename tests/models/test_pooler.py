@@ -12,6 +12,7 @@ from bench.pgbouncer import ROLE, PgBouncer
 from kernel.errors import Unavailable
 from kernel.scope import Scope, active_scope
 from models import database as db
+from models import pooler as pooler_checks
 from models.marketplace import Vendor
 from models.pool import DatabaseSettings
 from models.pooler import UnsafePooler, check_pooling
@@ -143,3 +144,18 @@ class TestRefusedConfigurations:
             pytest.raises(UnsafePooler, match="leads to another database than DATABASE_URL"),
         ):
             await check_pooling(database_url, pooler.url("postgres", ROLE))
+
+
+async def test_a_pooler_that_never_answers_is_named(database_url: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(pooler_checks, "PROBE_SECONDS", 2.0)
+    accepted = asyncio.Event()
+
+    async def keep(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        accepted.set()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(keep, "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(TimeoutError, match="no answer from VITRINE_POOLER_URL within 2 s"):
+            await check_pooling(database_url, f"postgresql://vitrine_pooler@127.0.0.1:{port}/vitrine?sslmode=disable")
+    assert accepted.is_set()
