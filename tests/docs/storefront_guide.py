@@ -17,7 +17,7 @@ from typing import Any
 
 from graphql import OperationDefinitionNode, parse
 
-from tests.docs.tutorial import ROOT
+from tests.harness.programs import ROOT
 
 PAGE = ROOT / "docs" / "building-a-storefront.md"
 SIGNED_IN = "# signed in\n"

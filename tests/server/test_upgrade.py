@@ -15,7 +15,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.server.command_line import ROOT, Vitrine
+from tests.harness.programs import ROOT
+from tests.server.command_line import Vitrine
 from tests.server.test_cli_serve import client_of
 
 HOST = "loja.example"
