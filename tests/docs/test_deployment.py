@@ -145,7 +145,7 @@ async def test_the_health_check_of_the_image_follows_readiness(tmp_path: Path, d
         )
         return await process.wait()
 
-    async with running(tmp_path, DATABASE_URL=database_url, **PRODUCTION) as (process, client):
+    async with running(tmp_path, forks_children=True, DATABASE_URL=database_url, **PRODUCTION) as (process, client):
         port = client._base_url.port
         assert await result(port) == 0
         process.terminate()

@@ -125,13 +125,10 @@ class S3Server:
                 f"<Upload><Key>{key}</Key><UploadId>{id_}</UploadId><Initiated>{_time(at)}</Initiated></Upload>"
                 for key, id_, at in uploads[:2]
             ]
-            last, more = uploads[:2][-1:], len(uploads) > 2
-            markers = [
-                f"<NextKeyMarker>{key}</NextKeyMarker><NextUploadIdMarker>{id_}</NextUploadIdMarker>"
-                for key, id_, _ in last
-                if more
-            ]
-            return web.Response(text=f"<Result><KeyMarker/>{''.join(items + markers)}</Result>")
+            if len(uploads) > 2:
+                key, id_, _ = uploads[1]
+                items.append(f"<NextKeyMarker>{key}</NextKeyMarker><NextUploadIdMarker>{id_}</NextUploadIdMarker>")
+            return web.Response(text=f"<Result><KeyMarker/>{''.join(items)}</Result>")
         keys = sorted(
             key for key in self.objects if key.startswith(prefix) and key > query.get("continuation-token", "")
         )
