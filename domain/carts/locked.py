@@ -84,10 +84,10 @@ async def find_cart_with(scope: Scope, cart: object, statement: str) -> tuple[Lo
     public_id = parse_uuid(cart)
     with active_scope(scope):
         records = await fetch(statement, scope.store.id, public_id, by_keys=True) if public_id is not None else []
-    found = _found(scope, records[0] if records else None)
+    accessible = _accessible(scope, records[0] if records else None)
     # A cart without items is one row without an item.
     items = [tuple(record)[_COUNT:] for record in records]
-    return found, [item for item in items if item[0] is not None]
+    return accessible, [item for item in items if item[0] is not None]
 
 
 async def lock_cart(scope: Scope, cart: object) -> LockedCart:
@@ -113,10 +113,10 @@ def reject_closed(scope: Scope, cart: LockedCart) -> None:
 
 async def _load(scope: Scope, sql: str, cart: object) -> LockedCart:
     public_id = parse_uuid(cart)
-    return _found(scope, await fetchrow(sql, scope.store.id, public_id) if public_id is not None else None)
+    return _accessible(scope, await fetchrow(sql, scope.store.id, public_id) if public_id is not None else None)
 
 
-def _found(scope: Scope, record: Sequence[Any] | None) -> LockedCart:
+def _accessible(scope: Scope, record: Sequence[Any] | None) -> LockedCart:
     """Return the cart of a row with `_COLUMNS`; raises NotFound for none, and one that the caller may not access."""
     if record is None:
         raise NotFound("cart")
