@@ -177,7 +177,7 @@ async def _place(scope: Scope, cart: LockedCart, draft: OrderDraft, lines: Seque
             if selected is not None:
                 references = replace(references, shipping_method=selected[1])
         if references.shipping_method is None and needs_shipping(lines):
-            raise _rule_error("shipping_unavailable" if cart.shipping_method_id is not None else "shipping_required")
+            raise _rule_error("shipping_unavailable")
         return await place_order(scope, draft, loaded=LoadedDraft(lines, references, terms))
 
 
@@ -190,8 +190,12 @@ def _reject_incomplete(cart: LockedCart, items: Sequence[PricedCartItem]) -> Non
             "product_unavailable",
             [{"product_id": str(item.product_public_id), "name": item.name} for item in unavailable],
         )
-    if cart.address is None and any(item.totals_line.is_shipped for item in items):
+    if not any(item.totals_line.is_shipped for item in items):
+        return
+    if cart.address is None:
         raise RuleViolation("Informe o endereço de entrega.", reason="shipping_required")
+    if cart.shipping_method_id is None:
+        raise _rule_error("shipping_required")
 
 
 async def _payment_method_id(scope: Scope, cart: LockedCart, payment: object) -> UUID | None:
