@@ -147,6 +147,12 @@ def internal() -> strawberry.Schema:
     return _build(InternalSchema)
 
 
+@lru_cache(maxsize=1)
+def public_text() -> str:
+    """Return the public schema as SDL, printed once: that takes longer than all else of an application but its imports."""
+    return public().as_str()
+
+
 def fields_without_credential() -> frozenset[str]:
     """Return the public mutations for callers without a credential: those that authenticate by their arguments, and registration."""
     mutations = public_schema().mutation_type

@@ -69,7 +69,7 @@ def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspe
         INTROSPECTION_FIELDS if anonymous_introspection else ()
     )
     app[EXECUTOR] = OperationExecutor(schema, public=True, limits=limits)
-    text = root.public().as_str().encode()
+    text = root.public_text().encode()
     app[SCHEMA_TEXT] = (text, hashlib.sha256(text).hexdigest())
     app.router.add_post("/graphql", post)
     app.router.add_get("/graphql", get)

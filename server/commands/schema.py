@@ -42,4 +42,6 @@ def _schema(args: argparse.Namespace) -> int:
 def _texts() -> dict[str, str]:
     from resolvers import root
 
-    return {PUBLIC: root.public().as_str() + "\n", INTERNAL: root.internal().as_str() + "\n"}
+    return {PUBLIC: root.public_text() + "
+", INTERNAL: root.internal().as_str() + "
+"}
