@@ -63,7 +63,7 @@ def ids(records: str) -> EntityFilter:
 
 def statuses(type_: str = "switch_status") -> EntityFilter:
     """Return a filter by the codes of a status type."""
-    return EntityFilter(type_, any_of("t.status"), "any of these statuses", many=True)
+    return EntityFilter(type_, any_of("t.status", skewed=True), "any of these statuses", many=True)
 
 
 def references(column: str, table: str, description: str, *, internal: bool = False) -> EntityFilter:

@@ -240,7 +240,7 @@ class RecordReader:
     ) -> list[Any]:
         """Fetch the records of a list, with `extra` columns at the end."""
         sql, params = self.statement(scope, conditions, tail, extra)
-        return await database.fetch(sql, *params)
+        return await database.fetch(sql, *params, skewed=any(condition.skewed for condition in conditions))
 
     def statement(
         self,

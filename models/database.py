@@ -356,9 +356,14 @@ def in_transaction() -> bool:
     return open_transaction() is not None
 
 
-def fetch(sql: str, *args: Any, by_keys: bool = False) -> Coroutine[Any, Any, list[asyncpg.Record]]:
-    """Run a statement and return its rows; one that finds them `by_keys` is planned once per connection, not for its parameters."""
-    return _run(sql, args, by_keys=by_keys)
+def fetch(
+    sql: str, *args: Any, by_keys: bool = False, skewed: bool = False
+) -> Coroutine[Any, Any, list[asyncpg.Record]]:
+    """Run a statement and return its rows.
+
+    One that finds them `by_keys` is planned once per connection, not for its parameters; a `skewed` one for its parameters, each time.
+    """
+    return _run(sql, args, by_keys=by_keys, skewed=skewed)
 
 
 async def fetchrow(sql: str, *args: Any) -> asyncpg.Record | None:
@@ -379,7 +384,13 @@ async def execute(sql: str, *args: Any) -> int:
 
 
 async def _run(
-    sql: str, args: Sequence[Any], limit: int = 0, *, return_status: bool = False, by_keys: bool = False
+    sql: str,
+    args: Sequence[Any],
+    limit: int = 0,
+    *,
+    return_status: bool = False,
+    by_keys: bool = False,
+    skewed: bool = False,
 ) -> Any:
     """Run one statement on the open transaction's connection, else on a pooled one."""
     current = open_transaction()
@@ -390,7 +401,7 @@ async def _run(
                 return await connection.run(sql, args, limit, return_status=return_status)
             finally:
                 current.release()
-        target = BindingTarget(current_store_id(), reuses_plans=by_keys)
+        target = BindingTarget(current_store_id(), reuses_plans=by_keys, plans_for_values=skewed)
         if (read := current_read()) is not None:
             result = await read.run(target, sql, args, limit=limit, return_status=return_status)
             if result is not NOT_READ:

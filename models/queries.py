@@ -24,10 +24,14 @@ class Guard(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """An SQL condition on the row `t`, with placeholders: `{}` for each parameter in turn, `{tenant}` for the store."""
+    """An SQL condition on the row `t`, with placeholders: `{}` for each parameter in turn, `{tenant}` for the store.
+
+    `skewed`: some values match few rows and others most, so that a list is planned for its values at each execution.
+    """
 
     sql: str
     params: tuple[Any, ...] = ()
+    skewed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +192,12 @@ def page_of(scope: Scope, entity: Entity, sort: str | None, limit: int, offset: 
 # --- common filters ---------------------------------------------------------------------------------------------------
 
 
-def any_of(column: str, cast: str = "text") -> Callable[[Any], Condition]:
-    """Return a filter for equality with a value or any of a list."""
+def any_of(column: str, cast: str = "text", *, skewed: bool = False) -> Callable[[Any], Condition]:
+    """Return a filter for equality with a value or any of a list; `skewed` as in `Condition`."""
 
     def build(value: Any) -> Condition:
         values = value if isinstance(value, list) else [value]
-        return Condition(f"{column} = ANY({{}}::{cast}[])", (values,))
+        return Condition(f"{column} = ANY({{}}::{cast}[])", (values,), skewed)
 
     return build
 

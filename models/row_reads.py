@@ -131,7 +131,8 @@ class _Level:
         access = self._statement.collect(self._scope)
         sql = self._statement.sql(access.texts, [condition.sql for condition in conditions], tail.sql, extra.sql)
         params = [value for condition in (*conditions, tail, extra) for value in condition.params]
-        return await database.fetch(sql, self._scope.store.id, *access.params, *params)
+        skewed = any(condition.skewed for condition in conditions)
+        return await database.fetch(sql, self._scope.store.id, *access.params, *params, skewed=skewed)
 
     async def fetch_related(self, keys: Sequence[int], *, limit: int | None) -> list[Any]:
         """Fetch the records related to the parents with the keys."""

@@ -28,11 +28,13 @@ class BindingTarget(NamedTuple):
 
     `reuses_plans`: PostgreSQL plans its statements once per connection (`plan_cache_mode`), for rows that the same indexes find whatever
     the keys are. By itself it plans `= ANY($n)` at each execution, which takes longer than that: it expects more rows of ten unknown keys.
+    `plans_for_values`: it plans each execution, because the best plan for one value reads the whole table for another.
     """
 
     store: int = NO_STORE
     reuses_plans: bool = False
     position: int = 0
+    plans_for_values: bool = False
 
 
 NO_TARGET = BindingTarget()
@@ -52,7 +54,9 @@ class StoreBinding:
 
     def values(self, target: BindingTarget) -> tuple[str, ...]:
         """Return the parameters of `sql` for a target; the store `NO_STORE` shows no rows."""
-        plans = "force_generic_plan" if target.reuses_plans else "auto"
+        plans = (
+            "force_custom_plan" if target.plans_for_values else "force_generic_plan" if target.reuses_plans else "auto"
+        )
         return (str(target.store) if target.store else "", plans, *self._values)
 
     def message(self, prepared_name: str, target: BindingTarget) -> bytes:

@@ -88,7 +88,8 @@ class RelatedConnection:
         if not conditions:
             return None
         params = tuple(value for condition in conditions for value in condition.params)
-        return Condition(" AND ".join([f"({condition.sql})" for condition in conditions]), params)
+        skewed = any(condition.skewed for condition in conditions)
+        return Condition(" AND ".join([f"({condition.sql})" for condition in conditions]), params, skewed)
 
     def key(self, scope: Scope) -> Condition:
         """Return the expression of the sort key."""

@@ -169,7 +169,7 @@ ORDERS = Entity(
         "number": EntityFilter("big_int", any_of("t.id", "bigint"), "any of these numbers", many=True),
         "status": statuses("order_status"),
         "payment_status": EntityFilter(
-            "payment_status", any_of("t.payment_status"), "any of these payment statuses", many=True
+            "payment_status", any_of("t.payment_status", skewed=True), "any of these payment statuses", many=True
         ),
         "customer_id": references("t.user_id", "users", "placed by any of these users"),
         "vendor_id": EntityFilter("id", _vendor, "has lines of any of these vendors", many=True, build_for=_has_vendor),
