@@ -42,6 +42,4 @@ def _schema(args: argparse.Namespace) -> int:
 def _texts() -> dict[str, str]:
     from resolvers import root
 
-    return {PUBLIC: root.public_text() + "
-", INTERNAL: root.internal().as_str() + "
-"}
+    return {PUBLIC: root.public_text() + "\n", INTERNAL: root.internal().as_str() + "\n"}
