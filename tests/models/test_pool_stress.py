@@ -191,7 +191,7 @@ class TestOnePool:
     @pytest.fixture
     async def pool(self, database_url):
         pool = await open_pool(
-            DatabaseSettings(database_url, acquire_seconds=0.2), "vitrine_app", min_size=1, max_size=2
+            DatabaseSettings(database_url, acquire_seconds=3.0), "vitrine_app", min_size=1, max_size=2
         )
         yield pool
         await close_pool(pool)
