@@ -2,7 +2,7 @@
 # The only prerequisite is python3 (3.11 or newer); choose another one with PYTHON=...
 
 PYTHON ?= python3
-TEST_WORKERS ?= 2
+TEST_WORKERS ?= 3
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 SOAK_ARGS ?=

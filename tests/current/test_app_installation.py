@@ -73,7 +73,6 @@ async def test_registering_an_app_returns_its_secret_once(admin):
         ({"scopes": []}, {"scopes": "scope_unknown"}),
         ({"scopes": ["read_payments"]}, {"scopes": "scope_unknown"}),
         ({"scopes": ["manage_orders"]}, {"scopes": "scope_unknown"}),
-        ({"mode": "prod"}, {"mode": "mode_invalid"}),
         ({"redirect_uris": []}, {"redirect_uris": "redirect_uri_invalid"}),
         ({"redirect_uris": [REDIRECT + str(number) for number in range(11)]}, {"redirect_uris": "redirect_uri_invalid"}),
         ({"name": None, "scopes": None, "redirect_uris": None},

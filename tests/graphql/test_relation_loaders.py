@@ -66,10 +66,10 @@ async def test_a_failed_statement_is_an_error_of_its_relation_only(
 ) -> None:
     fetch = database.fetch
 
-    async def fail_categories(sql: str, *values: Any) -> list[Any]:
+    async def fail_categories(sql: str, *values: Any, **options: Any) -> list[Any]:
         if "FROM categories" in sql:
             raise database.WrongStore("for the test")
-        return await fetch(sql, *values)
+        return await fetch(sql, *values, **options)
 
     text = "{ products { name category { name } images { url } } }"
     expected, _ = await _execute(records, text)
@@ -96,9 +96,9 @@ async def test_a_cancelled_execution_ends_its_statements(
 ) -> None:
     fetch, started, ended = database.fetch, asyncio.Event(), asyncio.Event()
 
-    async def wait_at_images(sql: str, *values: Any) -> list[Any]:
+    async def wait_at_images(sql: str, *values: Any, **options: Any) -> list[Any]:
         if "product_images" not in sql:
-            return await fetch(sql, *values)
+            return await fetch(sql, *values, **options)
         started.set()
         try:
             await asyncio.sleep(60)

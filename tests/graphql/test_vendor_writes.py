@@ -200,7 +200,7 @@ def value_for(sample: SampleStore, name: str, type_: Any) -> Any:
         "image_url": "https://intruder.example/x.png", "commission": "0.01", "commission_type": "A", "status": "P",
         "order_status": "P", "tracking": "D",
         "zipcode": "01310100", "state": "SP", "country": "BR", "quantity": 1, "company": "Intruder", "group_key": "x",
-        "value": "x", "options": {},
+        "value": "x", "options": {}, "refused": False,
     }  # fmt: skip
     if inner.name == "SwitchStatus":
         return "D"

