@@ -46,6 +46,8 @@ OPTIONS = {
     "synchronous_commit": "off",
     "full_page_writes": "off",
     "max_connections": "300",
+    # A replica that was killed or delayed (tests/models/test_replicas.py) finds what the tests of all processes wrote meanwhile.
+    "wal_keep_size": "2GB",
     "shared_buffers": "64MB",
 }
 
