@@ -24,7 +24,7 @@ from kernel.scope import Scope
 from models import database
 from models.answer_size import AnswerSize, add_values, count_nested, current_answer, total_size, value_size
 from models.caller_cache import AccessConditions, AccessConditionsPool, CallerCache
-from models.queries import Condition, ToOne, key_columns, page_of
+from models.queries import Condition, ToOne, key_columns, page_of, plans_for
 from models.read_statements import ReadStatement, fits_json, json_object_starts
 from models.response_shapes import (
     Calculation,
@@ -37,6 +37,7 @@ from models.response_shapes import (
     ScalarField,
     count_objects,
 )
+from models.store_binding import Plans
 
 # Up to this size, saving the round trips is worth the cost of building JSON in PostgreSQL. Lists with an offset are read by level, because
 # the JSON of the skipped rows would be built as well.
@@ -63,7 +64,7 @@ class CompiledReader:
     async def fetch_one(self, scope: Scope, condition: Condition) -> Any:
         """Read the first record that matches the condition, or None."""
         sql, params = self._single.statement(scope, (condition,), _FIRST)
-        objects = await self._single.build(scope, await database.fetch(sql, *params, by_keys=True))
+        objects = await self._single.build(scope, await database.fetch(sql, *params, plans=Plans.REUSED))
         return objects[0] if objects else None
 
     async def fetch_many(
@@ -240,7 +241,7 @@ class RecordReader:
     ) -> list[Any]:
         """Fetch the records of a list, with `extra` columns at the end."""
         sql, params = self.statement(scope, conditions, tail, extra)
-        return await database.fetch(sql, *params, skewed=any(condition.skewed for condition in conditions))
+        return await database.fetch(sql, *params, plans=plans_for(conditions))
 
     def statement(
         self,
@@ -314,7 +315,7 @@ class RecordReader:
         sql, answer = self._sql(access), current_answer()
         if answer is not None and not relation.is_one and relation.limit is None:
             sql = f"{sql} LIMIT {answer.max_objects + 1}"
-        records = await database.fetch(sql, scope.store.id, *access.params, array_literal(keys), by_keys=True)
+        records = await database.fetch(sql, scope.store.id, *access.params, array_literal(keys), plans=Plans.REUSED)
         if answer is not None and (times is not None or len(set(parents)) < len(parents)):
             totals = _total_times(parents, times)
             times = [totals[record[0]] for record in records]

@@ -19,7 +19,7 @@ from asyncpg.cursor import Cursor
 
 from kernel import tracing
 from kernel.request_parts import record_database
-from models.store_binding import NO_TARGET, BindingTarget, StoreBinding
+from models.store_binding import NO_TARGET, BindingTarget, Plans, StoreBinding
 
 ASYNCPG_VERSION = "0.32.0"
 _OVERHEAD = ("begin", "commit", "rollback", "savepoint", "release", "select 1 where set_config('vitrine.tenant'")
@@ -34,14 +34,14 @@ if asyncpg.__version__ != ASYNCPG_VERSION:
 class StatementCount:
     """Counter of statements; `overhead` counts BEGIN, COMMIT and savepoints.
 
-    `arguments` are the parameters of each statement, `reusing_plans` the texts of those that PostgreSQL plans once per connection.
+    `arguments` are the parameters of each statement, `plans` how PostgreSQL plans each text.
     """
 
     count: int = 0
     overhead: int = 0
     statements: list[str] = field(default_factory=list)
     arguments: list[Sequence[Any]] = field(default_factory=list)
-    reusing_plans: set[str] = field(default_factory=set)
+    plans: dict[str, Plans] = field(default_factory=dict)
 
 
 _statement_count: ContextVar[StatementCount | None] = ContextVar("vitrine_counting", default=None)
@@ -62,10 +62,10 @@ def count_statements() -> Iterator[StatementCount]:
             outer.overhead += counter.overhead
             outer.statements += counter.statements
             outer.arguments += counter.arguments
-            outer.reusing_plans |= counter.reusing_plans
+            outer.plans |= counter.plans
 
 
-def _count(sql: str, args: Sequence[Any] = (), *, reuses_plan: bool = False) -> None:
+def _count(sql: str, args: Sequence[Any] = (), plans: Plans = Plans.AUTOMATIC) -> None:
     counter = _statement_count.get()
     if counter is None:
         return
@@ -75,8 +75,7 @@ def _count(sql: str, args: Sequence[Any] = (), *, reuses_plan: bool = False) -> 
         counter.count += 1
         counter.statements.append(sql)
         counter.arguments.append(args)
-        if reuses_plan:
-            counter.reusing_plans.add(sql)
+        counter.plans[sql] = plans
 
 
 RECOVERY_SECONDS = 5.0
@@ -202,7 +201,7 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
     ) -> Any:
         """Execute a statement, outside a transaction a second time when it was prepared before a table changed."""
         self._check_open()
-        _count(query, args, reuses_plan=self.target.reuses_plans)
+        _count(query, args, self.target.plans)
         key = (query, record_class or asyncpg.Record, ignore_custom_codec)
         span = None if tracing.active is None else tracing.active.statement(query)
         started = perf_counter()

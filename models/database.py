@@ -48,6 +48,7 @@ from models.pooler import check_pooling as check_pooling
 from models.replicas import NOT_READ, Replicas, current_read
 from models.roles import SET_ROLE_PRIVILEGE, usable_roles
 from models.store_binding import NO_STORE, BindingTarget
+from models.store_binding import Plans as Plans
 from models.transactions import CommitCallback, open_transaction
 from models.transactions import TransactionEnded as TransactionEnded
 from models.write_notices import WriteNotices
@@ -356,14 +357,9 @@ def in_transaction() -> bool:
     return open_transaction() is not None
 
 
-def fetch(
-    sql: str, *args: Any, by_keys: bool = False, skewed: bool = False
-) -> Coroutine[Any, Any, list[asyncpg.Record]]:
-    """Run a statement and return its rows.
-
-    One that finds them `by_keys` is planned once per connection, not for its parameters; a `skewed` one for its parameters, each time.
-    """
-    return _run(sql, args, by_keys=by_keys, skewed=skewed)
+def fetch(sql: str, *args: Any, plans: Plans = Plans.AUTOMATIC) -> Coroutine[Any, Any, list[asyncpg.Record]]:
+    """Run a statement and return its rows. In an open transaction `plans` has no effect: those of its binding are used."""
+    return _run(sql, args, plans=plans)
 
 
 async def fetchrow(sql: str, *args: Any) -> asyncpg.Record | None:
@@ -372,9 +368,9 @@ async def fetchrow(sql: str, *args: Any) -> asyncpg.Record | None:
     return records[0] if records else None
 
 
-async def fetchval(sql: str, *args: Any) -> Any:
-    """Run a statement and return the first column of its first row, or None."""
-    records = await _run(sql, args, 1)
+async def fetchval(sql: str, *args: Any, plans: Plans = Plans.AUTOMATIC) -> Any:
+    """Run a statement and return the first column of its first row, or None; `plans` as in `fetch`."""
+    records = await _run(sql, args, 1, plans=plans)
     return records[0][0] if records else None
 
 
@@ -389,8 +385,7 @@ async def _run(
     limit: int = 0,
     *,
     return_status: bool = False,
-    by_keys: bool = False,
-    skewed: bool = False,
+    plans: Plans = Plans.AUTOMATIC,
 ) -> Any:
     """Run one statement on the open transaction's connection, else on a pooled one."""
     current = open_transaction()
@@ -401,7 +396,7 @@ async def _run(
                 return await connection.run(sql, args, limit, return_status=return_status)
             finally:
                 current.release()
-        target = BindingTarget(current_store_id(), reuses_plans=by_keys, plans_for_values=skewed)
+        target = BindingTarget(current_store_id(), plans)
         if (read := current_read()) is not None:
             result = await read.run(target, sql, args, limit=limit, return_status=return_status)
             if result is not NOT_READ:

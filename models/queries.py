@@ -6,13 +6,14 @@ Independent of GraphQL: `domain/*/read.py` declare the entities, `schema/selecti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from kernel.errors import DomainError
 from kernel.ids import Reference
 from kernel.scope import Scope
+from models.store_binding import Plans
 
 
 class Guard(Protocol):
@@ -26,7 +27,7 @@ class Guard(Protocol):
 class Condition:
     """An SQL condition on the row `t`, with placeholders: `{}` for each parameter in turn, `{tenant}` for the store.
 
-    `skewed`: some values match few rows and others most, so that a list is planned for its values at each execution.
+    `skewed`: some values match few rows and others most, so that a list and its count are planned for its values at each execution.
     """
 
     sql: str
@@ -187,6 +188,11 @@ def page_of(scope: Scope, entity: Entity, sort: str | None, limit: int, offset: 
     order = order_of(scope, entity, sort)
     sql = f" ORDER BY {order.sql} LIMIT {statement_limit(limit)}"
     return Condition(f"{sql} OFFSET {{}}", (*order.params, offset)) if offset else Condition(sql, order.params)
+
+
+def plans_for(conditions: Iterable[Condition]) -> Plans:
+    """Return how PostgreSQL plans a list with these conditions, and its count."""
+    return Plans.FOR_VALUES if any(condition.skewed for condition in conditions) else Plans.AUTOMATIC
 
 
 # --- common filters ---------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from kernel.scope import Scope
 from models import database
 from models.answer_size import current_answer
 from models.compiled_reads import array_literal, group_related
-from models.queries import Condition, Entity, Row, by_id, key_columns, page_of
+from models.queries import Condition, Entity, Row, by_id, key_columns, page_of, plans_for
 from models.read_statements import ReadStatement, count_sql
 from models.response_shapes import (
     Calculation,
@@ -80,7 +80,7 @@ async def count_rows(scope: Scope, entity: Entity, conditions: Sequence[Conditio
     visible = entity.visible(scope) or Condition("")
     sql = count_sql(entity, visible.sql, [condition.sql for condition in conditions])
     params = [value for condition in (visible, *conditions) for value in condition.params]
-    return int(await database.fetchval(sql, scope.store.id, *params))
+    return int(await database.fetchval(sql, scope.store.id, *params, plans=plans_for(conditions)))
 
 
 @dataclass(slots=True)
@@ -131,8 +131,7 @@ class _Level:
         access = self._statement.collect(self._scope)
         sql = self._statement.sql(access.texts, [condition.sql for condition in conditions], tail.sql, extra.sql)
         params = [value for condition in (*conditions, tail, extra) for value in condition.params]
-        skewed = any(condition.skewed for condition in conditions)
-        return await database.fetch(sql, self._scope.store.id, *access.params, *params, skewed=skewed)
+        return await database.fetch(sql, self._scope.store.id, *access.params, *params, plans=plans_for(conditions))
 
     async def fetch_related(self, keys: Sequence[int], *, limit: int | None) -> list[Any]:
         """Fetch the records related to the parents with the keys."""

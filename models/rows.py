@@ -22,11 +22,7 @@ def json_text(value: object) -> str:
 
 def insert_sql(table: str, columns: Sequence[str]) -> str:
     """Return the statement that inserts rows, `$2` as a JSON array of objects with `public_id` and these columns."""
-    names = ("public_id", *columns)
-    return (
-        f"INSERT INTO {table} (tenant_id, {', '.join(names)}) SELECT $1, {', '.join(f'r.{name}' for name in names)}"
-        f" FROM jsonb_populate_recordset(NULL::{table}, $2::text::jsonb) AS r"
-    )
+    return _insert(table, columns, f"jsonb_populate_recordset(NULL::{table}, $2::text::jsonb) AS r")
 
 
 async def insert_rows(
@@ -57,13 +53,17 @@ async def replace_rows(
         return
     if key:
         dropped += f" AND NOT EXISTS (SELECT FROM r WHERE r.{owner} = x.{owner} AND r.{key} = x.{key})"
-    names = ("public_id", *rows[0])
-    statement = (
-        f"WITH r AS (SELECT * FROM jsonb_populate_recordset(NULL::{table}, $3::text::jsonb)), dropped AS ({dropped})"
-        f" INSERT INTO {table} (tenant_id, {', '.join(names)}) SELECT $1, {', '.join(f'r.{name}' for name in names)} FROM r"
+    source = (
+        f"WITH r AS (SELECT * FROM jsonb_populate_recordset(NULL::{table}, $3::text::jsonb)), dropped AS ({dropped}) "
     )
-    unique = (owner, key) if key else ()
-    await execute(statement + _on_conflict(rows[0], unique), scope.store.id, list(owner_ids), _json(rows))
+    statement = source + _insert(table, [*rows[0]], "r") + _on_conflict(rows[0], (owner, key) if key else ())
+    await execute(statement, scope.store.id, list(owner_ids), _json(rows))
+
+
+def _insert(table: str, columns: Sequence[str], source: str) -> str:
+    """Return the statement that inserts the rows `r` of a source."""
+    names = ("public_id", *columns)
+    return f"INSERT INTO {table} (tenant_id, {', '.join(names)}) SELECT $1, {', '.join(f'r.{name}' for name in names)} FROM {source}"
 
 
 def _on_conflict(row: Mapping[str, Any], unique: Sequence[str]) -> str:

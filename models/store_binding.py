@@ -18,23 +18,31 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import NamedTuple
 
 NO_STORE = 0
 
 
-class BindingTarget(NamedTuple):
-    """What a transaction is bound to: the store, how its statements are planned, and for replicas (`models.replicas`) a position.
+class Plans(StrEnum):
+    """How PostgreSQL plans the statements of a transaction (`plan_cache_mode`).
 
-    `reuses_plans`: PostgreSQL plans its statements once per connection (`plan_cache_mode`), for rows that the same indexes find whatever
-    the keys are. By itself it plans `= ANY($n)` at each execution, which takes longer than that: it expects more rows of ten unknown keys.
-    `plans_for_values`: it plans each execution, because the best plan for one value reads the whole table for another.
+    `REUSED`: once per connection, for rows that the same indexes find whatever the keys are. By itself it plans `= ANY($n)` at each
+    execution, which takes longer than that: it expects more rows of ten unknown keys. `FOR_VALUES`: at each execution, because the best
+    plan for one value reads the whole table for another.
     """
 
+    AUTOMATIC = "auto"
+    REUSED = "force_generic_plan"
+    FOR_VALUES = "force_custom_plan"
+
+
+class BindingTarget(NamedTuple):
+    """What a transaction is bound to: the store, how its statements are planned, and for replicas (`models.replicas`) a position."""
+
     store: int = NO_STORE
-    reuses_plans: bool = False
+    plans: Plans = Plans.AUTOMATIC
     position: int = 0
-    plans_for_values: bool = False
 
 
 NO_TARGET = BindingTarget()
@@ -54,10 +62,7 @@ class StoreBinding:
 
     def values(self, target: BindingTarget) -> tuple[str, ...]:
         """Return the parameters of `sql` for a target; the store `NO_STORE` shows no rows."""
-        plans = (
-            "force_custom_plan" if target.plans_for_values else "force_generic_plan" if target.reuses_plans else "auto"
-        )
-        return (str(target.store) if target.store else "", plans, *self._values)
+        return (str(target.store) if target.store else "", target.plans.value, *self._values)
 
     def message(self, prepared_name: str, target: BindingTarget) -> bytes:
         """Return Bind and Execute of the prepared statement, without Sync (PostgreSQL documentation, section 54.7).

@@ -88,8 +88,7 @@ class RelatedConnection:
         if not conditions:
             return None
         params = tuple(value for condition in conditions for value in condition.params)
-        skewed = any(condition.skewed for condition in conditions)
-        return Condition(" AND ".join([f"({condition.sql})" for condition in conditions]), params, skewed)
+        return Condition(" AND ".join([f"({condition.sql})" for condition in conditions]), params)
 
     def key(self, scope: Scope) -> Condition:
         """Return the expression of the sort key."""

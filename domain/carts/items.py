@@ -19,7 +19,7 @@ from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, integer, read_fields
 from kernel.ids import parse_uuid
 from kernel.scope import Scope, active_scope
-from models.database import fetch
+from models.database import Plans, fetch
 
 MAX_ITEMS = 200
 
@@ -80,7 +80,7 @@ class RequestedItem:
 async def load_items(scope: Scope, cart_id: int, *, closed: bool = False) -> list[PricedCartItem]:
     """Load a cart's items in the order they were added; those of a `closed` cart as they were when it closed."""
     with active_scope(scope):
-        records = await fetch(_ITEMS, scope.store.id, cart_id, by_keys=True)
+        records = await fetch(_ITEMS, scope.store.id, cart_id, plans=Plans.REUSED)
     return await items_of(scope, [tuple(record) for record in records], closed=closed)
 
 

@@ -18,7 +18,7 @@ from domain import events
 from kernel.errors import Conflict, NotFound, RuleViolation
 from kernel.ids import parse_uuid
 from kernel.scope import ActorKind, Scope, active_scope
-from models.database import fetch, fetchrow
+from models.database import Plans, fetch, fetchrow
 
 OPEN, ORDERED, EXPIRED = "open", "ordered", "expired"
 _STAFF = (ActorKind.ADMIN, ActorKind.APP, ActorKind.SYSTEM)
@@ -83,7 +83,7 @@ async def find_cart_with(scope: Scope, cart: object, statement: str) -> tuple[Lo
     """Return a cart as `find_cart` does, and the columns of its items that the statement reads; raises NotFound."""
     public_id = parse_uuid(cart)
     with active_scope(scope):
-        records = await fetch(statement, scope.store.id, public_id, by_keys=True) if public_id is not None else []
+        records = await fetch(statement, scope.store.id, public_id, plans=Plans.REUSED) if public_id is not None else []
     accessible = _accessible(scope, records[0] if records else None)
     # A cart without items is one row without an item.
     items = [tuple(record)[_COUNT:] for record in records]

@@ -48,7 +48,7 @@ from domain.taxes.calculation import AppliedTax, ChargedTax, TaxableAmount, adde
 from kernel.errors import RuleViolation
 from kernel.fields import MAX_INTEGER
 from kernel.scope import ActorKind, Scope
-from models.database import fetch
+from models.database import Plans, fetch
 
 # Promotions come with what their rules ask.
 _TERMS = f"""
@@ -214,7 +214,7 @@ async def load_terms(
         purchase.email,
         purchase.order_id,
         *arguments,
-        by_keys=True,
+        plans=Plans.REUSED,
     )
     destinations = _json_list(record["destinations"])
     destination = most_specific((candidate_from(candidate, "shipped") for candidate in destinations), shipped)

@@ -28,7 +28,7 @@ from domain.promotions.rewards import (
 )
 from domain.promotions.rules import NO_FEATURES, RuleContext, RuleLine
 from kernel.scope import Scope
-from models.database import fetch
+from models.database import Plans, fetch
 
 MAX_STORES = 1_000
 _MAX_KEPT_PROMOTIONS = 200
@@ -103,7 +103,7 @@ async def _active_promotions(scope: Scope, version: int) -> list[ActivePromotion
         dated = known[1]
         _kept.move_to_end(store)
     else:
-        rows = await fetch(_PROMOTIONS, scope.store.id, by_keys=True)
+        rows = await fetch(_PROMOTIONS, scope.store.id, plans=Plans.REUSED)
         promotions = promotions_from(rows)
         dated = [
             _Promotion(promotion, row["from_at"], row["to_at"]) for promotion, row in zip(promotions, rows, strict=True)

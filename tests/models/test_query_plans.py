@@ -1,7 +1,7 @@
 """Query plans: no filter or sort of a list needs a sequential scan of products, orders, users or order lines.
 
-Statements that PostgreSQL plans once per connection (`fetch` with `by_keys`) read about the pages of those planned for their parameters,
-in a store of thousands of rows and in one of a few.
+Statements that PostgreSQL plans once per connection (`Plans.REUSED`) read about the pages of those planned for their parameters, in a store
+of thousands of rows and in one of a few. Lists by a status are planned for its value.
 
 The statements are captured from requests to the whole application, in a store as large as the Olist marketplace next to another one, and
 explained as the serving role.
@@ -23,6 +23,7 @@ from kernel.scope import active_scope
 from kernel.settings import Settings
 from models import database as db
 from models.queries import Sort
+from models.store_binding import Plans
 from rest_facade import collections
 from rest_facade.list_parameters import DIRECTIONS
 from schema.cursors import KeysetOrder
@@ -79,7 +80,7 @@ from placed_orders, sold, generate_series(1, 2) line where line = 1 or n % 8 = 0
 """
 
 _captured: list[tuple[str, Sequence[Any]]] = []
-_reusing_plans: set[str] = set()
+_plans: dict[str, Plans] = {}
 
 
 @web.middleware
@@ -87,7 +88,7 @@ async def _capture(request: web.Request, handler: Any) -> web.StreamResponse:
     with db.count_statements() as counted:
         response = await handler(request)
     _captured.extend(zip(counted.statements, counted.arguments, strict=True))
-    _reusing_plans.update(counted.reusing_plans)
+    _plans.update(counted.plans)
     return response
 
 
@@ -319,22 +320,49 @@ async def test_a_plan_that_is_used_again_is_as_good_as_one_for_the_parameters(
         captured.clear()
         response = await store.post("/graphql", {"query": _fill_placeholders(store, document)}, auth="bearer")
         assert "errors" not in response.body, response.raw
-        statements = [(sql, arguments) for sql, arguments in captured if sql in _reusing_plans]
+        statements = [(sql, arguments) for sql, arguments in captured if _plans[sql] is Plans.REUSED]
         assert statements
         for sql, arguments in statements:
             reused, own = [
-                await _executed_plan(store, mode, sql, arguments)
-                for mode in ("force_generic_plan", "force_custom_plan")
+                await _executed_plan(store, plans, sql, arguments) for plans in (Plans.REUSED, Plans.FOR_VALUES)
             ]
             allowed = _TIMES * _pages(own) + _MORE_PAGES + _PAGES_PER_KEY * _count_keys(arguments)
             assert _pages(reused) <= allowed, f"{sql}\n{_format_plan(reused)}\n{_format_plan(own)}"
 
 
-async def _executed_plan(sample: SampleStore, mode: str, sql: str, arguments: Sequence[Any]) -> dict[str, Any]:
-    """Execute a statement that is planned in this mode (`plan_cache_mode`), and return its plan."""
+LISTS_BY_STATUS = [
+    ("/api/orders", "status=O"),
+    ("/api/products", "status=A"),
+    ("/graphql", "{{ orders{filter} {{ id }} }}"),
+    ("/graphql", "{{ order_connection{filter} {{ edges {{ node {{ id }} }} }} }}"),
+]
+
+
+@pytest.mark.parametrize("path, request_text", LISTS_BY_STATUS)
+async def test_only_lists_by_a_status_are_planned_for_its_value(
+    sample: SampleStore, path: str, request_text: str, captured: list[tuple[str, Sequence[Any]]]
+) -> None:
+    for filtered in (True, False):
+        captured.clear()
+        _plans.clear()
+        if path == "/graphql":
+            document = request_text.format(filter='(filter: {status: ["O"]})' if filtered else "")
+            response = await sample.post(path, {"query": document}, auth="bearer")
+            assert "errors" not in response.body, response.raw
+        else:
+            response = await sample.get(f"{path}?{request_text}" if filtered else path)
+        assert response.status == 200, response.raw
+        by_status = [plans for sql, plans in _plans.items() if "t.status = ANY" in sql]
+        for_values = [sql for sql, plans in _plans.items() if plans is Plans.FOR_VALUES]
+        assert by_status == [Plans.FOR_VALUES] * len(for_values)
+        assert bool(by_status) is filtered
+
+
+async def _executed_plan(sample: SampleStore, plans: Plans, sql: str, arguments: Sequence[Any]) -> dict[str, Any]:
+    """Execute a statement that is planned like this, and return its plan."""
     values = ", ".join([_literal(argument) for argument in arguments])
     async with db.transaction(sample.scope):
-        await db.execute(f"set local plan_cache_mode = {mode}")
+        await db.execute(f"set local plan_cache_mode = {plans.value}")
         await db.execute(f"prepare explained as {sql}")
         try:
             explained = await db.fetchval(

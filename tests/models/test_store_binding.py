@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from models.pool import DatabaseSettings, StorePool, close_pool, open_pool
-from models.store_binding import NO_STORE, NO_TARGET, BindingTarget, StoreBinding
+from models.store_binding import NO_STORE, NO_TARGET, BindingTarget, Plans, StoreBinding
 from server.embedded_postgres import EmbeddedServer
 from tests.harness.database import needs_pgbouncer, running_pgbouncer
 
@@ -185,5 +185,5 @@ def test_the_binding_message_is_a_bind_and_an_execute_without_sync() -> None:
     ]
     assert messages(binding.parse_message("stmt_1")) == [(b"P", b"stmt_1\0" + binding.sql.encode() + b"\0\0\0")]
     assert binding.values(NO_TARGET) == ("", "auto", "vitrine_app")
-    assert binding.values(BindingTarget(42, reuses_plans=True)) == ("42", "force_generic_plan", "vitrine_app")
-    assert binding.values(BindingTarget(42, plans_for_values=True)) == ("42", "force_custom_plan", "vitrine_app")
+    assert binding.values(BindingTarget(42, Plans.REUSED)) == ("42", "force_generic_plan", "vitrine_app")
+    assert binding.values(BindingTarget(42, Plans.FOR_VALUES)) == ("42", "force_custom_plan", "vitrine_app")
