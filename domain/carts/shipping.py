@@ -13,7 +13,6 @@ from domain.carts.locked import LockedCart
 from domain.orders.lines import PricedLine, needs_shipping
 from domain.orders.order_references import ChosenShippingMethod
 from domain.orders.pricing import FIRST_PARAMETER, Purchase, Terms, load_terms, terms_statement
-from domain.orders.totals import MethodRate
 from domain.orders.vendor_shippings import offers_method
 from domain.promotions.calculation import Reward
 from domain.shipping.quotes import MethodsForAddress, Quote, method_sql, method_to, quote_methods, quote_shipping
@@ -104,20 +103,13 @@ async def load_selected_option(
         MethodsForAddress(methods, has_address), [line.totals_line for line in lines], subtotal_cents, dispatch
     )
     options = _offered(quotes, vendors)
-    return terms, (options[0], _chosen(methods[0])) if options else None
-
-
-def _chosen(method: Mapping[str, Any]) -> ChosenShippingMethod:
-    names = ("base_cents", "per_kg_cents", "per_item_cents", "free_from_cents")
-    return ChosenShippingMethod(
-        id=method["id"],
-        public_id=method["public_id"],
-        available=True,
-        is_current=False,
-        min_weight_grams=method["min_weight_grams"],
-        max_weight_grams=method["max_weight_grams"],
-        rate=MethodRate(*[method[name] for name in names]),
+    if not options:
+        return terms, None
+    row = methods[0]
+    chosen = ChosenShippingMethod.from_row(
+        row, id=row["id"], public_id=row["public_id"], available=True, is_current=False
     )
+    return terms, (options[0], chosen)
 
 
 def _destination(address: Mapping[str, str] | None) -> dict[str, str]:

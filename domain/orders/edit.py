@@ -16,7 +16,13 @@ from domain import events
 from domain.catalog import stock
 from domain.orders import limits, repricing
 from domain.orders.draft import CONTACT_FIELDS, ORDER_FIELDS, DraftLine, parse_addresses, parse_lines
-from domain.orders.lifecycle import OrderUpdateResult, apply_transition, update_tracking
+from domain.orders.lifecycle import (
+    OrderUpdateResult,
+    after_transition,
+    apply_transition,
+    read_tracking,
+    update_tracking,
+)
 from domain.orders.lines import (
     PricedLine,
     combination_units,
@@ -101,17 +107,24 @@ async def update_order(
             await limits.reject_growth_over_limit(scope, user_id, locked.id)
         if repricing_result is not None:
             await _move_uses_and_stock(scope, locked, repricing_result, changes)
+        tracking = read_tracking(changes.get("tracking_code"), changes.get("carrier"))
         transition = None
         if changes.get("status") is not None:
             updated = replace(locked, user_id=user_id)
             transition = await apply_transition(
-                scope, updated, changes["status"], force=force, reason=reason, restock=restock, notify=emit_events
+                scope,
+                updated,
+                changes["status"],
+                force=force,
+                reason=reason,
+                restock=restock,
+                notify=emit_events,
+                tracking=tracking,
             )
-        status = transition.to_status if transition else locked.status
+        updated = after_transition(locked, transition, tracking)
         shipping_method_id = columns.get("shipping_method_id", locked.shipping_method_id)
-        updated = replace(locked, status=status, shipping_method_id=shipping_method_id)
         await update_tracking(
-            scope, updated, changes.get("tracking_code"), changes.get("carrier"), emit_events=emit_events
+            scope, replace(updated, shipping_method_id=shipping_method_id), tracking, emit_events=emit_events
         )
         edited = sorted(str(name) for name in changes if name != "status")
         if edited:
@@ -121,11 +134,16 @@ async def update_order(
                 scope,
                 locked.id,
                 previous_status=locked.status if transition else None,
-                cancelled=transition is not None and status == CANCELLED,
+                cancelled=transition is not None and updated.status == CANCELLED,
                 emit_events=emit_events,
             )
     return OrderUpdateResult(
-        locked.id, locked.public_id, locked.status, status, bool(changes), transition is not None and transition.forced
+        locked.id,
+        locked.public_id,
+        locked.status,
+        updated.status,
+        bool(changes),
+        transition is not None and transition.forced,
     )
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 from uuid import UUID
 
 from domain import events, record_events
@@ -25,7 +26,7 @@ from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope
 from models.database import fetchrow, transaction
 
-_TRACKING = {"tracking_code": InputField("tracking_code", short_text), "carrier": InputField("carrier", short_text)}
+_TRACKING = {"tracking_code": InputField("code", short_text), "carrier": InputField("carrier", short_text)}
 _REASON = {"reason": InputField("reason", text(2_000))}
 
 # Conditional on the current status: a caller that doesn't hold the row lock changes nothing by mistake.
@@ -53,6 +54,13 @@ FROM changed c LEFT JOIN statuses s
 _LOCK_STATUS = """
 SELECT id FROM statuses WHERE tenant_id = $1 AND type = 'O' AND letter = $2 AND deleted_at IS NULL FOR KEY SHARE
 """
+
+
+class Tracking(NamedTuple):
+    """The tracking code of an order, and the carrier of the shipment that it makes."""
+
+    code: str
+    carrier: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +102,7 @@ async def change_status(
     async with transaction(scope):
         locked = await lock_order(scope, order)
         reject_shared(scope, locked)
-        tracking = read_fields(_TRACKING, {"tracking_code": tracking_code, "carrier": carrier}) if tracking_code else {}
+        tracking = read_tracking(tracking_code, carrier)
         transition = await apply_transition(
             scope,
             locked,
@@ -103,10 +111,10 @@ async def change_status(
             reason=reason,
             restock=restock,
             notify=emit_events,
-            tracking_code=tracking.get("tracking_code"),
+            tracking=tracking,
         )
         tracking_changed = await update_tracking(
-            scope, replace(locked, status=status), tracking_code, carrier, emit_events=emit_events
+            scope, after_transition(locked, transition, tracking), tracking, emit_events=emit_events
         )
         if transition is not None or tracking_changed:
             await events.emit_order_updated(
@@ -129,12 +137,12 @@ async def apply_transition(
     reason: str = "",
     restock: bool = False,
     notify: bool = True,
-    tracking_code: str | None = None,
+    tracking: Tracking | None = None,
 ) -> Transition | None:
     """Change the status, stock state and history of a locked order without emitting events; None when the status is already set.
 
-    With `notify` the customer gets a mail if the new status says so (docs/reference/shared.md#statuses). A `tracking_code` is stored in
-    the same update, because each one writes an entry into every index of the table (docs/performance.md#a-year-of-a-busy-shop).
+    With `notify` the customer gets a mail if the new status says so (docs/reference/shared.md#statuses). A tracking code is stored in the
+    same update, because each one writes an entry into every index of the table (docs/performance.md#a-year-of-a-busy-shop).
     """
     transition = decide_transition(
         locked.status,
@@ -150,7 +158,7 @@ async def apply_transition(
     # Imported orders never affect stock.
     stock_state = locked.stock_state if locked.imported else transition.stock_state
     await _change(
-        scope, locked, to_status, stock_state, tracking_code, forced=transition.forced, reason=reason, notify=notify
+        scope, locked, to_status, stock_state, tracking, forced=transition.forced, reason=reason, notify=notify
     )
     # Lock order (`domain.orders.locked`): points, limits, promotions, stock.
     if locked.has_points:
@@ -162,6 +170,14 @@ async def apply_transition(
     if transition.moves_stock:
         await stock.change_stock_state(scope, locked.id, locked.stock_state, stock_state)
     return transition
+
+
+def after_transition(locked: LockedOrder, transition: Transition | None, tracking: Tracking | None) -> LockedOrder:
+    """Return the order as `apply_transition` left it."""
+    if transition is None:
+        return locked
+    code = locked.tracking_code if tracking is None else tracking.code
+    return replace(locked, status=transition.to_status, tracking_code=code)
 
 
 async def lock_custom_status(scope: Scope, status: str) -> None:
@@ -192,25 +208,30 @@ def may_force(scope: Scope) -> bool:
     return kind is ActorKind.SYSTEM or (kind is ActorKind.ADMIN and scope.family == "legacy")
 
 
+def read_tracking(code: str | None, carrier: str | None) -> Tracking | None:
+    """Read the input of a tracking code, None without one; raises ValidationFailed."""
+    if not code:
+        return None
+    return Tracking(**read_fields(_TRACKING, {"tracking_code": code, "carrier": carrier}))
+
+
 async def update_tracking(
-    scope: Scope, locked: LockedOrder, tracking_code: str | None, carrier: str | None, *, emit_events: bool = True
+    scope: Scope, locked: LockedOrder, tracking: Tracking | None, *, emit_events: bool = True
 ) -> bool:
     """Store a tracking code and, for an order in `C`, record a shipment unless all units were shipped; return whether anything changed.
 
     A retried request finds every unit shipped and records no second shipment.
     """
-    if not tracking_code:
+    if tracking is None:
         return False
-    fields = read_fields(_TRACKING, {"tracking_code": tracking_code, "carrier": carrier})
-    code = fields["tracking_code"]
-    changed = await set_tracking_code(scope, locked, code)
+    changed = await set_tracking_code(scope, locked, tracking.code)
     if locked.status != COMPLETE:
         return changed
     shipment = NewShipment(
         shipping_method_id=locked.shipping_method_id,
         user_id=locked.user_id,
-        carrier=fields["carrier"],
-        tracking_number=code,
+        carrier=tracking.carrier,
+        tracking_number=tracking.code,
     )
     shipment_id = await insert_shipment(scope, locked, shipment)
     if shipment_id is not None and emit_events:
@@ -223,7 +244,7 @@ async def _change(
     locked: LockedOrder,
     to_status: str,
     stock_state: str,
-    tracking_code: str | None,
+    tracking: Tracking | None,
     *,
     forced: bool,
     reason: str,
@@ -247,7 +268,7 @@ async def _change(
         actor.app_id,
         scope.client_ip,
         scope.request_id,
-        tracking_code,
+        None if tracking is None else tracking.code,
     )
     if changed is None:
         raise Conflict(f"order {locked.id} is no longer in status {locked.status}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 from domain.orders.lines import PricedLine, needs_shipping
@@ -61,6 +61,17 @@ class ChosenShippingMethod:
     min_weight_grams: int
     max_weight_grams: int
     rate: MethodRate
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any], **others: Any) -> Self:
+        """Return the method with the weights and the rate of a row, and these other fields."""
+        rate = MethodRate(row["base_cents"], row["per_kg_cents"], row["per_item_cents"], row["free_from_cents"])
+        return cls(
+            **others,
+            min_weight_grams=row["min_weight_grams"],
+            max_weight_grams=row["max_weight_grams"],
+            rate=rate,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,14 +201,10 @@ def _payment_method(record: Mapping[str, Any]) -> ChosenPaymentMethod:
 
 
 def _shipping_method(record: Mapping[str, Any]) -> ChosenShippingMethod:
-    return ChosenShippingMethod(
+    return ChosenShippingMethod.from_row(
+        record,
         id=record["shipping_method_id"],
         public_id=record["shipping_public_id"],
         available=record["shipping_available"],
         is_current=bool(record["is_current_shipping"]),
-        min_weight_grams=record["min_weight_grams"],
-        max_weight_grams=record["max_weight_grams"],
-        rate=MethodRate(
-            record["base_cents"], record["per_kg_cents"], record["per_item_cents"], record["free_from_cents"]
-        ),
     )

@@ -88,7 +88,7 @@ SELECT count(*) FROM groups WHERE first_position < (
 
 _SET_TRACKING_CODE = """
 UPDATE orders SET tracking_code = $3, updated_at = $4
-WHERE tenant_id = $1 AND id = $2 AND tracking_code IS DISTINCT FROM $3
+WHERE tenant_id = $1 AND id = $2
 """
 
 
@@ -151,6 +151,8 @@ async def insert_shipment_lines(scope: Scope, shipment_id: int, units: Mapping[i
 
 async def set_tracking_code(scope: Scope, order: LockedOrder, tracking_code: str) -> bool:
     """Set the order's tracking code; return whether it changed."""
+    if order.tracking_code == tracking_code:
+        return False
     return await execute(_SET_TRACKING_CODE, scope.store.id, order.id, tracking_code, scope.now) > 0
 
 
