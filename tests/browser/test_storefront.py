@@ -204,6 +204,7 @@ async def order_as_guest(shopper: Shopper) -> None:
     await shopper.check("checkout")
     await shopper.press("Fazer pedido")
     await shopper.see("Aguardando pagamento")
+    assert "Cor: Natural" in await shopper.text("main .lines")
     await shopper.check("order")
 
 

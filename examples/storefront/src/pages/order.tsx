@@ -65,6 +65,7 @@ function OrderView({ order, token }: { order: OrderRecord; token: string | null 
                 <Picture image={item.product?.main_image && { ...item.product.main_image, alt: "" }} name={item.name} />
                 <div>
                   {item.product?.slug ? <a href={`/produto/${item.product.slug}`}>{item.name}</a> : item.name}
+                  {item.options.map((option) => <small key={option.name}>{option.name}: {option.value}</small>)}
                   <small>{item.quantity} × {money(item.price_cents, order.currency)}</small>
                 </div>
               </li>
