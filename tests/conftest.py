@@ -1,5 +1,10 @@
 """Load the test harness."""
 
+from kernel import garbage_collection
+
+# Nearly all objects that imports and collection create are permanent; `tests.harness.selection` ends this.
+garbage_collection.collect_rarely_at_start()
+
 pytest_plugins = [
     "tests.harness.selection",
     "tests.harness.database",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -65,27 +65,33 @@ def _check_headers(name: str, label: str, response: Mapping[str, Any], status: i
 def _operation(name: str, method: str, path: str) -> tuple[str, dict[str, Any]] | None:
     if name == "legacy":
         path = _documented_path(path)
-    for pattern, regex, methods in _patterns(name):
-        operation = methods.get("get" if method == "HEAD" else method.lower())
-        if operation is not None and regex.fullmatch(path):
-            return pattern, operation
-    return None
+    method = "get" if method == "HEAD" else method.lower()
+    routes, patterns = _routes(name, method)
+    match = routes.fullmatch(path)
+    if match is None or match.lastindex is None:
+        return None
+    pattern = patterns[match.lastindex - 1]
+    return pattern, documents()[name]["paths"][pattern][method]
 
 
 def _documented_path(path: str) -> str:
     """Return a legacy path as documented: below `/api` unless it has its own base, without a trailing slash."""
     path = path.rstrip("/")
     candidates = [path] + [f"/api{path.removeprefix(base)}" for base in LEGACY_BASES[1:] if path.startswith(f"{base}/")]
-    known = [pattern for pattern in candidates if any(regex.fullmatch(pattern) for _, regex, _ in _patterns("legacy"))]
-    return known[0] if known else path
+    routes, _ = _routes("legacy")
+    return next((candidate for candidate in candidates if routes.fullmatch(candidate)), path)
 
 
-@lru_cache(maxsize=8)
-def _patterns(name: str) -> list[tuple[str, re.Pattern[str], dict[str, Any]]]:
+@cache
+def _routes(name: str, method: str | None = None) -> tuple[re.Pattern[str], list[str]]:
+    """Return an expression with a group for each documented path that has the method, and these paths."""
     paths: dict[str, dict[str, Any]] = documents()[name]["paths"]
     # Fixed segments go before variable ones, as in the router.
-    ordered = sorted(paths, key=lambda path: [part.startswith("{") for part in path.split("/")])
-    return [(path, re.compile(_regex(path)), paths[path]) for path in ordered]
+    ordered = sorted(
+        (path for path in paths if method is None or method in paths[path]),
+        key=lambda path: [part.startswith("{") for part in path.split("/")],
+    )
+    return re.compile("|".join(f"({_regex(path)})" for path in ordered) or "(?!)"), ordered
 
 
 def _regex(path: str) -> str:

@@ -41,7 +41,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     if config.getoption("fast"):
         fast = [item for item in items if isinstance(item, pytest.Function) and _is_fast(item)]
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(fast)])
+        selected = set(fast)
+        config.hook.pytest_deselected(items=[item for item in items if item not in selected])
         items[:] = fast
 
 

@@ -13,7 +13,7 @@ from domain.stores import update_settings
 from kernel.errors import ValidationFailed
 from kernel.scope import active_scope
 from server.outgoing import outgoing_client
-from tests.harness.http import Response
+from tests.harness.http import Response, system_trust
 from tests.harness.records import UNKNOWN_NUMBER
 from tests.harness.sample_records import CNPJ
 from tests.harness.sample_store import SampleStore
@@ -486,7 +486,7 @@ async def fake_bureau():
     fake = FakeBureau()
     app = web.Application()
     app.router.add_post("/check", fake.check)
-    async with TestServer(app) as server, outgoing_client(allows_private=True):
+    async with TestServer(app) as server, outgoing_client(allows_private=True, trust=system_trust()):
         fake.url = str(server.make_url("/check"))
         yield fake
 
@@ -604,7 +604,7 @@ async def test_the_built_in_sandbox_is_a_bureau(new_sample, http):
     sample = await new_sample()
     bureau.set_own_address(str(http.make_url("")).rstrip("/"))
     try:
-        async with outgoing_client(allows_private=True):
+        async with outgoing_client(allows_private=True, trust=system_trust()):
             answer = await check(sample)
             repeated = await check(await new_sample())
     finally:
@@ -616,7 +616,7 @@ async def test_the_built_in_sandbox_is_a_bureau(new_sample, http):
 
 
 async def test_an_unavailable_sandbox_is_503(sample):
-    async with outgoing_client(allows_private=True):
+    async with outgoing_client(allows_private=True, trust=system_trust()):
         assert (await check(sample)).status == 503
 
 
@@ -631,6 +631,6 @@ async def test_a_credit_check_is_audited(new_sample, fake_bureau):
     "url", ["ftp://x.example", "http://169.254.169.254/", "not an address", "https://u:p@x.example"]
 )
 async def test_an_unsafe_bureau_url_is_rejected(sample, url):
-    async with outgoing_client(allows_private=False):
+    async with outgoing_client(allows_private=False, trust=system_trust()):
         with active_scope(sample.scope), pytest.raises(ValidationFailed):
             await update_settings(sample.scope, {"credit_bureau_url": url})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import gzip
+import struct
 import time
 import zlib
 
@@ -42,10 +43,15 @@ DECOMPRESSION_SECONDS = 0.2
 
 @functools.cache
 def compressed_zeros(megabytes: int) -> bytes:
-    """Return so many megabytes of zeros, compressed to a thousandth."""
-    stream = zlib.compressobj(wbits=31)
+    """Return so many megabytes of zeros, compressed to a thousandth as one gzip stream of equal blocks (RFC 1951, RFC 1952)."""
     zeros = bytes(1_000_000)
-    return b"".join(stream.compress(zeros) for _ in range(megabytes)) + stream.flush()
+    stream = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    block = stream.compress(zeros) + stream.flush(zlib.Z_FULL_FLUSH)  # refers to no earlier block
+    checksum = 0
+    for _ in range(megabytes):
+        checksum = zlib.crc32(zeros, checksum)
+    trailer = struct.pack("<II", checksum, megabytes * len(zeros))
+    return b"\x1f\x8b\x08" + bytes(6) + b"\xff" + block * megabytes + stream.flush() + trailer
 
 
 JSON = "application/json"

@@ -22,6 +22,7 @@ from domain.outgoing.calls import AddressNotAllowed, RequestFailed
 from domain.outgoing.targets import MAX_LENGTH, is_public_address, parse_target
 from kernel.text import InvalidValue
 from server.outgoing import outgoing_client
+from tests.harness.http import system_trust
 
 HEADERS = {"Content-Type": "application/json"}
 
@@ -115,7 +116,7 @@ async def test_a_non_public_address_is_rejected_without_a_lookup(url):
 
     with pytest.raises(InvalidValue):
         parse_target(url, allows_private=False)
-    async with outgoing_client(allows_private=False, lookup=lookup):
+    async with outgoing_client(allows_private=False, lookup=lookup, trust=system_trust()):
         with pytest.raises(AddressNotAllowed):
             await calls.post(url, headers=HEADERS, body=b"{}")
     assert asked == []
@@ -167,7 +168,7 @@ async def test_a_name_that_resolves_to_a_private_address_is_rejected_at_every_at
     async def lookup(_host: str, _port: int) -> list[str]:
         return matches
 
-    async with outgoing_client(allows_private=False, lookup=lookup):
+    async with outgoing_client(allows_private=False, lookup=lookup, trust=system_trust()):
         for _ in range(2):
             with pytest.raises(AddressNotAllowed):
                 await calls.post("https://hooks.example.com/", headers=HEADERS, body=b"{}")
@@ -208,7 +209,7 @@ async def test_a_name_is_resolved_once_per_attempt_and_the_checked_address_is_us
         asked.append(host)
         return answers[len(asked) - 1]
 
-    async with receiver(hear) as server, outgoing_client(allows_private=True, lookup=lookup):
+    async with receiver(hear) as server, outgoing_client(allows_private=True, lookup=lookup, trust=system_trust()):
         url = f"http://rebinds.example.com:{server.port}/"
         answer = await calls.post(url, headers=HEADERS, body=b"{}")
         assert (answer.status, answer.body, asked) == (200, b"ok", ["rebinds.example.com"])
@@ -226,7 +227,7 @@ async def test_the_body_is_sent_byte_for_byte():
         seen.update(body=await request.read(), headers=request.headers, path=request.raw_path)
         return web.Response(status=201, headers={"X-Answer": "yes"}, body=b"x" * 10)
 
-    async with receiver(hear) as server, outgoing_client(allows_private=True):
+    async with receiver(hear) as server, outgoing_client(allows_private=True, trust=system_trust()):
         answer = await calls.post(
             f"http://127.0.0.1:{server.port}/a%2Fb?c=%20d", headers={**HEADERS, "X-A": "é"}, body="ç".encode(), max_bytes=4
         )  # fmt: skip
@@ -247,7 +248,7 @@ async def test_redirects_are_not_followed():
         paths.append(request.path)
         return web.Response(status=307, headers={"Location": "/inside"})
 
-    async with receiver(hear) as server, outgoing_client(allows_private=True):
+    async with receiver(hear) as server, outgoing_client(allows_private=True, trust=system_trust()):
         answer = await calls.get(f"http://127.0.0.1:{server.port}/hook", headers={})
     assert (answer.status, paths) == (307, ["/hook"])
 
@@ -257,7 +258,7 @@ async def test_a_slow_response_times_out():
         await asyncio.sleep(30)
         return web.Response()
 
-    async with receiver(hear) as server, outgoing_client(allows_private=True):
+    async with receiver(hear) as server, outgoing_client(allows_private=True, trust=system_trust()):
         began = time.monotonic()
         with pytest.raises(RequestFailed) as caught:
             await calls.post(f"http://127.0.0.1:{server.port}/", headers=HEADERS, body=b"{}", timeout=0.3)
@@ -270,7 +271,7 @@ async def test_a_slow_name_server_counts_towards_the_connect_timeout():
         await asyncio.sleep(30)
         return []
 
-    async with outgoing_client(allows_private=False, lookup=lookup):
+    async with outgoing_client(allows_private=False, lookup=lookup, trust=system_trust()):
         began = time.monotonic()
         with pytest.raises(RequestFailed) as caught:
             await calls.post("https://slow.example.com/", headers=HEADERS, body=b"{}", connect_timeout=0.2)
@@ -282,7 +283,7 @@ async def test_compressed_responses_are_not_decompressed():
     async def hear(_: web.Request) -> web.Response:
         return web.Response(body=b"\x1f\x8b packed", headers={"Content-Encoding": "gzip"})
 
-    async with receiver(hear) as server, outgoing_client(allows_private=True):
+    async with receiver(hear) as server, outgoing_client(allows_private=True, trust=system_trust()):
         answer = await calls.get(f"http://127.0.0.1:{server.port}/", headers={})
     assert answer.body == b"\x1f\x8b packed"
 

@@ -12,6 +12,7 @@ import pytest
 from resolvers.webhook_queries import run_query
 from server.outgoing import outgoing_client
 from server.webhook_worker import WebhookWorker
+from tests.harness.http import system_trust
 from tests.webhooks.receiver import Receiver
 
 RunWorker: TypeAlias = Callable[..., AbstractAsyncContextManager[WebhookWorker]]
@@ -20,7 +21,7 @@ RunWorker: TypeAlias = Callable[..., AbstractAsyncContextManager[WebhookWorker]]
 @pytest.fixture(autouse=True)
 async def outgoing_requests() -> AsyncIterator[None]:
     """Allow requests to this machine."""
-    async with outgoing_client(allows_private=True):
+    async with outgoing_client(allows_private=True, trust=system_trust()):
         yield
 
 

@@ -27,7 +27,7 @@ from server.embedded_postgres import EmbeddedServer
 from tests.harness import scopes
 from tests.harness.clients import NewApp
 from tests.harness.database import SECRET
-from tests.harness.http import Client
+from tests.harness.http import Client, system_trust
 from tests.webhooks.conftest import RunWorker
 from tests.webhooks.killed_worker import LEASE
 from tests.webhooks.kit import deliveries, emit_events, endpoint, states, subscribe
@@ -467,7 +467,7 @@ async def test_private_address_is_refused_on_every_attempt(
         return ["169.254.169.254"]
 
     await emit_events(app.store)
-    async with outgoing_client(allows_private=False, lookup=lookup), run_worker():
+    async with outgoing_client(allows_private=False, lookup=lookup, trust=system_trust()), run_worker():
         await wait_until(lambda: _has_attempts(app, 2))
     (delivery,) = await deliveries(app.store)
     assert "169.254.169.254" in delivery["last_error"]
