@@ -111,7 +111,7 @@ class WebhookEndpointHandlers:
         definition = ListDefinition(
             DELIVERY_LIST.filters, DELIVERY_LIST.sorts, {"endpoint_id": [endpoint]}, self.size_parameter
         )
-        variables = {"endpoint": endpoint, **definition.variables(request.query, scope_of(request).store)}
+        variables = {"id": endpoint, **definition.variables(request.query, scope_of(request).store)}
         data = await execute(scope_of(request), operation, variables)
         if data["endpoint"] is None:
             raise NotFound(ENDPOINT_COLLECTION.display_name)
