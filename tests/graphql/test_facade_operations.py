@@ -12,12 +12,11 @@ from resolvers.execute import FacadeOperation, InvalidOperation, load_operations
 from rest_facade import apps, current
 from rest_facade.legacy.resource_operations import load_legacy_operations
 from rest_facade.records import FRAGMENTS
-from server import demo, importers
+from server import demo
 
 FOLDERS = [
     (current.OPERATIONS, FRAGMENTS),
     (apps.OPERATIONS, FRAGMENTS),
-    (Path(importers.__file__).parent / "operations",),
     (Path(demo.__file__).parent / "operations",),
 ]
 
