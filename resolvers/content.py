@@ -37,7 +37,7 @@ def _page_fields(fields: dict[str, Any]) -> dict[str, Any]:
 class LanguageQueries:
     """Further queries about languages."""
 
-    @root_field(LANGUAGES.visible.access, internal=True)
+    @root_field(LANGUAGES.visible.access, internal=True)  # type: ignore[attr-defined]
     async def language_named(self, info: Info, id: ID) -> LanguageObject | None:
         """Return a language by ID or code."""
         reference = parse_id(id)
@@ -50,7 +50,7 @@ class LanguageQueries:
 class LanguageVariableQueries:
     """Further queries about language variables."""
 
-    @root_field(LANGUAGE_VARIABLES.visible.access, internal=True)
+    @root_field(LANGUAGE_VARIABLES.visible.access, internal=True)  # type: ignore[attr-defined]
     async def language_variable_named(
         self, info: Info, id: ID, lang_code: str | None = None
     ) -> LanguageVariableObject | None:
