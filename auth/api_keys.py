@@ -15,6 +15,7 @@ from kernel.ids import Reference, split_reference, uuid7
 from kernel.scope import ActorKind, Scope
 from kernel.signatures import token_hash
 from models import audit, database
+from models.rows import insert_row, update_row
 
 KEY_LENGTH = 40
 HINT_LENGTH = 4
@@ -65,18 +66,15 @@ async def create_api_key(scope: Scope, user: Reference | str, name: str = "") ->
     info = ApiKeyInfo(uuid7(), name, secret[-HINT_LENGTH:], scope.now, None)
     async with database.transaction(scope):
         user_id = await _manageable_user(scope, user)
-        await database.execute(
-            """
-            insert into api_keys (tenant_id, public_id, user_id, key_hash, hint, name, created_at)
-            values ($1, $2, $3, $4, $5, $6, $7)
-            """,
-            scope.store.id,
-            info.id,
-            user_id,
-            token_hash(secret),
-            info.hint,
-            name,
-            scope.now,
+        await insert_row(
+            scope,
+            "api_keys",
+            public_id=info.id,
+            user_id=user_id,
+            key_hash=token_hash(secret),
+            hint=info.hint,
+            name=name,
+            created_at=scope.now,
         )
         await audit.record(scope, "api_key.created", "api_key", info.id)
     return CreatedApiKey(info, secret)
@@ -112,9 +110,7 @@ async def revoke_api_key(scope: Scope, key: Reference | str) -> None:
         if row is None:
             raise NotFound("API key")
         await _check_may_manage(scope, row["user_id"])
-        await database.execute(
-            "update api_keys set revoked_at = $3 where tenant_id = $1 and id = $2", scope.store.id, row["id"], scope.now
-        )
+        await update_row(scope, "api_keys", row["id"], revoked_at=scope.now)
         await audit.record(scope, "api_key.revoked", "api_key", row["public_id"])
         await invalidate_credentials(scope, row["user_id"])
 

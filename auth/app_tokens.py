@@ -16,10 +16,11 @@ from uuid import UUID
 from auth.app_scopes import expand_scopes
 from auth.credential_cache import VerifiedCredential
 from kernel.errors import TokenRevoked
-from kernel.ids import checksummed_token, has_valid_checksum, uuid7
+from kernel.ids import checksummed_token, has_valid_checksum
 from kernel.scope import Actor, ActorKind, Scope
 from kernel.signatures import token_hash
 from models import database
+from models.rows import insert_row
 
 PREFIX = "vat_"
 ACCESS_LIFETIME = timedelta(seconds=3_600)
@@ -30,10 +31,6 @@ APP_REMOVED = "app removed"
 _TOKEN = re.compile(r"vat_(?:live|test)_([0-9a-f]{32})_[A-Za-z0-9]{49}")
 _CREDENTIAL = re.compile(r"(?:vat_live|vat_test|vac|vrt)_([0-9a-f]{32})_[A-Za-z0-9]{49}")
 
-_INSERT_TOKEN = """
-    insert into app_tokens (tenant_id, public_id, grant_id, kind, token_hash, scopes, created_at, expires_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8)
-"""
 _FIND_TOKEN = """
     select t.scopes, t.expires_at, t.revoked_at, g.revoked_at as grant_revoked_at, g.revoke_reason,
            i.id as installation_id, i.app_id, i.scopes as approved, i.rate_limit, i.removed_at
@@ -86,16 +83,15 @@ async def issue_app_tokens(
 async def _insert_token(
     scope: Scope, grant_id: int, kind: str, token: str, scopes: list[str], lifetime: timedelta
 ) -> None:
-    await database.execute(
-        _INSERT_TOKEN,
-        scope.store.id,
-        uuid7(),
-        grant_id,
-        kind,
-        token_hash(token),
-        scopes,
-        scope.now,
-        scope.now + lifetime,
+    await insert_row(
+        scope,
+        "app_tokens",
+        grant_id=grant_id,
+        kind=kind,
+        token_hash=token_hash(token),
+        scopes=scopes,
+        created_at=scope.now,
+        expires_at=scope.now + lifetime,
     )
 
 

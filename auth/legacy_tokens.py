@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from auth import lockout, two_factor_codes
@@ -16,10 +17,11 @@ from auth.configuration import configured
 from auth.password_authentication import AuthenticatedUser, authenticate_candidates, check_may_sign_in, record_sign_in
 from kernel.documents import IdentifierType, has_cnpj_form, is_email, normalize_document, normalize_email
 from kernel.errors import Unauthenticated, ValidationFailed
-from kernel.ids import random_token, uuid7
+from kernel.ids import random_token
 from kernel.scope import Scope
 from kernel.signatures import token_hash
 from models import database
+from models.rows import insert_row
 
 CODE_REQUIRED = "two-factor code required"
 
@@ -84,18 +86,8 @@ async def create_legacy_token(scope: Scope, user: AuthenticatedUser, password: s
     token = f"vlt_{scope.store.public_id.hex}_{random_token(256)}"
     async with database.transaction(scope):
         await record_sign_in(scope, user, password)
-        await database.execute(
-            """
-            insert into legacy_tokens (tenant_id, public_id, user_id, token_hash, created_at, expires_at)
-            values ($1, $2, $3, $4, $5, $6)
-            """,
-            scope.store.id,
-            uuid7(),
-            user.id,
-            token_hash(token),
-            scope.now,
-            scope.now + lifetime,
-        )
+        times: dict[str, Any] = {"created_at": scope.now, "expires_at": scope.now + lifetime}
+        await insert_row(scope, "legacy_tokens", user_id=user.id, token_hash=token_hash(token), **times)
     return IssuedLegacyToken(token, int(lifetime.total_seconds()))
 
 

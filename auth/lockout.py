@@ -15,10 +15,10 @@ from weakref import WeakValueDictionary
 from auth.configuration import configured
 from auth.secrets import keyed_hash
 from kernel.errors import AccountLocked, RateLimited
-from kernel.ids import uuid7
 from kernel.ip_addresses import rate_limit_key
 from kernel.scope import Scope
 from models import audit, database
+from models.rows import insert_row
 
 _PURPOSE = "lockout"
 _MINUTE = timedelta(minutes=1)
@@ -112,13 +112,7 @@ async def record_failure(scope: Scope, subject: str) -> None:
             subject,
             scope.now - settings.lockout_window,
         )
-        await database.execute(
-            "insert into wrong_attempts (tenant_id, public_id, subject, at) values ($1, $2, $3, $4)",
-            scope.store.id,
-            uuid7(),
-            subject,
-            scope.now,
-        )
+        await insert_row(scope, "wrong_attempts", subject=subject, at=scope.now)
         failures = await database.fetchval(
             "select count(*) from wrong_attempts where tenant_id = $1 and subject = $2", scope.store.id, subject
         )
@@ -133,14 +127,6 @@ async def clear_failures(scope: Scope, subject: str) -> None:
 
 
 async def _lock(scope: Scope, subject: str) -> None:
-    await database.execute(
-        """
-        insert into lockouts (tenant_id, public_id, subject, until) values ($1, $2, $3, $4)
-        on conflict (tenant_id, subject) do update set until = excluded.until
-        """,
-        scope.store.id,
-        uuid7(),
-        subject,
-        scope.now + configured().lockout,
-    )
+    replace = "ON CONFLICT (tenant_id, subject) DO UPDATE SET until = excluded.until"
+    await insert_row(scope, "lockouts", subject=subject, until=scope.now + configured().lockout, conflict=replace)
     await audit.record(scope, "account.locked", "subject", subject)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from asyncpg import Record
@@ -29,6 +30,7 @@ from kernel.ids import parse_uuid, random_token, uuid7
 from kernel.scope import Scope
 from kernel.signatures import token_hash
 from models import audit, database
+from models.rows import insert_row
 
 LOGGED_OUT = "logged out"
 LOGGED_OUT_EVERYWHERE = "signed out of all devices"
@@ -232,36 +234,24 @@ async def revoke_all_sessions(scope: Scope, user_id: int, reason: str, *, except
 
 async def _create_session(scope: Scope, user_id: int) -> tuple[UUID, str]:
     public_id = uuid7()
-    session_id = await database.fetchval(
-        """
-        insert into sessions (tenant_id, public_id, user_id, created_at, last_used_at, expires_at, ip_address, user_agent)
-        values ($1, $2, $3, $4, $4, $5, $6, $7) returning id
-        """,
-        scope.store.id,
-        public_id,
-        user_id,
-        scope.now,
-        scope.now + configured().refresh_lifetime,
-        scope.client_ip,
-        _user_agent(scope),
+    session_id = await insert_row(
+        scope,
+        "sessions",
+        public_id=public_id,
+        user_id=user_id,
+        created_at=scope.now,
+        last_used_at=scope.now,
+        expires_at=scope.now + configured().refresh_lifetime,
+        ip_address=scope.client_ip,
+        user_agent=_user_agent(scope),
     )
     return public_id, await _new_refresh_token(scope, session_id)
 
 
 async def _new_refresh_token(scope: Scope, session_id: int) -> str:
     token = random_token(256)
-    await database.execute(
-        """
-        insert into refresh_tokens (tenant_id, public_id, session_id, token_hash, created_at, expires_at)
-        values ($1, $2, $3, $4, $5, $6)
-        """,
-        scope.store.id,
-        uuid7(),
-        session_id,
-        token_hash(token),
-        scope.now,
-        scope.now + configured().refresh_lifetime,
-    )
+    times: dict[str, Any] = {"created_at": scope.now, "expires_at": scope.now + configured().refresh_lifetime}
+    await insert_row(scope, "refresh_tokens", session_id=session_id, token_hash=token_hash(token), **times)
     return token
 
 

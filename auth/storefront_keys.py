@@ -18,6 +18,7 @@ from kernel.scope import Actor, ActorKind, Scope
 from kernel.signatures import token_hash
 from kernel.text import InvalidValue, repr_value
 from models import audit, database
+from models.rows import insert_row
 
 PREFIX = "sfk_"
 # A key is public: its limit counts the requests of all customers, and each client address has a share of it.
@@ -100,23 +101,19 @@ async def _insert(scope: Scope, key: str, columns: Mapping[str, Any]) -> Created
     rate_limit = columns.get("rate_limit", DEFAULT_RATE)
     per_address = columns.get("per_address", min(DEFAULT_ADDRESS_RATE, rate_limit))
     async with database.transaction(scope):
-        number = await database.fetchval(
-            """
-            insert into storefront_keys
-                (tenant_id, public_id, key_hash, hint, name, scopes, rate_limit, per_address, server_side, created_at)
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-            on conflict on constraint storefront_keys_hash_key do nothing returning id
-            """,
-            scope.store.id,
-            public_id,
-            token_hash(key),
-            key[-HINT_LENGTH:],
-            columns.get("name", ""),
-            scopes,
-            rate_limit,
-            per_address,
-            columns.get("server_side", False),
-            scope.now,
+        number = await insert_row(
+            scope,
+            "storefront_keys",
+            public_id=public_id,
+            key_hash=token_hash(key),
+            hint=key[-HINT_LENGTH:],
+            name=columns.get("name", ""),
+            scopes=scopes,
+            rate_limit=rate_limit,
+            per_address=per_address,
+            server_side=columns.get("server_side", False),
+            created_at=scope.now,
+            conflict="ON CONFLICT ON CONSTRAINT storefront_keys_hash_key DO NOTHING",
         )
         if number is None:
             return None

@@ -47,33 +47,18 @@ ORDER, PRODUCT, USER, CART = "order", "product", "user", "cart"
 # Events with other data than those of the record have subjects, and therefore sequences, of their own: a receiver drops stale ones.
 CATEGORY, CUSTOMER, SHIPMENT, REFUND, STOCK = "category", "customer", "shipment", "refund", "stock"
 
-SUBJECTS = MappingProxyType(
-    {
-        ORDER_CREATED: ORDER,
-        ORDER_UPDATED: ORDER,
-        ORDER_CANCELLED: ORDER,
-        PRODUCT_CREATED: PRODUCT,
-        PRODUCT_UPDATED: PRODUCT,
-        PRODUCT_DELETED: PRODUCT,
-        USER_REGISTERED: USER,
-        CHECKOUT_COMPLETED: CART,
-        CART_UPDATED: CART,
-        CART_ABANDONED: CART,
-        CATEGORY_CREATED: CATEGORY,
-        CATEGORY_UPDATED: CATEGORY,
-        CATEGORY_DELETED: CATEGORY,
-        CUSTOMER_CREATED: CUSTOMER,
-        CUSTOMER_UPDATED: CUSTOMER,
-        CUSTOMER_DELETED: CUSTOMER,
-        SHIPMENT_CREATED: SHIPMENT,
-        SHIPMENT_UPDATED: SHIPMENT,
-        SHIPMENT_DELETED: SHIPMENT,
-        REFUND_CREATED: REFUND,
-        STOCK_CHANGED: STOCK,
-    }
+NAMES = (
+    *(ORDER_CREATED, ORDER_UPDATED, ORDER_CANCELLED),
+    *(PRODUCT_CREATED, PRODUCT_UPDATED, PRODUCT_DELETED),
+    USER_REGISTERED,
+    *(CHECKOUT_COMPLETED, CART_UPDATED, CART_ABANDONED),
+    *(CATEGORY_CREATED, CATEGORY_UPDATED, CATEGORY_DELETED),
+    *(CUSTOMER_CREATED, CUSTOMER_UPDATED, CUSTOMER_DELETED),
+    *(SHIPMENT_CREATED, SHIPMENT_UPDATED, SHIPMENT_DELETED),
+    *(REFUND_CREATED, STOCK_CHANGED),
 )
+SUBJECTS = MappingProxyType({**{name: name.partition(".")[0] for name in NAMES}, CHECKOUT_COMPLETED: CART})
 """The type of the subject of each event."""
-NAMES = tuple(SUBJECTS)
 
 CHANNEL = "vitrine_events"
 """NOTIFY channel on which workers listen for new events."""

@@ -1,6 +1,7 @@
-"""Write rows of one table, a statement for all of them; every row names the same columns, besides `tenant_id` and `public_id`.
+"""Write rows of one table of the store: one row, or a statement for many, which then name the same columns.
 
-Tables and columns are constants of the callers, and become part of the statement; values are sent as one JSON array.
+Columns are given besides `tenant_id` and `public_id`. Tables and columns are constants of the callers, and become part of the statement;
+the values of many rows are sent as one JSON array.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import orjson
 
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import execute
+from models.database import execute, fetchval
 
 
 def json_text(value: object) -> str:
@@ -32,6 +33,24 @@ async def insert_rows(
     if rows:
         statement = insert_sql(table, [*rows[0]]) + _on_conflict(rows[0], unique)
         await execute(statement, scope.store.id, _json(rows))
+
+
+async def insert_row(scope: Scope, table: str, *, conflict: str = "", **columns: Any) -> Any:
+    """Insert a row, with a new `public_id` unless one is given, and return its id.
+
+    `conflict` is an `ON CONFLICT` clause; the id is None where it leaves the existing row as it is.
+    """
+    values = {"public_id": uuid7(), **columns}
+    places = ", ".join(f"${place}" for place in range(2, len(values) + 2))
+    statement = f"INSERT INTO {table} (tenant_id, {', '.join(values)}) VALUES ($1, {places}) {conflict} RETURNING id"
+    return await fetchval(statement, scope.store.id, *values.values())
+
+
+async def update_row(scope: Scope, table: str, row_id: int, **columns: Any) -> int:
+    """Set columns of the row with the id, and return the number of rows, 0 or 1."""
+    changes = ", ".join(f"{name} = ${place}" for place, name in enumerate(columns, 3))
+    statement = f"UPDATE {table} SET {changes} WHERE tenant_id = $1 AND id = $2"
+    return await execute(statement, scope.store.id, row_id, *columns.values())
 
 
 async def update_rows(scope: Scope, table: str, rows: Sequence[Mapping[str, Any]]) -> None:

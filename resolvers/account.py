@@ -30,13 +30,9 @@ TWO_FACTOR_DISABLED = "two-factor authentication is off"
 class TwoFactorQueries:
     """Queries about two-factor authentication."""
 
-    @root_field(
-        SIGNED_IN_USERS,
-        "Returns the caller's two-factor authentication status.",
-        metadata={RESULT: ResultField(SIGNED_IN_USERS, two_factor.load_status)},
-    )
+    @root_field(SIGNED_IN_USERS, metadata={RESULT: ResultField(SIGNED_IN_USERS, two_factor.load_status)})
     async def two_factor(self, info: Info) -> TwoFactorStateObject:
-        """Return the two-factor authentication status."""
+        """Return the caller's two-factor authentication status."""
         return await two_factor.load_status(info.context.scope)  # type: ignore[return-value]
 
 
@@ -54,15 +50,13 @@ class TwoFactorMutations:
         """Enable two-factor authentication with a code of the authenticator app. The recovery codes are returned only once."""
         return Row(recovery_codes=await two_factor.confirm(info.context.scope, code))  # type: ignore[return-value]
 
-    @root_field(
-        SIGNED_IN_USERS,
-        "Disable two-factor authentication with the caller's own password and code; with `user_id`, for another user whose"
-        " account the caller may administer (no code is needed if the caller has no two-factor authentication).",
-    )
+    @root_field(SIGNED_IN_USERS)
     async def two_factor_disable(
         self, info: Info, password: str, code: str | None = None, user_id: ID | None = None
     ) -> AcknowledgementObject:
-        """Disable two-factor authentication."""
+        """Disable two-factor authentication with the caller's own password and code; with `user_id`, for another user whose account the
+        caller may administer (no code is needed if the caller has no two-factor authentication).
+        """
         await two_factor.disable(info.context.scope, password, code, user_id)
         return _acknowledge(TWO_FACTOR_DISABLED)
 
@@ -71,33 +65,27 @@ class TwoFactorMutations:
 class OwnAccountMutations:
     """Mutations of the caller's own password, e-mail address and account."""
 
-    @root_field(
-        SIGNED_IN_USERS,
-        "Set the caller's password; revokes their other sessions and notifies them by e-mail. A wrong current password counts toward the"
-        " lockout.",
-    )
+    @root_field(SIGNED_IN_USERS)
     async def password_change(self, info: Info, current_password: str, new_password: str) -> AcknowledgementObject:
-        """Set a new password."""
+        """Set the caller's password; revokes their other sessions and notifies them by e-mail. A wrong current password counts toward the
+        lockout.
+        """
         await own_account.change_password(info.context.scope, current_password, new_password)
         return _acknowledge(own_account.PASSWORD_CHANGED)
 
-    @root_field(
-        SIGNED_IN_USERS,
-        "Send a token to a new e-mail address, which becomes the caller's with `email_verify`; the current one is notified. The response"
-        " doesn't reveal whether the address is registered. A wrong password counts toward the lockout.",
-    )
+    @root_field(SIGNED_IN_USERS)
     async def email_change(self, info: Info, password: str, new_email: str) -> AcknowledgementObject:
-        """Request a new e-mail address."""
+        """Send a token to a new e-mail address, which becomes the caller's with `email_verify`; the current one is notified. The response
+        doesn't reveal whether the address is registered. A wrong password counts toward the lockout.
+        """
         await own_account.request_email_change(info.context.scope, password, new_email)
         return _acknowledge(own_account.EMAIL_CHANGE_SENT)
 
-    @root_field(
-        _CUSTOMERS_ONLY,
-        "Send a deletion token to the caller's e-mail address; with that token, delete the account: anonymized if it has orders,"
-        " otherwise permanently.",
-    )
+    @root_field(_CUSTOMERS_ONLY)
     async def account_delete_request(self, info: Info, token: str | None = None) -> AcknowledgementObject:
-        """Request the deletion of the account, or confirm it."""
+        """Send a deletion token to the caller's e-mail address; with that token, delete the account: anonymized if it has orders, otherwise
+        permanently.
+        """
         deleted = await own_account.delete_own_account(info.context.scope, token)
         return _acknowledge(own_account.ACCOUNT_DELETED if deleted else own_account.DELETION_SENT)
 
@@ -106,13 +94,11 @@ class OwnAccountMutations:
 class RegistrationMutations:
     """Mutations for users who aren't signed in; no response reveals whether an e-mail address is registered."""
 
-    @root_field(
-        ANYONE,
-        "Register a customer, whose e-mail address must then be verified. For a registered address the response is the same;"
-        " its owner is notified by e-mail. Emits `user.registered`.",
-    )
+    @root_field(ANYONE)
     async def user_register(self, info: Info, input: RegistrationInput) -> AcknowledgementObject:
-        """Register a customer."""
+        """Register a customer, whose e-mail address must then be verified. For a registered address the response is the same; its owner is
+        notified by e-mail. Emits `user.registered`.
+        """
         await registration.register(info.context.scope, provided_fields(input))
         return _acknowledge(registration.REGISTERED)
 

@@ -36,12 +36,12 @@ from schema.types.sessions import ANYONE
 class AppQueries:
     """Further queries about apps."""
 
-    @root_field(VIEW_APPS, "Returns the apps registered in this store, oldest first.")
+    @root_field(VIEW_APPS)
     async def registered_apps(self, info: Info) -> list[AppObject]:
-        """List the apps registered in the store."""
+        """Return the apps registered in this store, oldest first."""
         return await registration.list_registered_apps(info.context.scope)  # type: ignore[return-value]
 
-    @root_field(ANYONE, "Returns the content of the OAuth consent page.", internal=True)
+    @root_field(ANYONE, internal=True)
     async def app_consent(
         self,
         info: Info,
@@ -53,7 +53,7 @@ class AppQueries:
         code_challenge: str | None = None,
         code_challenge_method: str | None = None,
     ) -> AppConsentObject:
-        """Return the content of the consent page."""
+        """Return the content of the OAuth consent page."""
         return await consent.load_consent(  # type: ignore[return-value]
             info.context.scope,
             client_id=client_id,
@@ -75,12 +75,7 @@ class AppMutations:
         """Register an app, which any store may install. The client secret is returned only once."""
         return await registration.register_app(info.context.scope, rename_fields(input, {}))  # type: ignore[return-value]
 
-    @root_field(
-        MANAGE_APPS,
-        "Install an app with these scopes, or update its approval. Each scope must be one of the app's and covered by a privilege of"
-        " the caller. `redirect_uri` is optional if the app has only one; `code_challenge` is the PKCE challenge, method S256.",
-        secret=True,
-    )
+    @root_field(MANAGE_APPS, secret=True)
     async def app_install(
         self,
         info: Info,
@@ -90,7 +85,9 @@ class AppMutations:
         state: str | None = None,
         code_challenge: str | None = None,
     ) -> AppApprovalObject:
-        """Install or approve an app."""
+        """Install an app with these scopes, or update its approval. Each scope must be one of the app's and covered by a privilege of the
+        caller. `redirect_uri` is optional if the app has only one; `code_challenge` is the PKCE challenge, method S256.
+        """
         return await installations.approve_app(  # type: ignore[return-value]
             info.context.scope, client_id, scopes, redirect_uri, state, code_challenge
         )

@@ -39,15 +39,13 @@ class BulkMutations:
             id=str(upload), url=link.url, expires_at=link.expires_at, max_bytes=configured().upload_bytes
         )
 
-    @root_field(
-        BULK_CALLERS,
-        "Execute a mutation in the background for each line of an uploaded file, which has its variables as JSON."
-        " A refused line changes nothing; with `all_or_nothing` it undoes all others.",
-    )
+    @root_field(BULK_CALLERS)
     async def bulk_mutation_create(
         self, info: Info, mutation: str, upload: ID, all_or_nothing: bool = False
     ) -> BulkOperationObject | None:
-        """Create a bulk mutation."""
+        """Execute a mutation in the background for each line of an uploaded file, which has its variables as JSON. A refused line changes
+        nothing; with `all_or_nothing` it undoes all others.
+        """
         scope = info.context.scope
         check_mutation(scope, mutation)
         used = await uploads.use_upload(scope, upload)

@@ -59,7 +59,6 @@ class CartQueries:
 
     @root_field(
         VIEW_CARTS,
-        "Returns a cart by ID with current totals; null if it doesn't exist.",
         metadata={
             RESULT: ResultField(
                 VIEW_CARTS, load_linked_cart, executed=frozenset({"payment_methods", "shipping_options"})
@@ -67,16 +66,12 @@ class CartQueries:
         },
     )
     async def cart(self, info: Info, id: ID) -> CartObject | None:
-        """Return a cart."""
+        """Return a cart by ID with current totals; null if it doesn't exist."""
         return await cart_result(info, await load_cart_record(info.context.scope, id))  # type: ignore[no-any-return]
 
-    @root_field(
-        STAFF,
-        "Returns a customer's open cart by the customer's ID.",
-        internal=True,
-    )
+    @root_field(STAFF, internal=True)
     async def customer_cart_of(self, info: Info, id: ID) -> CustomerCartObject | None:
-        """Find a cart by its customer, as in the legacy API."""
+        """Return a customer's open cart by the customer's ID."""
         customer = parse_id(id)
         if customer is None:
             return None
@@ -88,23 +83,17 @@ class CartQueries:
         )
         return records[0] if records else None  # type: ignore[return-value]
 
-    @root_field(
-        VIEW_CARTS,
-        "Returns the shipping options available for a cart's items and address, with current prices.",
-    )
+    @root_field(VIEW_CARTS)
     async def cart_shipping_options(self, info: Info, id: ID) -> list[ShippingOptionObject]:
-        """Calculate the cart's shipping options."""
+        """Return the shipping options available for a cart's items and address, with current prices."""
         scope = info.context.scope
         cart = await find_cart(scope, id)
         options = await shipping_options_for(scope, cart)
         return linked(info, map(shipping_option_record, options))  # type: ignore[no-any-return]
 
-    @root_field(
-        _SEE_PLACED,
-        "Returns an order for the customer who placed it through a storefront; null if it doesn't exist.",
-    )
+    @root_field(_SEE_PLACED)
     async def placed_order(self, info: Info, id: ID, token: str | None = None) -> PlacedOrderObject | None:
-        """Return a placed order."""
+        """Return an order for the customer who placed it through a storefront; null if it doesn't exist."""
         scope = info.context.scope
         condition = placed_orders.order_filter(scope, id, token)
         if condition is None:
@@ -116,81 +105,74 @@ class CartQueries:
 class CartMutations:
     """Mutations of carts."""
 
-    @root_field(EDIT_CARTS, "Create a cart.")
+    @root_field(EDIT_CARTS)
     async def cart_create(self, info: Info, input: CartInput | None = None) -> CartObject:
         """Create a cart."""
         fields = _rename_items(provided_fields(input)) if input is not None else {}
         return await cart_result(info, await change.create_cart(info.context.scope, fields))  # type: ignore[no-any-return]
 
-    @root_field(EDIT_CARTS, "Add a product to a cart; quantities of the same product and options are added.")
+    @root_field(EDIT_CARTS)
     async def cart_item_add(self, info: Info, id: ID, input: CartItemInput) -> CartObject:
-        """Add a cart line."""
+        """Add a product to a cart; quantities of the same product and options are added."""
         return await cart_result(
             info, await change.add_item(info.context.scope, id, rename_line_fields(provided_fields(input)))
         )  # type: ignore[no-any-return]
 
-    @root_field(EDIT_CARTS, "Set the quantity of a cart line, 1 or more.")
+    @root_field(EDIT_CARTS)
     async def cart_item_update(self, info: Info, id: ID, item_id: ID, quantity: BigInt | None) -> CartObject:
-        """Update a quantity."""
+        """Set the quantity of a cart line, 1 or more."""
         fields = {"quantity": quantity}
         return await cart_result(info, await change.update_item(info.context.scope, id, item_id, fields))  # type: ignore[no-any-return]
 
-    @root_field(EDIT_CARTS, "Remove a cart line.")
+    @root_field(EDIT_CARTS)
     async def cart_item_remove(self, info: Info, id: ID, item_id: ID) -> CartObject:
         """Remove a cart line."""
         return await cart_result(info, await change.remove_item(info.context.scope, id, item_id))  # type: ignore[no-any-return]
 
-    @root_field(EDIT_CARTS, "Set the shipping address of a cart, replacing the existing one.")
+    @root_field(EDIT_CARTS)
     async def cart_set_address(self, info: Info, id: ID, input: CartAddressInput) -> CartObject:
-        """Set the shipping address."""
+        """Set the shipping address of a cart, replacing the existing one."""
         return await cart_result(info, await change.set_address(info.context.scope, id, provided_fields(input)))  # type: ignore[no-any-return]
 
-    @root_field(EDIT_CARTS, "Set the customer's e-mail address of a cart; an empty value removes it.")
+    @root_field(EDIT_CARTS)
     async def cart_set_customer_email(self, info: Info, id: ID, email: str) -> CartObject:
-        """Set the customer's e-mail address."""
+        """Set the customer's e-mail address of a cart; an empty value removes it."""
         return await cart_result(info, await change.set_customer_email(info.context.scope, id, email))  # type: ignore[no-any-return]
 
-    @root_field(EDIT_CARTS, "Choose a shipping option returned by `cart_shipping_options`.")
+    @root_field(EDIT_CARTS)
     async def cart_set_shipping_option(self, info: Info, id: ID, shipping_id: ID) -> CartObject:
-        """Choose the shipping option."""
+        """Choose a shipping option returned by `cart_shipping_options`."""
         return await cart_result(info, await change.set_shipping_option(info.context.scope, id, shipping_id))  # type: ignore[no-any-return]
 
-    @root_field(EDIT_CARTS, "Apply a coupon to a cart; an empty code removes it.")
+    @root_field(EDIT_CARTS)
     async def cart_apply_coupon(self, info: Info, id: ID, code: str) -> CartObject:
-        """Apply a coupon."""
+        """Apply a coupon to a cart; an empty code removes it."""
         return await cart_result(info, await change.apply_coupon(info.context.scope, id, code))  # type: ignore[no-any-return]
 
-    @root_field(
-        EDIT_CARTS,
-        "Merge a guest's cart into a cart of the caller, by default the one changed last, or make it the caller's when there is none."
-        " Quantities are added up. Merging it again returns the same cart.",
-    )
+    @root_field(EDIT_CARTS)
     async def cart_merge(self, info: Info, guest_cart: ID, id: ID | None = None) -> CartObject:
-        """Merge a guest's cart."""
+        """Merge a guest's cart into a cart of the caller, by default the one changed last, or make it the caller's when there is none.
+        Quantities are added up. Merging it again returns the same cart.
+        """
         return await cart_result(info, await merge_cart(info.context.scope, guest_cart, id))  # type: ignore[no-any-return]
 
-    @root_field(
-        EDIT_CARTS,
-        "Put the lines of an order into a cart, by default a new one, at today's prices; `warnings` say what could not be added."
-        " The order's token grants access to it, as for `placed_order`.",
-    )
+    @root_field(EDIT_CARTS)
     async def order_reorder(
         self, info: Info, id: ID, cart_id: ID | None = None, token: str | None = None
     ) -> CartObject:
-        """Order again."""
+        """Put the lines of an order into a cart, by default a new one, at today's prices; `warnings` say what could not be added. The
+        order's token grants access to it, as for `placed_order`.
+        """
         return await cart_result(info, await reorder(info.context.scope, id, cart_id, token))  # type: ignore[no-any-return]
 
-    @root_field(EDIT_CARTS, "Set how many reward points of its customer a cart spends; 0 for none.")
+    @root_field(EDIT_CARTS)
     async def cart_set_points(self, info: Info, id: ID, points: int) -> CartObject:
-        """Set the points to be spent."""
+        """Set how many reward points of its customer a cart spends; 0 for none."""
         return await cart_result(info, await change.set_points(info.context.scope, id, points))  # type: ignore[no-any-return]
 
-    @root_field(
-        CHECK_OUT,
-        "Place the order of a cart, once: reserves stock, calculates totals, emits `order.created` and `checkout.completed`.",
-    )
+    @root_field(CHECK_OUT)
     async def cart_checkout(self, info: Info, id: ID, input: CartCheckoutInput) -> CartCheckoutObject:
-        """Place the cart's order."""
+        """Place the order of a cart, once: reserves stock, calculates totals, emits `order.created` and `checkout.completed`."""
         scope = info.context.scope
         with rename_error_fields(_CHECKOUT_FIELD_NAMES):
             ordered = await checkout.check_out(scope, id, rename_fields(input, _CHECKOUT_FIELD_NAMES))

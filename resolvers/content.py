@@ -37,13 +37,9 @@ def _page_fields(fields: dict[str, Any]) -> dict[str, Any]:
 class LanguageQueries:
     """Further queries about languages."""
 
-    @root_field(
-        LANGUAGES.visible.access,  # type: ignore[attr-defined]
-        "Returns a language by ID or code.",
-        internal=True,
-    )
+    @root_field(LANGUAGES.visible.access, internal=True)  # type: ignore[attr-defined]
     async def language_named(self, info: Info, id: ID) -> LanguageObject | None:
-        """Find a language by id or code, as in the legacy API."""
+        """Return a language by ID or code."""
         reference = parse_id(id)
         condition = Condition("t.code = {}", (id.lower(),)) if reference is None else by_id(reference)
         record: Any = await row_reads.fetch_first(info.context.scope, requested_shape(info), condition)
@@ -54,15 +50,11 @@ class LanguageQueries:
 class LanguageVariableQueries:
     """Further queries about language variables."""
 
-    @root_field(
-        LANGUAGE_VARIABLES.visible.access,  # type: ignore[attr-defined]
-        "Returns a language variable by ID, or by name in a language.",
-        internal=True,
-    )
+    @root_field(LANGUAGE_VARIABLES.visible.access, internal=True)  # type: ignore[attr-defined]
     async def language_variable_named(
         self, info: Info, id: ID, lang_code: str | None = None
     ) -> LanguageVariableObject | None:
-        """Find a variable, as in the legacy API."""
+        """Return a language variable by ID, or by name in a language."""
         scope = info.context.scope
         try:
             condition = by_id(await find_language_variable(scope, id, lang_code))

@@ -82,16 +82,13 @@ async def _load_subjects(info: Info, rows: Sequence[Row], *path: str) -> None:
 class EventQueries:
     """The event feed."""
 
-    @root_field(
-        ACCESS,
-        "Returns events of the store in the order of the event feed, after a cursor. `page_info.end_cursor` is how far was read, also"
-        " without events; it continues the feed, at once while `has_next_page` is true, and later.",
-        metadata={RESULT: ResultField(ACCESS, _load_page, link=_link_page, writes=True)},
-    )
+    @root_field(ACCESS, metadata={RESULT: ResultField(ACCESS, _load_page, link=_link_page, writes=True)})
     async def events(
         self, info: Info, after: str | None = None, types: list[str] | None = None, first: int = DEFAULT_PAGE_SIZE
     ) -> EventConnectionObject:
-        """Return a page of the feed."""
+        """Return events of the store in the order of the event feed, after a cursor. `page_info.end_cursor` is how far was read, also
+        without events; it continues the feed, at once while `has_next_page` is true, and later.
+        """
         page = await _load_page(info.context.scope, after, types, first)
         await _load_subjects(info, [edge["node"] for edge in page["edges"]], "edges", "node")
         return page  # type: ignore[return-value]

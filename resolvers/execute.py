@@ -21,6 +21,7 @@ from kernel.product_fields import PRODUCT_RECORD
 from kernel.record_conversion import Conversions
 from kernel.scope import Scope
 from resolvers import variable_errors
+from resolvers.operation_variables import with_variables
 from resolvers.operations import OperationExecutor
 from schema.documents import PreparedDocument
 from schema.execution import error_of
@@ -48,8 +49,9 @@ def load_operations(
 ) -> dict[str, FacadeOperation]:
     """Load the operations of all `.graphql` files in the folders and of `documents`, which share their fragments and `ProductRecord`.
 
-    `documents` generates further documents, by the name for errors. Raises `InvalidOperation` for a syntax error, a duplicate name or
-    an unknown root field. Tests validate the rest (`validate_operations`), which would take a fifth of the time of a start.
+    An operation that declares no variables has the arguments of its root fields (`resolvers.operation_variables`). `documents` generates
+    further documents, by the name for errors. Raises `InvalidOperation` for a syntax error, a duplicate name or an unknown root field.
+    Tests validate the rest (`validate_operations`), which would take a fifth of the time of a start.
     """
     from resolvers.root import internal_schema
 
@@ -118,11 +120,12 @@ def _prepare_operation(
 
     needed: dict[str, FragmentDefinitionNode] = {}
     _collect_fragments(node.selection_set, fragments, needed)
-    document = DocumentNode(definitions=(node, *needed.values()))
     name = node.name.value if node.name else ""
     is_mutation = node.operation is OperationType.MUTATION
     root = schema.mutation_type if is_mutation else schema.query_type
     assert root is not None
+    node = with_variables(node, root)
+    document = DocumentNode(definitions=(node, *needed.values()))
     fields = [selection for selection in node.selection_set.selections if isinstance(selection, FieldNode)]
     access = []
     for selection in fields:

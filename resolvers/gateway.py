@@ -29,13 +29,11 @@ class GatewayMutations:
         message = await notifications.receive(info.context.scope, body, signatures)
         return Row(message=message)  # type: ignore[return-value]
 
-    @root_field(
-        _STAFF,
-        "Reprocess a notification: records its charge and sets the order status mapped to the event, even if the transition"
-        " is not allowed otherwise. Nothing is changed on failure.",
-    )
+    @root_field(_STAFF)
     async def gateway_notification_reprocess(self, info: Info, id: ID) -> GatewayNotificationObject | None:
-        """Reprocess a notification."""
+        """Reprocess a notification: records its charge and sets the order status mapped to the event, even if the transition is not allowed
+        otherwise. Nothing is changed on failure.
+        """
         # The public id is a number: `str` makes it one again for `parse_reference`.
         number = await notifications.reprocess(info.context.scope, str(id))
         return await load_record(info, number)

@@ -35,9 +35,9 @@ Inbox: Any = page_type(NotificationObject, "Inbox")
 class NotificationQueries:
     """Queries of a user's inbox."""
 
-    @root_field(_READ, "Returns the notifications of a user, newest first; access to another user's inbox is denied.")
+    @root_field(_READ)
     async def inbox(self, info: Info, user_id: ID, page: int = 1, per_page: int = DEFAULT_PAGE_SIZE) -> Inbox:
-        """Return a page of a user's inbox."""
+        """Return the notifications of a user, newest first; access to another user's inbox is denied."""
         scope = info.context.scope
         check_page_bounds(per_page, 0, MAX_PAGE_SIZE, "per_page")
         check_page_bounds(page, 0, 2**31 - 1, "page")

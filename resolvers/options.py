@@ -73,17 +73,15 @@ def _with_choices(input: Any) -> dict[str, Any]:
 class CombinationQueries:
     """Queries for the legacy API."""
 
-    @root_field(_READ_HASHES, "Returns a combination by its hash.", internal=True)
+    @root_field(_READ_HASHES, internal=True)
     async def combination_called(self, info: Info, hash: str, product_id: ID | None = None) -> CombinationObject | None:
-        """Find a combination by its hash."""
+        """Return a combination by its hash."""
         number = await combinations.find_combination_by_hash(info.context.scope, hash, product_id)
         return await load_record(info, number)
 
-    @root_field(
-        _READ_HASHES, "Returns the legacy numeric ID of a product whose combinations the caller may see.", internal=True
-    )
+    @root_field(_READ_HASHES, internal=True)
     async def combination_owner(self, info: Info, product_id: ID) -> BigInt | None:
-        """Find a product by any identifier."""
+        """Return the legacy numeric ID of a product whose combinations the caller may see."""
         owner = await find_editable_product(info.context.scope, product_id)
         return None if owner is None else BigInt(owner.id)
 

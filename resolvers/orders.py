@@ -75,13 +75,11 @@ class OrderMutations:
             placed = await placement.place_order(scope, {**_to_domain_fields(input), "origin": _origin(scope)})
         return await load_record(info, placed.id)
 
-    @root_field(
-        _WRITE_OR_VENDOR,
-        "Update an order; omitted fields stay unchanged. `items` replace all lines while the status is `O` or `B`; totals are"
-        " recalculated.",
-    )
+    @root_field(_WRITE_OR_VENDOR)
     async def order_update(self, info: Info, id: ID, input: OrderInput) -> OrderObject | None:
-        """Update an order."""
+        """Update an order; omitted fields stay unchanged. `items` replace all lines while the status is `O` or `B`; totals are
+        recalculated.
+        """
         scope = info.context.scope
         with rename_error_fields(_ALL_FIELD_NAMES):
             fields = _to_domain_fields(input)
@@ -89,11 +87,7 @@ class OrderMutations:
             order = await edit.update_order(scope, id, fields, force=scope.family == "legacy", restock=restock)
         return await load_record(info, order.id)
 
-    @root_field(
-        _WRITE_OR_VENDOR,
-        "Update the status of an order. `restock` returns the stock of a completed order when it is cancelled. A"
-        " `tracking_code` with status `C` (shipped) also records a shipment.",
-    )
+    @root_field(_WRITE_OR_VENDOR)
     async def order_set_status(
         self,
         info: Info,
@@ -104,7 +98,9 @@ class OrderMutations:
         tracking_code: str | None = None,
         carrier: str | None = None,
     ) -> OrderObject | None:
-        """Update the status of an order."""
+        """Update the status of an order. `restock` returns the stock of a completed order when it is cancelled. A `tracking_code` with
+        status `C` (shipped) also records a shipment.
+        """
         scope = info.context.scope
         order = await lifecycle.change_status(
             scope,

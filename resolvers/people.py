@@ -40,9 +40,9 @@ _USER_FIELD_NAMES = {"role": "user_type"}
 class PeopleQueries:
     """Further queries about users."""
 
-    @root_field(Access(), "Returns the names of all privileges.")
+    @root_field(Access())
     async def privileges(self, info: Info) -> list[str]:
-        """List the privileges."""
+        """Return the names of all privileges."""
         return sorted(ALL)
 
 

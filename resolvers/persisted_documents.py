@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from kernel.ids import uuid7
 from kernel.scope import Scope
 from models import database
+from models.rows import insert_row
 
 # Documents per store, the least recently used evicted first. Longer texts are executed but not stored.
 MAX_DOCUMENTS = 1000
@@ -49,15 +49,8 @@ async def save_document(scope: Scope, document_id: str, text: str) -> None:
     if digest is None or len(text) > MAX_TEXT_LENGTH:
         return
     async with database.transaction(scope):
-        await database.execute(
-            "INSERT INTO persisted_documents (tenant_id, public_id, hash, text, last_used_at) VALUES ($1, $2, $3, $4, $5)"
-            " ON CONFLICT (tenant_id, hash) DO UPDATE SET last_used_at = excluded.last_used_at",
-            scope.store.id,
-            uuid7(),
-            digest,
-            text,
-            scope.now,
-        )
+        used = "ON CONFLICT (tenant_id, hash) DO UPDATE SET last_used_at = excluded.last_used_at"
+        await insert_row(scope, "persisted_documents", hash=digest, text=text, last_used_at=scope.now, conflict=used)
         await database.execute(
             "DELETE FROM persisted_documents WHERE tenant_id = $1 AND id IN (SELECT id FROM persisted_documents"
             " WHERE tenant_id = $1 ORDER BY last_used_at DESC, id DESC OFFSET $2)",

@@ -26,22 +26,19 @@ _FIELD_NAMES = {"product_id": "product"}
 class QuoteQueries:
     """Queries of shipping quotes and vendor availability."""
 
-    @root_field(_READ_QUOTES, "Returns the shipping quotes for a quantity of a product to a CEP.")
+    @root_field(_READ_QUOTES)
     async def shipping_quotes(
         self, info: Info, product_id: ID, zipcode: str, quantity: BigInt = BigInt(1)
     ) -> list[ShippingQuoteObject]:
-        """Calculate the shipping quotes of a product."""
+        """Return the shipping quotes for a quantity of a product to a CEP."""
         with rename_error_fields(_FIELD_NAMES):
             quotes = await quote_product(info.context.scope, product_id, zipcode, quantity)
         rows = [_quote_row(quote, quotes.vendor_id, quotes.vendor_public_id) for quote in quotes.quotes]
         return linked(info, rows)
 
-    @root_field(
-        _READ_SELLERS,
-        "Returns the vendors of a product, the product's own vendor first, and whether each delivers it to a CEP.",
-    )
+    @root_field(_READ_SELLERS)
     async def sellers_availability(self, info: Info, product_id: ID, zipcode: str) -> list[SellerAvailabilityObject]:
-        """List the vendors of a product."""
+        """Return the vendors of a product, the product's own vendor first, and whether each delivers it to a CEP."""
         with rename_error_fields(_FIELD_NAMES):
             offers = await find_vendor_offers(info.context.scope, product_id, zipcode)
         return linked(info, [_vendor_row(offer) for offer in offers])

@@ -52,7 +52,6 @@ MODULES = (
     "vendor_app",
     "b2b",
     "audit",
-    "imports",
     "notifications",
     "warehouses",
     "quotes",

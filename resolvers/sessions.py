@@ -79,33 +79,22 @@ async def load_own_user(info: Info) -> Row | None:
 class AccountQueries:
     """Queries about the caller's account."""
 
-    @root_field(
-        SIGNED_IN_USERS,
-        "Returns the caller's account, including restricted fields.",
-        metadata={OWN_RECORD: OwnRecord(SIGNED_IN_USERS, _own_shape)},
-    )
+    @root_field(SIGNED_IN_USERS, metadata={OWN_RECORD: OwnRecord(SIGNED_IN_USERS, _own_shape)})
     async def me(self, info: Info) -> UserObject:
-        """Return the caller's account."""
+        """Return the caller's account, including restricted fields."""
         user = await load_own_user(info)
         if user is None:
             raise NotFound("user")
         return user  # type: ignore[return-value]
 
-    @root_field(
-        SIGNED_IN_USERS,
-        "Returns the caller's active sessions, most recently used first.",
-        metadata={RESULT: ResultField(SIGNED_IN_USERS, sessions.list_sessions)},
-    )
+    @root_field(SIGNED_IN_USERS, metadata={RESULT: ResultField(SIGNED_IN_USERS, sessions.list_sessions)})
     async def sessions(self, info: Info) -> list[SessionObject]:
-        """List the caller's sessions."""
+        """Return the caller's active sessions, most recently used first."""
         return await sessions.list_sessions(info.context.scope)  # type: ignore[return-value]
 
-    @root_field(
-        STAFF_AND_VENDORS,
-        "Returns the active API keys of the caller, or of a user whose account the caller may administer, newest first.",
-    )
+    @root_field(STAFF_AND_VENDORS)
     async def api_keys(self, info: Info, user_id: ID | None = None) -> list[ApiKeyObject]:
-        """List API keys."""
+        """Return the active API keys of the caller, or of a user whose account the caller may administer, newest first."""
         scope = info.context.scope
         return await api_keys.list_api_keys(scope, _user_or_caller(scope, user_id))  # type: ignore[return-value]
 
@@ -114,11 +103,9 @@ class AccountQueries:
 class SignInQueries:
     """Queries of the sign-in routes."""
 
-    @root_field(
-        ANYONE, "Returns the public keys that verify access tokens, the current signing key first.", internal=True
-    )
+    @root_field(ANYONE, internal=True)
     async def signing_keys(self, info: Info) -> list[JsonWebKeyObject]:
-        """List the public keys."""
+        """Return the public keys that verify access tokens, the current signing key first."""
         key_set = await process_key_ring().jwks(info.context.scope.now)
         return key_set["keys"]  # type: ignore[return-value]
 
@@ -192,14 +179,11 @@ class AccountMutations:
         await sessions.logout_all(info.context.scope)
         return _signed_out(sessions.LOGGED_OUT_EVERYWHERE)
 
-    @root_field(
-        STAFF_AND_VENDORS,
-        "Create an API key for the caller, or for a user whose account the caller may administer and whose privileges the caller has. The"
-        " secret is returned only once.",
-        secret=True,
-    )
+    @root_field(STAFF_AND_VENDORS, secret=True)
     async def api_key_create(self, info: Info, name: str = "", user_id: ID | None = None) -> NewApiKeyObject:
-        """Create an API key."""
+        """Create an API key for the caller, or for a user whose account the caller may administer and whose privileges the caller has. The
+        secret is returned only once.
+        """
         scope = info.context.scope
         created = await api_keys.create_api_key(scope, _user_or_caller(scope, user_id), name)
         return Row(key=created.secret, api_key=created.info)  # type: ignore[return-value]

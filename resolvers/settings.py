@@ -75,13 +75,13 @@ def _setting_row(record: SettingRecord) -> Any:
 class SettingQueries:
     """Queries of settings."""
 
-    @root_field(READ_SETTINGS, "Returns a setting by ID or name; null if it doesn't exist.")
+    @root_field(READ_SETTINGS)
     async def setting(self, info: Info, id: ID) -> SettingObject | None:
-        """Return a setting."""
+        """Return a setting by ID or name; null if it doesn't exist."""
         record = await settings.find_setting(info.context.scope, id)
         return _setting_row(record) if record is not None else None
 
-    @root_field(READ_SETTINGS, "Returns a list of the store's settings.")
+    @root_field(READ_SETTINGS)
     async def settings(
         self,
         info: Info,
@@ -90,14 +90,12 @@ class SettingQueries:
         filter: SettingFilter | None = None,
         sort: SettingSort | None = None,
     ) -> list[SettingObject]:
-        """List settings."""
+        """Return a list of the store's settings."""
         check_page_bounds(limit, offset, MAX_PAGE_SIZE)
         records = await _find_settings(info.context.scope, filter, sort)
         return [_setting_row(record) for record in records[offset : offset + limit]]
 
-    @root_field(
-        READ_SETTINGS, "Returns a numbered page of the store's settings with the total count (offset pagination)."
-    )
+    @root_field(READ_SETTINGS)
     async def setting_page(
         self,
         info: Info,
@@ -106,7 +104,7 @@ class SettingQueries:
         filter: SettingFilter | None = None,
         sort: SettingSort | None = None,
     ) -> SettingPageObject:
-        """Return a page of settings."""
+        """Return a numbered page of the store's settings with the total count (offset pagination)."""
         check_page_bounds(per_page, 0, MAX_PAGE_SIZE, "per_page")
         check_page_bounds(page, 0, 2**31 - 1, "page")
         page = max(page, 1)

@@ -28,7 +28,7 @@ _GATEWAY = Access(privileges=("manage_payments",))
 class StoreQueries:
     """Queries of the store."""
 
-    @root_field(_ANYBODY, "Returns the current store.")
+    @root_field(_ANYBODY)
     async def store(self, info: Info) -> StoreObject:
         """Return the current store."""
         return _store_row(info.context.scope)
@@ -54,13 +54,11 @@ class StoreMutations:
         await stores.update_settings(scope, settings)
         return _store_row(await reload_store(scope))
 
-    @root_field(
-        _GATEWAY,
-        "Set the secret that verifies payment gateway notifications. An empty value accepts unsigned notifications, which is audited;"
-        " `****` leaves it unchanged.",
-    )
+    @root_field(_GATEWAY)
     async def store_gateway_secret_set(self, info: Info, secret: str) -> StoreObject:
-        """Set the gateway secret."""
+        """Set the secret that verifies payment gateway notifications. An empty value accepts unsigned notifications, which is audited;
+        `****` leaves it unchanged.
+        """
         scope = info.context.scope
         await stores.set_gateway_secret(scope, secret)
         return _store_row(scope)

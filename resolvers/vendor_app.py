@@ -47,16 +47,16 @@ def _unix(time: datetime) -> int:
 class VendorAppQueries:
     """Queries of the vendor app."""
 
-    @root_field(VENDORS_ONLY, "Returns the initial configuration of the vendor app.")
+    @root_field(VENDORS_ONLY)
     async def vendor_app_start(self, info: Info) -> VendorAppStartObject:
-        """Return the initial configuration."""
+        """Return the initial configuration of the vendor app."""
         return await app.load_app_config(info.context.scope)  # type: ignore[return-value]
 
-    @root_field(VENDORS_ONLY, "Returns the calling vendor's sales statistics for the orders placed in a period.")
+    @root_field(VENDORS_ONLY)
     async def vendor_dashboard(
         self, info: Info, created_from: DateTime | None = None, created_before: DateTime | None = None
     ) -> VendorDashboardObject:
-        """Return the sales statistics."""
+        """Return the calling vendor's sales statistics for the orders placed in a period."""
         statistics = await dashboard.load_dashboard(info.context.scope, created_from, created_before)
         days = [
             Row(date=day.date, date_unix=_unix(day.date), total_cents=day.total_cents, orders=day.orders)
@@ -91,13 +91,11 @@ class VendorAppMutations:
             expires_unix=_unix(created.expires_at),
         )
 
-    @root_field(
-        ANYONE,
-        "Register as a vendor of the marketplace, pending approval. For a registered address the response is the same; its owner is"
-        " notified by e-mail. Emits `user.registered`.",
-    )
+    @root_field(ANYONE)
     async def vendor_sign_up(self, info: Info, input: VendorSignupInput) -> VendorSignedUpObject:
-        """Register a vendor."""
+        """Register as a vendor of the marketplace, pending approval. For a registered address the response is the same; its owner is
+        notified by e-mail. Emits `user.registered`.
+        """
         scope = info.context.scope
         if scope.family != "legacy":  # whose contract reports a registered address
             await signup.apply(scope, provided_fields(input))
@@ -105,11 +103,7 @@ class VendorAppMutations:
         created = await signup.sign_up(scope, provided_fields(input))
         return Row(vendor_number=created.vendor_id, user_number=created.user_id, status=created.status)  # type: ignore[return-value]
 
-    @root_field(
-        VENDORS_ONLY,
-        "Update the status of an order consisting of the vendor's lines; with a `tracking_number`, record a shipment of the"
-        " vendor's unshipped lines of any order.",
-    )
+    @root_field(VENDORS_ONLY)
     async def vendor_order_update(
         self,
         info: Info,
@@ -118,7 +112,9 @@ class VendorAppMutations:
         tracking_number: str | None = None,
         carrier: str | None = None,
     ) -> OrderObject | None:
-        """Update an order."""
+        """Update the status of an order consisting of the vendor's lines; with a `tracking_number`, record a shipment of the vendor's
+        unshipped lines of any order.
+        """
         scope = info.context.scope
         order = await vendor_update.update_as_vendor(
             scope, id, status=status, tracking_number=tracking_number, carrier=carrier

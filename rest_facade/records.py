@@ -7,7 +7,7 @@ Lists are `{<collection>: [...], total, page, …}`, single records have no enve
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from rest_facade.bodies import read_json_object
 from rest_facade.collections import Collection
 from rest_facade.field_errors import REQUIRED, FieldCodes, with_field_codes
 from rest_facade.responses import json_response, page_response
-from rest_facade.routing import Handler
+from rest_facade.routing import Credential, Handler, Route
 
 # Fragments shared by the operations of both families.
 FRAGMENTS = Path(__file__).parent / "fragments"
@@ -40,6 +40,21 @@ class CollectionHandlers:
     prefix: str
     operations: Mapping[str, FacadeOperation] = field(repr=False)
 
+    def routes(self, path: str, credential: Credential) -> Sequence[Route]:
+        """List the routes below a path: reads, and writes if the collection has writable fields."""
+        single = f"{path}/{{id}}"
+        reads = (Route("GET", path, self.list, credential), Route("GET", single, self.show, credential))
+        if not self.collection.body:
+            return reads
+        return (
+            *reads,
+            Route("POST", path, self.create, credential, creates=True),
+            # Both are partial updates.
+            Route("PUT", single, self.update, credential),
+            Route("PATCH", single, self.update, credential),
+            Route("DELETE", single, self.delete, credential),
+        )
+
     async def list(self, request: web.Request) -> web.Response:
         """Return a page of the list."""
         scope, operation = self._authorize(request, self.collection.plural)
@@ -54,9 +69,13 @@ class CollectionHandlers:
 
     async def create(self, request: web.Request) -> web.Response:
         """Create a record and return it."""
+        return json_response(await self.create_record(request), status=201)
+
+    async def create_record(self, request: web.Request) -> Any:
+        """Create a record of the body and return the result of the operation."""
         scope, operation = self._authorize(request, f"{self.collection.singular}Create")
         values = self.collection.known_fields(await read_json_object(request))
-        return json_response(await self._write(scope, operation, values, {"input": values}, creating=True), status=201)
+        return await self._write(scope, operation, values, {"input": values}, creating=True)
 
     async def update(self, request: web.Request) -> web.Response:
         """Update the fields sent and return the record."""

@@ -68,15 +68,10 @@ class WebhookEndpointHandlers:
         records = CollectionHandlers(
             ENDPOINT_COLLECTION.with_listing(size_parameter=self.size_parameter), self.prefix, self.operations
         )
-        all_, single = self.path, f"{self.path}/{{id}}"
+        single = f"{self.path}/{{id}}"
         deliveries = f"{single}/deliveries"
         return [
-            Route("GET", all_, records.list, self.credential),
-            Route("POST", all_, records.create, self.credential, creates=True),
-            Route("GET", single, records.show, self.credential),
-            Route("PUT", single, records.update, self.credential),
-            Route("PATCH", single, records.update, self.credential),
-            Route("DELETE", single, records.delete, self.credential),
+            *records.routes(self.path, self.credential),
             Route("POST", f"{single}/ping", self.ping, self.credential, creates=True),
             Route("POST", f"{single}/replay", self.replay, self.credential),
             Route("GET", deliveries, self.list_deliveries, self.credential),
@@ -111,7 +106,7 @@ class WebhookEndpointHandlers:
         definition = ListDefinition(
             DELIVERY_LIST.filters, DELIVERY_LIST.sorts, {"endpoint_id": [endpoint]}, self.size_parameter
         )
-        variables = {"endpoint": endpoint, **definition.variables(request.query, scope_of(request).store)}
+        variables = {"id": endpoint, **definition.variables(request.query, scope_of(request).store)}
         data = await execute(scope_of(request), operation, variables)
         if data["endpoint"] is None:
             raise NotFound(ENDPOINT_COLLECTION.display_name)

@@ -14,6 +14,7 @@ are never instantiated: resolvers return `models.queries.Row`s, which the resolv
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -263,6 +264,7 @@ def evaluate_annotations(cls: type) -> None:
                 cls.__annotations__[name] = eval(annotation, names)  # noqa: S307  # of this program
 
 
+_RETURN = re.compile(r"^Return ")
 _NO_KEY = " Ignores the Idempotency-Key."
 
 INHERITED = Access(anonymous=True, note="Reachable only through a field with its own access rule.")
@@ -278,8 +280,9 @@ def root_field(
 ) -> Callable[[Callable[..., Any]], Any]:
     """Declare a root field with its access rule, which is checked before the resolver runs; by default its docstring describes it.
 
-    A mutation that ends in a transaction conflict is repeated, others of the document are not (`models.conflicts`).
-    A field that returns a `secret` ignores the Idempotency-Key: its response must not be stored (docs/reference/shared.md#idempotency).
+    In the description `Return` becomes `Returns`. A mutation that ends in a transaction conflict is repeated, others of the document are
+    not (`models.conflicts`). A field that returns a `secret` ignores the Idempotency-Key: its response must not be stored
+    (docs/reference/shared.md#idempotency).
     """
 
     def decorate(resolver: Callable[..., Any]) -> Any:
@@ -295,9 +298,10 @@ def root_field(
             return await retry_conflicts(lambda: resolver(*args, **kwargs))
 
         checked.__signature__ = signature(resolver)  # type: ignore[attr-defined]
+        text = description or _RETURN.sub("Returns ", " ".join((resolver.__doc__ or "").split()))
         return strawberry.field(
             resolver=checked,
-            description=f"{description or resolver.__doc__} Available to {_describe(access)}.{_NO_KEY if secret else ''}",
+            description=f"{text} Available to {_describe(access)}.{_NO_KEY if secret else ''}",
             metadata={ACCESS: access, INTERNAL: internal, SECRET: secret, **(metadata or {})},
         )
 

@@ -27,6 +27,7 @@ from kernel.scope import Scope
 from kernel.signatures import token_hash
 from kernel.text import InvalidValue, has_forbidden_characters
 from models import audit, database
+from models.rows import insert_row, update_row
 
 CODE_LIFETIME = timedelta(minutes=10)
 MAX_RATE_LIMIT = 100_000
@@ -76,21 +77,16 @@ async def approve_app(
     async with database.transaction(scope):
         installed = await database.fetchrow(_INSTALL, scope.store.id, uuid7(), app.number, approved, scope.now)
         assert installed is not None  # INSERT … RETURNING returns its row
-        await database.execute(
-            """
-            insert into app_grants
-                (tenant_id, public_id, installation_id, code_hash, redirect_uri, code_challenge, scopes, created_at, code_expires_at)
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-            """,
-            scope.store.id,
-            uuid7(),
-            installed["id"],
-            token_hash(code),
-            redirect_to,
-            code_challenge,
-            approved,
-            scope.now,
-            scope.now + CODE_LIFETIME,
+        await insert_row(
+            scope,
+            "app_grants",
+            installation_id=installed["id"],
+            code_hash=token_hash(code),
+            redirect_uri=redirect_to,
+            code_challenge=code_challenge,
+            scopes=approved,
+            created_at=scope.now,
+            code_expires_at=scope.now + CODE_LIFETIME,
         )
         await cancel_outside_scopes(scope, installed["id"], approved)
         action = "app.approved_again" if installed["already_installed"] else "app.installed"
@@ -137,22 +133,12 @@ async def restrict_installation(
                 field="scopes",
                 code="scope_not_approved",
             )
-        await database.execute(
-            """
-            update app_installations set scopes = $3, rate_limit = coalesce($4, rate_limit), updated_at = $5
-            where tenant_id = $1 and id = $2
-            """,
-            scope.store.id,
-            row["id"],
-            new_scopes,
-            rate_limit,
-            scope.now,
-        )
-        await cancel_outside_scopes(scope, row["id"], new_scopes)
-        details: dict[str, object] = {"scopes": new_scopes}
+        changes: dict[str, object] = {"scopes": new_scopes}
         if rate_limit is not None:
-            details["rate_limit"] = rate_limit
-        await audit.record(scope, "app.narrowed", "installed_app", row["public_id"], details)
+            changes["rate_limit"] = rate_limit
+        await update_row(scope, "app_installations", row["id"], **changes, updated_at=scope.now)
+        await cancel_outside_scopes(scope, row["id"], new_scopes)
+        await audit.record(scope, "app.narrowed", "installed_app", row["public_id"], changes)
         await invalidate_credentials(scope, credential_owner(row["id"]))
     return int(row["id"])
 
@@ -162,12 +148,7 @@ async def uninstall_app(scope: Scope, installation: UUID | str) -> None:
     scope.require("manage_apps")
     async with database.transaction(scope):
         row = await _lock_installation(scope, installation)
-        await database.execute(
-            "update app_installations set removed_at = $3, updated_at = $3 where tenant_id = $1 and id = $2",
-            scope.store.id,
-            row["id"],
-            scope.now,
-        )
+        await update_row(scope, "app_installations", row["id"], removed_at=scope.now, updated_at=scope.now)
         await cancel_outside_scopes(scope, row["id"])
         await audit.record(scope, "app.uninstalled", "installed_app", row["public_id"], {"client_id": row["client_id"]})
         await invalidate_credentials(scope, credential_owner(row["id"]))

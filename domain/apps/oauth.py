@@ -20,6 +20,7 @@ from kernel.errors import InvalidClient, OAuthError
 from kernel.scope import Scope
 from kernel.signatures import constant_time_equal, token_hash
 from models import audit, database
+from models.rows import update_row
 
 INVALID_GRANT = "invalid_grant"
 INVALID_REQUEST = "invalid_request"
@@ -73,12 +74,7 @@ async def exchange_code(
             raise _invalid_grant("the code is unknown")
         if grant["exchanged_at"] is None:
             _check_code(scope, grant, redirect_uri, code_verifier)
-            await database.execute(
-                "update app_grants set exchanged_at = $3 where tenant_id = $1 and id = $2",
-                scope.store.id,
-                grant["id"],
-                scope.now,
-            )
+            await update_row(scope, "app_grants", grant["id"], exchanged_at=scope.now)
             granted = limit_scopes(grant["scopes"], grant["approved"])
             tokens = await issue_app_tokens(scope, grant["id"], grant["mode"], granted, granted)
     if tokens is None:
@@ -112,12 +108,7 @@ async def refresh_app_tokens(
             _check_refresh(scope, row)
             granted = limit_scopes(row["scopes"], row["approved"])
             scopes = _requested_scopes(granted, requested)
-            await database.execute(
-                "update app_tokens set used_at = $3 where tenant_id = $1 and id = $2",
-                scope.store.id,
-                row["id"],
-                scope.now,
-            )
+            await update_row(scope, "app_tokens", row["id"], used_at=scope.now)
             tokens = await issue_app_tokens(scope, row["grant_id"], row["mode"], scopes, granted)
     if tokens is None:
         await _revoke_reused(scope, row, REFRESH_REUSED, "app.refresh_token_reused")

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
 from domain.b2b import bureau
 from kernel.documents import is_cnpj, normalize_document
 from kernel.errors import ValidationFailed
-from kernel.ids import uuid7
 from kernel.scope import Scope
 from kernel.text import repr_value
 from models import audit
-from models.database import execute, fetchrow, transaction
+from models.database import fetchrow, transaction
+from models.rows import insert_rows
 
 CACHE_TTL = timedelta(hours=24)
 
 _CACHED = """
 SELECT score, risk, limit_cents, source, checked_at FROM credit_checks
 WHERE tenant_id = $1 AND cnpj = $2 AND bureau_url = $3 AND checked_at > $4
-"""
-_UPSERT = """
-INSERT INTO credit_checks (tenant_id, public_id, cnpj, score, risk, limit_cents, source, bureau_url, checked_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-ON CONFLICT (tenant_id, cnpj) DO UPDATE SET score = excluded.score, risk = excluded.risk, limit_cents = excluded.limit_cents,
-    source = excluded.source, bureau_url = excluded.bureau_url, checked_at = excluded.checked_at
 """
 
 
@@ -53,18 +47,8 @@ async def check_credit(scope: Scope, cnpj: str | None) -> StoredCreditScore:
         return StoredCreditScore(number, *cached)
     report = await bureau.request_report(scope, number)
     async with transaction(scope):
-        await execute(
-            _UPSERT,
-            scope.store.id,
-            uuid7(),
-            number,
-            report.score,
-            report.risk,
-            report.limit_cents,
-            report.source,
-            address,
-            scope.now,
-        )
+        score = {**asdict(report), "cnpj": number, "bureau_url": address, "checked_at": scope.now}
+        await insert_rows(scope, "credit_checks", [score], unique=["cnpj"])
         await audit.record(scope, "credit.checked", "company", number, {"source": report.source})
     return StoredCreditScore(number, report.score, report.risk, report.limit_cents, report.source, scope.now)
 

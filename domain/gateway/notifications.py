@@ -16,10 +16,11 @@ from domain.gateway.processing import apply_notification
 from domain.gateway.signature import VerifiedBody, verify
 from kernel import logging
 from kernel.errors import NotFound, RuleViolation, TransactionConflict, Unavailable
-from kernel.ids import parse_reference, uuid7
+from kernel.ids import parse_reference
 from kernel.scope import Scope, active_scope
 from models import audit
-from models.database import execute, fetch, fetchrow, fetchval, retry_conflicts, transaction
+from models.database import execute, fetch, fetchrow, retry_conflicts, transaction
+from models.rows import insert_row
 
 RECEIVED, DUPLICATE = "received", "duplicate ignored"
 
@@ -29,12 +30,6 @@ APPLY_SECONDS = 10.0
 SWEEP_AFTER = timedelta(seconds=30)
 _MAX_DOUBLINGS = 9  # at most 512 minutes between retries
 
-_STORE = """
-INSERT INTO gateway_notifications (tenant_id, public_id, event_id, event_type, charge_id, fingerprint, body, unsigned,
-    created_at, due_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-ON CONFLICT (tenant_id, fingerprint) DO NOTHING RETURNING id
-"""
 _PENDING = """
 SELECT id FROM gateway_notifications WHERE tenant_id = $1 AND NOT processed AND due_at <= $2 ORDER BY id LIMIT $3
 """
@@ -128,18 +123,18 @@ async def reprocess(scope: Scope, notification: object) -> int:
 async def _store(scope: Scope, verified: VerifiedBody, payload: NotificationPayload) -> int | None:
     """Store a notification in its own transaction; None for a duplicate."""
     async with transaction(scope):
-        notification_id: int | None = await fetchval(
-            _STORE,
-            scope.store.id,
-            uuid7(),
-            payload.event_id,
-            payload.event_type,
-            payload.charge_id or None,
-            payload.fingerprint,
-            verified.body,
-            verified.unsigned,
-            scope.now,
-            scope.now + SWEEP_AFTER,
+        notification_id: int | None = await insert_row(
+            scope,
+            "gateway_notifications",
+            event_id=payload.event_id,
+            event_type=payload.event_type,
+            charge_id=payload.charge_id or None,
+            fingerprint=payload.fingerprint,
+            body=verified.body,
+            unsigned=verified.unsigned,
+            created_at=scope.now,
+            due_at=scope.now + SWEEP_AFTER,
+            conflict="ON CONFLICT (tenant_id, fingerprint) DO NOTHING",
         )
         if notification_id is not None and verified.unsigned:
             await audit.record(

@@ -19,6 +19,7 @@ from domain.mails.outbox import body_of
 from kernel import logging
 from kernel.scope import Scope, active_scope
 from models import database
+from models.rows import update_row
 
 # An attempt times out long before this (`server.smtp`).
 LEASE = timedelta(minutes=5)
@@ -134,12 +135,7 @@ def _message(scope: Scope, row: Record) -> MailMessage:
 
 
 async def _mark_sent(scope: Scope, row: Record) -> None:
-    await database.execute(
-        "update mails set status = 'S', sent_at = $3, error = '', body = null where tenant_id = $1 and id = $2",
-        scope.store.id,
-        row["id"],
-        scope.now,
-    )
+    await update_row(scope, "mails", row["id"], status="S", sent_at=scope.now, error="", body=None)
 
 
 async def _mark_not_accepted(scope: Scope, row: Record, error: MailNotAccepted) -> None:

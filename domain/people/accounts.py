@@ -27,6 +27,7 @@ from kernel.ids import Reference, uuid7
 from kernel.scope import ActorKind, Scope
 from models import audit, database, references
 from models.numbers import take_number
+from models.rows import insert_row, update_row
 
 _COLUMNS = (
     "email",
@@ -343,20 +344,15 @@ async def _with_password_hash(scope: Scope, columns: Mapping[str, Any]) -> dict[
 async def _insert(scope: Scope, public_id: UUID, user: Mapping[str, Any], *, verified: bool) -> int:
     user_id = await take_number(scope, "users")
     try:
-        await database.execute(
-            """
-            insert into users (
-                tenant_id, id, public_id, created_at, updated_at, email_verified_at,
-                email, password_hash, user_type, status, firstname, lastname, company_name, phone, cpf, cnpj, vendor_id,
-                privileges, password_changed_at
-            ) values ($1, $2, $3, $4, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-            """,
-            scope.store.id,
-            user_id,
-            public_id,
-            scope.now,
-            scope.now if verified else None,
-            *(user[name] for name in _COLUMNS),
+        await insert_row(
+            scope,
+            "users",
+            id=user_id,
+            public_id=public_id,
+            created_at=scope.now,
+            updated_at=scope.now,
+            email_verified_at=scope.now if verified else None,
+            **{name: user[name] for name in _COLUMNS},
         )
     except database.UniqueViolation as error:
         raise _email_taken(error, user["email"]) from error
@@ -366,18 +362,8 @@ async def _insert(scope: Scope, public_id: UUID, user: Mapping[str, Any], *, ver
 async def _update_row(scope: Scope, row: Record, values: Mapping[str, Any]) -> None:
     user = {**dict(row), **values}
     try:
-        await database.execute(
-            """
-            update users set updated_at = $3,
-                email = $4, password_hash = $5, user_type = $6, status = $7, firstname = $8, lastname = $9, company_name = $10,
-                phone = $11, cpf = $12, cnpj = $13, vendor_id = $14, privileges = $15, password_changed_at = $16
-            where tenant_id = $1 and id = $2
-            """,
-            scope.store.id,
-            row["id"],
-            scope.now,
-            *(user[name] for name in _COLUMNS),
-        )
+        columns = {name: user[name] for name in _COLUMNS}
+        await update_row(scope, "users", row["id"], **columns, updated_at=scope.now)
     except database.UniqueViolation as error:
         raise _email_taken(error, user["email"]) from error
 

@@ -12,10 +12,11 @@ from asyncpg import Record
 
 from domain.mails.outbox import Recipient
 from kernel.errors import Unauthenticated
-from kernel.ids import random_token, uuid7
+from kernel.ids import random_token
 from kernel.scope import Scope
 from kernel.signatures import token_hash
 from models import database
+from models.rows import insert_row
 
 INVALID = "invalid or expired token"
 
@@ -45,20 +46,16 @@ async def issue_token(
 ) -> str:
     """Create a token for an account with its current e-mail, or one without an account; part of the current transaction."""
     token = random_token(256)
-    await database.execute(
-        """
-        insert into mailed_tokens (tenant_id, public_id, user_id, purpose, email, token_hash, created_at, expires_at, new_email)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-        """,
-        scope.store.id,
-        uuid7(),
-        None if to is None else to.user_id,
-        purpose.value,
-        "" if to is None else to.email,
-        token_hash(token),
-        scope.now,
-        scope.now + _LIFETIMES[purpose],
-        new_email,
+    await insert_row(
+        scope,
+        "mailed_tokens",
+        user_id=None if to is None else to.user_id,
+        purpose=purpose.value,
+        email="" if to is None else to.email,
+        token_hash=token_hash(token),
+        created_at=scope.now,
+        expires_at=scope.now + _LIFETIMES[purpose],
+        new_email=new_email,
     )
     return token
 

@@ -19,6 +19,7 @@ from kernel.errors import Unauthenticated, ValidationFailed
 from kernel.fields import InputField, read_fields
 from kernel.scope import Scope
 from models import audit, database
+from models.rows import update_row
 
 PASSWORD_CHANGED = "password changed"
 EMAIL_CHANGE_SENT = "if the new e-mail can be used, a mail to it says how to confirm it"
@@ -43,13 +44,8 @@ async def change_password(scope: Scope, current_password: str, new_password: str
         user = await lock_user(scope, user_id)
         if user["password_hash"] != current_hash:  # changed while the new one was hashed
             raise ValidationFailed("password is wrong", field="current_password", code="password_wrong")
-        await database.execute(
-            "update users set password_hash = $3, password_changed_at = $4, updated_at = $4 where tenant_id = $1 and id = $2",
-            scope.store.id,
-            user_id,
-            new_hash,
-            scope.now,
-        )
+        times = {"password_changed_at": scope.now, "updated_at": scope.now}
+        await update_row(scope, "users", user_id, password_hash=new_hash, **times)
         await sessions.revoke_all_sessions(
             scope, user_id, sessions.PASSWORD_CHANGED, except_session_id=scope.actor.session_id
         )

@@ -27,6 +27,7 @@ from kernel.errors import Unauthenticated, ValidationFailed
 from kernel.fields import InputField, InputValues, read_fields, short_text
 from kernel.scope import Scope
 from models import audit, database
+from models.rows import update_row
 
 REGISTERED = "registration received: a mail says how to go on"
 RESET_SENT = "if there is an account with this e-mail, a mail says how to set a new password"
@@ -157,15 +158,8 @@ async def verify_email(scope: Scope, token: str | None) -> None:
 async def _change_email(scope: Scope, user: Record) -> None:
     """Set the confirmed new e-mail and notify the old one."""
     try:
-        await database.execute(
-            """
-            update users set email = $3, email_verified_at = $4, updated_at = $4 where tenant_id = $1 and id = $2
-            """,
-            scope.store.id,
-            user["id"],
-            user["new_email"],
-            scope.now,
-        )
+        times = {"email_verified_at": scope.now, "updated_at": scope.now}
+        await update_row(scope, "users", user["id"], email=user["new_email"], **times)
     except database.UniqueViolation as error:  # registered since the request
         raise Unauthenticated(mailed_tokens.INVALID) from error
     await record_events.emit_customer_changed(

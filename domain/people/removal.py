@@ -14,6 +14,7 @@ from kernel.errors import RuleViolation
 from kernel.ids import Reference
 from kernel.scope import Scope
 from models import audit, database, references
+from models.rows import update_row
 
 # History and shipments of orders name their actor; deleting that user would lose the name.
 _IS_REFERENCED = """
@@ -46,12 +47,7 @@ async def delete_user(scope: Scope, user: Reference | str) -> None:
         if await database.fetchval(_IS_REFERENCED, scope.store.id, user_id):
             await revoke_all_api_keys(scope, user_id)
             await database.execute(_DELETE_ADDRESSES, scope.store.id, user_id)
-            await database.execute(
-                "update users set deleted_at = $3, updated_at = $3 where tenant_id = $1 and id = $2",
-                scope.store.id,
-                user_id,
-                scope.now,
-            )
+            await update_row(scope, "users", user_id, deleted_at=scope.now, updated_at=scope.now)
         else:
             await database.execute("delete from users where tenant_id = $1 and id = $2", scope.store.id, user_id)
         await record_events.emit_customer_changed(scope, user_id, account.public_id, account.user_type, "")

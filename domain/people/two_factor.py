@@ -19,14 +19,19 @@ from domain.mails import outbox
 from domain.mails.texts import MailType
 from domain.people.reauthentication import check_own_password, own_user_id
 from kernel.errors import Conflict, Forbidden, ValidationFailed
-from kernel.ids import Reference, uuid7
+from kernel.ids import Reference
 from kernel.scope import ActorKind, Scope
 from models import audit, database, references
+from models.rows import insert_row
 
 # An older secret may have been seen by others, and is probably not on the user's screen any more.
 ENROLMENT_LIFETIME = timedelta(hours=1)
 
 _QR_SCALE = 4
+_REPLACE = (
+    "ON CONFLICT (tenant_id, user_id) DO UPDATE SET secret = excluded.secret, created_at = excluded.created_at,"
+    " confirmed_at = excluded.confirmed_at, used_steps = '{}'"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +71,10 @@ async def begin_enrolment(scope: Scope) -> Enrolment:
     secret = two_factor_codes.new_secret()
     async with database.transaction(scope):
         user = await _lock_user(scope, user_id)
-        inserted = await database.execute(
-            """
-            insert into two_factors (tenant_id, public_id, user_id, secret, created_at) values ($1, $2, $3, $4, $5)
-            on conflict (tenant_id, user_id) do update
-            set secret = excluded.secret, created_at = excluded.created_at, used_steps = '{}'
-            where two_factors.confirmed_at is null
-            """,
-            scope.store.id,
-            uuid7(),
-            user_id,
-            two_factor_codes.encrypt_secret(secret),
-            scope.now,
-        )
-        if not inserted:
+        encrypted = two_factor_codes.encrypt_secret(secret)
+        replace = f"{_REPLACE} WHERE two_factors.confirmed_at IS NULL"
+        times = {"created_at": scope.now, "confirmed_at": None}
+        if await insert_row(scope, "two_factors", user_id=user_id, secret=encrypted, **times, conflict=replace) is None:
             raise Conflict("two-factor authentication is on already", reason="two_factor_on")
     account = user["email"] or str(user["public_id"])
     uri = pyotp.TOTP(secret).provisioning_uri(name=account, issuer_name=scope.store.name)
@@ -157,19 +152,9 @@ async def enable_for_demo(scope: Scope, user_id: int) -> str:
     secret = two_factor_codes.new_secret()
     async with database.transaction(scope):
         await _lock_user(scope, user_id)
-        await database.execute(
-            """
-            insert into two_factors (tenant_id, public_id, user_id, secret, created_at, confirmed_at)
-            values ($1, $2, $3, $4, $5, $5)
-            on conflict (tenant_id, user_id) do update
-            set secret = excluded.secret, created_at = excluded.created_at, confirmed_at = excluded.confirmed_at, used_steps = '{}'
-            """,
-            scope.store.id,
-            uuid7(),
-            user_id,
-            two_factor_codes.encrypt_secret(secret),
-            scope.now,
-        )
+        encrypted = two_factor_codes.encrypt_secret(secret)
+        times = {"created_at": scope.now, "confirmed_at": scope.now}
+        await insert_row(scope, "two_factors", user_id=user_id, secret=encrypted, **times, conflict=_REPLACE)
         await two_factor_codes.delete_recovery_codes(scope, user_id)
     return secret
 

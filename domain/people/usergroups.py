@@ -23,6 +23,7 @@ from kernel.ids import Reference, uuid7
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from models import audit, database, references
+from models.rows import insert_row, update_row
 
 USERGROUP = references.USERGROUP
 
@@ -63,19 +64,8 @@ async def create_usergroup(scope: Scope, values: InputValues) -> UsergroupRef:
     privileges.check_may_grant_privileges(scope, group["privileges"])
     public_id = uuid7()
     async with database.transaction(scope):
-        group_id = await database.fetchval(
-            """
-            insert into usergroups (tenant_id, public_id, name, type, status, privileges, created_at, updated_at)
-            values ($1, $2, $3, $4, $5, $6, $7, $7) returning id
-            """,
-            scope.store.id,
-            public_id,
-            group["name"],
-            group["type"],
-            group["status"],
-            group["privileges"],
-            scope.now,
-        )
+        times: dict[str, Any] = {"created_at": scope.now, "updated_at": scope.now}
+        group_id = await insert_row(scope, "usergroups", public_id=public_id, **group, **times)
         await audit.record(scope, "usergroup.created", "usergroup", public_id, {"privileges": group["privileges"]})
     return UsergroupRef(group_id, public_id)
 
@@ -96,19 +86,8 @@ async def update_usergroup(scope: Scope, usergroup: Reference | str, values: Inp
         privileges.check_may_grant_privileges(scope, _granted_by(group) - _granted_by(dict(row)))
         # A disabled group grants nothing, but the person who enables it later may not notice the new privileges.
         privileges.check_may_grant_privileges(scope, set(group["privileges"]) - set(row["privileges"]))
-        await database.execute(
-            """
-            update usergroups set name = $3, type = $4, status = $5, privileges = $6, updated_at = $7
-            where tenant_id = $1 and id = $2
-            """,
-            scope.store.id,
-            row["id"],
-            group["name"],
-            group["type"],
-            group["status"],
-            group["privileges"],
-            scope.now,
-        )
+        written = {name: group[name] for name in FIELDS}
+        await update_row(scope, "usergroups", row["id"], **written, updated_at=scope.now)
         await audit.record(scope, "usergroup.updated", "usergroup", row["public_id"], {"changed": sorted(columns)})
         await invalidate_credentials(scope)
     return UsergroupRef(row["id"], row["public_id"])
@@ -119,12 +98,7 @@ async def delete_usergroup(scope: Scope, usergroup: Reference | str) -> None:
     privileges.check_may_edit_users(scope)
     async with database.transaction(scope):
         row = await _lock(scope, usergroup)
-        await database.execute(
-            "update usergroups set deleted_at = $3, updated_at = $3 where tenant_id = $1 and id = $2",
-            scope.store.id,
-            row["id"],
-            scope.now,
-        )
+        await update_row(scope, "usergroups", row["id"], deleted_at=scope.now, updated_at=scope.now)
         await audit.record(scope, "usergroup.deleted", "usergroup", row["public_id"])
         await invalidate_credentials(scope)
 
@@ -142,18 +116,14 @@ async def set_membership(scope: Scope, user: Reference | str, usergroup: Referen
         group = await _lock(scope, usergroup)
         account = await account_of(scope, user_id)
         _check_may_set_membership(scope, account, group, status_code)
-        await database.execute(
-            """
-            insert into usergroup_memberships (tenant_id, public_id, usergroup_id, user_id, status, created_at)
-            values ($1, $2, $3, $4, $5, $6)
-            on conflict (tenant_id, usergroup_id, user_id) do update set status = excluded.status
-            """,
-            scope.store.id,
-            uuid7(),
-            group["id"],
-            user_id,
-            status_code,
-            scope.now,
+        await insert_row(
+            scope,
+            "usergroup_memberships",
+            usergroup_id=group["id"],
+            user_id=user_id,
+            status=status_code,
+            created_at=scope.now,
+            conflict="ON CONFLICT (tenant_id, usergroup_id, user_id) DO UPDATE SET status = excluded.status",
         )
         details = {"usergroup": str(group["public_id"]), "status": status_code}
         await audit.record(scope, "membership.set", "user", account.public_id, details)

@@ -1,36 +1,35 @@
 """Find the reward (discounts, free shipping, gifts) of a purchase, and count the uses of an order's promotions and coupons.
 
-    reward = await find_reward(scope, lines, coupon_code="DEZ", user_id=7, email="ana@example.com")
+    reward = await evaluate_promotions(scope, promotions, lines, PromotionContext(user_id=7), coupon_code="DEZ")
     async with transaction(scope):
         ...                                              # insert the order
         await redeem(scope, reward, order_id)            # before any product is locked
 
-`domain.orders.placement` does both for every order placed without `priced`; previews call `find_reward` alone. For the lock order see
+`domain.orders.pricing` does the first with the rows of `active_sql`, `domain.orders.placement` the second. For the lock order see
 `domain.orders.locked`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
 
-from domain.destinations.matching import NO_ADDRESS, DestinationAddress, destination_address, find_destination
+from domain.destinations.matching import NO_ADDRESS, DestinationAddress
 from domain.promotions import issued_coupons
-from domain.promotions.calculation import ActivePromotion, FreeProduct, Reward, calculate_reward
+from domain.promotions.calculation import ActivePromotion, calculate_reward
+from domain.promotions.calculation import Reward as Reward
 from domain.promotions.conditions import has_test
 from domain.promotions.facts import PurchaseFacts, load_facts
 from domain.promotions.rules import NO_FEATURES, RuleContext, RuleLine
 from kernel.errors import RuleViolation
 from kernel.ids import uuid7
-from kernel.scope import Scope, active_scope
+from kernel.scope import Scope
 from kernel.text import fold
 from models.database import execute, fetch
-
-__all__ = ["FreeProduct", "PromotedLine", "Reward", "find_reward", "redeem", "release_uses", "restore_uses"]
 
 MAX_COUPON = 255
 ONCE = "once_per_customer"
@@ -73,7 +72,6 @@ WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND p.status = 'A'
 """
 
 
-_ACTIVE = active_sql("$2", "$3")
 # Promotions that an order has, expired or changed ones included.
 _OF_ORDER = f"""
 SELECT p.id, p.zone, {RULE_COLUMNS}, p.coupon_code, 0::bigint AS usage_cap, 0::bigint AS used, p.priority, p.stop, p.name,
@@ -111,32 +109,6 @@ def context_columns(
 _CONTEXT = f"SELECT {context_columns('$5::bigint[]')}"
 
 
-async def find_reward(
-    scope: Scope,
-    lines: Sequence[PromotedLine],
-    *,
-    coupon_code: str | None = None,
-    user_id: int | None = None,
-    email: str = "",
-    payment_method_id: int | None = None,
-    shipping_method_id: int | None = None,
-    address: Mapping[str, Any] | None = None,
-) -> Reward:
-    """Return the reward of a purchase, without counting a use: one statement without active promotions, four at most.
-
-    `address` is the shipping address with an order address's keys. Line prices are the catalogue's.
-    """
-    with active_scope(scope):
-        promotions = await load_active_promotions(scope, coupon_code)
-        if not promotions:
-            return _empty_reward(lines)
-        destination = destination_address(address)
-        context = PromotionContext(user_id, email, payment_method_id, shipping_method_id, destination)
-        if any(has_test(promotion.rule, "destinations") for promotion in promotions):
-            context = replace(context, destination_id=await find_destination(scope, destination))
-        return await evaluate_promotions(scope, promotions, lines, context, coupon_code=coupon_code)
-
-
 @dataclass(frozen=True, slots=True)
 class PromotionContext:
     """The customer, methods and address of a purchase; `order_id` is the order priced again, whose own uses don't count."""
@@ -148,11 +120,6 @@ class PromotionContext:
     address: DestinationAddress = NO_ADDRESS
     destination_id: int | None = None
     order_id: int | None = None
-
-
-async def load_active_promotions(scope: Scope, coupon_code: str | None) -> list[ActivePromotion]:
-    """Load the currently active promotions."""
-    return promotions_from(await fetch(_ACTIVE, scope.store.id, scope.now, coupon_key(coupon_code)))
 
 
 async def load_order_promotions(scope: Scope, order_id: int) -> list[ActivePromotion]:

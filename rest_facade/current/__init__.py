@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from resolvers.execute import load_operations
-from rest_facade.current import admin, credentials
+from rest_facade.current import admin, credentials, registration
 from rest_facade.current.auth import SignInHandlers
 from rest_facade.current.consent import ConsentPage
 from rest_facade.current.gateway import GatewayHandlers
 from rest_facade.current.oauth import OAuthHandlers
-from rest_facade.current.registration import RegistrationHandlers
 from rest_facade.current.storefront import CatalogHandlers
 from rest_facade.current.storefront_carts import CartHandlers
 from rest_facade.records import FRAGMENTS
@@ -25,7 +24,7 @@ def routes() -> list[Route]:
     operations = load_operations(OPERATIONS, FRAGMENTS)
     return [
         *SignInHandlers(operations).routes(),
-        *RegistrationHandlers(operations).routes(),
+        *registration.routes(operations),
         *OAuthHandlers(operations).routes(),
         *ConsentPage(operations).routes(),
         *admin.routes(operations),

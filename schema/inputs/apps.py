@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import strawberry
-
 from schema.enums import AppMode
-from schema.inputs.optional_fields import optional_field
+from schema.inputs.optional_fields import input_type, optional_field
 
 
-@strawberry.input(description="An app. `name`, `redirect_uris` and `scopes` are required.")
+@input_type
 class AppInput:
-    """Fields of an app."""
+    """An app. `name`, `redirect_uris` and `scopes` are required."""
 
     name: str | None = optional_field("The display name shown on the consent page.")
     redirect_uris: list[str] | None = optional_field(
@@ -22,17 +20,17 @@ class AppInput:
     )
 
 
-@strawberry.input(description="Changes to an installed app.")
+@input_type
 class InstalledAppInput:
-    """Fields of an installation."""
+    """Changes to an installed app."""
 
     scopes: list[str] | None = optional_field("The remaining scopes, a subset of the approved ones.")
     rate_limit: int | None = optional_field("The rate limit, in requests per minute, 1 to 100000.")
 
 
-@strawberry.input(description="A storefront API key.")
+@input_type
 class StorefrontKeyInput:
-    """Fields of a storefront key."""
+    """A storefront API key."""
 
     name: str | None = optional_field("The name that describes the key's purpose.")
     scopes: list[str] | None = optional_field(

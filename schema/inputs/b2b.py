@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import strawberry
-
 from schema.enums import SwitchStatus, TransactionType
-from schema.inputs.optional_fields import optional_field
+from schema.inputs.optional_fields import input_type, optional_field
 from schema.scalars import ID, BigInt
 
 _STATUS = "The status code."
 
 
-@strawberry.input(description="A sales manager. `name` and `email` are required on creation.")
+@input_type
 class ManagerInput:
-    """Fields of a manager."""
+    """A sales manager. `name` and `email` are required on creation."""
 
     name: str | None = optional_field("The name.")
     email: str | None = optional_field("The e-mail address.")
@@ -23,9 +21,9 @@ class ManagerInput:
     user_id: ID | None = optional_field("The user account of the manager.")
 
 
-@strawberry.input(description="B2B payment terms. `code` is required on creation.")
+@input_type
 class PaymentCodeInput:
-    """Fields of payment terms."""
+    """B2B payment terms. `code` is required on creation."""
 
     code: str | None = optional_field("The code, unique in the store.")
     description: str | None = optional_field("The description.")
@@ -35,9 +33,9 @@ class PaymentCodeInput:
     status: SwitchStatus | None = optional_field(_STATUS)
 
 
-@strawberry.input(description="A company that buys on payment terms. `name` and `cnpj` are required on creation.")
+@input_type
 class BusinessPartnerInput:
-    """Fields of a business partner."""
+    """A company that buys on payment terms. `name` and `cnpj` are required on creation."""
 
     name: str | None = optional_field("The company's name.")
     cnpj: str | None = optional_field("The CNPJ.")
@@ -50,9 +48,9 @@ class BusinessPartnerInput:
     status: SwitchStatus | None = optional_field(_STATUS)
 
 
-@strawberry.input(description="A product of a product mix. `product_id` is required on creation.")
+@input_type
 class MixProductInput:
-    """Fields of a mix product."""
+    """A product of a product mix. `product_id` is required on creation."""
 
     product_id: ID | None = optional_field("The product.")
     partner_id: ID | None = optional_field("The business partner that owns the mix.")
@@ -62,9 +60,9 @@ class MixProductInput:
     status: SwitchStatus | None = optional_field(_STATUS)
 
 
-@strawberry.input(description="A credit or debit on a manager's balance. `manager_id` and `amount_cents` are required.")
+@input_type
 class ManagerTransactionInput:
-    """Fields of a transaction."""
+    """A credit or debit on a manager's balance. `manager_id` and `amount_cents` are required."""
 
     manager_id: ID | None = optional_field("The manager.")
     type: TransactionType | None = optional_field("The type, `C` by default.", text_internally=True)
@@ -73,17 +71,17 @@ class ManagerTransactionInput:
     description: str | None = optional_field("The purpose of the transaction.")
 
 
-@strawberry.input(description="An order limit. `user_id` and `vendor_id` are required, `limit_cents` on creation.")
+@input_type
 class OrderLimitInput:
-    """Fields of an order limit."""
+    """An order limit. `user_id` and `vendor_id` are required, `limit_cents` on creation."""
 
     user_id: ID | None = optional_field("The customer.")
     vendor_id: ID | None = optional_field("The vendor.")
     limit_cents: BigInt | None = optional_field("The limit, in cents.")
 
 
-@strawberry.input(description="A credit check. `cnpj` is required.")
+@input_type
 class CreditCheckInput:
-    """The company to check."""
+    """A credit check. `cnpj` is required."""
 
     cnpj: str | None = optional_field("The CNPJ with valid check digits.")

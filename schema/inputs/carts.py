@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import strawberry
-
-from schema.inputs.optional_fields import optional_field
+from schema.inputs.optional_fields import input_type, optional_field
 from schema.scalars import ID, JSON, BigInt
 
 
-@strawberry.input(description="A cart line.")
+@input_type
 class CartItemInput:
-    """Fields of a cart line."""
+    """A cart line."""
 
     product_id: ID | None = optional_field("The product ID (UUID).")
     quantity: BigInt | None = optional_field("The number of units, 1 or more.")
     options: JSON | None = optional_field("The chosen options: an object of option ID to variant ID or text.")
 
 
-@strawberry.input(description="A new cart. All fields are optional.")
+@input_type
 class CartInput:
-    """Fields of a new cart."""
+    """A new cart. All fields are optional."""
 
     items: list[CartItemInput] | None = optional_field("The cart lines.")
     customer_email: str | None = optional_field("The customer's e-mail address.")
 
 
-@strawberry.input(description="A saved address. `zipcode` is required on creation.")
+@input_type
 class SavedAddressInput:
-    """Fields of an address."""
+    """A saved address. `zipcode` is required on creation."""
 
     name: str | None = optional_field("The recipient's name.")
     street: str | None = optional_field("The street.")
@@ -41,14 +39,14 @@ class SavedAddressInput:
     phone: str | None = optional_field("The phone number.")
 
 
-@strawberry.input(description="The complete shipping address of a cart. `zipcode` is required.")
+@input_type
 class CartAddressInput(SavedAddressInput):
-    """Fields of an address."""
+    """The complete shipping address of a cart. `zipcode` is required."""
 
 
-@strawberry.input(description="The customer and payment method of a checkout.")
+@input_type
 class CartCheckoutInput:
-    """Fields of a checkout."""
+    """The customer and payment method of a checkout."""
 
     customer_id: ID | None = optional_field(
         "The customer's account; requires the customer's own token unless the key is a server-side key."

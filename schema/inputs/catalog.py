@@ -9,14 +9,14 @@ import strawberry
 
 from kernel.product_fields import PRODUCT_FIELDS
 from schema.enums import CategoryStatus, FeatureType, InventoryTracking, SwitchStatus
-from schema.inputs.optional_fields import optional_copies, optional_field
+from schema.inputs.optional_fields import input_type, optional_copies, optional_field
 from schema.scalars import ID, BigInt
 from schema.types.catalog import ProductObject
 
 
-@strawberry.input(description="An image of a product.")
+@input_type
 class ProductImageInput:
-    """Fields of an image."""
+    """An image of a product."""
 
     url: str = strawberry.field(description="The URL of the image, http or https.")
     alt: str | None = optional_field("The alternative text.")
@@ -24,9 +24,9 @@ class ProductImageInput:
     height: int | None = optional_field("The size in pixels.", internal=True)
 
 
-@strawberry.input(description="A product's value for a feature.")
+@input_type
 class FeatureValueInput:
-    """Fields of a feature value."""
+    """A product's value for a feature."""
 
     feature_id: ID = strawberry.field(description="The feature.")
     type: FeatureType | None = optional_field("The feature's type as known to the client.", internal=True)
@@ -38,10 +38,11 @@ class FeatureValueInput:
     values: list[str] | None = optional_field("The names of the variants of a feature of type `M`.")
 
 
-@strawberry.input(description="A product. `name` and `price_cents` are required on creation.")
+@input_type
+# Described as in `ProductObject`, unless declared here.
 @optional_copies(ProductObject, PRODUCT_FIELDS)
 class ProductInput:
-    """Fields of a product: those of PRODUCT_FIELDS, described as in `ProductObject` unless declared here, and its relations."""
+    """A product. `name` and `price_cents` are required on creation."""
 
     sku: str | None = optional_field("The stock-keeping unit (SKU), unique within the vendor.")
     slug: str | None = optional_field("The URL slug; generated from the name if omitted.")
@@ -64,26 +65,24 @@ class ProductInput:
     features: list[FeatureValueInput] | None = optional_field("The feature values to set; others stay unchanged.")
 
 
-@strawberry.input(
-    description="A row of a bulk upsert: matched by `id`, then by `sku` within the vendor, otherwise created."
-)
+@input_type
 class ProductUpsertInput(ProductInput):
-    """Fields of a product, with its ID if it exists."""
+    """A row of a bulk upsert: matched by `id`, then by `sku` within the vendor, otherwise created."""
 
     id: ID | None = optional_field("The product to update.")
 
 
-@strawberry.input(description="The image of a category.")
+@input_type
 class CategoryImageInput:
-    """Fields of a category's image."""
+    """The image of a category."""
 
     url: str = strawberry.field(description="The URL of the image, http or https.")
     alt: str | None = optional_field("The alternative text.")
 
 
-@strawberry.input(description="A category. `name` is required on creation.")
+@input_type
 class CategoryInput:
-    """Fields of a category."""
+    """A category. `name` is required on creation."""
 
     name: str | None = optional_field("The name.")
     slug: str | None = optional_field("The URL slug; derived from the name if empty, a taken one gets a suffix.")
@@ -95,18 +94,18 @@ class CategoryInput:
     vendor_id: ID | None = optional_field("The vendor that owns the record.")
 
 
-@strawberry.input(description="A predefined value of a feature. `name` is required for a new value.")
+@input_type
 class FeatureVariantInput:
-    """Fields of a variant."""
+    """A predefined value of a feature. `name` is required for a new value."""
 
     id: ID | None = optional_field("The existing value to keep; omitted, the value is matched by name or created.")
     name: str | None = optional_field("The value.")
     position: int | None = optional_field("The sort position among the values.")
 
 
-@strawberry.input(description="A feature. `name` is required on creation.")
+@input_type
 class FeatureInput:
-    """Fields of a feature."""
+    """A feature. `name` is required on creation."""
 
     name: str | None = optional_field("The name.")
     type: FeatureType | None = optional_field("The type code.")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import strawberry
-
 from schema.enums import PageType, SwitchStatus, TextDirection
-from schema.inputs.optional_fields import optional_field
+from schema.inputs.optional_fields import input_type, optional_field
 from schema.scalars import ID, JSON
 
 
-@strawberry.input(description="A language. `code` and `name` are required on creation.")
+@input_type
 class LanguageInput:
-    """Fields of a language."""
+    """A language. `code` and `name` are required on creation."""
 
     code: str | None = optional_field("The language code, such as `pt`.")
     name: str | None = optional_field("The language's own name.")
@@ -20,18 +18,18 @@ class LanguageInput:
     status: SwitchStatus | None = optional_field("The status code.")
 
 
-@strawberry.input(description="A language variable. `name` is required on creation.")
+@input_type
 class LanguageVariableInput:
-    """Fields of a language variable."""
+    """A language variable. `name` is required on creation."""
 
     name: str | None = optional_field("The name, unique in its language.")
     value: str | None = optional_field("The text.")
     lang_code: str | None = optional_field("The language code; defaults to the store's first language.")
 
 
-@strawberry.input(description="A content page. `name` is required on creation.")
+@input_type
 class PageInput:
-    """Fields of a page."""
+    """A content page. `name` is required on creation."""
 
     name: str | None = optional_field("The title.")
     slug: str | None = optional_field("The URL slug; derived from the title if empty, a taken one gets a suffix.")
@@ -48,9 +46,9 @@ class PageInput:
     vendor_id: ID | None = optional_field("The vendor that owns the page.")
 
 
-@strawberry.input(description="A layout block. `type` and `name` are required on creation.")
+@input_type
 class BlockInput:
-    """Fields of a block."""
+    """A layout block. `type` and `name` are required on creation."""
 
     type: str | None = optional_field("The block type, an arbitrary identifier.")
     name: str | None = optional_field("The name.")

@@ -1,9 +1,9 @@
-"""Optional input fields, which distinguish an omitted field (UNSET) from null."""
+"""Inputs, and their optional fields, which distinguish an omitted field (UNSET) from null."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, dataclass_transform
 
 import strawberry
 from strawberry import UNSET
@@ -11,6 +11,12 @@ from strawberry import UNSET
 from schema.fields import INTERNAL, TEXT_INTERNALLY
 
 T = TypeVar("T")
+
+
+@dataclass_transform(kw_only_default=True)
+def input_type(cls: type[T]) -> type[T]:
+    """Declare an input, which its docstring describes."""
+    return strawberry.input(cls, description=" ".join((cls.__doc__ or "").split()))
 
 
 def optional_field(description: str, *, internal: bool = False, text_internally: bool = False) -> Any:

@@ -9,13 +9,13 @@ import strawberry
 
 from schema.enums import ExceptionType, ModifierType, OptionType, SwitchStatus
 from schema.inputs.catalog import ProductImageInput
-from schema.inputs.optional_fields import optional_field
+from schema.inputs.optional_fields import input_type, optional_field
 from schema.scalars import ID, BigInt
 
 
-@strawberry.input(description="A value of an option. `name` is required for a new value.")
+@input_type
 class OptionVariantInput:
-    """Fields of a variant."""
+    """A value of an option. `name` is required for a new value."""
 
     id: ID | None = optional_field("The existing variant to keep; omitted, the variant is matched by name or created.")
     name: str | None = optional_field("The value.")
@@ -28,17 +28,17 @@ class OptionVariantInput:
     image_alt: str | None = optional_field("The alternative text of the image.")
 
 
-@strawberry.input(description="An image of a variant.")
+@input_type
 class VariantPictureInput:
-    """Fields of a variant image."""
+    """An image of a variant."""
 
     variant: ID = strawberry.field(description="The variant ID, or its index starting at 0.")
     url: str = strawberry.field(description="The URL, http or https.")
 
 
-@strawberry.input(description="A product option. `name` is required on creation.")
+@input_type
 class OptionInput:
-    """Fields of an option."""
+    """A product option. `name` is required on creation."""
 
     name: str | None = optional_field("The name.")
     type: OptionType | None = optional_field("The type code; `S` by default.")
@@ -60,17 +60,17 @@ class OptionInput:
     variant_pictures: list[VariantPictureInput] | None = optional_field("The images of variants.", internal=True)
 
 
-@strawberry.input(description="A chosen variant of an option.")
+@input_type
 class OptionChoiceInput:
-    """An option and the chosen variant."""
+    """A chosen variant of an option."""
 
     option_id: ID = strawberry.field(description="The option.")
     variant_id: ID = strawberry.field(description="The variant.")
 
 
-@strawberry.input(description="A combination of variants. `product_id` and `choices` are required on creation.")
+@input_type
 class CombinationInput:
-    """Fields of a combination."""
+    """A combination of variants. `product_id` and `choices` are required on creation."""
 
     product_id: ID | None = optional_field("The product; ignored on update.")
     choices: list[OptionChoiceInput] | None = optional_field("The chosen variants.")
@@ -87,20 +87,18 @@ class CombinationInput:
     )
 
 
-@strawberry.input(description="An option exception. All fields are required on creation.")
+@input_type
 class OptionExceptionInput:
-    """Fields of an exception."""
+    """An option exception. All fields are required on creation."""
 
     product_id: ID | None = optional_field("The product.")
     type: ExceptionType | None = optional_field("`F` forbidden, `A` allowed.")
     choices: list[OptionChoiceInput] | None = optional_field("The chosen variants.")
 
 
-@strawberry.input(
-    description="A file attached to a product. `product_id`, `filename` and `url` are required on creation."
-)
+@input_type
 class AttachmentInput:
-    """Fields of an attachment."""
+    """A file attached to a product. `product_id`, `filename` and `url` are required on creation."""
 
     product_id: ID | None = optional_field("The product; ignored on update.")
     description: str | None = optional_field("The description.")
@@ -111,11 +109,9 @@ class AttachmentInput:
     status: SwitchStatus | None = optional_field("The status code.")
 
 
-@strawberry.input(
-    description="A packaging box. `name` is required on creation. Measures in millimetres, weights in grams."
-)
+@input_type
 class ProductBoxInput:
-    """Fields of a box."""
+    """A packaging box. `name` is required on creation. Measures in millimetres, weights in grams."""
 
     name: str | None = optional_field("The name.")
     height_mm: BigInt | None = optional_field("The inner height, in millimetres.")
@@ -127,9 +123,9 @@ class ProductBoxInput:
     position: int | None = optional_field("The sort position.")
 
 
-@strawberry.input(description="The localized description of a box. `box_id` is required on creation.")
+@input_type
 class BoxDescriptionInput:
-    """Fields of a description."""
+    """The localized description of a box. `box_id` is required on creation."""
 
     box_id: ID | None = optional_field("The box; ignored on update.")
     lang_code: str | None = optional_field("The language code; defaults to `pt`.")

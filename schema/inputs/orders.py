@@ -5,14 +5,14 @@ from __future__ import annotations
 import strawberry
 
 from schema.enums import RateCalculation, SwitchStatus
-from schema.inputs.optional_fields import optional_field
+from schema.inputs.optional_fields import input_type, optional_field
 from schema.inputs.pricing import ShippingRateInput
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus, ShipmentStatus
 
 
-@strawberry.input(description="A billing or shipping address.")
+@input_type
 class AddressInput:
-    """Fields of an address."""
+    """A billing or shipping address."""
 
     firstname: str | None = optional_field("The first name.")
     lastname: str | None = optional_field("The last name.")
@@ -27,9 +27,9 @@ class AddressInput:
     phone: str | None = optional_field("The phone number.")
 
 
-@strawberry.input(description="An order line.")
+@input_type
 class OrderItemInput:
-    """Fields of an order line."""
+    """An order line."""
 
     product_id: ID = strawberry.field(description="The product.")
     quantity: BigInt = strawberry.field(description="The number of units, 1 or more.")
@@ -40,9 +40,9 @@ class OrderItemInput:
     extra: JSON | None = optional_field("Vendor notes on the line.", internal=True)
 
 
-@strawberry.input(description="An order. `items` and either `customer_id` or `email` are required on creation.")
+@input_type
 class OrderInput:
-    """Fields of an order."""
+    """An order. `items` and either `customer_id` or `email` are required on creation."""
 
     customer_id: ID | None = optional_field("The customer's account.")
     email: str | None = optional_field("The customer's e-mail address; sufficient for a guest customer.")
@@ -72,9 +72,9 @@ class OrderInput:
     )
 
 
-@strawberry.input(description="The data of an order's invoice (nota fiscal). Null removes a field.")
+@input_type
 class FiscalDataInput:
-    """Fields of an invoice."""
+    """The data of an order's invoice (nota fiscal). Null removes a field."""
 
     link_nota: str | None = optional_field("The URL of the invoice page.")
     codigo_pedido_erp: str | None = optional_field("The order's ID in the ERP.")
@@ -85,19 +85,17 @@ class FiscalDataInput:
     base64_xml: str | None = optional_field("The invoice XML in base64.")
 
 
-@strawberry.input(description="The shipped units of an order line.")
+@input_type
 class ShipmentLineInput:
-    """An order line and the units shipped."""
+    """The shipped units of an order line."""
 
     line_id: ID = strawberry.field(description="The order line.")
     quantity: BigInt = strawberry.field(description="The number of units.")
 
 
-@strawberry.input(
-    description="A shipment. `order_id` is required on creation; without `lines` it contains all unshipped units."
-)
+@input_type
 class ShipmentInput:
-    """Fields of a shipment."""
+    """A shipment. `order_id` is required on creation; without `lines` it contains all unshipped units."""
 
     order_id: ID | None = optional_field("The order.")
     lines: list[ShipmentLineInput] | None = optional_field("The shipment lines.")
@@ -115,9 +113,9 @@ class ShipmentInput:
     )
 
 
-@strawberry.input(description="A payment method. `name` is required on creation.")
+@input_type
 class PaymentMethodInput:
-    """Fields of a payment method."""
+    """A payment method. `name` is required on creation."""
 
     name: str | None = optional_field("The name shown to customers.")
     description: str | None = optional_field("The description shown to customers.")
@@ -138,9 +136,9 @@ class PaymentMethodInput:
     position: int | None = optional_field("The sort position.")
 
 
-@strawberry.input(description="A shipping method. `name` is required on creation.")
+@input_type
 class ShippingMethodInput:
-    """Fields of a shipping method."""
+    """A shipping method. `name` is required on creation."""
 
     name: str | None = optional_field("The name shown to customers.")
     description: str | None = optional_field("The description.")

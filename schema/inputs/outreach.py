@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import strawberry
-
 from schema.enums import CallRequestStatus, SwitchStatus
-from schema.inputs.optional_fields import optional_field
+from schema.inputs.optional_fields import input_type, optional_field
 from schema.scalars import ID
 
 
-@strawberry.input(
-    description="A newsletter subscriber. `email` is required on creation; an existing subscriber stays unchanged."
-)
+@input_type
 class SubscriberInput:
-    """Fields of a subscriber."""
+    """A newsletter subscriber. `email` is required on creation; an existing subscriber stays unchanged."""
 
     email: str | None = optional_field("The e-mail address.")
     lang_code: str | None = optional_field("The subscriber's language code; defaults to the store's first language.")
     status: SwitchStatus | None = optional_field("The status code.")
 
 
-@strawberry.input(description="A callback request. `phone` is required on creation.")
+@input_type
 class CallRequestInput:
-    """Fields of a callback request."""
+    """A callback request. `phone` is required on creation."""
 
     name: str | None = optional_field("The contact person.")
     phone: str | None = optional_field("The phone number.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import strawberry
-
 from schema.enums import (
     CommissionType,
     DiscussionObjectType,
@@ -15,13 +13,13 @@ from schema.enums import (
     UserType,
     VendorStatus,
 )
-from schema.inputs.optional_fields import optional_field
+from schema.inputs.optional_fields import input_type, optional_field
 from schema.scalars import ID, JSON
 
 
-@strawberry.input(description="A user account. `email` and `password` are required on creation.")
+@input_type
 class UserInput:
-    """Fields of a user."""
+    """A user account. `email` and `password` are required on creation."""
 
     email: str | None = optional_field("The e-mail address, unique in the store.")
     password: str | None = optional_field("The password, 8 to 128 characters.")
@@ -39,9 +37,9 @@ class UserInput:
     points: int | None = optional_field("The reward points; the difference becomes an entry of the ledger.")
 
 
-@strawberry.input(description="A customer registration. `email`, `password` and `name` are required.")
+@input_type
 class RegistrationInput:
-    """Fields of a registration."""
+    """A customer registration. `email`, `password` and `name` are required."""
 
     email: str | None = optional_field("The e-mail address.")
     password: str | None = optional_field("The password, 8 to 128 characters.")
@@ -51,9 +49,9 @@ class RegistrationInput:
     phone: str | None = optional_field("The phone number.")
 
 
-@strawberry.input(description="A usergroup. `name` is required on creation.")
+@input_type
 class UsergroupInput:
-    """Fields of a usergroup."""
+    """A usergroup. `name` is required on creation."""
 
     name: str | None = optional_field("The name.")
     type: UsergroupType | None = optional_field("`A` for administrators, `C` for customers.")
@@ -63,9 +61,9 @@ class UsergroupInput:
     )
 
 
-@strawberry.input(description="A vendor. `name` and `email` are required on creation.")
+@input_type
 class VendorInput:
-    """Fields of a vendor."""
+    """A vendor. `name` and `email` are required on creation."""
 
     name: str | None = optional_field("The trade name.")
     slug: str | None = optional_field("The URL slug; derived from the name if empty, a taken one gets a suffix.")
@@ -86,11 +84,9 @@ class VendorInput:
     shippings: JSON | None = optional_field("The vendor's shipping method settings, a JSON object.")
 
 
-@strawberry.input(
-    description="A review. `product_id`, or `object_type` and `object_id`, are required on creation (the store itself, `E`, has no ID)."
-)
+@input_type
 class ReviewInput:
-    """Fields of a review."""
+    """A review. `product_id`, or `object_type` and `object_id`, are required on creation (the store itself, `E`, has no ID)."""
 
     product_id: ID | None = optional_field("The product.")
     object_type: DiscussionObjectType | None = optional_field(

@@ -5,23 +5,21 @@ from __future__ import annotations
 import strawberry
 
 from schema.enums import PromotionZone, SwitchStatus, TaxAddressType, TaxRateType
-from schema.inputs.optional_fields import optional_field
+from schema.inputs.optional_fields import input_type, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 
 
-@strawberry.input(description="A CEP range.")
+@input_type
 class ZipcodeRangeInput:
-    """The bounds of a range."""
+    """A CEP range."""
 
     zipcode_from: str = strawberry.field(description="The first CEP, with or without hyphen.")
     zipcode_to: str | None = optional_field("The last CEP; defaults to the first.")
 
 
-@strawberry.input(
-    description="A geographic zone for shipping rates and taxes. `name` is required on creation; an empty list matches every address."
-)
+@input_type
 class DestinationInput:
-    """Fields of a destination."""
+    """A geographic zone for shipping rates and taxes. `name` is required on creation; an empty list matches every address."""
 
     name: str | None = optional_field("The name.")
     status: SwitchStatus | None = optional_field("The status code.")
@@ -33,9 +31,9 @@ class DestinationInput:
     zipcodes: list[ZipcodeRangeInput] | None = optional_field("Non-overlapping CEP ranges.")
 
 
-@strawberry.input(description="The price of a shipping method at a destination.")
+@input_type
 class ShippingRateInput:
-    """Fields of a rate."""
+    """The price of a shipping method at a destination."""
 
     destination_id: ID | None = optional_field(
         "The destination; omitted for the method's own prices, which apply when it has no rates."
@@ -48,18 +46,18 @@ class ShippingRateInput:
     )
 
 
-@strawberry.input(description="The rate of a tax at a destination.")
+@input_type
 class TaxRateInput:
-    """Fields of a rate."""
+    """The rate of a tax at a destination."""
 
     destination_id: ID = strawberry.field(description="The destination.")
     rate_type: TaxRateType | None = optional_field("The type; defaults to the tax's own.", text_internally=True)
     rate_value: BigInt | None = optional_field("The rate in thousandths of a percent, or of the currency unit.")
 
 
-@strawberry.input(description="A tax. `name` is required on creation.")
+@input_type
 class TaxInput:
-    """Fields of a tax."""
+    """A tax. `name` is required on creation."""
 
     name: str | None = optional_field("The name.")
     regnumber: str | None = optional_field("The store's tax registration number.")
@@ -74,9 +72,9 @@ class TaxInput:
     rates: list[TaxRateInput] | None = optional_field("All rates by destination.")
 
 
-@strawberry.input(description="A promotion. `name` is required on creation.")
+@input_type
 class PromotionInput:
-    """Fields of a promotion."""
+    """A promotion. `name` is required on creation."""
 
     name: str | None = optional_field("The name.")
     description: str | None = optional_field("The description.")

@@ -9,23 +9,21 @@ import strawberry
 
 from domain.search.read import RELEVANCE, SORTS
 from schema.enums import ProductStatus
-from schema.inputs.optional_fields import optional_field
+from schema.inputs.optional_fields import input_type, optional_field
 from schema.scalars import ID, BigInt, DateTime
 
 
-@strawberry.input(description="Values of a filterable feature, any of which a product must have.")
+@input_type
 class FeatureChoiceInput:
-    """A choice of variants."""
+    """Values of a filterable feature, any of which a product must have."""
 
     feature_id: ID = strawberry.field(description="The feature.")
     variant_ids: list[ID] = strawberry.field(description="The values, at most 100.")
 
 
-@strawberry.input(
-    description="Narrows a search down; all conditions must match. Lists hold at most 100 values, any of which may match."
-)
+@input_type
 class ProductSearchFilter:
-    """The choices of facets, and conditions without a facet."""
+    """Narrows a search down; all conditions must match. Lists hold at most 100 values, any of which may match."""
 
     below_category_id: list[ID] | None = optional_field("In any of these categories or their descendants.")
     below_category_slug: list[str] | None = optional_field(

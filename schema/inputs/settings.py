@@ -7,20 +7,20 @@ from enum import Enum
 import strawberry
 
 from schema.enums import SettingType
-from schema.inputs.optional_fields import optional_field
+from schema.inputs.optional_fields import input_type, optional_field
 from schema.scalars import ID
 
 
-@strawberry.input(description="A new value for a setting.")
+@input_type
 class SettingInput:
-    """The new value of a setting."""
+    """A new value for a setting."""
 
     value: str | None = optional_field("The value as a string; null leaves it unchanged.")
 
 
-@strawberry.input(description="Filters a list of settings; all conditions must match.")
+@input_type
 class SettingFilter:
-    """Conditions on settings."""
+    """Filters a list of settings; all conditions must match."""
 
     id: list[ID] | None = optional_field("Matches any of these IDs.")
     name: list[str] | None = optional_field("Matches any of these names.")

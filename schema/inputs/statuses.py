@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import strawberry
-
 from schema.enums import InventoryEffect, StatusType
-from schema.inputs.optional_fields import optional_field
+from schema.inputs.optional_fields import input_type, optional_field
 
 
-@strawberry.input(description="The parameters of a status.")
+@input_type
 class StatusParamsInput:
-    """Parameters of a status."""
+    """The parameters of a status."""
 
     inventory: InventoryEffect | None = optional_field(
         "The stock rule, for orders only: `D` orders in this status reserve stock, `I` they release it.",
@@ -19,9 +17,9 @@ class StatusParamsInput:
     notify: bool | None = optional_field("Whether a status change notifies the customer.")
 
 
-@strawberry.input(description="An order or shipment status. `description` is required on creation.")
+@input_type
 class StatusInput:
-    """Fields of a status."""
+    """An order or shipment status. `description` is required on creation."""
 
     letter: str | None = optional_field("The status code, an unused capital letter; defaults to the first unused one.")
     type: StatusType | None = optional_field("What it belongs to.", text_internally=True)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import strawberry
-
-from schema.inputs.optional_fields import optional_field
+from schema.inputs.optional_fields import input_type, optional_field
 
 
-@strawberry.input(description="Changes to the store.")
+@input_type
 class StoreInput:
-    """Fields of the store."""
+    """Changes to the store."""
 
     name: str | None = optional_field("The name.")
     currency: str | None = optional_field("The currency of future sales, ISO 4217.")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import strawberry
-
-from schema.inputs.optional_fields import optional_field
+from schema.inputs.optional_fields import input_type, optional_field
 
 
-@strawberry.input(description="A vendor registration. `company`, `email` and `password` are required.")
+@input_type
 class VendorSignupInput:
-    """Fields of a vendor and of its first user."""
+    """A vendor registration. `company`, `email` and `password` are required."""
 
     company: str | None = optional_field("The trade name.")
     email: str | None = optional_field("The e-mail address of the vendor and of its first user.")

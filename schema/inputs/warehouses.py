@@ -5,23 +5,21 @@ from __future__ import annotations
 import strawberry
 
 from schema.enums import AllocationType, SwitchStatus
-from schema.inputs.optional_fields import optional_field
+from schema.inputs.optional_fields import input_type, optional_field
 from schema.scalars import ID
 
 
-@strawberry.input(description="A range of postal codes (CEP), both ends included.")
+@input_type
 class WarehouseZipcodesInput:
-    """The bounds of a range."""
+    """A range of postal codes (CEP), both ends included."""
 
     zipcode_from: str = strawberry.field(description="The first CEP, 8 digits with or without hyphen.")
     zipcode_to: str = strawberry.field(description="The last CEP.")
 
 
-@strawberry.input(
-    description="A delivery area, matched by postal code ranges, else cities, else states. `area_name` is required on creation."
-)
+@input_type
 class WarehouseAreaInput:
-    """Fields of a delivery area."""
+    """A delivery area, matched by postal code ranges, else cities, else states. `area_name` is required on creation."""
 
     area_id: ID | None = optional_field("The existing area when nested in a warehouse; omitted for a new area.")
     area_name: str | None = optional_field("The name.")
@@ -32,9 +30,9 @@ class WarehouseAreaInput:
     status: SwitchStatus | None = optional_field("The status code.")
 
 
-@strawberry.input(description="How a warehouse serves a usergroup. `usergroup_id` is required on creation.")
+@input_type
 class WarehouseUsergroupInput:
-    """Fields of a served usergroup."""
+    """How a warehouse serves a usergroup. `usergroup_id` is required on creation."""
 
     usergroup_id: ID | None = optional_field("The group.")
     priority: int | None = optional_field("The priority; higher values come first.")
@@ -42,11 +40,9 @@ class WarehouseUsergroupInput:
     status: SwitchStatus | None = optional_field("The status code.")
 
 
-@strawberry.input(
-    description="A warehouse. `name` is required on creation; `areas` and `usergroups` replace the existing lists."
-)
+@input_type
 class WarehouseInput:
-    """Fields of a warehouse."""
+    """A warehouse. `name` is required on creation; `areas` and `usergroups` replace the existing lists."""
 
     name: str | None = optional_field("The name.")
     code: str | None = optional_field("The store's short code for the warehouse.")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import strawberry
-
 from schema.enums import SwitchStatus
-from schema.inputs.optional_fields import optional_field
+from schema.inputs.optional_fields import input_type, optional_field
 from schema.scalars import ID
 
 
-@strawberry.input(description="A webhook endpoint. `url` and `events` are required on creation.")
+@input_type
 class EventEndpointInput:
-    """Fields of a webhook endpoint."""
+    """A webhook endpoint. `url` and `events` are required on creation."""
 
     installed_app_id: ID | None = optional_field(
         "The installed app; required on creation by an administrator, optional for the app itself."

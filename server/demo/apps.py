@@ -18,22 +18,22 @@ async def renew(owner: DemoOwner) -> dict[str, Any]:
 
 
 async def _storefront_key(owner: DemoOwner) -> str:
-    for key in await owner.execute("DemoStorefrontKeys"):
+    for key in await owner.execute("storefront_keys"):
         if key["name"] == NAME:
-            await owner.execute("DemoStorefrontKeyEnd", id=key["id"])
+            await owner.execute("storefront_key_revoke", id=key["id"])
     values = {"name": NAME, "scopes": list(STOREFRONT_SCOPES)}
-    return str((await owner.execute("DemoStorefrontKey", input=values))["key"])
+    return str((await owner.execute("storefront_key_create", input=values))["key"])
 
 
 async def _app(owner: DemoOwner) -> dict[str, Any]:
     scopes = sorted(APP_SCOPES)
     client_id, client_secret = await _client(owner, scopes)
-    for installed in await owner.execute("DemoInstalledApps"):
+    for installed in await owner.execute("installed_apps"):
         if installed["client_id"] == client_id:
-            await owner.execute("DemoAppEnd", id=installed["id"])
-    approval = await owner.execute("DemoAppInstall", client_id=client_id, scopes=scopes, redirect_uri=REDIRECT_URI)
+            await owner.execute("app_uninstall", id=installed["id"])
+    approval = await owner.execute("app_install", client_id=client_id, scopes=scopes, redirect_uri=REDIRECT_URI)
     tokens = await owner.execute(
-        "DemoAppTokens", client_id=client_id, client_secret=client_secret, code=approval["code"]
+        "app_code_exchange", client_id=client_id, client_secret=client_secret, code=approval["code"]
     )
     return {
         "client_id": client_id,
@@ -47,11 +47,11 @@ async def _app(owner: DemoOwner) -> dict[str, Any]:
 
 async def _client(owner: DemoOwner, scopes: list[str]) -> tuple[str, str]:
     """Return the credentials of the store's demo app, which keeps its id and gets a new secret."""
-    for app in await owner.execute("DemoApps"):
+    for app in await owner.execute("registered_apps"):
         if app["name"] == _app_name(owner):
             return str(app["client_id"]), await reset_secret(app["client_id"])
     values = {"name": _app_name(owner), "redirect_uris": [REDIRECT_URI], "scopes": scopes}
-    created = await owner.execute("DemoApp", input=values)
+    created = await owner.execute("app_register", input=values)
     return str(created["client_id"]), str(created["client_secret"])
 
 

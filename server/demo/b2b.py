@@ -61,11 +61,11 @@ async def create_b2b_data(
 ) -> None:
     """Create all of it; `vendors`, `products` and `customers` are ids of the store."""
     at = now - _STARTED
-    await owner.execute("DemoSettings", at, settings={"credit_bureau_url": SANDBOX_BUREAU})
+    await owner.execute("store_settings_update", at, settings={"credit_bureau_url": SANDBOX_BUREAU})
     managers = [
         (
             await owner.execute(
-                "DemoManager",
+                "manager_create",
                 at,
                 input={"name": name, "email": email, "phone": phone, "commission_percent": commission},
             )
@@ -81,7 +81,7 @@ async def create_b2b_data(
             "days": days,
             "min_amount_cents": least,
         }
-        terms[code] = (await owner.execute("DemoPaymentCode", at, input=values))["id"]
+        terms[code] = (await owner.execute("payment_code_create", at, input=values))["id"]
     partners = [await _create_partner(owner, partner, managers, terms, at) for partner in _PARTNERS]
     for index, product in enumerate(products[:6]):
         mix: dict[str, object] = {
@@ -91,7 +91,7 @@ async def create_b2b_data(
             "min_quantity": 6 * (1 + index % 3),
             "price_cents": 3_990 + 500 * index,
         }
-        await owner.execute("DemoMixProduct", at, input=mix)
+        await owner.execute("mix_product_create", at, input=mix)
     for index, (manager, transaction_type, amount, what) in enumerate(_TRANSACTIONS):
         transaction = {
             "manager_id": managers[manager],
@@ -99,11 +99,11 @@ async def create_b2b_data(
             "amount_cents": amount,
             "description": what,
         }
-        await owner.execute("DemoManagerTransaction", at + timedelta(days=30 * (index + 1)), input=transaction)
+        await owner.execute("manager_transaction_create", at + timedelta(days=30 * (index + 1)), input=transaction)
     limits = zip(customers[1:], islice(vendors.values(), len(_LIMITS_CENTS)), _LIMITS_CENTS, strict=False)
     for customer, vendor, limit in limits:
         values = {"user_id": customer, "vendor_id": vendor, "limit_cents": limit}
-        await owner.execute("DemoOrderLimit", now, input=values)
+        await owner.execute("order_limit_set", now, input=values)
 
 
 async def _create_partner(
@@ -118,5 +118,5 @@ async def _create_partner(
         "payment_code_id": terms[partner.terms],
         "manager_id": managers[partner.manager],
     }
-    partner_id: str = (await owner.execute("DemoBusinessPartner", at, input=values))["id"]
+    partner_id: str = (await owner.execute("business_partner_create", at, input=values))["id"]
     return partner_id

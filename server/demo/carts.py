@@ -28,9 +28,9 @@ async def create_carts(
             "customer_email": customer.email,
             "items": [{"product_id": product_id, "quantity": 1} for product_id in product_ids[:count]],
         }
-        cart = await owner.execute("DemoCart", at, input=values)
+        cart = await owner.execute("cart_create", at, input=values)
         address = {
             "name": f"{customer.firstname} {customer.lastname}",
             **{name: customer.address[name] for name in ("street", "number", "city", "state", "zipcode")},
         }
-        await owner.execute("DemoCartAddress", at, id=cart["id"], input=address)
+        await owner.execute("cart_set_address", at, id=cart["id"], input=address)

@@ -65,10 +65,10 @@ async def create_content(
     """Create all of it; `customer_ids` and `products` are the ids of existing rows."""
     created_at = now - timedelta(days=180)
     english = {"code": "en", "name": "English", "country_code": "US", "status": "D"}
-    await owner.execute("DemoLanguage", created_at, input=english)
+    await owner.execute("language_create", created_at, input=english)
     await _create_pages(owner, created_at)
     for block in _BLOCKS:
-        await owner.execute("DemoBlock", created_at, input=block)
+        await owner.execute("block_create", created_at, input=block)
     await _create_audience(owner, customers, customer_ids, products, now)
 
 
@@ -84,7 +84,7 @@ async def _create_pages(owner: DemoOwner, at: datetime) -> None:
             "status": page.status,
             "parent_id": page_ids.get(page.parent),
         }
-        page_ids[page.name] = (await owner.execute("DemoPage", at, input=values))["id"]
+        page_ids[page.name] = (await owner.execute("page_create", at, input=values))["id"]
 
 
 async def _create_audience(
@@ -96,7 +96,7 @@ async def _create_audience(
 ) -> None:
     for index, customer in enumerate(customers[:8]):
         values = {"email": customer.email, "status": "D" if index == 7 else "A"}
-        await owner.execute("DemoSubscriber", now - timedelta(days=60 - 7 * index), input=values)
+        await owner.execute("subscriber_create", now - timedelta(days=60 - 7 * index), input=values)
     for index, (status, notes) in enumerate(
         (
             ("C", "Queria saber se a caneca vai ao micro-ondas."),
@@ -115,7 +115,7 @@ async def _create_audience(
             "notes": notes,
             "status": status,
         }
-        await owner.execute("DemoCallRequest", now - timedelta(days=4 - index), input=request)
+        await owner.execute("call_request_create", now - timedelta(days=4 - index), input=request)
     for index, (rating, message) in enumerate(_TESTIMONIALS):
         review = {
             "object_type": "E",
@@ -123,4 +123,4 @@ async def _create_audience(
             "message": message,
             "rating": rating,
         }
-        await owner.execute("DemoTestimonial", now - timedelta(days=20 - index), input=review)
+        await owner.execute("review_create", now - timedelta(days=20 - index), input=review)

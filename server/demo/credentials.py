@@ -110,13 +110,13 @@ async def _renew(owner: DemoOwner, persona: Persona, password: str) -> Credentia
         with active_scope(scope):
             await accounts.update_user(scope, user.public_id, changes)
     else:
-        await owner.execute("DemoUserChange", id=str(user.public_id), input=changes)
+        await owner.execute("user_update", id=str(user.public_id), input=changes)
     with active_scope(scope):
         await database.execute(_SET_EMAIL_VERIFIED, scope.store.id, user.id, scope.now if persona.verified else None)
         row = await _find_user(scope, persona)
         assert row is not None
     if persona.user_type == "A" and set(row["privileges"]) != set(persona.privileges):
-        await owner.execute("DemoPrivileges", id=str(user.public_id), privileges=list(persona.privileges))
+        await owner.execute("user_set_privileges", id=str(user.public_id), privileges=list(persona.privileges))
     credentials = Credentials(persona, user, password)
     if row["company_id"] is not None:
         credentials.company_id = str(row["company_id"])
@@ -163,10 +163,10 @@ async def _create_user(scope: Scope, persona: Persona, vendor: Record | None) ->
 
 async def _renew_api_key(owner: DemoOwner, user: UserRef) -> str:
     user_id = str(user.public_id)
-    for key in await owner.execute("DemoApiKeys", user_id=user_id):
+    for key in await owner.execute("api_keys", user_id=user_id):
         if key["name"] == KEY_NAME:
-            await owner.execute("DemoApiKeyEnd", id=key["id"])
-    created = await owner.execute("DemoApiKey", user_id=user_id, name=KEY_NAME)
+            await owner.execute("api_key_revoke", id=key["id"])
+    created = await owner.execute("api_key_create", user_id=user_id, name=KEY_NAME)
     return str(created["key"])
 
 

@@ -58,4 +58,4 @@ class DemoGateway:
         event = {"id": f"hook_demo{self._sent}", "type": event_type, "created_at": format_rfc3339(at), "data": charge}
         body = orjson.dumps(event)
         signature = f"sha256={hmac_sha256_hex(self._secret, body)}"
-        await self._owner.execute("DemoNotification", at, body=body, signatures=[signature])
+        await self._owner.execute("gateway_notification_receive", at, body=body, signatures=[signature])

@@ -67,9 +67,9 @@ async def create_options(owner: DemoOwner, catalog: DemoCatalog, products: Seque
         "product_ids": wrapped,
         "variants": [{"name": "Caixa com laço", "modifier": 990}],
     }
-    await owner.execute("DemoOption", at, input=wrapping)
+    await owner.execute("option_create", at, input=wrapping)
     engraving = {"name": "Gravação na capa", "type": "I", "product_id": ids["Caderno Capim"]}
-    await owner.execute("DemoOption", at, input=engraving)
+    await owner.execute("option_create", at, input=engraving)
     for name, description, filename, filesize in _ATTACHMENTS:
         values = {
             "product_id": ids[name],
@@ -78,9 +78,9 @@ async def create_options(owner: DemoOwner, catalog: DemoCatalog, products: Seque
             "url": f"{_FILES}/{filename}",
             "filesize": filesize,
         }
-        await owner.execute("DemoAttachment", at, input=values)
+        await owner.execute("attachment_create", at, input=values)
     for name, required in _REQUIRED_PRODUCTS:
-        await owner.execute("DemoRequiredProducts", at, id=ids[name], product_ids=[ids[required]])
+        await owner.execute("product_required_products_set", at, id=ids[name], product_ids=[ids[required]])
     await _create_boxes(owner, at)
 
 
@@ -96,14 +96,14 @@ async def _create_product_options(
             "position": position,
             "variants": [{"name": variant, "modifier": surcharge} for variant, surcharge in variants],
         }
-        option = await owner.execute("DemoOption", at, input=values)
+        option = await owner.execute("option_create", at, input=values)
         variant_lists.append([{**variant, "option_id": option["id"]} for variant in option["variants"]])
     combinations = []
     for index, variants_chosen in enumerate(cartesian_product(*variant_lists)):
         names = tuple(variant["name"] for variant in variants_chosen)
         if names == product_options.forbidden:
             exception = {"product_id": product_id, "type": "F", "choices": _choices(variants_chosen)}
-            await owner.execute("DemoException", at, input=exception)
+            await owner.execute("option_exception_create", at, input=exception)
             continue
         combinations.append(
             {
@@ -113,7 +113,7 @@ async def _create_product_options(
                 "position": index,
             }
         )
-    await owner.execute("DemoCombinations", at, product_id=product_id, inputs=combinations)
+    await owner.execute("combination_batch_create", at, product_id=product_id, inputs=combinations)
 
 
 def _choices(variants: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
@@ -131,6 +131,6 @@ async def _create_boxes(owner: DemoOwner, at: datetime) -> None:
             "max_weight_grams": max_weight,
             "position": position,
         }
-        box = await owner.execute("DemoBox", at, input=values)
+        box = await owner.execute("product_box_create", at, input=values)
         description = {"box_id": box["id"], "title": name, "full_description": f"<p>{text}</p>"}
-        await owner.execute("DemoBoxDescription", at, input=description)
+        await owner.execute("box_description_create", at, input=description)

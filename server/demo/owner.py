@@ -19,9 +19,15 @@ OPERATIONS = Path(__file__).parent / "operations"
 
 
 @cache
-def operations() -> Mapping[str, FacadeOperation]:
-    """Load the demo's operations, once."""
+def _irregular() -> Mapping[str, FacadeOperation]:
     return load_operations(OPERATIONS)
+
+
+@cache
+def _operation(name: str) -> FacadeOperation:
+    """Return the operation with the name of its root field: one of the folder, or a mutation that returns the id of a record."""
+    operation = _irregular().get(name)
+    return operation or load_operations(documents=lambda _: {name: f"mutation {name} {{ {name} {{ id }} }}"})[name]
 
 
 class DemoOwner:
@@ -46,8 +52,8 @@ class DemoOwner:
         )
 
     async def execute(self, operation: str, at: datetime | None = None, /, **variables: Any) -> Any:
-        """Execute an operation and return the value of its root field."""
-        document = operations()[operation]
+        """Execute the operation of a root field and return the field's value."""
+        document = _operation(operation)
         scope = self.scope(at)
         with active_scope(scope):
             data = await execute(scope, document, variables)

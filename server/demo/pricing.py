@@ -58,7 +58,7 @@ async def create_destinations_and_taxes(owner: DemoOwner, at: datetime) -> Desti
             "states": list(region.states),
             "zipcodes": [{"zipcode_from": first, "zipcode_to": last} for first, last in region.zipcodes],
         }
-        destinations[region.name] = (await owner.execute("DemoDestination", at, input=values))["id"]
+        destinations[region.name] = (await owner.execute("destination_create", at, input=values))["id"]
     icms = {
         "name": "ICMS",
         "regnumber": "110.042.490.114",
@@ -66,9 +66,9 @@ async def create_destinations_and_taxes(owner: DemoOwner, at: datetime) -> Desti
         "price_includes_tax": True,
         "rates": [{"destination_id": destinations[name], "rate_value": rate} for name, rate in _ICMS_BY_REGION.items()],
     }
-    tax = await owner.execute("DemoTax", at, input=icms)
+    tax = await owner.execute("tax_create", at, input=icms)
     packaging = {"name": "Taxa de embalagem", "rate_type": "F", "rate_value": 1_500, "priority": 1, "status": "D"}
-    await owner.execute("DemoTax", at, input=packaging)
+    await owner.execute("tax_create", at, input=packaging)
     return DestinationsAndTaxes(destinations, [tax["id"]])
 
 
@@ -130,4 +130,4 @@ async def create_promotions(
             "status": "D",
         },
     ):
-        await owner.execute("DemoPromotion", at, input=values)
+        await owner.execute("promotion_create", at, input=values)

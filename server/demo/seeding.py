@@ -79,7 +79,7 @@ async def _create_catalog(owner: DemoOwner, catalog: DemoCatalog, ids: CreatedId
             "commission": vendor.commission,
             "commission_type": "P",
         }
-        ids.vendors[vendor.key] = (await owner.execute("DemoVendor", at, input=values))["id"]
+        ids.vendors[vendor.key] = (await owner.execute("vendor_create", at, input=values))["id"]
     for position, category in enumerate(catalog.categories):
         category_values: dict[str, object] = {
             "name": category.name,
@@ -88,7 +88,7 @@ async def _create_catalog(owner: DemoOwner, catalog: DemoCatalog, ids: CreatedId
         }
         if category.parent is not None:
             category_values["parent_id"] = ids.categories[category.parent]
-        ids.categories[category.key] = (await owner.execute("DemoCategory", at, input=category_values))["id"]
+        ids.categories[category.key] = (await owner.execute("category_create", at, input=category_values))["id"]
     for position, feature in enumerate(catalog.features):
         feature_values: dict[str, object] = {
             "name": feature.name,
@@ -98,7 +98,7 @@ async def _create_catalog(owner: DemoOwner, catalog: DemoCatalog, ids: CreatedId
         }
         if feature.variants:
             feature_values |= {"variants": [{"name": name} for name in feature.variants], "filterable": True}
-        ids.features[feature.key] = (await owner.execute("DemoFeature", at, input=feature_values))["id"]
+        ids.features[feature.key] = (await owner.execute("feature_create", at, input=feature_values))["id"]
     await _create_payment_and_shipping_methods(owner, catalog, ids, at)
     await pricing.create_promotions(owner, catalog, ids.categories, at)
 
@@ -118,7 +118,7 @@ async def _create_payment_and_shipping_methods(
             "processor_params": {"mode": "test", "secret_key": f"sk_test_{method.key}"},
             "position": position,
         }
-        ids.payments[method.key] = (await owner.execute("DemoPaymentMethod", at, input=values))["id"]
+        ids.payments[method.key] = (await owner.execute("payment_method_create", at, input=values))["id"]
     pricing_ids = await pricing.create_destinations_and_taxes(owner, at)
     ids.taxes += pricing_ids.taxes
     for position, shipping in enumerate(catalog.shippings):
@@ -132,7 +132,7 @@ async def _create_payment_and_shipping_methods(
             "rates": pricing.shipping_rates(shipping, pricing_ids, is_express=shipping.key == "expressa"),
             "position": position,
         }
-        ids.shippings[shipping.key] = (await owner.execute("DemoShippingMethod", at, input=values))["id"]
+        ids.shippings[shipping.key] = (await owner.execute("shipping_method_create", at, input=values))["id"]
 
 
 async def _create_products(owner: DemoOwner, catalog: DemoCatalog, ids: CreatedIds, now: datetime) -> None:
@@ -158,7 +158,7 @@ async def _create_products(owner: DemoOwner, catalog: DemoCatalog, ids: CreatedI
             "images": _images(product, catalog.colour),
             "features": [{"feature_id": ids.features[key], "value": text} for key, text in product.features.items()],
         }
-        ids.products.append((await owner.execute("DemoProduct", at, input=values))["id"])
+        ids.products.append((await owner.execute("product_create", at, input=values))["id"])
 
 
 def _images(product: DemoProduct, colour: str) -> list[dict[str, object]]:
@@ -203,7 +203,7 @@ async def _create_users(
             "phone": customer.phone,
         }
         at = now - _FIRST_CUSTOMER_AGE + index * interval
-        ids.customers.append((await owner.execute("DemoUser", at, input=values))["id"])
+        ids.customers.append((await owner.execute("user_create", at, input=values))["id"])
 
 
 async def _create_orders(
@@ -255,7 +255,7 @@ async def _create_order(
     }
     if planned.starts_open:
         values["status"] = "O"
-    order: dict[str, object] = await owner.execute("DemoOrder", planned.placed_at, input=values)
+    order: dict[str, object] = await owner.execute("order_create", planned.placed_at, input=values)
     return order
 
 
@@ -283,10 +283,10 @@ async def _apply_step(
             "tracking_number": step.tracking_code,
             "carrier": step.carrier,
         }
-        await owner.execute("DemoShipment", at, input=values)
+        await owner.execute("shipment_create", at, input=values)
     else:
         await owner.execute(
-            "DemoOrderMove",
+            "order_set_status",
             at,
             id=order["id"],
             status=step.kind,
@@ -317,4 +317,4 @@ async def _create_reviews(
             "rating": review.rating,
             "status": "P" if index == min(len(purchases), catalog.reviews) - 1 else "A",
         }
-        await owner.execute("DemoReview", at, input=values)
+        await owner.execute("review_create", at, input=values)

@@ -26,9 +26,9 @@ _NEAR_SAO_PAULO = [
 
 async def create_warehouses(owner: DemoOwner, catalog: DemoCatalog, vendors: Mapping[str, str], at: datetime) -> None:
     """Create a user group of resellers and the two warehouses."""
-    resellers = await owner.execute("DemoUsergroup", at, input={"name": "Lojistas", "type": "C"})
+    resellers = await owner.execute("usergroup_create", at, input={"name": "Lojistas", "type": "C"})
     usergroup = {"usergroup_id": resellers["id"], "priority": 10, "allocation_type": "P"}
-    await owner.execute("DemoWarehouse", at, input=_central() | {"usergroups": [usergroup]})
+    await owner.execute("warehouse_create", at, input=_central() | {"usergroups": [usergroup]})
     for vendor in catalog.vendors[:1]:
         values = {
             "name": f"Depósito {vendor.name}",
@@ -43,12 +43,12 @@ async def create_warehouses(owner: DemoOwner, catalog: DemoCatalog, vendors: Map
             "areas": [{"area_name": f"Perto de {vendor.city}", "states": [vendor.state], "delivery_time": 24}],
             "usergroups": [usergroup | {"priority": 5}],
         }
-        await owner.execute("DemoWarehouse", at, input=values)
+        await owner.execute("warehouse_create", at, input=values)
 
 
 async def mark_inbox_read(owner: DemoOwner, now: datetime) -> None:
     """Mark the owner's notifications older than a week as read."""
-    await owner.execute("DemoInboxRead", now, before=format_rfc3339(now - _READ_AFTER))
+    await owner.execute("notifications_mark_read", now, before=format_rfc3339(now - _READ_AFTER))
 
 
 def _central() -> dict[str, Any]:

@@ -1,31 +1,36 @@
-"""Import the Olist marketplace into a store through the operations of the internal schema."""
+"""Import the Olist marketplace into a store (docs/reference/shared.md#olist-import)."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from tqdm import tqdm
 
+from auth.store_resolution import check_store_writable
+from domain.imports import marketplace, orders
 from domain.stores import find_store
 from kernel.scope import Scope, active_scope
-from resolvers.execute import FacadeOperation, execute, load_operations
-from server.importers.olist_marketplace import Marketplace, read_marketplace
+from models.database import retry_conflicts
+from server.importers.olist_marketplace import read_marketplace
 from server.store_admin import system_scope
 
 SOURCE = "olist"
 BATCH = 250
-_STEPS = (
-    ("vendors", "ImportVendors", False),
-    ("customers", "ImportCustomers", True),
-    ("categories", "ImportCategories", False),
-    ("products", "ImportProducts", True),
-    ("orders", "ImportOrders", True),
-    ("reviews", "ImportReviews", False),
-)
+# The function of each record type, in their order, and whether it can emit events.
+_STEPS: dict[str, tuple[Callable[..., Awaitable[int]], bool]] = {
+    "vendors": (marketplace.import_vendors, False),
+    "customers": (marketplace.import_customers, True),
+    "categories": (marketplace.import_categories, False),
+    "products": (marketplace.import_products, True),
+    "orders": (orders.import_orders, True),
+    "reviews": (marketplace.import_reviews, False),
+}
 
 
 @dataclass
@@ -62,37 +67,27 @@ async def run(directory: Path, tenant: UUID, *, events: bool = False, progress: 
     `TenantNotFound`, and `olist_files.ImportFileError` for an unusable file.
     """
     scope = system_scope(await find_store(tenant))
-    marketplace, error_lines = read_marketplace(directory)
+    olist, error_lines = read_marketplace(directory)
     if error_lines.count:
         return ImportReport(error_lines=error_lines.lines, invalid_rows=error_lines.count)
-    operations = load_operations(Path(__file__).parent / "operations")
+    check_store_writable(scope.store)
     report = ImportReport()
     with active_scope(scope):
-        for record_type, name, emits_events in _STEPS:
-            records = list(getattr(marketplace, record_type).values())
+        for record_type, (write, emits_events) in _STEPS.items():
+            records = list(getattr(olist, record_type).values())
+            write = partial(write, emit_events=events) if emits_events else write
             report.read[record_type] = len(records)
-            report.added[record_type] = await _import_records(
-                scope, operations[name], record_type, records, {"events": events} if emits_events else {}, progress
-            )
+            report.added[record_type] = await _import_records(scope, record_type, records, write, progress)
     return report
 
 
 async def _import_records(
-    scope: Scope,
-    operation: FacadeOperation,
-    record_type: str,
-    records: list[Any],
-    options: dict[str, Any],
-    progress: bool,
+    scope: Scope, record_type: str, records: list[Any], write: Callable[..., Awaitable[int]], progress: bool
 ) -> int:
     added = 0
     with tqdm(total=len(records), desc=f"{record_type:>10}", unit="", disable=not progress, file=sys.stderr) as bar:
         for start in range(0, len(records), BATCH):
             batch = records[start : start + BATCH]
-            data = await execute(scope, operation, {"source": SOURCE, "rows": batch, **options})
-            added += data["imported"]
+            added += await retry_conflicts(partial(write, scope, SOURCE, batch))
             bar.update(len(batch))
     return added
-
-
-__all__ = ["ImportReport", "Marketplace", "run"]

@@ -8,9 +8,10 @@ from domain.catalog.features import FEATURE_RECORDS
 from domain.orders.lifecycle import change_status
 from domain.points.ledger import adjust_points
 from domain.promotions.promotions import PROMOTION_RECORDS
-from domain.promotions.rewards import PromotedLine, find_reward
+from domain.promotions.rewards import PromotedLine
 from kernel.errors import ValidationFailed
 from models import database
+from tests.harness.rewards import find_reward
 
 
 async def applies(kit, conditions, *products, user=None, zone="cart"):

@@ -9,11 +9,12 @@ import pytest
 
 from domain.catalog.categories import CATEGORY_RECORDS
 from domain.promotions.promotions import PROMOTION_RECORDS
-from domain.promotions.rewards import PromotedLine, find_reward, redeem, release_uses, restore_uses
+from domain.promotions.rewards import PromotedLine, redeem, release_uses, restore_uses
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from models import database
 from models.database import transaction
 from tests.harness.domain_store import unknown
+from tests.harness.rewards import find_reward
 
 
 async def create(kit, **values):

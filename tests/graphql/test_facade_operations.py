@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from graphql import print_ast
 
 from resolvers.execute import FacadeOperation, InvalidOperation, load_operations, validate_operations
 from rest_facade import apps, current
 from rest_facade.legacy.resource_operations import load_legacy_operations
 from rest_facade.records import FRAGMENTS
-from server import demo, importers
+from server import demo
 
 FOLDERS = [
     (current.OPERATIONS, FRAGMENTS),
     (apps.OPERATIONS, FRAGMENTS),
-    (Path(importers.__file__).parent / "operations",),
     (Path(demo.__file__).parent / "operations",),
 ]
 
@@ -32,6 +32,28 @@ def test_the_legacy_operations_are_valid():
     operations: Mapping[str, FacadeOperation] = load_legacy_operations()
     assert len(operations) > 100
     validate_operations(operations.values())
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        (" { order { id } }", "($id: ID!) { order(id: $id) { id } }"),
+        (" { own: order(id: 1) { id } }", " { own: order(id: 1) { id } }"),
+        ("($key: ID!) { order(id: $key) { id } }", "($key: ID!) { order(id: $key) { id } }"),
+        (
+            " { user { id } page: inbox { total } }",
+            "($id: ID!, $user_id: ID!, $page: Int! = 1, $per_page: Int! = 20)"
+            " { user(id: $id) { id } page: inbox(user_id: $user_id, page: $page, per_page: $per_page) { total } }",
+        ),
+    ],
+)
+def test_the_variables_of_an_operation_that_declares_none_are_the_arguments_of_its_root_fields(
+    text: str, expected: str, tmp_path: Path
+):
+    (tmp_path / "a.graphql").write_text(f"query A{text}")
+    operation = load_operations(tmp_path)["A"]
+    validate_operations([operation])
+    assert " ".join(print_ast(operation.definition).split()) == f"query A{expected}"
 
 
 @pytest.mark.parametrize(
