@@ -184,6 +184,8 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
     async def open_cursor(self, query: str, args: Sequence[Any]) -> Cursor[asyncpg.Record]:
         """Open a cursor on a statement, in a transaction, whose store is bound."""
         self._check_open()
+        if not self.is_in_transaction():
+            await self._execute("select 1", (), 0, None)  # asyncpg opens none before BEGIN
         _count(query, args)
         cursor: Cursor[asyncpg.Record] = await self.cursor(query, *args)
         return cursor
@@ -337,12 +339,17 @@ class SeparatelyBoundConnection(StoreConnection):
         if query == "begin":
             await self._begin()
             return [], b"BEGIN", True
+        if self.target.begins:
+            await self._begin()
+            return await super()._execute(query, args, limit, timeout, **options)
         try:
             return await self._in_transaction(super()._execute, query, args, limit, timeout, **options)
         except asyncpg.InvalidCachedStatementError:
             return await self._in_transaction(super()._execute, query, args, limit, timeout, **options)
 
     async def _executemany(self, *args: Any, **kwargs: Any) -> Any:
+        if self.target.begins and not self._protocol.is_in_transaction():
+            await self._begin()
         if self._protocol.is_in_transaction():
             return await super()._executemany(*args, **kwargs)
         return await self._in_transaction(super()._executemany, *args, **kwargs)

@@ -271,22 +271,23 @@ async def adopt_roles() -> bool:
 
 
 class transaction:  # noqa: N801  # it is used as a function; a class costs less than a generator
-    """Transaction in a scope: `async with transaction(scope):`.
+    """Transaction in a scope: `async with transaction(scope):`. `plans` says how its statements are planned.
 
     Inside a transaction of the same store it is a savepoint; inside one of another store it raises `WrongStore`. A block can't be repeated
     from here: callers whose whole operation it is repeat it after a `TransactionConflict` (`retry_conflicts`).
     """
 
-    __slots__ = ("_entered", "_inner", "_scope")
+    __slots__ = ("_entered", "_inner", "_plans", "_scope")
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, plans: Plans = Plans.AUTOMATIC) -> None:
         self._scope = scope
+        self._plans = plans
 
     async def __aenter__(self) -> None:
         outer = open_transaction()
         if outer is not None and outer.store != self._scope.store.id:
             raise WrongStore(f"a transaction of store {outer.store} is open, not of {self._scope.store.id}")
-        self._inner = StoreTransaction(_connected().client) if outer is None else outer.savepoint()
+        self._inner = StoreTransaction(_connected().client, plans=self._plans) if outer is None else outer.savepoint()
         self._entered: AbstractContextManager[Scope] = active_scope(self._scope)
         self._entered.__enter__()
         try:

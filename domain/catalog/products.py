@@ -38,7 +38,7 @@ from kernel.fields import InputValues, check_count
 from kernel.scope import ActorKind, Scope
 from models import audit
 from models.audit import AuditLogEntry
-from models.database import UniqueViolation, fetch, transaction
+from models.database import Plans, UniqueViolation, fetch, transaction
 from models.references import PRODUCT, look_up
 
 MAX_ROWS = 500
@@ -85,7 +85,7 @@ async def create_product(scope: Scope, values: InputValues, *, check_sku: bool =
     (`name_required`, `price_invalid`, `status_invalid`, `category_required`, `sku_taken`, `not_found`, …).
     """
     draft = read_draft(scope, values)
-    async with transaction(scope):
+    async with transaction(scope, Plans.REUSED):
         await _save(scope, [draft], [None], check_sku=check_sku)
     assert draft.product_id is not None
     return draft.product_id
@@ -98,7 +98,7 @@ async def update_product(scope: Scope, product: object, values: InputValues, *, 
     NotFound (for a vendor also for another vendor's product) and ValidationFailed.
     """
     draft = read_draft(scope, values)
-    async with transaction(scope):
+    async with transaction(scope, Plans.REUSED):
         await _save(scope, [draft], [product], check_sku=check_sku)
     assert draft.product_id is not None
     return draft.product_id

@@ -241,7 +241,8 @@ class TestCancellation:
     async def cancel_during(self, monkeypatch, statement: str, scope: Scope, calls: list[str]) -> None:
         """Cancel a transaction while it sends the statement."""
         sending = asyncio.Event()
-        original = StoreConnection.execute
+        method = "execute" if statement == "commit" else "_execute"
+        original = getattr(StoreConnection, method)
 
         async def slow(self, query, *args, **kwargs):
             if query == statement:
@@ -249,7 +250,7 @@ class TestCancellation:
                 await asyncio.sleep(0)
             return await original(self, query, *args, **kwargs)
 
-        monkeypatch.setattr(StoreConnection, "execute", slow)
+        monkeypatch.setattr(StoreConnection, method, slow)
 
         async def work() -> None:
             async with transaction(scope):
@@ -263,9 +264,9 @@ class TestCancellation:
             await task
         monkeypatch.undo()
 
-    async def test_during_begin_the_connection_is_released(self, scope, monkeypatch):
+    async def test_during_its_first_statement_the_connection_is_released(self, scope, monkeypatch):
         calls: list[str] = []
-        await self.cancel_during(monkeypatch, "begin", scope, calls)
+        await self.cancel_during(monkeypatch, INSERT, scope, calls)
         await asyncio.sleep(0.05)
         assert (calls, await names(scope)) == ([], [])
 
@@ -403,4 +404,25 @@ async def test_statements_are_counted_apart_from_overhead(scope):
                 await asyncio.gather(db.fetchval("select 1"), db.fetchrow("select $1::int", 2))
     assert counted.count == len(counted.statements) == 4
     assert counted.statements[0] == INSERT
-    assert counted.overhead in (4, 5)  # begin, savepoint, release, commit; set_config where the store changed
+    assert counted.overhead == 3  # savepoint, release, commit
+
+
+async def test_a_transaction_without_statements_sends_nothing(scope):
+    committed: list[str] = []
+    with db.count_statements() as counted:
+        async with transaction(scope):
+            db.on_commit(lambda: committed.append("callback"))
+        with pytest.raises(LookupError):
+            async with transaction(scope):
+                raise LookupError
+    assert (counted.count, counted.overhead, committed) == (0, 0, ["callback"])
+
+
+async def test_a_transaction_whose_first_statement_fails_is_not_committed(scope):
+    async def suppress_the_error() -> None:
+        async with transaction(scope):
+            with suppress(Exception):
+                await db.fetchval("select 1 / ($1::int - 1)", 1)
+
+    with pytest.raises(CommitFailed):
+        await suppress_the_error()
