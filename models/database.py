@@ -417,6 +417,19 @@ async def _run(
         raise translated from error
 
 
+async def execute_later(sql: str, *args: Any) -> None:
+    """Run a statement that returns no rows, in the open transaction together with the next one, or with COMMIT, which raise its errors."""
+    current = open_transaction()
+    if current is not None:
+        connection = await current.acquire()
+        try:
+            if connection.defer(sql, args):
+                return
+        finally:
+            current.release()
+    await execute(sql, *args)
+
+
 async def notify(channel: str, payload: str = "") -> None:
     """Send a PostgreSQL notification when the open transaction commits (at once when none is open)."""
     await execute("select pg_notify($1, $2)", channel, payload)

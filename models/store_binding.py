@@ -17,10 +17,11 @@ time-outs and errors and checks the store of every result, directly and through 
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
+
+from models.wire_messages import BEGIN, bind_and_execute
 
 NO_STORE = 0
 
@@ -70,24 +71,5 @@ class StoreBinding:
         return (str(target.store) if target.store else "", target.plans.value, *self._values)
 
     def message(self, prepared_name: str, target: BindingTarget) -> bytes:
-        """Return Bind and Execute of the prepared statement, and BEGIN, without Sync (PostgreSQL documentation, section 54.7).
-
-        The unnamed portal, parameters in text format, no result formats, no limit of rows.
-        """
-        values = [value.encode() for value in self.values(target)]
-        parameters = b"".join([struct.pack("!i", len(value)) + value for value in values])
-        head = b"\0%s\0%s" % (prepared_name.encode(), struct.pack("!hh", 0, len(values)))
-        return _message(b"B", head + parameters + b"\0\0") + _EXECUTE + (_BEGIN if target.begins else b"")
-
-    def parse_message(self, prepared_name: str) -> bytes:
-        """Return Parse of `sql`, for the unnamed statement with an empty name."""
-        return _message(b"P", b"%s\0%s\0\0\0" % (prepared_name.encode(), self.sql.encode()))
-
-
-def _message(kind: bytes, content: bytes) -> bytes:
-    return kind + struct.pack("!i", len(content) + 4) + content
-
-
-_EXECUTE = _message(b"E", b"\0\0\0\0\0")
-# Parse, Bind and Execute of the unnamed statement.
-_BEGIN = _message(b"P", b"\0begin\0\0\0") + _message(b"B", b"\0\0\0\0\0\0\0\0") + _EXECUTE
+        """Return Bind and Execute of the prepared statement, and BEGIN for a transaction that stays open."""
+        return bind_and_execute(prepared_name, self.values(target)) + (BEGIN if target.begins else b"")

@@ -131,6 +131,7 @@ class Transaction:
         await self._command(f"savepoint {name}")
         try:
             yield
+            await self._command(f"release savepoint {name}")
         except BaseException:
             del self._callbacks[callbacks_before:]
             # After a cancellation or a lost connection the whole transaction ends anyway, so a failure here is not raised.
@@ -139,7 +140,6 @@ class Transaction:
             except Exception as error:
                 logger.debug("the savepoint was not rolled back: %r", error)
             raise
-        await self._command(f"release savepoint {name}")
 
     async def _command(self, sql: str) -> None:
         connection = await self.acquire()

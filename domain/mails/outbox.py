@@ -63,7 +63,7 @@ async def queue_mail(
     values = {"store": scope.store.name, "name": name, "token": _format_token(scope, mail_type, token)}
     values |= details or {}
     subject, body = render_mail(mail_type, values)
-    await database.execute(
+    await database.execute_later(
         """
         insert into mails (tenant_id, public_id, user_id, kind, recipient, subject, body, status, created_at, due_at, expires_at)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from models.pool import DatabaseSettings, StorePool, close_pool, open_pool
 from models.store_binding import NO_STORE, NO_TARGET, BindingTarget, Plans, StoreBinding
+from models.wire_messages import parse
 from server.embedded_postgres import EmbeddedServer
 from tests.harness.database import needs_pgbouncer, running_pgbouncer
 
@@ -185,7 +186,7 @@ def test_the_binding_message_is_a_bind_and_an_execute_without_sync() -> None:
     begun = messages(binding.message("stmt_1", BindingTarget(42, begins=True)))
     assert [kind for kind, _ in begun] == [b"B", b"E", b"P", b"B", b"E"]
     assert begun[2][1] == b"\0begin\0\0\0"
-    assert messages(binding.parse_message("stmt_1")) == [(b"P", b"stmt_1\0" + binding.sql.encode() + b"\0\0\0")]
+    assert messages(parse("stmt_1", binding.sql)) == [(b"P", b"stmt_1\0" + binding.sql.encode() + b"\0\0\0")]
     assert binding.values(NO_TARGET) == ("", "auto", "vitrine_app")
     assert binding.values(BindingTarget(42, Plans.REUSED)) == ("42", "force_generic_plan", "vitrine_app")
     assert binding.values(BindingTarget(42, Plans.FOR_VALUES)) == ("42", "force_custom_plan", "vitrine_app")
