@@ -25,7 +25,7 @@ from kernel.ids import uuid7
 from kernel.payload_fields import payload_of
 from kernel.product_fields import PRODUCT_RECORD
 from kernel.scope import Scope
-from models.database import execute, fetch
+from models.database import execute_later, fetch
 
 ORDER_CREATED = "order.created"
 ORDER_UPDATED = "order.updated"
@@ -102,7 +102,7 @@ WITH new_events AS (
     ORDER BY t.position
     RETURNING 1
 )
-SELECT pg_notify($9, '') WHERE EXISTS (SELECT 1 FROM inserted) AND {_HAS_ENDPOINT}
+SELECT 1 WHERE CASE WHEN EXISTS (SELECT 1 FROM inserted) AND {_HAS_ENDPOINT} THEN pg_notify($9, '') IS NULL ELSE false END
 """
 
 
@@ -145,7 +145,7 @@ async def emit_all(scope: Scope, events: Sequence[Event]) -> None:
     """Insert events in order, in one statement; events of one subject get consecutive sequence numbers."""
     if not events:
         return
-    await execute(
+    await execute_later(
         _EMIT,
         scope.store.id,
         [uuid7() for _ in events],

@@ -79,7 +79,7 @@ async def record_all(scope: Scope, entries: Sequence[AuditLogEntry]) -> None:
 
 async def _write(scope: Scope, entries: Sequence[AuditLogEntry], subject: str) -> None:
     actor = scope.actor
-    await database.execute(
+    await database.execute_later(
         _INSERT.format(subject=subject),
         scope.store.id,
         scope.now,

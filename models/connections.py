@@ -20,6 +20,7 @@ from asyncpg.cursor import Cursor
 from kernel import tracing
 from kernel.request_parts import record_database
 from models.store_binding import NO_TARGET, BindingTarget, Plans, StoreBinding
+from models.wire_messages import bind_and_execute, parameter_text, parse
 
 ASYNCPG_VERSION = "0.32.0"
 _OVERHEAD = ("begin", "commit", "rollback", "savepoint", "release", "select 1 where set_config('vitrine.tenant'")
@@ -116,7 +117,7 @@ class _Output:
         )
         self.pause_reading, self.resume_reading = transport.pause_reading, transport.resume_reading
         self.prefix = b""
-        """What to send before the next message."""
+        """What to send before the next message: its binding, or in a transaction the deferred statements."""
 
     def write(self, data: memoryview) -> None:
         prefix, self.prefix = self.prefix, b""
@@ -155,7 +156,9 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
 
     async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
         """Run a statement and return its command tag; in a transaction, without arguments, also several."""
-        if args or not self._protocol.is_in_transaction():
+        if query.startswith("rollback"):
+            self._protocol.output.prefix = b""  # deferred statements would be undone
+        if args or not self._protocol.is_in_transaction() or self._protocol.output.prefix:
             tag: bytes | None = (await self._execute(query, args, 0, timeout, return_status=True))[1]
             return (tag or b"").decode()
         _count(query)
@@ -172,6 +175,22 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         """Run a statement and return its rows, at most `limit` (0: all); with `return_status` also its command tag."""
         return self._execute(query, args, limit, None, return_status=return_status)
 
+    def defer(self, query: str, args: Sequence[Any]) -> bool:
+        """Send a statement, which returns no rows, together with the next one; return False where it has to be executed at once.
+
+        The next one raises its errors. Only a statement that is prepared already, in a transaction that has begun, can be deferred.
+        """
+        statement = self._stmt_cache.get((query, asyncpg.Record, False))
+        if statement is None or not self.names_statements or not self._protocol.is_in_transaction() or tracing.active:
+            return False
+        try:
+            message = bind_and_execute(statement.name, [parameter_text(argument) for argument in args])
+        except TypeError:
+            return False
+        _count(query, args, self.target.plans)
+        self._protocol.output.prefix += message
+        return True
+
     async def restart_as_snapshot(self) -> None:
         """Begin the open transaction again, which has run nothing yet: read-only, and of one state of the database.
 
@@ -184,6 +203,10 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
     async def open_cursor(self, query: str, args: Sequence[Any]) -> Cursor[asyncpg.Record]:
         """Open a cursor on a statement, in a transaction, whose store is bound."""
         self._check_open()
+        if not self.is_in_transaction() or self._protocol.output.prefix:
+            await self._execute(
+                "select 1", (), 0, None
+            )  # asyncpg opens none before BEGIN, and takes notice of deferred statements
         _count(query, args)
         cursor: Cursor[asyncpg.Record] = await self.cursor(query, *args)
         return cursor
@@ -267,7 +290,8 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         protocol = self._protocol
         if protocol._is_cancelling():
             await protocol._wait_for_cancellation(timeout)
-        if not protocol.is_in_transaction():
+        is_bound = protocol.is_in_transaction()
+        if not is_bound:
             self._bind_next()
         is_named = self.names_statements and len(query) <= self._config.max_cacheable_statement_size
         try:
@@ -275,7 +299,8 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
                 query, timeout, **options | {"named": self._statement_name(query) if is_named else ""}
             )
         finally:
-            protocol.output.prefix = b""
+            if not is_bound:
+                protocol.output.prefix = b""
         if not is_named:
             statement.mark_unprepared()  # parsed again with each execution, because a binding or another server process comes between
         return statement
@@ -293,10 +318,10 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         if self.names_statements and not self._bind_name:
             # Another name each time until the server is known to have it.
             name = self._sent_name = self._statement_name(self.binding.sql)
-            return self.binding.parse_message(name) + self.binding.message(name, target)
+            return parse(name, self.binding.sql) + self.binding.message(name, target)
         message = self.binding.message(self._bind_name, target)
         if not self._bind_name:
-            message = self.binding.parse_message("") + message
+            message = parse("", self.binding.sql) + message
         if len(self._messages) >= MAX_MESSAGES:
             self._messages.clear()
         self._messages[target] = message
@@ -314,6 +339,7 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
             return None
         _count(query)
         protocol = self._protocol
+        is_bound = protocol.is_in_transaction()
         try:
             await self._get_statement(query, timeout)
             if not protocol.is_in_transaction():
@@ -323,7 +349,8 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
             await self._recover(error)
             raise
         finally:
-            protocol.output.prefix = b""
+            if not is_bound:
+                protocol.output.prefix = b""
 
 
 class SeparatelyBoundConnection(StoreConnection):
@@ -337,12 +364,17 @@ class SeparatelyBoundConnection(StoreConnection):
         if query == "begin":
             await self._begin()
             return [], b"BEGIN", True
+        if self.target.begins:
+            await self._begin()
+            return await super()._execute(query, args, limit, timeout, **options)
         try:
             return await self._in_transaction(super()._execute, query, args, limit, timeout, **options)
         except asyncpg.InvalidCachedStatementError:
             return await self._in_transaction(super()._execute, query, args, limit, timeout, **options)
 
     async def _executemany(self, *args: Any, **kwargs: Any) -> Any:
+        if self.target.begins and not self._protocol.is_in_transaction():
+            await self._begin()
         if self._protocol.is_in_transaction():
             return await super()._executemany(*args, **kwargs)
         return await self._in_transaction(super()._executemany, *args, **kwargs)
@@ -362,6 +394,10 @@ class SeparatelyBoundConnection(StoreConnection):
         self._check_open()
         await self._protocol.query("begin", None)
         await super()._execute(self.binding.sql, self.binding.values(self.target), 0, None)
+
+    def defer(self, query: str, args: Sequence[Any]) -> bool:
+        """Defer nothing."""
+        return False
 
     def _bind_next(self) -> None:
         """Send nothing: statements are prepared and executed in a transaction with its binding."""

@@ -271,22 +271,23 @@ async def adopt_roles() -> bool:
 
 
 class transaction:  # noqa: N801  # it is used as a function; a class costs less than a generator
-    """Transaction in a scope: `async with transaction(scope):`.
+    """Transaction in a scope: `async with transaction(scope):`. `plans` says how its statements are planned.
 
     Inside a transaction of the same store it is a savepoint; inside one of another store it raises `WrongStore`. A block can't be repeated
     from here: callers whose whole operation it is repeat it after a `TransactionConflict` (`retry_conflicts`).
     """
 
-    __slots__ = ("_entered", "_inner", "_scope")
+    __slots__ = ("_entered", "_inner", "_plans", "_scope")
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, plans: Plans = Plans.AUTOMATIC) -> None:
         self._scope = scope
+        self._plans = plans
 
     async def __aenter__(self) -> None:
         outer = open_transaction()
         if outer is not None and outer.store != self._scope.store.id:
             raise WrongStore(f"a transaction of store {outer.store} is open, not of {self._scope.store.id}")
-        self._inner = StoreTransaction(_connected().client) if outer is None else outer.savepoint()
+        self._inner = StoreTransaction(_connected().client, plans=self._plans) if outer is None else outer.savepoint()
         self._entered: AbstractContextManager[Scope] = active_scope(self._scope)
         self._entered.__enter__()
         try:
@@ -414,6 +415,19 @@ async def _run(
         if translated is None:
             raise
         raise translated from error
+
+
+async def execute_later(sql: str, *args: Any) -> None:
+    """Run a statement that returns no rows, in the open transaction together with the next one, or with COMMIT, which raise its errors."""
+    current = open_transaction()
+    if current is not None:
+        connection = await current.acquire()
+        try:
+            if connection.defer(sql, args):
+                return
+        finally:
+            current.release()
+    await execute(sql, *args)
 
 
 async def notify(channel: str, payload: str = "") -> None:

@@ -21,6 +21,7 @@ from models.conflicts import record_statement
 from models.connections import StoreConnection
 from models.database_errors import translated_error
 from models.pool import DatabaseSettings, StorePool, current_store_id, open_pool
+from models.store_binding import Plans
 from models.transactions import Transaction, open_transaction, reset_open_transaction, set_open_transaction
 
 T = TypeVar("T")
@@ -140,16 +141,17 @@ class _TransactionConnection:
 class StoreTransaction(TransactionContext):
     """Context manager of a transaction for the store in scope."""
 
-    __slots__ = ("_client", "_pool", "_token", "_transaction")
+    __slots__ = ("_client", "_plans", "_pool", "_token", "_transaction")
 
-    def __init__(self, client: StoreClient, pool: StorePool | None = None) -> None:
+    def __init__(self, client: StoreClient, pool: StorePool | None = None, plans: Plans = Plans.AUTOMATIC) -> None:
         self._client = client
         self._pool = pool
+        self._plans = plans
         self._transaction: Transaction
         self._token: Token[Transaction | None]
 
     async def __aenter__(self) -> StoreClient:  # type: ignore[override]  # Tortoise's own transactional client is another class
-        transaction = Transaction(self._pool or await self._client.pool(), current_store_id())
+        transaction = Transaction(self._pool or await self._client.pool(), current_store_id(), self._plans)
         await _translate_driver_errors(transaction.begin)
         # No await from here to the return, so no cancellation can come between.
         self._transaction = transaction

@@ -13,7 +13,7 @@ import orjson
 
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import execute, fetchval
+from models.database import execute, execute_later, fetchval
 
 
 def json_text(value: object) -> str:
@@ -40,10 +40,21 @@ async def insert_row(scope: Scope, table: str, *, conflict: str = "", **columns:
 
     `conflict` is an `ON CONFLICT` clause; the id is None where it leaves the existing row as it is.
     """
+    statement, values = _insert_one(table, columns)
+    return await fetchval(f"{statement} {conflict} RETURNING id", scope.store.id, *values)
+
+
+async def insert_row_later(scope: Scope, table: str, **columns: Any) -> None:
+    """Insert a row as `insert_row`, with the next statement (`execute_later`): for a row that violates no constraint."""
+    statement, values = _insert_one(table, columns)
+    await execute_later(statement, scope.store.id, *values)
+
+
+def _insert_one(table: str, columns: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
+    """Return the statement that inserts a row, and its parameters after the store."""
     values = {"public_id": uuid7(), **columns}
     places = ", ".join(f"${place}" for place in range(2, len(values) + 2))
-    statement = f"INSERT INTO {table} (tenant_id, {', '.join(values)}) VALUES ($1, {places}) {conflict} RETURNING id"
-    return await fetchval(statement, scope.store.id, *values.values())
+    return f"INSERT INTO {table} (tenant_id, {', '.join(values)}) VALUES ($1, {places})", [*values.values()]
 
 
 async def update_row(scope: Scope, table: str, row_id: int, **columns: Any) -> int:

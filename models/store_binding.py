@@ -6,20 +6,22 @@ transaction mode a pooler gives each transaction another one, and a transaction 
 
     outside of a transaction   Bind and Execute of `StoreBinding.sql`, then those of the statement, whose Sync ends both: one implicit
                                transaction, one round trip
-    begin                      the same: the implicit transaction becomes the explicit one, with its settings
+    begins a transaction       the same with a BEGIN before the statement: the implicit transaction becomes the explicit one, with its
+                               settings, and a transaction that runs nothing sends nothing
     in a transaction           nothing: it has its binding
 
-Both are written in one piece, or neither is (where an argument can't be encoded), so that no binding is sent without a Sync.
+All are written in one piece, or neither is (where an argument can't be encoded), so that no binding is sent without a Sync.
 `tests/models/test_store_binding.py` runs generated interleavings of tasks, cancellations,
 time-outs and errors and checks the store of every result, directly and through PgBouncer.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
+
+from models.wire_messages import BEGIN, bind_and_execute
 
 NO_STORE = 0
 
@@ -38,11 +40,15 @@ class Plans(StrEnum):
 
 
 class BindingTarget(NamedTuple):
-    """What a transaction is bound to: the store, how its statements are planned, and for replicas (`models.replicas`) a position."""
+    """What a transaction is bound to: the store, how its statements are planned, and for replicas (`models.replicas`) a position.
+
+    `begins`: it stays open after its first statement.
+    """
 
     store: int = NO_STORE
     plans: Plans = Plans.AUTOMATIC
     position: int = 0
+    begins: bool = False
 
 
 NO_TARGET = BindingTarget()
@@ -65,19 +71,5 @@ class StoreBinding:
         return (str(target.store) if target.store else "", target.plans.value, *self._values)
 
     def message(self, prepared_name: str, target: BindingTarget) -> bytes:
-        """Return Bind and Execute of the prepared statement, without Sync (PostgreSQL documentation, section 54.7).
-
-        The unnamed portal, parameters in text format, no result formats, no limit of rows.
-        """
-        values = [value.encode() for value in self.values(target)]
-        parameters = b"".join([struct.pack("!i", len(value)) + value for value in values])
-        head = b"\0%s\0%s" % (prepared_name.encode(), struct.pack("!hh", 0, len(values)))
-        return _message(b"B", head + parameters + b"\0\0") + _message(b"E", b"\0\0\0\0\0")
-
-    def parse_message(self, prepared_name: str) -> bytes:
-        """Return Parse of `sql`, for the unnamed statement with an empty name."""
-        return _message(b"P", b"%s\0%s\0\0\0" % (prepared_name.encode(), self.sql.encode()))
-
-
-def _message(kind: bytes, content: bytes) -> bytes:
-    return kind + struct.pack("!i", len(content) + 4) + content
+        """Return Bind and Execute of the prepared statement, and BEGIN for a transaction that stays open."""
+        return bind_and_execute(prepared_name, self.values(target)) + (BEGIN if target.begins else b"")

@@ -19,6 +19,7 @@ from models.conflicts import record_effect
 from models.connections import StoreConnection
 from models.database_errors import translate_errors
 from models.pool import StorePool, current_store_id
+from models.store_binding import BindingTarget, Plans
 from models.write_notices import record_write
 
 CommitCallback: TypeAlias = Callable[[], Awaitable[object] | object]
@@ -35,13 +36,24 @@ class CommitFailed(RuntimeError):
 
 
 class Transaction:
-    """One transaction on one connection, for one store; `begin` first, then exactly one `end`."""
+    """One transaction on one connection, for one store; `begin` first, then exactly one `end`. BEGIN is sent with the first statement."""
 
-    __slots__ = ("_callbacks", "_connection", "_is_committed", "_lock", "_pool", "_savepoints", "is_ended", "store")
+    __slots__ = (
+        "_callbacks",
+        "_connection",
+        "_is_committed",
+        "_lock",
+        "_plans",
+        "_pool",
+        "_savepoints",
+        "is_ended",
+        "store",
+    )
 
-    def __init__(self, pool: StorePool, store: int) -> None:
+    def __init__(self, pool: StorePool, store: int, plans: Plans = Plans.AUTOMATIC) -> None:
         self._pool = pool
         self.store = store
+        self._plans = plans
         self._connection: StoreConnection | None = None
         # Tasks of one gather share the connection, which runs one statement at a time.
         self._lock = asyncio.Lock()
@@ -51,14 +63,8 @@ class Transaction:
         self._is_committed = False
 
     async def begin(self) -> None:
-        """Acquire a connection and begin; when this fails or is cancelled, release the connection."""
-        connection = await self._pool.acquire_for_store(self.store)
-        try:
-            await connection.execute("begin")
-        except BaseException:
-            await self._pool.release_connection(connection)
-            raise
-        self._connection = connection
+        """Acquire the connection."""
+        self._connection = await self._pool.acquire_for(BindingTarget(self.store, self._plans, begins=True))
 
     async def acquire(self) -> StoreConnection:
         """Lock the connection until `release`; raise WrongStore in another store's scope, TransactionEnded after the end."""
@@ -102,6 +108,9 @@ class Transaction:
             try:
                 if connection.is_closed() and not commit:
                     return  # the server rolls back
+                if not connection.is_in_transaction():
+                    self._is_committed = commit  # it has run nothing
+                    return
                 tag = await connection.execute("commit" if commit else "rollback")
                 if commit and tag.lower() != "commit":
                     # The server answers COMMIT with ROLLBACK when a statement failed and its error was suppressed.
@@ -122,6 +131,7 @@ class Transaction:
         await self._command(f"savepoint {name}")
         try:
             yield
+            await self._command(f"release savepoint {name}")
         except BaseException:
             del self._callbacks[callbacks_before:]
             # After a cancellation or a lost connection the whole transaction ends anyway, so a failure here is not raised.
@@ -130,7 +140,6 @@ class Transaction:
             except Exception as error:
                 logger.debug("the savepoint was not rolled back: %r", error)
             raise
-        await self._command(f"release savepoint {name}")
 
     async def _command(self, sql: str) -> None:
         connection = await self.acquire()

@@ -33,7 +33,7 @@ from kernel.errors import Conflict, Forbidden, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, read_fields, short_text, text
 from kernel.ids import parse_uuid
 from kernel.scope import ActorKind, Scope
-from models.database import execute, fetchrow, fetchval, transaction
+from models.database import Plans, execute, fetchrow, fetchval, transaction
 from models.references import NOT_FOUND, USER, missing_message
 
 CUSTOMER_REQUIRED = "customer_id or customer_email is required"
@@ -96,7 +96,7 @@ async def check_out(scope: Scope, cart: object, values: InputValues) -> Checkout
     `cart_already_ordered` and `duplicate_order`, and RuleViolation for violated business rules.
     """
     fields = read_fields(CHECKOUT, values)
-    async with transaction(scope):
+    async with transaction(scope, Plans.REUSED):
         locked = await lock_open_cart(scope, cart)
         customer = await _resolve_customer(scope, locked, values.get("customer"), fields.get("email", ""))
         items = await load_items(scope, locked.id)

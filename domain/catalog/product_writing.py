@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -11,7 +12,7 @@ from kernel.ids import uuid7
 from kernel.scope import Scope
 from kernel.text import slugify
 from models.catalog import Product
-from models.database import execute, fetch
+from models.database import execute, execute_later, fetch
 from models.rows import insert_rows, json_text
 
 _SUFFIXES = range(2, 12)
@@ -21,12 +22,27 @@ _DEFAULTS = Product.column_defaults()
 _COLUMNS = ", ".join(_DEFAULTS)
 _UPDATED = frozenset(_DEFAULTS) - {"on_hand", "reserved", "updated_at"}
 
-# A row whose slug was taken concurrently is skipped; `_insert` retries it with a random suffix.
+# A row whose slug was taken concurrently is skipped, with its categories and images; `_insert` retries it with a random suffix. All in one
+# statement: the triggers at its end make each search entry once, with its categories.
 _INSERT = f"""
-INSERT INTO products (tenant_id, public_id, {_COLUMNS})
-SELECT $1, public_id, {_COLUMNS} FROM jsonb_populate_recordset(NULL::products, $2::text::jsonb)
-ON CONFLICT (tenant_id, slug) WHERE deleted_at IS NULL DO NOTHING
-RETURNING id, public_id
+WITH inserted AS (
+    INSERT INTO products (tenant_id, public_id, {_COLUMNS})
+    SELECT $1, public_id, {_COLUMNS} FROM jsonb_populate_recordset(NULL::products, $2::text::jsonb)
+    ON CONFLICT (tenant_id, slug) WHERE deleted_at IS NULL DO NOTHING
+    RETURNING id, public_id
+), placed AS (
+    INSERT INTO product_categories (tenant_id, public_id, product_id, category_id, position)
+    SELECT $1, c.public_id, inserted.id, c.category_id, c.position
+    FROM jsonb_to_recordset($3::text::jsonb) AS c (product uuid, public_id uuid, category_id bigint, position integer)
+    JOIN inserted ON inserted.public_id = c.product
+), pictured AS (
+    INSERT INTO product_images (tenant_id, public_id, product_id, position, url, alt, width, height)
+    SELECT $1, i.public_id, inserted.id, i.position, i.url, i.alt, i.width, i.height
+    FROM jsonb_to_recordset($4::text::jsonb)
+        AS i (product uuid, public_id uuid, position integer, url text, alt text, width integer, height integer)
+    JOIN inserted ON inserted.public_id = i.product
+)
+SELECT id, public_id FROM inserted
 """
 
 # jsonb_populate_record starts from the current row and changes what the object names: a partial update of any columns. Those that no
@@ -57,7 +73,7 @@ WHERE i.tenant_id = $1 AND i.product_id = g.product_id AND CASE i.position WHEN 
 
 
 async def write_rows(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    """Write the products' own rows and set the ids of new ones."""
+    """Write the products' own rows, those of new ones with their categories and images, and set the ids of new ones."""
     await choose_slugs(scope, drafts)
     new = [draft for draft in drafts if draft.is_new]
     changed = [draft for draft in drafts if not draft.is_new]
@@ -67,33 +83,31 @@ async def write_rows(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
         await _insert(scope, new)
 
 
-async def write_product_categories(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    """Write the products' categories: `category_ids` are all of them; a new main category alone replaces the previous one."""
-    changed = [draft for draft in drafts if draft.category_ids is not None or "category_id" in draft.columns]
-    removed = [_removed_categories(draft) for draft in changed if draft.current is not None]
-    if removed:
-        await execute(_DELETE_CATEGORIES, scope.store.id, json_text(removed))
-    assigned = [
-        {"product_id": draft.product_id, "category_id": category_id, "position": position}
-        for draft in changed
-        for position, category_id in enumerate(_categories(draft))
-    ]
+async def replace_product_categories(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
+    """Write the categories of changed products: `category_ids` are all of them; a new main category alone replaces the previous one."""
+    changed = [draft for draft in drafts if draft.current is not None and _sets_categories(draft)]
+    if not changed:
+        return
+    await execute(_DELETE_CATEGORIES, scope.store.id, json_text([_removed_categories(draft) for draft in changed]))
+    assigned = [{"product_id": draft.product_id, **row} for draft in changed for row in _category_rows(draft)]
     await insert_rows(scope, "product_categories", assigned, unique=("product_id", "category_id"))
 
 
-async def write_images(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    """Replace the images in the input: all of them, the main one (position 0), or the additional ones."""
-    changed = [draft for draft in drafts if _replaces_main(draft) or _replaces_more(draft)]
-    existing = [draft for draft in changed if draft.current is not None]
-    if existing:
-        await execute(
-            _DELETE_IMAGES,
-            scope.store.id,
-            [draft.product_id for draft in existing],
-            [_replaces_main(draft) for draft in existing],
-            [_replaces_more(draft) for draft in existing],
-        )
-    added = [_image_row(draft, position, image) for draft in changed for position, image in _positioned_images(draft)]
+async def replace_images(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
+    """Replace those images of changed products that are in the input: all of them, the main one (position 0), or the additional ones."""
+    changed = [
+        draft for draft in drafts if draft.current is not None and (_replaces_main(draft) or _replaces_more(draft))
+    ]
+    if not changed:
+        return
+    await execute(
+        _DELETE_IMAGES,
+        scope.store.id,
+        [draft.product_id for draft in changed],
+        [_replaces_main(draft) for draft in changed],
+        [_replaces_more(draft) for draft in changed],
+    )
+    added = [{"product_id": draft.product_id, **row} for draft in changed for row in _image_rows(draft)]
     await insert_rows(scope, "product_images", added)
 
 
@@ -101,17 +115,24 @@ async def write_images(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
 
 
 async def _update(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    names = ", ".join(sorted(_UPDATED.intersection(chain.from_iterable(draft.columns for draft in drafts))))
+    changed = _UPDATED.intersection(chain.from_iterable(draft.columns for draft in drafts))
+    names = ", ".join(sorted(changed))
     columns = f"({names}) = (SELECT {names} FROM jsonb_populate_record(p, g.changes))," if names else ""
     changes = [{"id": draft.product_id, "changes": draft.columns} for draft in drafts]
-    await execute(_UPDATE.format(columns=columns), scope.store.id, json_text(changes), scope.now)
+    # A slug may be taken concurrently, which the caller reports.
+    run = execute if "slug" in changed else execute_later
+    await run(_UPDATE.format(columns=columns), scope.store.id, json_text(changes), scope.now)
 
 
 async def _insert(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
     pending = {draft.public_id: draft for draft in drafts}
     while pending:
         inserted = await fetch(
-            _INSERT, scope.store.id, json_text([_new_row(scope, draft) for draft in pending.values()])
+            _INSERT,
+            scope.store.id,
+            json_text([_new_row(scope, draft) for draft in pending.values()]),
+            _rows_of_new(pending.values(), _category_rows),
+            _rows_of_new(pending.values(), _image_rows),
         )
         for row in inserted:
             pending.pop(row["public_id"]).product_id = row["id"]
@@ -131,20 +152,37 @@ def _new_row(scope: Scope, draft: ProductDraft) -> dict[str, Any]:
     }
 
 
+def _rows_of_new(drafts: Iterable[ProductDraft], rows_of: Callable[[ProductDraft], Iterable[dict[str, Any]]]) -> str:
+    """Return rows that belong to new products, by the public ids of these."""
+    return json_text(
+        [{"product": draft.public_id, "public_id": uuid7(), **row} for draft in drafts for row in rows_of(draft)]
+    )
+
+
 async def choose_slugs(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
     """Set unique slugs for new products and changed slugs: `tenis`, `tenis-2`, …, `tenis-11`, then a random suffix."""
     changed = [draft for draft in drafts if draft.is_new or "slug" in draft.columns]
     if not changed:
         return
     wanted = [draft.columns.get("slug") or slugify(draft.columns["name"]) or _DEFAULT_SLUG for draft in changed]
-    candidates = {candidate for base in wanted for candidate in _candidates(base)}
     own = [draft.product_id for draft in changed if draft.product_id is not None]
-    rows = await fetch(_TAKEN_SLUGS, scope.store.id, list(candidates), own)
-    taken = {row["slug"] for row in rows}
+    taken = await _taken_slugs(scope, wanted, own)
+    # Most slugs are free: their numbered forms are looked up only for the others, and for those that these may take.
+    numbered = {base for base, count in Counter(wanted).items() if count > 1 or base in taken}
+    candidates: set[str] = set()
+    while more := set(chain.from_iterable(map(_candidates, numbered))) - candidates:
+        candidates |= more
+        numbered |= more.intersection(wanted)
+    if candidates:
+        taken |= await _taken_slugs(scope, candidates, own)
     for draft, base in zip(changed, wanted, strict=True):
         available = (candidate for candidate in _candidates(base) if candidate not in taken)
         draft.columns["slug"] = next(available, f"{base}-{uuid7().hex[-8:]}")
         taken.add(draft.columns["slug"])
+
+
+async def _taken_slugs(scope: Scope, slugs: Iterable[str], own: Sequence[int]) -> set[str]:
+    return {row["slug"] for row in await fetch(_TAKEN_SLUGS, scope.store.id, list(slugs), own)}
 
 
 def _candidates(base: str) -> list[str]:
@@ -162,19 +200,29 @@ def _removed_categories(draft: ProductDraft) -> dict[str, Any]:
     return {"product_id": draft.product_id, "keep": None, "remove": draft.current["category_id"]}
 
 
-def _categories(draft: ProductDraft) -> list[int]:
-    if draft.category_ids is not None:
-        return draft.category_ids
-    main = draft.columns["category_id"]
-    return [] if main is None else [main]
+def _sets_categories(draft: ProductDraft) -> bool:
+    return draft.category_ids is not None or "category_id" in draft.columns
 
 
-def _positioned_images(draft: ProductDraft) -> list[tuple[int, Mapping[str, Any]]]:
-    """Return the images to add with their positions; a main image precedes a list."""
+def _category_rows(draft: ProductDraft) -> Iterator[dict[str, Any]]:
+    """Yield the categories of a product's input with their positions."""
+    category_ids = draft.category_ids
+    if category_ids is None:
+        main = draft.columns.get("category_id")
+        category_ids = [] if main is None else [main]
+    for position, category_id in enumerate(category_ids):
+        yield {"category_id": category_id, "position": position}
+
+
+def _image_rows(draft: ProductDraft) -> Iterator[dict[str, Any]]:
+    """Yield the images of a product's input with their positions; a main image precedes a list."""
     main, more = draft.main_image or [], draft.more_images or []
     if draft.images is None:
-        return [*enumerate(main), *enumerate(more, start=1)]
-    return list(enumerate([*main, *draft.images, *more]))
+        positioned = [*enumerate(main), *enumerate(more, start=1)]
+    else:
+        positioned = [*enumerate([*main, *draft.images, *more])]
+    for position, image in positioned:
+        yield {"alt": "", "width": 0, "height": 0, **image, "position": position}
 
 
 def _replaces_main(draft: ProductDraft) -> bool:
@@ -183,7 +231,3 @@ def _replaces_main(draft: ProductDraft) -> bool:
 
 def _replaces_more(draft: ProductDraft) -> bool:
     return draft.images is not None or draft.more_images is not None
-
-
-def _image_row(draft: ProductDraft, position: int, image: Mapping[str, Any]) -> dict[str, Any]:
-    return {"alt": "", "width": 0, "height": 0, **image, "product_id": draft.product_id, "position": position}

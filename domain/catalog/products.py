@@ -28,7 +28,7 @@ from domain.catalog.product_draft import (
 )
 from domain.catalog.product_matching import lock_catalog, lock_catalog_exclusively, match_drafts
 from domain.catalog.product_parts import delete_product_parts
-from domain.catalog.product_writing import write_images, write_product_categories, write_rows
+from domain.catalog.product_writing import replace_images, replace_product_categories, write_rows
 from domain.catalog.stock import lock_stock
 from domain.notifications import write as notifications
 from domain.store_settings import setting
@@ -38,7 +38,7 @@ from kernel.fields import InputValues, check_count
 from kernel.scope import ActorKind, Scope
 from models import audit
 from models.audit import AuditLogEntry
-from models.database import UniqueViolation, fetch, transaction
+from models.database import Plans, UniqueViolation, fetch, transaction
 from models.references import PRODUCT, look_up
 
 MAX_ROWS = 500
@@ -85,7 +85,7 @@ async def create_product(scope: Scope, values: InputValues, *, check_sku: bool =
     (`name_required`, `price_invalid`, `status_invalid`, `category_required`, `sku_taken`, `not_found`, …).
     """
     draft = read_draft(scope, values)
-    async with transaction(scope):
+    async with transaction(scope, Plans.REUSED):
         await _save(scope, [draft], [None], check_sku=check_sku)
     assert draft.product_id is not None
     return draft.product_id
@@ -98,7 +98,7 @@ async def update_product(scope: Scope, product: object, values: InputValues, *, 
     NotFound (for a vendor also for another vendor's product) and ValidationFailed.
     """
     draft = read_draft(scope, values)
-    async with transaction(scope):
+    async with transaction(scope, Plans.REUSED):
         await _save(scope, [draft], [product], check_sku=check_sku)
     assert draft.product_id is not None
     return draft.product_id
@@ -199,8 +199,8 @@ async def _write(scope: Scope, drafts: Sequence[ProductDraft], values: Sequence[
     except UniqueViolation as error:
         # Only the slug of an updated product can be taken concurrently; `write_rows` avoids this for new ones.
         raise Conflict("the slug was taken by another product meanwhile; try again", reason="slug_taken") from error
-    await write_product_categories(scope, drafts)
-    await write_images(scope, drafts)
+    await replace_product_categories(scope, drafts)
+    await replace_images(scope, drafts)
     taxed = {draft.product_id: draft.taxes for draft in drafts if draft.taxes is not None}
     if taxed:
         await set_taxes_in_bulk(

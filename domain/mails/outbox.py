@@ -19,7 +19,7 @@ from domain.mails.texts import TEMPLATES, MailType, printable_name, render_mail
 from domain.store_settings import setting
 from kernel.scope import Scope
 from models import database
-from models.rows import insert_row
+from models.rows import insert_row_later
 
 BODY_PURPOSE = "mail"
 # Limit of the mails that anonymous requests can trigger (docs/reference/current.md#password-reset).
@@ -63,7 +63,7 @@ async def queue_mail(
     values = {"store": scope.store.name, "name": name, "token": _format_token(scope, mail_type, token)}
     values |= details or {}
     subject, body = render_mail(mail_type, values)
-    await insert_row(
+    await insert_row_later(
         scope,
         "mails",
         user_id=None if to is None else to.user_id,

@@ -16,7 +16,7 @@ from domain.store_settings import setting
 from kernel.errors import NotFound
 from kernel.ids import split_reference, uuid7
 from kernel.scope import Scope
-from models.database import execute, fetchval, transaction
+from models.database import execute, execute_later, fetchval, transaction
 
 ORDER, STOCK, APP = "order", "stock", "app"
 
@@ -154,7 +154,7 @@ async def notify_low_stock(scope: Scope, changes: Iterable[StockLevelChange]) ->
 async def notify_app_installed(scope: Scope, name: str) -> None:
     """Notify the administrators of apps that one was installed."""
     title, message = f"Aplicativo instalado: {name}", f"O aplicativo “{name}” foi instalado na loja."
-    await execute(_ABOUT_PRODUCTS, *_common_args(scope, APP, "apps"), [title], [message], scope.now, [None])
+    await execute_later(_ABOUT_PRODUCTS, *_common_args(scope, APP, "apps"), [title], [message], scope.now, [None])
 
 
 async def mark_read(scope: Scope, notification: object) -> int:
@@ -174,11 +174,11 @@ async def mark_all_read(scope: Scope, before: datetime | None = None) -> int:
 
 
 async def _insert_about_order(scope: Scope, order_id: int, title: str, message: str) -> None:
-    await execute(_ABOUT_ORDER, *_common_args(scope, ORDER, "orders"), title, message, scope.now, order_id)
+    await execute_later(_ABOUT_ORDER, *_common_args(scope, ORDER, "orders"), title, message, scope.now, order_id)
 
 
 async def _insert_about_products(scope: Scope, changes: Sequence[StockLevelChange]) -> None:
-    await execute(
+    await execute_later(
         _ABOUT_PRODUCTS,
         *_common_args(scope, STOCK, "products"),
         [f"Estoque baixo: {change.name}" for change in changes],

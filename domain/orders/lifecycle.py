@@ -24,7 +24,7 @@ from kernel.errors import Conflict, ValidationFailed
 from kernel.fields import InputField, read_fields, short_text, text
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope
-from models.database import fetchrow, transaction
+from models.database import Plans, fetchrow, transaction
 
 _TRACKING = {"tracking_code": InputField("code", short_text), "carrier": InputField("carrier", short_text)}
 _REASON = {"reason": InputField("reason", text(2_000))}
@@ -99,7 +99,7 @@ async def change_status(
     customer no longer has.
     """
     reason = read_fields(_REASON, {"reason": reason})["reason"]
-    async with transaction(scope):
+    async with transaction(scope, Plans.REUSED):
         locked = await lock_order(scope, order)
         reject_shared(scope, locked)
         tracking = read_tracking(tracking_code, carrier)

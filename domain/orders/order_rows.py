@@ -19,7 +19,7 @@ from domain.taxes.calculation import ChargedTax
 from kernel.errors import Conflict
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import CheckViolation, ReferenceViolation, fetch
+from models.database import CheckViolation, Plans, ReferenceViolation, fetch
 from models.numbers import take_numbers
 from models.rows import json_text
 
@@ -181,7 +181,7 @@ async def _insert(
         *notifications.placed_order_arguments(scope, vendors, is_wanted=order.event is not None),
     )
     try:
-        return await fetch(_INSERT, *parameters)
+        return await fetch(_INSERT, *parameters, plans=Plans.REUSED)
     except ReferenceViolation as error:
         raise Conflict("what the order refers to was removed meanwhile; try again") from error
 

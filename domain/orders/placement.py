@@ -66,7 +66,7 @@ from domain.promotions.rewards import Reward, redeem
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope, active_scope
-from models.database import in_transaction, transaction
+from models.database import Plans, in_transaction, transaction
 from models.references import VENDOR, find
 
 _DEFAULT_HOLD_MINUTES = 4_320
@@ -181,7 +181,7 @@ async def _insert(
             return await insert_order_alone(scope, order, units)
         except StockNeedsAttention:
             pass  # with the explanation or the notifications below
-    async with nullcontext() if is_nested else transaction(scope):
+    async with nullcontext() if is_nested else transaction(scope, Plans.REUSED):
         await lock_custom_status(scope, order.columns["status"])
         if has_points and references.customer is not None:
             await lock_account(scope, references.customer.id)

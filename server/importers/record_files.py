@@ -5,11 +5,13 @@ A record that is wrong is reported with its file, line and column; the others ar
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -149,16 +151,32 @@ async def run(
     options = ImportOptions(dry_run, events)
     try:
         with path.open("rb") as file, active_scope(scope), _progress_bar(file, kind.name, shown=progress) as bar:
-            rows = read_rows(file, format_, kind.record_format)
-            while batch := list(itertools.islice(rows, BATCH)):
-                report.add(path.name, len(batch), await _import_batch(replace(scope, now=now()), kind, batch, options))
-                bar.update(os.lseek(file.fileno(), 0, os.SEEK_CUR) - bar.n)
+            async with aclosing(_batches(read_rows(file, format_, kind.record_format))) as batches:
+                async for batch in batches:
+                    outcome = await _import_batch(replace(scope, now=now()), kind, batch, options)
+                    report.add(path.name, len(batch), outcome)
+                    bar.update(os.lseek(file.fileno(), 0, os.SEEK_CUR) - bar.n)
     except OSError as error:
         raise ImportFileError(f"{path} can't be read: {error.strerror}") from error
     except ImportFileError as error:
         read = report.counts["read"]
         raise ImportFileError(f"{path.name}: {error}; {read} {kind.name} were read before") from error
     return report
+
+
+async def _batches(rows: Iterator[FileRow]) -> AsyncIterator[list[FileRow]]:
+    """Yield the records in batches; while one is written, a thread reads the next."""
+
+    def read() -> asyncio.Future[list[FileRow]]:
+        return asyncio.ensure_future(asyncio.to_thread(lambda: list(itertools.islice(rows, BATCH))))
+
+    reading = read()
+    try:
+        while batch := await reading:
+            reading = read()
+            yield batch
+    finally:
+        await asyncio.gather(reading, return_exceptions=True)  # it uses the file
 
 
 def _progress_bar(file: BinaryIO, name: str, *, shown: bool) -> Any:

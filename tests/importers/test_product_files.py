@@ -190,7 +190,7 @@ async def test_a_dry_run_reports_the_same_and_writes_nothing(store: Store, tmp_p
 async def test_a_batch_takes_the_same_number_of_statements_whatever_its_size(store: Store, tmp_path: Path):
     counts = []
     for size in (2, 50):
-        content = csv(*(f"S{size}-{n},Nova {n},1,,,Casa,https://img.example/{n}.jpg," for n in range(size)))
+        content = csv(*(f"S{size}-{n},Nova {size} {n},1,,,Casa,https://img.example/{n}.jpg," for n in range(size)))
         await run(store, tmp_path, csv("Z,Z,1,,,Casa,,"))
         with database.count_statements() as counted:
             await run(store, tmp_path, content)

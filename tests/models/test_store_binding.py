@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from models.pool import DatabaseSettings, StorePool, close_pool, open_pool
 from models.store_binding import NO_STORE, NO_TARGET, BindingTarget, Plans, StoreBinding
+from models.wire_messages import parse
 from server.embedded_postgres import EmbeddedServer
 from tests.harness.database import needs_pgbouncer, running_pgbouncer
 
@@ -70,17 +71,16 @@ programs = st.lists(st.lists(steps, min_size=1, max_size=6), min_size=1, max_siz
 async def run_step(pool: StorePool, step: Step) -> None:
     """Use a connection as `models.database` does, and check the store of what it returns."""
     in_transaction = step.kind == "transaction"
-    connection = await pool.acquire_for_store(step.store)
+    connection = await pool.acquire_for(BindingTarget(step.store, begins=in_transaction))
     try:
         if step.kind == "unused":
             return
-        if in_transaction:
-            await connection.execute("begin")
         argument = "seven" if step.kind == "encoding" else 1
         async with asyncio.timeout(None if step.timeout_ms is None else step.timeout_ms / 1_000):
             records = await connection.run(STATEMENTS[step.kind], [argument])
         assert records[0][0] == (str(step.store) if step.store else "")
         if in_transaction:
+            assert connection.is_in_transaction()
             await connection.execute("commit")
     finally:
         await pool.release_connection(connection)
@@ -183,7 +183,10 @@ def test_the_binding_message_is_a_bind_and_an_execute_without_sync() -> None:
         (b"B", b"\0stmt_1\0" + struct.pack("!hhi2si4si11sh", 0, 3, 2, b"42", 4, b"auto", 11, b"vitrine_app", 0)),
         (b"E", b"\0" + struct.pack("!i", 0)),
     ]
-    assert messages(binding.parse_message("stmt_1")) == [(b"P", b"stmt_1\0" + binding.sql.encode() + b"\0\0\0")]
+    begun = messages(binding.message("stmt_1", BindingTarget(42, begins=True)))
+    assert [kind for kind, _ in begun] == [b"B", b"E", b"P", b"B", b"E"]
+    assert begun[2][1] == b"\0begin\0\0\0"
+    assert messages(parse("stmt_1", binding.sql)) == [(b"P", b"stmt_1\0" + binding.sql.encode() + b"\0\0\0")]
     assert binding.values(NO_TARGET) == ("", "auto", "vitrine_app")
     assert binding.values(BindingTarget(42, Plans.REUSED)) == ("42", "force_generic_plan", "vitrine_app")
     assert binding.values(BindingTarget(42, Plans.FOR_VALUES)) == ("42", "force_custom_plan", "vitrine_app")

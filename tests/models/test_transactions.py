@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
 from typing import Any
 
 import asyncpg
@@ -241,7 +242,8 @@ class TestCancellation:
     async def cancel_during(self, monkeypatch, statement: str, scope: Scope, calls: list[str]) -> None:
         """Cancel a transaction while it sends the statement."""
         sending = asyncio.Event()
-        original = StoreConnection.execute
+        method = "execute" if statement == "commit" else "_execute"
+        original = getattr(StoreConnection, method)
 
         async def slow(self, query, *args, **kwargs):
             if query == statement:
@@ -249,7 +251,7 @@ class TestCancellation:
                 await asyncio.sleep(0)
             return await original(self, query, *args, **kwargs)
 
-        monkeypatch.setattr(StoreConnection, "execute", slow)
+        monkeypatch.setattr(StoreConnection, method, slow)
 
         async def work() -> None:
             async with transaction(scope):
@@ -263,9 +265,9 @@ class TestCancellation:
             await task
         monkeypatch.undo()
 
-    async def test_during_begin_the_connection_is_released(self, scope, monkeypatch):
+    async def test_during_its_first_statement_the_connection_is_released(self, scope, monkeypatch):
         calls: list[str] = []
-        await self.cancel_during(monkeypatch, "begin", scope, calls)
+        await self.cancel_during(monkeypatch, INSERT, scope, calls)
         await asyncio.sleep(0.05)
         assert (calls, await names(scope)) == ([], [])
 
@@ -403,4 +405,122 @@ async def test_statements_are_counted_apart_from_overhead(scope):
                 await asyncio.gather(db.fetchval("select 1"), db.fetchrow("select $1::int", 2))
     assert counted.count == len(counted.statements) == 4
     assert counted.statements[0] == INSERT
-    assert counted.overhead in (4, 5)  # begin, savepoint, release, commit; set_config where the store changed
+    assert counted.overhead == 3  # savepoint, release, commit
+
+
+async def test_a_transaction_without_statements_sends_nothing(scope):
+    committed: list[str] = []
+    with db.count_statements() as counted:
+        async with transaction(scope):
+            db.on_commit(lambda: committed.append("callback"))
+        with pytest.raises(LookupError):
+            async with transaction(scope):
+                raise LookupError
+    assert (counted.count, counted.overhead, committed) == (0, 0, ["callback"])
+
+
+async def test_a_transaction_whose_first_statement_fails_is_not_committed(scope):
+    async def suppress_the_error() -> None:
+        async with transaction(scope):
+            with suppress(Exception):
+                await db.fetchval("select 1 / ($1::int - 1)", 1)
+
+    with pytest.raises(CommitFailed):
+        await suppress_the_error()
+
+
+class TestDeferredStatements:
+    """`execute_later`, after the statement was prepared."""
+
+    @pytest.fixture(autouse=True)
+    async def prepared(self, scope):
+        async with transaction(scope):
+            await self.add("prepared")
+            await db.execute("delete from vendors where name = $1", "prepared")
+
+    @staticmethod
+    async def add(name: str) -> None:
+        await db.execute_later(INSERT, uuid7(), name)
+
+    async def test_they_run_before_the_next_statement(self, scope):
+        async with transaction(scope):
+            await self.add("a")
+            await self.add("b")
+            assert await names(scope) == ["a", "b"]
+            assert await db.execute("delete from vendors where name = $1", "a") == 1
+
+    async def test_they_run_with_the_commit(self, scope):
+        committed: list[str] = []
+        async with transaction(scope):
+            db.on_commit(lambda: committed.append("callback"))
+            await self.add("a")
+        assert (await names(scope), committed) == (["a"], ["callback"])
+
+    async def test_one_that_fails_ends_the_transaction(self, scope):
+        public_id = uuid7()
+        committed: list[str] = []
+
+        async def add_twice() -> None:
+            async with transaction(scope):
+                db.on_commit(lambda: committed.append("callback"))
+                await add("a")
+                await db.execute_later(INSERT, public_id, "b")
+                await db.execute_later(INSERT, public_id, "c")
+
+        with pytest.raises(db.UniqueViolation):
+            await add_twice()
+        assert (await names(scope), committed) == ([], [])
+
+    async def test_a_savepoint_rolls_back_those_within(self, scope):
+        async with transaction(scope):
+            await self.add("before")
+            with suppress(LookupError):
+                async with transaction(scope):
+                    await self.add("within")
+                    raise LookupError
+        assert await names(scope) == ["before"]
+
+    async def test_one_that_fails_within_a_savepoint_leaves_the_transaction_open(self, scope):
+        public_id = uuid7()
+        async with transaction(scope):
+            await add("before")
+            with suppress(db.UniqueViolation):
+                async with transaction(scope):
+                    await db.execute_later(INSERT, public_id, "b")
+                    await db.execute_later(INSERT, public_id, "c")
+            await self.add("after")
+        assert await names(scope) == ["before", "after"]
+
+    async def test_a_rollback_drops_them(self, scope):
+        with suppress(LookupError):
+            async with transaction(scope):
+                await add("a")
+                await self.add("b")
+                raise LookupError
+        assert await names(scope) == []
+
+    async def test_a_statement_that_is_not_sent_keeps_them(self, scope):
+        async with transaction(scope):
+            await add("a")
+            await self.add("b")
+            with suppress(Exception):
+                await db.fetchval("select $1::int", "seven")
+        assert await names(scope) == ["a", "b"]
+
+    async def test_without_a_transaction_one_runs_at_once(self, scope):
+        with active_scope(scope):
+            await self.add("a")
+        assert await names(scope) == ["a"]
+
+    async def test_their_parameters_are_those_of_other_statements(self, scope):
+        parts = ["$2::text[]", "$3::uuid[]", "$4::timestamptz", "$5::bigint", "$6::boolean", "$7::bytea"]
+        name = " || ".join(f"{part}::text" for part in parts)
+        statement = f"insert into vendors (public_id, name) select $1, {name}"
+        texts = ["", "NULL", None, 'a "quoted", {braced}', "back\\slash", "ação\n", "日本"]
+        at = datetime(2026, 11, 23, 4, 40, 1, 123456, tzinfo=UTC)
+        values = (texts, [uuid7()], at, -(2**60), True, b"\x00\xff")
+        async with transaction(scope):
+            for run in (db.execute, db.execute_later, db.execute_later):
+                await run(statement, uuid7(), *values)
+        stored = await names(scope)
+        assert (len(stored), len(set(stored))) == (3, 1)
