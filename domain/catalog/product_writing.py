@@ -12,7 +12,7 @@ from kernel.scope import Scope
 from kernel.text import slugify
 from models.catalog import Product
 from models.database import execute, fetch
-from models.rows import insert_rows, json_text
+from models.rows import insert_rows, json_text, update_rows
 
 _SUFFIXES = range(2, 12)
 _DEFAULT_SLUG = "product"
@@ -50,10 +50,13 @@ DELETE FROM product_categories c USING jsonb_to_recordset($2::text::jsonb) AS g 
 WHERE c.tenant_id = $1 AND c.product_id = g.product_id
     AND (c.category_id <> ALL(g.keep) OR c.category_id = g.remove)
 """
-_DELETE_IMAGES = """
-DELETE FROM product_images i USING unnest($2::bigint[], $3::boolean[], $4::boolean[]) AS g (product_id, main, more)
-WHERE i.tenant_id = $1 AND i.product_id = g.product_id AND CASE i.position WHEN 0 THEN g.main ELSE g.more END
+_IMAGES = """
+SELECT i.id, i.product_id, i.url, i.alt, i.position, i.width, i.height
+FROM product_images i JOIN unnest($2::bigint[], $3::boolean[], $4::boolean[]) AS g (product_id, main, more) USING (product_id)
+WHERE i.tenant_id = $1 AND CASE i.position WHEN 0 THEN g.main ELSE g.more END
+ORDER BY i.position, i.id
 """
+_DELETE_IMAGES = "DELETE FROM product_images WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
 
 
 async def write_rows(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
@@ -82,19 +85,38 @@ async def write_product_categories(scope: Scope, drafts: Sequence[ProductDraft])
 
 
 async def write_images(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    """Replace the images in the input: all of them, the main one (position 0), or the additional ones."""
+    """Replace the images in the input: all of them, the main one (position 0), or the additional ones.
+
+    An image whose URL the product has already stays: it keeps its id, and its size unless the input has another.
+    """
     changed = [draft for draft in drafts if _replaces_main(draft) or _replaces_more(draft)]
-    existing = [draft for draft in changed if draft.current is not None]
-    if existing:
-        await execute(
-            _DELETE_IMAGES,
-            scope.store.id,
-            [draft.product_id for draft in existing],
-            [_replaces_main(draft) for draft in existing],
-            [_replaces_more(draft) for draft in existing],
-        )
-    added = [_image_row(draft, position, image) for draft in changed for position, image in _positioned_images(draft)]
+    stored = await _load_images(scope, [draft for draft in changed if draft.current is not None])
+    added, moved = [], []
+    for draft in changed:
+        for position, image in _positioned_images(draft):
+            if current := stored.get((draft.product_id, image["url"])):
+                row = current.pop(0)
+                if (updated := {**row, "alt": "", **image, "position": position}) != row:
+                    moved.append(updated)
+            else:
+                added.append(_image_row(draft, position, image))
+    if removed := [row["id"] for rows in stored.values() for row in rows]:
+        await execute(_DELETE_IMAGES, scope.store.id, removed)
+    await update_rows(scope, "product_images", moved)
     await insert_rows(scope, "product_images", added)
+
+
+async def _load_images(
+    scope: Scope, drafts: Sequence[ProductDraft]
+) -> dict[tuple[int | None, str], list[Mapping[str, Any]]]:
+    """Return the stored images that the drafts replace, by product and URL."""
+    images: dict[tuple[int | None, str], list[Mapping[str, Any]]] = {}
+    if drafts:
+        ids = [draft.product_id for draft in drafts]
+        replaced = [_replaces_main(draft) for draft in drafts], [_replaces_more(draft) for draft in drafts]
+        for row in await fetch(_IMAGES, scope.store.id, ids, *replaced):
+            images.setdefault((row["product_id"], row["url"]), []).append(dict(row))
+    return images
 
 
 # --- Rows ------------------------------------------------------------------------------------------------------------------
