@@ -9,6 +9,7 @@ import asyncio
 from typing import Any, cast
 
 from aiohttp import hdrs, web
+from aiohttp.http_exceptions import LineTooLong
 from aiohttp.typedefs import Middleware
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_urldispatcher import UrlMappingMatchInfo
@@ -147,8 +148,7 @@ class Connection(RequestHandler):
         request_id = ids.request_id_from(request.headers.get(HEADER))
         if status < 500:
             logging.event("bad request", status=status, request_id=request_id, error=type(exc).__name__)
-            error = MalformedRequest("bad request", detail="this is not HTTP as this server reads it")
-            response = graphql_errors.render(error)
+            response = graphql_errors.render(MalformedRequest("bad request", detail=_reason(exc)))
         else:
             # A client that is gone has its line in the access log (499).
             if not (isinstance(exc, ConnectionError) and self.transport is None):
@@ -156,9 +156,16 @@ class Connection(RequestHandler):
             response = graphql_errors.internal_error(False)
         if request.writer.output_size > 0:
             raise ConnectionError("part of another response was already sent")
-        response.headers[HEADER] = request_id
+        response.headers.update({HEADER: request_id, hdrs.SERVER: SERVER_NAME, hdrs.CACHE_CONTROL: "no-store"})
         response.force_close()
         return response
+
+
+def _reason(error: BaseException | None) -> str:
+    """Return why a request can't be read."""
+    if isinstance(error, LineTooLong):
+        return f"its first line or a header is longer than {error.args[1]} bytes"
+    return "this is not HTTP as this server reads it"
 
 
 class _ConnectionLimits:

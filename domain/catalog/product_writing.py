@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -13,7 +13,7 @@ from kernel.scope import Scope
 from kernel.text import slugify
 from models.catalog import Product
 from models.database import execute, execute_later, fetch
-from models.rows import insert_rows, json_text
+from models.rows import insert_rows, json_text, update_rows
 
 _SUFFIXES = range(2, 12)
 _DEFAULT_SLUG = "product"
@@ -66,10 +66,13 @@ DELETE FROM product_categories c USING jsonb_to_recordset($2::text::jsonb) AS g 
 WHERE c.tenant_id = $1 AND c.product_id = g.product_id
     AND (c.category_id <> ALL(g.keep) OR c.category_id = g.remove)
 """
-_DELETE_IMAGES = """
-DELETE FROM product_images i USING unnest($2::bigint[], $3::boolean[], $4::boolean[]) AS g (product_id, main, more)
-WHERE i.tenant_id = $1 AND i.product_id = g.product_id AND CASE i.position WHEN 0 THEN g.main ELSE g.more END
+_IMAGES = """
+SELECT i.id, i.product_id, i.url, i.alt, i.position, i.width, i.height
+FROM product_images i JOIN unnest($2::bigint[], $3::boolean[], $4::boolean[]) AS g (product_id, main, more) USING (product_id)
+WHERE i.tenant_id = $1 AND CASE i.position WHEN 0 THEN g.main ELSE g.more END
+ORDER BY i.position, i.id
 """
+_DELETE_IMAGES = "DELETE FROM product_images WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
 
 
 async def write_rows(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
@@ -94,21 +97,42 @@ async def replace_product_categories(scope: Scope, drafts: Sequence[ProductDraft
 
 
 async def replace_images(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    """Replace those images of changed products that are in the input: all of them, the main one (position 0), or the additional ones."""
+    """Replace those images of changed products that are in the input: all of them, the main one (position 0), or the additional ones.
+
+    An image whose URL the product has already stays: it keeps its id, and its size unless the input has another.
+    """
     changed = [
         draft for draft in drafts if draft.current is not None and (_replaces_main(draft) or _replaces_more(draft))
     ]
     if not changed:
         return
-    await execute(
-        _DELETE_IMAGES,
-        scope.store.id,
-        [draft.product_id for draft in changed],
-        [_replaces_main(draft) for draft in changed],
-        [_replaces_more(draft) for draft in changed],
-    )
-    added = [{"product_id": draft.product_id, **row} for draft in changed for row in _image_rows(draft)]
+    stored = await _load_images(scope, changed)
+    added, moved = [], []
+    for draft in changed:
+        for position, image in _positioned_images(draft):
+            if current := stored.get((draft.product_id, image["url"])):
+                row = current.pop(0)
+                if (updated := {**row, "alt": "", **image, "position": position}) != row:
+                    moved.append(updated)
+            else:
+                added.append({"product_id": draft.product_id, **_image_row(position, image)})
+    if removed := [row["id"] for rows in stored.values() for row in rows]:
+        await execute(_DELETE_IMAGES, scope.store.id, removed)
+    await update_rows(scope, "product_images", moved)
     await insert_rows(scope, "product_images", added)
+
+
+async def _load_images(
+    scope: Scope, drafts: Sequence[ProductDraft]
+) -> dict[tuple[int | None, str], list[Mapping[str, Any]]]:
+    """Return the stored images that the drafts replace, by product and URL."""
+    images: dict[tuple[int | None, str], list[Mapping[str, Any]]] = {}
+    if drafts:
+        ids = [draft.product_id for draft in drafts]
+        replaced = [_replaces_main(draft) for draft in drafts], [_replaces_more(draft) for draft in drafts]
+        for row in await fetch(_IMAGES, scope.store.id, ids, *replaced):
+            images.setdefault((row["product_id"], row["url"]), []).append(dict(row))
+    return images
 
 
 # --- Rows ------------------------------------------------------------------------------------------------------------------
@@ -215,14 +239,19 @@ def _category_rows(draft: ProductDraft) -> Iterator[dict[str, Any]]:
 
 
 def _image_rows(draft: ProductDraft) -> Iterator[dict[str, Any]]:
-    """Yield the images of a product's input with their positions; a main image precedes a list."""
+    return (_image_row(position, image) for position, image in _positioned_images(draft))
+
+
+def _positioned_images(draft: ProductDraft) -> list[tuple[int, Mapping[str, Any]]]:
+    """Return the images of a product's input with their positions; a main image precedes a list."""
     main, more = draft.main_image or [], draft.more_images or []
     if draft.images is None:
-        positioned = [*enumerate(main), *enumerate(more, start=1)]
-    else:
-        positioned = [*enumerate([*main, *draft.images, *more])]
-    for position, image in positioned:
-        yield {"alt": "", "width": 0, "height": 0, **image, "position": position}
+        return [*enumerate(main), *enumerate(more, start=1)]
+    return [*enumerate([*main, *draft.images, *more])]
+
+
+def _image_row(position: int, image: Mapping[str, Any]) -> dict[str, Any]:
+    return {"alt": "", "width": 0, "height": 0, **image, "position": position}
 
 
 def _replaces_main(draft: ProductDraft) -> bool:

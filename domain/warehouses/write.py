@@ -53,7 +53,9 @@ async def _prepare(change: Change) -> None:
 
 async def _replace_parts(change: Change) -> None:
     if change.values.get("areas") is not None:
-        await replace_areas(change.scope, change.record_id, change.values["areas"])
+        # Those of a new warehouse are new: a warehouse may be created from the record of another one.
+        areas = [{**area, "area_id": None} if change.is_new else area for area in change.values["areas"]]
+        await replace_areas(change.scope, change.record_id, areas)
     if change.values.get("groups") is not None:
         await replace_groups(change.scope, change.record_id, change.values["groups"])
 

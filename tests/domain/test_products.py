@@ -38,6 +38,12 @@ async def images(kit, product):
     return [(row["url"], row["alt"], row["position"]) for row in records]
 
 
+async def image_rows(kit, product):
+    """Return all columns of a product's images, by position."""
+    statement = "SELECT * FROM product_images WHERE tenant_id = $1 AND product_id = $2 ORDER BY position"
+    return [dict(row) for row in await kit.rows(statement, product)]
+
+
 async def category(kit, name="Category", **data):
     return await CATEGORY_RECORDS.create(kit.scope, {"name": name, **data})
 
@@ -277,6 +283,24 @@ async def test_images_are_replaced_together_or_the_main_one_alone(kit):
     assert await images(kit, product) == [("/3.png", "", 0)]
     await update_product(kit.scope, product, {"main_image": None})
     assert await images(kit, product) == []
+
+
+async def test_an_image_that_stays_keeps_its_id_and_size(kit):
+    """Clients of the current families know neither: sending the images back, or moving them, must not lose them."""
+    sized = [{"url": f"/{name}.png", "width": 100, "height": 50} for name in "aab"]
+    product = await kit.product(images=sized)
+    first, second, third = await image_rows(kit, product)
+    moved = [{"url": "/b.png", "alt": "b"}, {"url": "/c.png"}, {"url": "/a.png", "width": 7}, {"url": "/a.png"}]
+    await update_product(kit.scope, product, {"images": moved})
+    rows = await image_rows(kit, product)
+    assert rows[0] == third | {"alt": "b", "position": 0}
+    assert (rows[1]["url"], rows[1]["width"], rows[1]["height"]) == ("/c.png", 0, 0)
+    assert rows[2:] == [first | {"position": 2, "width": 7}, second | {"position": 3}]
+    await update_product(kit.scope, product, {"more_images": [{"url": "/b.png"}, {"url": "/a.png"}]})
+    again = await image_rows(kit, product)
+    assert [again[0], again[2]] == [rows[0], rows[2]], "the main image and the first of two equal ones stay"
+    assert again[1]["id"] not in {row["id"] for row in rows}, "the main image is not one of the others"
+    assert len(again) == 3
 
 
 async def test_product_category_links(kit):

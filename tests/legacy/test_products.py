@@ -114,10 +114,7 @@ async def test_updating_a_record_with_itself_changes_nothing(sample):
         answer = await sample.put(f"/api/products/{product}", before)
         assert answer.status == 200, answer.raw
         after = await read(sample, product)
-        for record in (before, after):  # images get new ids
-            record["image_pairs"] = [pair["detailed"]["image_path"] for pair in record["image_pairs"].values()]
-            record["main_pair"] = record["main_pair"].get("detailed")
-            record.pop("updated_timestamp")
+        del before["updated_timestamp"], after["updated_timestamp"]
         assert after == before
 
 

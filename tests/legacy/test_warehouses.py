@@ -176,6 +176,20 @@ async def test_an_update_replaces_the_areas(sample):
     assert (warehouse["delivery_areas"], warehouse["user_groups"]) == ([], [])
 
 
+async def test_a_warehouse_is_created_from_the_record_of_another(sample: SampleStore) -> None:
+    """The ids of its areas name those of the other warehouse, which stays as it is."""
+    record = (await sample.get(f"{BASE}/{sample.warehouse}")).body
+    assert record["delivery_areas"]
+    assert record["user_groups"]
+    created = await sample.post(BASE, record)
+    assert created.status == 201, created.raw
+    copy = (await sample.get(f"{BASE}/{created.body['warehouse_id']}")).body
+    areas = [area | {"area_id": None} for area in copy["delivery_areas"]]
+    assert areas == [area | {"area_id": None} for area in record["delivery_areas"]]
+    assert copy["user_groups"] == record["user_groups"]
+    assert (await sample.get(f"{BASE}/{sample.warehouse}")).body["delivery_areas"] == record["delivery_areas"]
+
+
 async def test_deleting_a_warehouse_deletes_its_areas_and_groups(sample):
     answer = await sample.delete(f"{BASE}/{sample.warehouse}")
     assert (answer.status, answer.raw) == (204, b"")

@@ -127,11 +127,28 @@ async def test_malformed_http_is_400_in_json_with_a_request_id(raw):
         response = await server.send_raw(raw)
         assert status_of(response) == 400
         assert b"Content-Type: application/json" in response
+        assert b"Server: vitrine\r\n" in response
         assert response.endswith(
             b'{"error":"bad request","message":"bad request","status":400,'
             b'"detail":"this is not HTTP as this server reads it"}'
         )
         assert [line["event"] for line in server.lines.all()] == ["bad request"]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET /api/v1/public/1?ids=" + b"1," * 5_000 + b" HTTP/1.1\r\n",
+        b"GET / HTTP/1.1\r\nX-A: " + b"a" * 9_000 + b"\r\n",
+    ],
+)
+async def test_a_head_that_is_too_long_is_named(head):
+    async with run_server(*ROUTES) as server:
+        response = await server.send_raw(head + HEAD + b"\r\n")
+        assert status_of(response) == 400
+        assert response.endswith(b'"detail":"its first line or a header is longer than 8190 bytes"}')
+        assert b"Server: vitrine\r\n" in response
+        assert b"Cache-Control: no-store\r\n" in response
 
 
 @pytest.mark.parametrize("method", ["TRACE", "CONNECT", "PROPFIND", "FOO"])
