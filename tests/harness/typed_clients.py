@@ -1,13 +1,17 @@
-"""The typed clients (clients/), built, installed into empty projects, and used by the programs in tests/clients/typed."""
+"""The typed clients (clients/), built, installed into empty projects, and used by the programs in tests/clients/typed.
+
+Each is built and compiled once in a test run; its processes share the folder.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import sys
 from abc import ABC, abstractmethod
-from functools import cached_property
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +19,11 @@ import pytest
 
 from clients.build import build_python, build_typescript
 from server.assets.build import ROOT
+from server.embedded_postgres.locks import exclusive_lock
 from tests.harness.packages import COMMAND, TYPED_NODE, TYPED_PYTHON, Packages, node_tools, run
 
+# How long another process may take to build or compile.
+WAIT_SECONDS = 240
 SOURCES = ROOT / "tests" / "clients" / "typed"
 
 
@@ -25,7 +32,15 @@ class TypedClient(ABC):
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.install()
+        self.once("installed", self.install)
+
+    def once(self, name: str, action: Callable[[], None]) -> None:
+        """Do what no other process of the test run has done; after a failure the next one tries again."""
+        with exclusive_lock(self.folder.with_suffix(".lock"), WAIT_SECONDS):
+            done = self.folder.with_suffix(f".{name}")
+            if not done.exists():
+                action()
+                done.touch()
 
     async def __call__(self, scenario: str, **parameters: Any) -> Any:
         """Run a scenario and return its result."""
@@ -97,16 +112,21 @@ class TypeScriptClient(TypedClient):
 
     @property
     def program(self) -> list[str | Path]:
+        self.once("compiled", self.compile)
         return [*node_tools().node, self.compiled]
 
-    @cached_property
+    @property
     def compiled(self) -> Path:
-        """Return the compiled program, whose types are right."""
-        compiler = TYPED_NODE.folder / "node_modules" / "typescript" / "bin" / "tsc"
-        run(*node_tools().node, compiler, "--project", self.project, cwd=self.project)
+        """Return the address of the compiled program."""
         return self.project / "scenarios.js"
 
+    def compile(self) -> None:
+        """Compile the program; raise if its types or those of the package are wrong."""
+        compiler = TYPED_NODE.folder / "node_modules" / "typescript" / "bin" / "tsc"
+        run(*node_tools().node, compiler, "--project", self.project, cwd=self.project)
+
     def check_types(self) -> None:
+        self.once("compiled", self.compile)
         assert self.compiled.is_file()
 
 
@@ -122,4 +142,9 @@ def typed_client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
     kind, packages = _KINDS[request.param]
     if not packages.is_installed():
         pytest.skip(f"{packages.title}: not installed ({COMMAND})")
-    return kind(tmp_path_factory.mktemp(request.param))
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    folder = base / f"typed_{request.param}"
+    folder.mkdir(exist_ok=True)
+    return kind(folder)
