@@ -155,11 +155,6 @@ async def suspend(reference: object) -> Store:
     return await change_status(reference, SUSPENDED)
 
 
-async def resume(reference: object) -> Store:
-    """Make a store active again."""
-    return await change_status(reference, ACTIVE)
-
-
 async def add_host(reference: object, host: str) -> Store:
     """Add a host to a store; raises Conflict if another store has it."""
     name = _validate_host(host)

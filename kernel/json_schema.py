@@ -16,7 +16,6 @@ INTEGER: Schema = {"type": "integer"}
 NUMBER: Schema = {"type": "number"}
 BOOLEAN: Schema = {"type": "boolean"}
 NULL: Schema = {"type": "null"}
-UUID_TEXT: Schema = {"type": "string", "format": "uuid"}
 DATE: Schema = {"type": "string", "format": "date"}
 DATE_TIME: Schema = {"type": "string", "format": "date-time"}
 FREE_OBJECT: Schema = {"type": "object", "additionalProperties": True}

@@ -117,7 +117,7 @@ class _CheckedResolver(AbstractResolver):
 
 
 class _Client:
-    """Send one request without retrying; a `calls.Caller`."""
+    """Send one request without retrying; a `calls.HttpCaller`."""
 
     def __init__(self, session: ClientSession, allows_private: bool) -> None:
         self._session = session
@@ -125,10 +125,9 @@ class _Client:
 
     async def __call__(
         self,
-        method: str,
         url: str,
         headers: Mapping[str, str],
-        body: bytes | None,
+        body: bytes,
         *,
         timeout: float,
         connect_timeout: float,
@@ -138,8 +137,8 @@ class _Client:
         # `connect` covers lookup, connection and TLS. aiohttp rounds longer timeouts up by default.
         times = ClientTimeout(total=timeout, connect=connect_timeout, ceil_threshold=float("inf"))
         try:
-            async with self._session.request(
-                method, address, headers=headers, data=body, allow_redirects=False, timeout=times
+            async with self._session.post(
+                address, headers=headers, data=body, allow_redirects=False, timeout=times
             ) as response:
                 received, is_truncated = await _read_body(response.content, max_bytes) if max_bytes else (b"", True)
                 response_headers = {name.lower(): value for name, value in response.headers.items()}

@@ -24,7 +24,6 @@ from models.rows import update_row
 
 INVALID_GRANT = "invalid_grant"
 INVALID_REQUEST = "invalid_request"
-UNSUPPORTED = "unsupported_grant_type"
 CODE_REUSED = "authorization code reused"
 REFRESH_REUSED = "refresh token reused"
 

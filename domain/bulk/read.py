@@ -6,7 +6,6 @@ from domain.filters import exact, ids, sorts
 from domain.visibility import VisibleRows
 from models.queries import Entity
 
-STATES = ("pending", "running", "cancelling", "completed", "failed", "cancelled")
 _OWN = "t.user_id = {user}"
 
 BULK_OPERATIONS = Entity(

@@ -38,7 +38,7 @@ class PartNumbers(Enum):
 
 @dataclass(frozen=True)
 class ImportTable:
-    """The columns of a table that an import writes, besides the id.
+    """The columns of a table that an import writes, besides the id: by default all, of which those that a row lacks get their defaults.
 
     `owner` is the column with the record's number, empty for the record's own table. Rows of a `shared` table belong to several records:
     they are inserted where they are missing, by the columns in `shared`. An update leaves the columns in `only_new`, and sets those in
@@ -48,7 +48,7 @@ class ImportTable:
     """
 
     model: type[StoreModel]
-    columns: tuple[str, ...]
+    columns: tuple[str, ...] = ()
     owner: str = ""
     numbers: PartNumbers = PartNumbers.NONE
     shared: tuple[str, ...] = ()
@@ -71,22 +71,27 @@ class ImportTable:
         return not self.owner or self.numbers is not PartNumbers.NONE
 
     @cached_property
+    def written(self) -> tuple[str, ...]:
+        """Return the columns that are written."""
+        return self.columns or tuple(self.model.column_defaults())
+
+    @cached_property
     def defaults(self) -> Row:
         """Return the values of columns that a row does not name."""
         defaults = self.model.column_defaults()
-        return {name: defaults.get(name) for name in self.columns}
+        return {name: defaults.get(name) for name in self.written}
 
     @cached_property
     def insert_sql(self) -> str:
         """Return the statement that inserts rows without a number."""
-        return self.insert or insert_sql(self.name, self.columns)
+        return self.insert or insert_sql(self.name, self.written)
 
     @cached_property
     def upsert_sql(self) -> str:
         """Return the statement that inserts rows with their numbers, or updates those of the same owner."""
-        names = ", ".join(self.columns)
-        values = ", ".join(f"r.{name}" for name in self.columns)
-        updated = [name for name in self.columns if name not in self.only_new]
+        names = ", ".join(self.written)
+        values = ", ".join(f"r.{name}" for name in self.written)
+        updated = [name for name in self.written if name not in self.only_new]
         changes = ", ".join(f"{name} = {self.on_update.get(name, f'excluded.{name}')}" for name in updated)
         same_owner = f" WHERE {self.name}.{self.owner} = excluded.{self.owner}" if self.owner else ""
         return (

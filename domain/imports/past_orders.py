@@ -81,7 +81,7 @@ PAST_ORDER = ImportKind(
             owner="order_id",
             numbers=PartNumbers.KEPT,
         ),
-        ImportTable(OrderAddress, ("order_id", "kind", *ADDRESS_FIELDS), owner="order_id"),
+        ImportTable(OrderAddress, owner="order_id"),
         ImportTable(Payment, ("order_id", "kind", "installments", "amount_cents", "created_at"), owner="order_id"),
         ImportTable(OrderStatusChange, ("order_id", "at", "to_status", "reason"), owner="order_id"),
     ),

@@ -6,8 +6,6 @@ from domain.filters import exact, ids, references, sorts
 from domain.visibility import VisibleRows
 from models.queries import Entity, EntityFilter, any_of
 
-STATES = ("pending", "delivering", "delivered", "failed", "dead", "cancelled")
-
 
 def of_installation(column: str) -> str:
     """Return the SQL expression of a column of the endpoint's installation."""

@@ -22,7 +22,6 @@ RETRY_DELAYS = (
     timedelta(hours=20),
     timedelta(hours=24),
 )
-MAX_ATTEMPTS = len(RETRY_DELAYS) + 1
 JITTER = 0.2
 # Longer Retry-After values are capped.
 MAX_RETRY_AFTER = timedelta(hours=24)

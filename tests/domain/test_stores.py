@@ -91,7 +91,7 @@ async def test_closing_a_store_takes_effect_in_every_process(database, directory
         return False
 
     assert await eventually(is_closed)
-    await stores.resume(created.store.public_id)
+    await stores.change_status(created.store.public_id, stores.ACTIVE)
     assert await eventually(lambda: is_open(directory, host))
 
 

@@ -133,7 +133,7 @@ async def send_a_request(scope: Scope) -> None:
     from domain.outgoing import calls
 
     with pytest.raises(calls.HttpCallerNotConfigured):
-        await calls.get("https://example.com", headers={})
+        await calls.post("https://example.com", headers={}, body=b"")
     db.record_effect()
 
 

@@ -249,7 +249,7 @@ async def test_redirects_are_not_followed():
         return web.Response(status=307, headers={"Location": "/inside"})
 
     async with receiver(hear) as server, outgoing_client(allows_private=True, trust=system_trust()):
-        answer = await calls.get(f"http://127.0.0.1:{server.port}/hook", headers={})
+        answer = await calls.post(f"http://127.0.0.1:{server.port}/hook", headers={}, body=b"")
     assert (answer.status, paths) == (307, ["/hook"])
 
 
@@ -284,7 +284,7 @@ async def test_compressed_responses_are_not_decompressed():
         return web.Response(body=b"\x1f\x8b packed", headers={"Content-Encoding": "gzip"})
 
     async with receiver(hear) as server, outgoing_client(allows_private=True, trust=system_trust()):
-        answer = await calls.get(f"http://127.0.0.1:{server.port}/", headers={})
+        answer = await calls.post(f"http://127.0.0.1:{server.port}/", headers={}, body=b"")
     assert answer.body == b"\x1f\x8b packed"
 
 
@@ -307,7 +307,7 @@ async def test_a_malformed_response_is_a_failed_request(garbage):
 
 def test_without_a_configured_client_nothing_is_called():
     with pytest.raises(calls.HttpCallerNotConfigured):
-        asyncio.run(calls.get("https://example.com/", headers={}))
+        asyncio.run(calls.post("https://example.com/", headers={}, body=b""))
 
 
 # --- TLS -------------------------------------------------------------------------------------------------------------
@@ -354,7 +354,7 @@ async def test_the_tls_certificate_must_match_the_host(certificate, trusted, nam
     ):
         url = f"https://{name}.example.com:{server.port}/"
         if reached:
-            assert (await calls.get(url, headers={})).status == 200
+            assert (await calls.post(url, headers={}, body=b"")).status == 200
         else:
             with pytest.raises(RequestFailed, match="TLS failed"):
-                await calls.get(url, headers={})
+                await calls.post(url, headers={}, body=b"")

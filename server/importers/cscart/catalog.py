@@ -107,8 +107,8 @@ FEATURE = ImportKind(
                 *("display_on_product", "display_on_catalog", "created_at", "updated_at"),
             ),
         ),
-        ImportTable(FeatureVariant, ("feature_id", "name", "position"), owner="feature_id", numbers=PartNumbers.KEPT),
-        ImportTable(FeatureCategory, ("feature_id", "category_id"), owner="feature_id"),
+        ImportTable(FeatureVariant, owner="feature_id", numbers=PartNumbers.KEPT),
+        ImportTable(FeatureCategory, owner="feature_id"),
     ),
 )
 
@@ -173,15 +173,10 @@ PRODUCT = ImportKind(
             # What open orders here have reserved stays reserved.
             on_update={"on_hand": "excluded.on_hand + products.reserved"},
         ),
-        ImportTable(ProductCategory, ("product_id", "category_id", "position"), owner="product_id"),
-        ImportTable(
-            ProductImage,
-            ("product_id", "url", "alt", "position", "width", "height"),
-            owner="product_id",
-            numbers=PartNumbers.PREFERRED,
-        ),
-        ImportTable(ProductTax, ("product_id", "tax_id"), owner="product_id"),
-        ImportTable(FeatureValue, ("product_id", "feature_id", "variant_id", "value", "value_int"), owner="product_id"),
+        ImportTable(ProductCategory, owner="product_id"),
+        ImportTable(ProductImage, owner="product_id", numbers=PartNumbers.PREFERRED),
+        ImportTable(ProductTax, owner="product_id"),
+        ImportTable(FeatureValue, owner="product_id"),
         ImportTable(
             FeatureValueVariant,
             ("variant_id",),

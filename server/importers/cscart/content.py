@@ -31,7 +31,6 @@ LANGUAGE = ImportKind(
     (
         ImportTable(
             Language,
-            ("code", "name", "country_code", "direction", "status", "created_at", "updated_at"),
             natural_key=("code",),
         ),
     ),
@@ -133,18 +132,11 @@ DISCUSSION = ImportKind(
     (
         ImportTable(
             DiscussionThread,
-            ("object_type", "object_id", "type"),
             owner="object_id",
             numbers=PartNumbers.KEPT,
             shared=("object_type", "object_id"),
         ),
-        ImportTable(
-            DiscussionPost,
-            (
-                *("thread_id", "user_id", "name", "message", "rating", "status", "ip_address"),
-                *("created_at", "updated_at"),
-            ),
-        ),
+        ImportTable(DiscussionPost),
     ),
 )
 _SUBJECTS = {"P": "products", "C": "categories", "A": "pages", "O": "orders"}

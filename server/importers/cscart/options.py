@@ -39,19 +39,8 @@ _OFFERS = ImportTable(ProductOption, ("product_id", "option_id"), owner="option_
 OPTION = ImportKind(
     "option",
     (
-        ImportTable(
-            Option,
-            (
-                *("product_id", "vendor_id", "name", "type", "required", "inventory", "status", "position"),
-                *("description", "created_at", "updated_at"),
-            ),
-        ),
-        ImportTable(
-            OptionVariant,
-            ("option_id", "name", "modifier", "modifier_type", "position", "image_url", "image_alt"),
-            owner="option_id",
-            numbers=PartNumbers.KEPT,
-        ),
+        ImportTable(Option),
+        ImportTable(OptionVariant, owner="option_id", numbers=PartNumbers.KEPT),
         _OFFERS,
     ),
 )
@@ -131,7 +120,7 @@ COMBINATION = ImportKind(
             ("product_id", "hash", "sku", "price_cents", "on_hand", "position", "created_at", "updated_at"),
             on_update={"on_hand": "excluded.on_hand + combinations.reserved"},
         ),
-        ImportTable(CombinationChoice, ("combination_id", "option_id", "variant_id"), owner="combination_id"),
+        ImportTable(CombinationChoice, owner="combination_id"),
         _OFFERS,
     ),
 )
@@ -206,8 +195,8 @@ def _choices(context: Context, record: Record) -> dict[int, int]:
 EXCEPTION = ImportKind(
     "exception",
     (
-        ImportTable(OptionException, ("product_id", "type", "hash", "created_at", "updated_at")),
-        ImportTable(ExceptionChoice, ("exception_id", "option_id", "variant_id"), owner="exception_id"),
+        ImportTable(OptionException),
+        ImportTable(ExceptionChoice, owner="exception_id"),
         _OFFERS,
     ),
 )

@@ -78,11 +78,7 @@ ORDER = ImportKind(
             ),
             owner="order_id",
         ),
-        ImportTable(
-            OrderTax,
-            ("order_id", "tax_id", "name", "rate_type", "rate_value", "included", "amount_cents", "position"),
-            owner="order_id",
-        ),
+        ImportTable(OrderTax, owner="order_id"),
         ImportTable(Payment, ("order_id", "kind", "installments", "amount_cents", "created_at"), owner="order_id"),
         ImportTable(
             OrderStatusChange,
@@ -331,14 +327,8 @@ async def load_line_numbers(context: Context) -> None:
 SHIPMENT = ImportKind(
     "shipment",
     (
-        ImportTable(
-            Shipment,
-            (
-                *("order_id", "shipping_method_id", "user_id", "shipping_name", "carrier", "tracking_number"),
-                *("comments", "group_key", "status", "order_placed_at", "created_at", "updated_at"),
-            ),
-        ),
-        ImportTable(ShipmentLine, ("shipment_id", "order_line_id", "quantity"), owner="shipment_id"),
+        ImportTable(Shipment),
+        ImportTable(ShipmentLine, owner="shipment_id"),
     ),
 )
 _SHIPMENT_FIELDS = {

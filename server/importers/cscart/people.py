@@ -30,9 +30,7 @@ from server.importers.cscart.values import (
 
 _ADMINISTRATOR, _VENDOR = "A", "V"
 
-USERGROUP = ImportKind(
-    "usergroup", (ImportTable(Usergroup, ("name", "type", "status", "privileges", "created_at", "updated_at")),)
-)
+USERGROUP = ImportKind("usergroup", (ImportTable(Usergroup),))
 
 
 def convert_usergroup(context: Context, record: Record) -> Rows:
@@ -112,7 +110,7 @@ def _vendor_shippings(value: object) -> dict[str, Any]:
 
 # --- Users -----------------------------------------------------------------------------------------------------------------------
 
-_MEMBERSHIPS = ImportTable(UsergroupMembership, ("usergroup_id", "user_id", "status", "created_at"), owner="user_id")
+_MEMBERSHIPS = ImportTable(UsergroupMembership, owner="user_id")
 USER = ImportKind(
     "user",
     (

@@ -46,8 +46,8 @@ _FIXED = "F"
 DESTINATION = ImportKind(
     "destination",
     (
-        ImportTable(Destination, ("name", "status", "countries", "states", "cities", "created_at", "updated_at")),
-        ImportTable(DestinationZipcode, ("destination_id", "zipcode_from", "zipcode_to"), owner="destination_id"),
+        ImportTable(Destination),
+        ImportTable(DestinationZipcode, owner="destination_id"),
     ),
 )
 
@@ -75,14 +75,8 @@ def convert_destination(context: Context, record: Record) -> Rows:
 TAX = ImportKind(
     "tax",
     (
-        ImportTable(
-            Tax,
-            (
-                *("name", "regnumber", "address_type", "rate_type", "rate_value", "price_includes_tax", "priority"),
-                *("status", "created_at", "updated_at"),
-            ),
-        ),
-        ImportTable(TaxRate, ("tax_id", "destination_id", "rate_type", "rate_value"), owner="tax_id"),
+        ImportTable(Tax),
+        ImportTable(TaxRate, owner="tax_id"),
     ),
 )
 
@@ -126,23 +120,9 @@ def _by_destination(context: Context, rates: object) -> Iterator[tuple[int, Reco
 SHIPPING = ImportKind(
     "shipping",
     (
-        ImportTable(
-            ShippingMethod,
-            (
-                *("vendor_id", "name", "description", "delivery_time", "rate_calculation", "min_weight_grams"),
-                *("max_weight_grams", "base_cents", "per_kg_cents", "per_item_cents", "free_from_cents", "position"),
-                *("status", "service", "created_at", "updated_at"),
-            ),
-        ),
-        ImportTable(
-            ShippingRate,
-            (
-                *("shipping_method_id", "destination_id", "base_cents", "per_kg_cents", "per_item_cents"),
-                "max_weight_grams",
-            ),
-            owner="shipping_method_id",
-        ),
-        ImportTable(ShippingMethodTax, ("shipping_method_id", "tax_id"), owner="shipping_method_id"),
+        ImportTable(ShippingMethod),
+        ImportTable(ShippingRate, owner="shipping_method_id"),
+        ImportTable(ShippingMethodTax, owner="shipping_method_id"),
     ),
 )
 _PRICES = ("base_cents", "per_kg_cents", "per_item_cents")
@@ -234,7 +214,7 @@ PAYMENT = ImportKind(
                 *("surcharge_percent", "position", "status", "created_at", "updated_at"),
             ),
         ),
-        ImportTable(PaymentMethodTax, ("payment_method_id", "tax_id"), owner="payment_method_id"),
+        ImportTable(PaymentMethodTax, owner="payment_method_id"),
     ),
 )
 
@@ -270,7 +250,7 @@ def convert_payment(context: Context, record: Record) -> Rows:
 
 # --- Promotions ------------------------------------------------------------------------------------------------------------------
 
-PROMOTION = ImportKind("promotion", (ImportTable(Promotion, tuple(Promotion.column_defaults())),))
+PROMOTION = ImportKind("promotion", (ImportTable(Promotion),))
 _CONDITIONS = "conditions"
 
 
