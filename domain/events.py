@@ -106,34 +106,39 @@ SELECT 1 WHERE CASE WHEN EXISTS (SELECT 1 FROM inserted) AND {_HAS_ENDPOINT} THE
 """
 
 
-def first_event_sql(parameters: Sequence[str]) -> str:
-    """Return the common table expressions that emit the first event of a subject, for the statement that inserts the subject.
+def event_sql(parameters: Sequence[str]) -> str:
+    """Return the common table expressions that emit one event, for the statement that writes its subject, or for `emit_all`.
 
-    `notified` must be read by the statement. `parameters` are the names of parameters for `first_event_arguments`.
+    `notified` must be read by the statement. `parameters` are the names of parameters for `event_arguments`.
     """
     public_id, name, subject_type, subject_id, data, request_id, at, channel, traceparent = parameters
     return f"""
-first_number AS (
+event_number AS (
     INSERT INTO event_sequences (tenant_id, public_id, subject_type, subject_id, latest)
     SELECT $1, {public_id}, {subject_type}, {subject_id}, 1 WHERE {name}::text IS NOT NULL
-), first_event AS (
+    ON CONFLICT (tenant_id, subject_type, subject_id) DO UPDATE SET latest = event_sequences.latest + 1
+    RETURNING latest
+), event AS (
     INSERT INTO outbox_events
         (tenant_id, public_id, name, subject_type, subject_id, sequence, data, request_id, created_at, traceparent)
-    SELECT $1, {public_id}, {name}, {subject_type}, {subject_id}, 1, {data}::text::jsonb, {request_id}, {at}, {traceparent}
-    WHERE {name}::text IS NOT NULL
+    SELECT $1, {public_id}, {name}, {subject_type}, {subject_id}, latest, {data}::text::jsonb, {request_id}, {at}, {traceparent}
+    FROM event_number
 ), notified AS (
-    SELECT pg_notify({channel}, '') WHERE {name}::text IS NOT NULL AND {_HAS_ENDPOINT}
+    SELECT pg_notify({channel}, '') AS sent WHERE {name}::text IS NOT NULL AND {_HAS_ENDPOINT}
 )
 """
 
 
-def first_event_arguments(scope: Scope, event: Event | None) -> tuple[Any, ...]:
-    """Return the arguments of `first_event_sql`; None for no event."""
+def event_arguments(scope: Scope, event: Event | None) -> tuple[Any, ...]:
+    """Return the arguments of `event_sql`; None for no event."""
     name, subject_type, subject_id, data = (None,) * 4
     if event is not None:
         name, subject_type, subject_id = event.name, event.subject_type, event.subject_id
         data = orjson.dumps(event.data).decode()
     return uuid7(), name, subject_type, subject_id, data, scope.request_id, scope.now, CHANNEL, tracing.traceparent()
+
+
+_EMIT_ONE = f"WITH {event_sql([f'${number}' for number in range(2, 11)])} SELECT 1 FROM notified WHERE sent IS NULL"
 
 
 async def emit(scope: Scope, name: str, subject_type: str, subject_id: UUID, data: Mapping[str, Any]) -> None:
@@ -143,6 +148,9 @@ async def emit(scope: Scope, name: str, subject_type: str, subject_id: UUID, dat
 
 async def emit_all(scope: Scope, events: Sequence[Event]) -> None:
     """Insert events in order, in one statement; events of one subject get consecutive sequence numbers."""
+    if len(events) == 1:  # takes two thirds of the time
+        await execute_later(_EMIT_ONE, scope.store.id, *event_arguments(scope, events[0]))
+        return
     if not events:
         return
     await execute_later(

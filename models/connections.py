@@ -117,7 +117,7 @@ class _Output:
         )
         self.pause_reading, self.resume_reading = transport.pause_reading, transport.resume_reading
         self.prefix = b""
-        """What to send before the next message: its binding, or in a transaction the deferred statements."""
+        """What to send before the next message: deferred statements, after the binding where none was sent."""
 
     def write(self, data: memoryview) -> None:
         prefix, self.prefix = self.prefix, b""
@@ -157,8 +157,8 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
     async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
         """Run a statement and return its command tag; in a transaction, without arguments, also several."""
         if query.startswith("rollback"):
-            self._protocol.output.prefix = b""  # deferred statements would be undone
-        if args or not self._protocol.is_in_transaction() or self._protocol.output.prefix:
+            self.drop_deferred()
+        if args or not self._protocol.is_in_transaction() or self.has_deferred:
             tag: bytes | None = (await self._execute(query, args, 0, timeout, return_status=True))[1]
             return (tag or b"").decode()
         _count(query)
@@ -178,10 +178,10 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
     def defer(self, query: str, args: Sequence[Any]) -> bool:
         """Send a statement, which returns no rows, together with the next one; return False where it has to be executed at once.
 
-        The next one raises its errors. Only a statement that is prepared already, in a transaction that has begun, can be deferred.
+        The next one raises its errors. Only a statement that is prepared already can be deferred, in a transaction that stays open.
         """
         statement = self._stmt_cache.get((query, asyncpg.Record, False))
-        if statement is None or not self.names_statements or not self._protocol.is_in_transaction() or tracing.active:
+        if statement is None or not self.names_statements or not self.target.begins or tracing.active:
             return False
         try:
             message = bind_and_execute(statement.name, [parameter_text(argument) for argument in args])
@@ -190,6 +190,15 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         _count(query, args, self.target.plans)
         self._protocol.output.prefix += message
         return True
+
+    @property
+    def has_deferred(self) -> bool:
+        """Return whether statements wait for the next one."""
+        return bool(self._protocol.output.prefix)
+
+    def drop_deferred(self) -> None:
+        """Don't send the deferred statements: the transaction is rolled back."""
+        self._protocol.output.prefix = b""
 
     async def restart_as_snapshot(self) -> None:
         """Begin the open transaction again, which has run nothing yet: read-only, and of one state of the database.
@@ -203,7 +212,7 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
     async def open_cursor(self, query: str, args: Sequence[Any]) -> Cursor[asyncpg.Record]:
         """Open a cursor on a statement, in a transaction, whose store is bound."""
         self._check_open()
-        if not self.is_in_transaction() or self._protocol.output.prefix:
+        if not self.is_in_transaction() or self.has_deferred:
             await self._execute(
                 "select 1", (), 0, None
             )  # asyncpg opens none before BEGIN, and takes notice of deferred statements
@@ -265,11 +274,11 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
             await protocol._wait_for_cancellation(protocol._get_timeout(timeout))
         if protocol.is_in_transaction():
             return await protocol.bind_execute(statement, args, "", limit, return_status, timeout)
-        self._bind_next()
+        deferred = self._bind_next()
         try:
             result = await protocol.bind_execute(statement, args, "", limit, return_status, timeout)
         finally:
-            protocol.output.prefix = b""  # not sent where an argument can't be encoded
+            self._keep_unsent(deferred)
         if not self._bind_name:
             self._bind_name = self._sent_name
         return result
@@ -290,17 +299,15 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         protocol = self._protocol
         if protocol._is_cancelling():
             await protocol._wait_for_cancellation(timeout)
-        is_bound = protocol.is_in_transaction()
-        if not is_bound:
-            self._bind_next()
         is_named = self.names_statements and len(query) <= self._config.max_cacheable_statement_size
+        deferred = b"" if (is_bound := protocol.is_in_transaction()) else self._bind_next()
         try:
             statement = await super()._get_statement(
                 query, timeout, **options | {"named": self._statement_name(query) if is_named else ""}
             )
         finally:
             if not is_bound:
-                protocol.output.prefix = b""
+                self._keep_unsent(deferred)
         if not is_named:
             statement.mark_unprepared()  # parsed again with each execution, because a binding or another server process comes between
         return statement
@@ -309,9 +316,18 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         """Return a new name that contains a digest of the text: whatever a pooler confuses, no name stands for another statement."""
         return f"{blake2b(query.encode(), digest_size=12).hexdigest()}{self._get_unique_id('')}"
 
-    def _bind_next(self) -> None:
-        """Send the binding together with the next message, which must be that of a statement."""
-        self._protocol.output.prefix = self._messages.get(self.target) or self._message(self.target)
+    def _bind_next(self) -> bytes:
+        """Send the binding together with the next message, which must be that of a statement; return the deferred statements."""
+        output = self._protocol.output
+        deferred: bytes = output.prefix
+        output.prefix = (self._messages.get(self.target) or self._message(self.target)) + deferred
+        return deferred
+
+    def _keep_unsent(self, deferred: bytes) -> None:
+        """Keep the deferred statements, not the binding, where nothing was sent because an argument can't be encoded."""
+        output = self._protocol.output
+        if output.prefix:
+            output.prefix = deferred
 
     def _message(self, target: BindingTarget) -> bytes:
         """Return the binding to a target."""
@@ -339,18 +355,18 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
             return None
         _count(query)
         protocol = self._protocol
-        is_bound = protocol.is_in_transaction()
         try:
             await self._get_statement(query, timeout)
-            if not protocol.is_in_transaction():
-                self._bind_next()
-            return await super()._executemany(query, rows, timeout, **kwargs)
+            if protocol.is_in_transaction():
+                return await super()._executemany(query, rows, timeout, **kwargs)
+            deferred = self._bind_next()
+            try:
+                return await super()._executemany(query, rows, timeout, **kwargs)
+            finally:
+                self._keep_unsent(deferred)
         except Exception as error:
             await self._recover(error)
             raise
-        finally:
-            if not is_bound:
-                protocol.output.prefix = b""
 
 
 class SeparatelyBoundConnection(StoreConnection):
@@ -399,8 +415,9 @@ class SeparatelyBoundConnection(StoreConnection):
         """Defer nothing."""
         return False
 
-    def _bind_next(self) -> None:
+    def _bind_next(self) -> bytes:
         """Send nothing: statements are prepared and executed in a transaction with its binding."""
+        return b""
 
 
 def affected_rows(result: tuple[Any, bytes, Any]) -> int:

@@ -108,7 +108,8 @@ class Transaction:
             try:
                 if connection.is_closed() and not commit:
                     return  # the server rolls back
-                if not connection.is_in_transaction():
+                if not connection.is_in_transaction() and not (commit and connection.has_deferred):
+                    connection.drop_deferred()
                     self._is_committed = commit  # it has run nothing
                     return
                 tag = await connection.execute("commit" if commit else "rollback")

@@ -12,6 +12,9 @@ from datetime import datetime
 from uuid import UUID
 
 _AS_THEY_ARE = (str, int, UUID)
+_LENGTH = struct.Struct("!i").pack
+_COUNTS = struct.Struct("!hh").pack
+_NULL = _LENGTH(-1)
 
 
 def parse(prepared_name: str, sql: str) -> bytes:
@@ -21,15 +24,21 @@ def parse(prepared_name: str, sql: str) -> bytes:
 
 def bind_and_execute(prepared_name: str, parameters: Sequence[str | None]) -> bytes:
     """Return Bind and Execute of a prepared statement: the unnamed portal, parameters in text format, no limit of rows."""
-    values = b"".join([_value(parameter) for parameter in parameters])
-    head = b"\0%s\0%s" % (prepared_name.encode(), struct.pack("!hh", 0, len(parameters)))
-    return _message(b"B", head + values + b"\0\0") + _EXECUTE
+    parts = [b"\0%s\0%s" % (prepared_name.encode(), _COUNTS(0, len(parameters)))]
+    for parameter in parameters:
+        if parameter is None:
+            parts.append(_NULL)
+        else:
+            value = parameter.encode()
+            parts += (_LENGTH(len(value)), value)
+    parts.append(b"\0\0")
+    return _message(b"B", b"".join(parts)) + _EXECUTE
 
 
 def parameter_text(value: object) -> str | None:
     """Return a parameter in PostgreSQL's text format, an array of such values as well; None is NULL. Raise TypeError for other types."""
-    if value is None:
-        return None
+    if value is None or type(value) is str:
+        return value
     if isinstance(value, bool):
         return "t" if value else "f"
     if isinstance(value, _AS_THEY_ARE):
@@ -51,15 +60,8 @@ def _element(value: object) -> str:
     return f'"{escaped}"'
 
 
-def _value(parameter: str | None) -> bytes:
-    if parameter is None:
-        return b"\xff\xff\xff\xff"
-    value = parameter.encode()
-    return struct.pack("!i", len(value)) + value
-
-
 def _message(kind: bytes, content: bytes) -> bytes:
-    return kind + struct.pack("!i", len(content) + 4) + content
+    return kind + _LENGTH(len(content) + 4) + content
 
 
 _EXECUTE = _message(b"E", b"\0\0\0\0\0")

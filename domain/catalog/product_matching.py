@@ -13,7 +13,7 @@ from domain.catalog.product_draft import ProductDraft
 from domain.store_settings import setting
 from kernel.ids import Reference, parse_reference
 from kernel.scope import ActorKind, Scope
-from models.database import execute, fetch, fetchval
+from models.database import execute_later, fetch, fetchval
 from models.references import CATEGORY, NOT_FOUND, PRODUCT, TAX, VENDOR, look_up, missing_message
 
 SKU_TAKEN = ("sku_taken", "sku is used by another product of the vendor")
@@ -24,10 +24,12 @@ SELECT id FROM vendors WHERE tenant_id = $1 AND deleted_at IS NULL ORDER BY id L
 
 # Bulk imports exclude each other and all single writes; single writes run concurrently unless they share a SKU. Without this, two imports
 # could deadlock on slugs.
-_LOCK_EXCLUSIVELY = "SELECT pg_advisory_xact_lock(hashtextextended('catalog:' || $1::bigint, 0))"
+# Both return no rows, so that they go with the statement that reads under the lock.
+_LOCK_EXCLUSIVELY = "SELECT 1 WHERE pg_advisory_xact_lock(hashtextextended('catalog:' || $1::bigint, 0)) IS NULL"
 _LOCK_SHARED = """
-SELECT pg_advisory_xact_lock_shared(hashtextextended('catalog:' || $1::bigint, 0)),
-    (SELECT count(pg_advisory_xact_lock(hashtextextended('sku:' || $1::bigint || ':' || s.sku, 0))) FROM unnest($2::text[]) AS s (sku))
+SELECT 1 WHERE pg_advisory_xact_lock_shared(hashtextextended('catalog:' || $1::bigint, 0)) IS NULL OR (
+    SELECT count(pg_advisory_xact_lock(hashtextextended('sku:' || $1::bigint || ':' || s.sku, 0))) FROM unnest($2::text[]) AS s (sku)
+) < 0
 """
 
 # Locked in ascending id order, as orders do.
@@ -42,12 +44,12 @@ ORDER BY id FOR NO KEY UPDATE
 async def lock_catalog(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
     """Wait for running imports and for writers of the same SKUs; locks until the transaction ends."""
     skus = {draft.columns["sku"] for draft in drafts if draft.columns.get("sku")}
-    await execute(_LOCK_SHARED, scope.store.id, sorted(skus))
+    await execute_later(_LOCK_SHARED, scope.store.id, sorted(skus))
 
 
 async def lock_catalog_exclusively(scope: Scope) -> None:
     """Exclude every other writer of the store's catalog until the transaction ends."""
-    await execute(_LOCK_EXCLUSIVELY, scope.store.id)
+    await execute_later(_LOCK_EXCLUSIVELY, scope.store.id)
 
 
 async def match_drafts(

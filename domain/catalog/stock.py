@@ -31,7 +31,7 @@ from domain.notifications.write import StockLevelChange
 from kernel.errors import RuleViolation
 from kernel.ids import ShownId
 from kernel.scope import Scope
-from models.database import execute, fetch, transaction
+from models.database import execute, execute_later, fetch, transaction
 
 RESERVED, DEDUCTED, UNRESERVED = "R", "D", "N"
 
@@ -95,9 +95,19 @@ UPDATE order_lines l SET tracked = p.tracking <> 'D' FROM products p
 WHERE l.tenant_id = $1 AND l.order_id = $2 AND p.tenant_id = $1 AND p.id = l.product_id
 """
 
-_UNITS = """
-SELECT product_id, combination_id, sum(quantity)::bigint AS units FROM order_lines
-WHERE tenant_id = $1 AND order_id = $2 AND tracked AND product_id IS NOT NULL GROUP BY product_id, combination_id
+# The units of an order by product and combination; the stock of products is changed by `$3` and `$4` for each unit.
+_MOVE_UNITS = """
+WITH units AS MATERIALIZED (
+    SELECT product_id, combination_id, sum(quantity)::bigint AS units FROM order_lines
+    WHERE tenant_id = $1 AND order_id = $2 AND tracked AND product_id IS NOT NULL GROUP BY product_id, combination_id
+), changed AS MATERIALIZED (
+    SELECT c.* FROM (
+        SELECT array_agg(product_id) AS ids, array_agg(units * $3::bigint) AS on_hand, array_agg(units * $4::bigint) AS reserved
+        FROM units WHERE combination_id IS NULL
+    ) AS u CROSS JOIN LATERAL vitrine_adjust_product_stock($1, u.ids, u.on_hand, u.reserved) AS c
+)
+SELECT u.product_id, u.combination_id, u.units, c.id, c.name, c.vendor_id, c.stock_before, c.stock_after
+FROM units u LEFT JOIN changed c ON u.combination_id IS NULL AND c.id = u.product_id
 """
 
 _ADJUST_STATEMENTS = {StockOwner.PRODUCT: _ADJUST, StockOwner.COMBINATION: _ADJUST_COMBINATIONS}
@@ -189,13 +199,17 @@ async def change_stock_state(scope: Scope, order_id: int, from_state: str, to_st
     if per_unit is None:
         return
     if from_state == UNRESERVED:
-        await fetch(_REFRESH_TRACKING, scope.store.id, order_id)
-    lines = await fetch(_UNITS, scope.store.id, order_id)
-    units = {line["product_id"]: line["units"] for line in lines if line["combination_id"] is None}
-    combination_units = {line["combination_id"]: line["units"] for line in lines if line["combination_id"] is not None}
-    await adjust_stock(scope, {product: per_unit.times(count) for product, count in units.items()})
-    changes = {combination: per_unit.times(count) for combination, count in combination_units.items()}
-    await adjust_stock(scope, changes, StockOwner.COMBINATION)
+        await execute_later(_REFRESH_TRACKING, scope.store.id, order_id)
+    rows = await fetch(_MOVE_UNITS, scope.store.id, order_id, per_unit.on_hand, per_unit.reserved)
+    products, combinations = {}, {}
+    for row in rows:
+        change = per_unit.times(row["units"])
+        if row["combination_id"] is None:
+            products[row["product_id"]] = change
+        else:
+            combinations[row["combination_id"]] = change
+    await check_changes(scope, products, [row for row in rows if row["id"] is not None])
+    await adjust_stock(scope, combinations, StockOwner.COMBINATION)
 
 
 _TAKE_CHANGES = """

@@ -71,7 +71,7 @@ WITH inserted AS (
     INSERT INTO audit_entries (tenant_id, public_id, at, actor_kind, user_id, app_id, action, subject_type, subject_id,
         ip_address, request_id)
     SELECT $1, $7, $14, $10, $11, $12, 'order.created', 'order', inserted.public_id::text, $15, $16 FROM inserted
-), {events.first_event_sql(_parameters(22, 9))}, notifications AS (
+), {events.event_sql(_parameters(22, 9))}, notifications AS (
     {notifications.placed_order_sql(_parameters(31, 8))} RETURNING 1
 ), vendors_locked AS MATERIALIZED (
     -- Foreign keys lock the vendors only at the end of the statement; a vendor's deletion locks it before its products.
@@ -177,7 +177,7 @@ async def _insert(
         [change.reserved for change in changes.values()],
         setting(scope, "low_stock_at"),
         is_strict,
-        *events.first_event_arguments(scope, order.event),
+        *events.event_arguments(scope, order.event),
         *notifications.placed_order_arguments(scope, vendors, is_wanted=order.event is not None),
     )
     try:

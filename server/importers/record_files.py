@@ -10,7 +10,7 @@ import itertools
 import os
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -164,7 +164,7 @@ async def run(
     return report
 
 
-async def _batches(rows: Iterator[FileRow]) -> AsyncIterator[list[FileRow]]:
+async def _batches(rows: Iterator[FileRow]) -> AsyncGenerator[list[FileRow], None]:
     """Yield the records in batches; while one is written, a thread reads the next."""
 
     def read() -> asyncio.Future[list[FileRow]]:

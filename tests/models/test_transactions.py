@@ -456,6 +456,22 @@ class TestDeferredStatements:
             await self.add("a")
         assert (await names(scope), committed) == (["a"], ["callback"])
 
+    async def test_one_alone_is_committed_or_rolled_back(self, scope):
+        async with transaction(scope):
+            await self.add("a")
+        with suppress(LookupError):
+            async with transaction(scope):
+                await self.add("b")
+                raise LookupError
+        assert await names(scope) == ["a"]
+
+    async def test_the_first_one_stays_when_the_next_statement_is_not_sent(self, scope):
+        async with transaction(scope):
+            await self.add("a")
+            with suppress(Exception):
+                await db.fetchval("select $1::int", "seven")
+            assert await names(scope) == ["a"]
+
     async def test_one_that_fails_ends_the_transaction(self, scope):
         public_id = uuid7()
         committed: list[str] = []
