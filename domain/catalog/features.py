@@ -142,7 +142,8 @@ def _match_variant(
     """Return the variant that the entry is: that of its id, else that of its name unless an earlier entry has renamed it."""
     if entry.get("id") is None:
         named = by_name.get(columns["name"])
-        return None if named in kept and kept[named]["name"] != columns["name"] else named
+        renamed = named is not None and kept.get(named, columns)["name"] != columns["name"]
+        return None if renamed else named
     variant_id = by_reference.get(parse_reference(entry["id"]))
     if variant_id is None:
         raise ValidationFailed(f"variant {entry['id']} not found", field="variants", code=NOT_FOUND)
