@@ -46,12 +46,17 @@ class InputField:
     required: str | None = None
 
 
-def read_fields(fields: Mapping[str, InputField], values: InputValues, *, creating: bool = False) -> dict[str, Any]:
+def read_fields(
+    fields: Mapping[str, InputField], values: InputValues, *, creating: bool = False, within: str = ""
+) -> dict[str, Any]:
     """Return the columns set by the input; unknown keys are ignored.
 
-    Raises ValidationFailed with a code for each invalid field, and for each required field missing when `creating`.
+    Raises ValidationFailed with a code for each invalid field, and for each required field missing when `creating`; those of an entry
+    of a list name the list too, which `within` is.
     """
     columns, errors = check_fields(fields, values, creating=creating)
+    if within:
+        errors = {f"{within}.{name}": (code, f"{within}: {sentence}") for name, (code, sentence) in errors.items()}
     raise_field_errors(errors)
     return columns
 

@@ -43,6 +43,8 @@ async def read_raw(request: web.Request) -> bytes:
     """
     raw = await _read_body(request)
     encoding = request.headers.get(hdrs.CONTENT_ENCODING, "").strip().lower()
+    if encoding == "x-gzip":
+        encoding = "gzip"  # RFC 9110, section 8.4.1.3
     if not raw or encoding in ("", "identity"):
         return raw
     if encoding not in CONTENT_ENCODINGS:

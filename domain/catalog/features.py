@@ -117,8 +117,9 @@ async def _replace_variants(scope: Scope, feature_id: int, type_: str, values: S
     new: list[dict[str, Any]] = []
     for index, item in enumerate(values):
         entry = {"name": item} if isinstance(item, str) else item
-        columns = {"position": index, **read_fields(VARIANT_FIELDS, entry, creating=entry.get("id") is None)}
-        variant_id = _match_variant(entry, columns, by_reference, by_name)
+        read = read_fields(VARIANT_FIELDS, entry, creating=entry.get("id") is None, within="variants")
+        columns = {"position": index, **read}
+        variant_id = _match_variant(entry, columns, by_reference, by_name, kept)
         if variant_id is None:
             new.append({"feature_id": feature_id, "name": columns["name"], "position": columns["position"]})
         else:
@@ -132,13 +133,22 @@ async def _replace_variants(scope: Scope, feature_id: int, type_: str, values: S
 
 
 def _match_variant(
-    entry: InputValues, columns: Mapping[str, Any], by_reference: Mapping[Any, int], by_name: Mapping[str, int]
+    entry: InputValues,
+    columns: Mapping[str, Any],
+    by_reference: Mapping[Any, int],
+    by_name: Mapping[str, int],
+    kept: Mapping[int, Mapping[str, Any]],
 ) -> int | None:
+    """Return the variant that the entry is: that of its id, else that of its name unless an earlier entry has renamed it."""
     if entry.get("id") is None:
-        return by_name.get(columns["name"])
+        named = by_name.get(columns["name"])
+        renamed = named is not None and kept.get(named, columns)["name"] != columns["name"]
+        return None if renamed else named
     variant_id = by_reference.get(parse_reference(entry["id"]))
     if variant_id is None:
         raise ValidationFailed(f"variant {entry['id']} not found", field="variants", code=NOT_FOUND)
+    if variant_id in kept:
+        raise ValidationFailed(f"variant {entry['id']} is named twice", field="variants", code="duplicate")
     return variant_id
 
 

@@ -267,7 +267,9 @@ async def _replace_variants(scope: Scope, option_id: int, type_: str, values: Se
     kept: dict[int, dict[str, Any]] = {}
     new: list[dict[str, Any]] = []
     for index, variant_values in enumerate(values):
-        columns = read_fields(VARIANT_FIELDS, variant_values, creating=variant_values.get("id") is None)
+        columns = read_fields(
+            VARIANT_FIELDS, variant_values, creating=variant_values.get("id") is None, within="variants"
+        )
         variant_id = _match_variant(variant_values, columns, by_reference, by_name, kept)
         if variant_id is None:
             new.append({"option_id": option_id, **_NEW_VARIANT, "position": index, **columns})

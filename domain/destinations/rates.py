@@ -26,5 +26,10 @@ async def resolve_destinations(scope: Scope, rates: Sequence[InputValues]) -> li
     ids_by_reference = await resolve_all(scope, DESTINATION, references, field="destination")
     ids = [ids_by_reference[reference] for reference in references]
     if len(set(ids)) < len(ids):
-        raise ValidationFailed("rates names a destination twice; expected each once", field="rates", code="duplicate")
+        raise repeated_destination()
     return ids
+
+
+def repeated_destination() -> ValidationFailed:
+    """Return the error of rates with two entries for one destination, or for none."""
+    return ValidationFailed("rates names a destination twice; expected each once", field="rates", code="duplicate")

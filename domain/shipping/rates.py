@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from domain.destinations.rates import check_rate_count, resolve_destinations
+from domain.destinations.rates import check_rate_count, repeated_destination, resolve_destinations
 from kernel.fields import MAX_QUANTITY, InputField, InputValues, cents, integer, read_fields
 from kernel.scope import Scope
 from models.rows import replace_rows
@@ -32,6 +32,8 @@ async def write_rates(scope: Scope, method_id: int, values: InputValues) -> None
     own_prices = [entry for entry in rates if entry.get("destination") is None]
     rates = [entry for entry in rates if entry.get("destination") is not None]
     rate_columns = [read_fields(RATE_FIELDS, entry) for entry in rates]
+    if len(own_prices) > 1:
+        raise repeated_destination()
     for entry in own_prices:
         await _update_method_prices(scope, method_id, entry)
     rows = [

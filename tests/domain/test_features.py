@@ -77,13 +77,34 @@ async def test_the_type_cannot_change_while_products_have_values(kit):
         ({"group": 10**12}, {"group": "not_found"}),
         ({"categories": [10**12]}, {"categories": "not_found"}),
         ({"type": "T", "variants": ["x"]}, {"variants": "variants_invalid"}),
-        ({"type": "S", "variants": [{"id": 10**12}]}, {"name": "name_required"}),
+        ({"type": "S", "variants": [{"id": 10**12}]}, {"variants.name": "name_required"}),
+        ({"type": "S", "variants": ["x", {"name": "y", "position": -1}]}, {"variants.position": "position_invalid"}),
     ],
 )
 async def test_field_errors_are_reported(kit, values, fields):
     with pytest.raises(ValidationFailed) as error:
         await FEATURE_RECORDS.create(kit.scope, {"name": "f", **values})
     assert error.value.fields == fields
+
+
+async def test_no_variant_is_lost_when_another_gets_its_name(kit):
+    feature = await FEATURE_RECORDS.create(kit.scope, {"name": "f", "type": "S", "variants": ["a", "b"]})
+
+    async def variants():
+        rows = await kit.rows(
+            "SELECT id, name FROM feature_variants WHERE tenant_id = $1 AND feature_id = $2 ORDER BY position", feature
+        )
+        return {row["name"]: row["id"] for row in rows}
+
+    before = await variants()
+    await FEATURE_RECORDS.update(kit.scope, feature, {"variants": [{"id": before["a"], "name": "z"}, "a", "b", "b"]})
+    after = await variants()
+    assert list(after) == ["z", "a", "b"]
+    assert (after["z"], after["b"]) == (before["a"], before["b"])
+    for repeated in (["z", {"id": after["z"], "name": "y"}], [{"id": after["z"]}, {"id": after["z"], "name": "y"}]):
+        with pytest.raises(ValidationFailed, match=f"variant {after['z']} is named twice"):
+            await FEATURE_RECORDS.update(kit.scope, feature, {"variants": repeated})
+    assert await variants() == after
 
 
 async def test_only_a_group_contains_features(kit):

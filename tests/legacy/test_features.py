@@ -153,6 +153,17 @@ async def test_a_description_is_required(sample):
     assert (answer.status, answer.body) == (400, {"status": 400, "message": "description is required"})
 
 
+@pytest.mark.parametrize("path, name", [("features", "variant"), ("options", "variant_name")])
+async def test_an_invalid_variant_is_named_as_one(sample, path, name):
+    """Not by the name of the feature or option, which is right."""
+    body = {"description": "Cor", "feature_type": "S", "option_name": "Cor"}
+    for variant in ({}, {name: ""}, {name: " ", "position": 1}):
+        answer = await sample.post(f"/api/{path}", body | {"variants": [{name: "Azul"}, variant]})
+        assert (answer.status, answer.body["message"]) == (400, f"variants: {name} is required")
+    answer = await sample.post(f"/api/{path}", body | {"variants": [{name: "x" * 300}]})
+    assert answer.body["message"] == f"variants: {name} has 300 characters; expected at most 255"
+
+
 async def test_a_deleted_feature_is_not_found(sample):
     assert (await sample.delete(f"/api/features/{sample.colour}")).status == 204
     assert (await sample.get(f"/api/features/{sample.colour}")).status == 404

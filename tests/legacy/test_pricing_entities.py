@@ -347,6 +347,8 @@ INVALID: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("shippings", {"rates": [{"destination_id": "abc"}]}, "rates: destination_id is 'abc'; expected an id"),
     ("shippings", {"rates": [{"base": "-1"}]}, "rates: base is '-1'; expected zero or more"),
+    # Two prices of the method itself: the destinations were forgotten.
+    ("shippings", {"rates": [{"base": "10"}, {"base": "20"}]}, "rates names a destination twice; expected each once"),
     ("shippings", {"service": "x"}, "service is 'x'; expected an object"),
     ("taxes", {"tax": " "}, "tax is required"),
     ("taxes", {"address_type": "X"}, "address_type is 'X'; expected one of S, B"),

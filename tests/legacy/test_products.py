@@ -247,6 +247,11 @@ async def test_additional_images_without_a_main_image_stay_additional(sample):
         ("main_pair", {"detailed": {"image_path": 5}}, "main_pair.detailed.image_path is required"),
         ("main_pair", image_pair("javascript:alert(1)"), None),
         ("main_pair", image_pair("https://x.example/", image_x="big"), None),
+        (
+            "main_pair",
+            image_pair("https://x.example/", image_x=-1),
+            "main_pair.detailed.image_x is -1; expected a whole number from 0 to 2147483647",
+        ),
         ("image_pairs", "x", "image_pairs is 'x'; expected an object of image pairs"),
         ("image_pairs", ["x"], None),
     ],

@@ -261,7 +261,12 @@ FEATURES = Resource(
         STORE_OWNED,
     ),
     required=("description",),
-    message_terms={"group": "group_id", "categories": "categories_ids", "type": "feature_type"},
+    message_terms={
+        "group": "group_id",
+        "categories": "categories_ids",
+        "type": "feature_type",
+        "variants: name": "variants: variant",
+    },
     filters=(
         QueryFilter("category_id", "category_id", types.ID),
         QueryFilter("product_id", "product_id", types.ID, keys_rows=False),

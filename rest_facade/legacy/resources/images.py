@@ -58,7 +58,10 @@ def parse_pair(value: Any, label: str) -> dict[str, Any] | None:
         image["alt"] = types.parse_text(detailed["alt"], f"{label}.detailed.alt")
     for name, key in (("width", "image_x"), ("height", "image_y")):
         if detailed.get(key) not in (None, ""):
-            image[name] = types.parse_integer(detailed[key], f"{label}.detailed.{key}", maximum=types.MAX_INTEGER)
+            size = types.parse_integer(detailed[key], f"{label}.detailed.{key}", maximum=types.MAX_INTEGER)
+            if size < 0:
+                raise types.unexpected(f"{label}.detailed.{key}", size, f"a whole number from 0 to {types.MAX_INTEGER}")
+            image[name] = size
     return image
 
 

@@ -215,7 +215,13 @@ OPTIONS = Resource(
         RecordField("product_ids", types.IDS, "product_ids"),
     ),
     required=("option_name",),
-    message_terms=dict(product="product_id", products="product_ids", vendor="company_id", type="option_type"),
+    message_terms={
+        "product": "product_id",
+        "products": "product_ids",
+        "vendor": "company_id",
+        "type": "option_type",
+        "variants: name": "variants: variant_name",
+    },
     sorts={"position": "POSITION", "option_name": "NAME", "option_id": "ID"},
 )
 
