@@ -55,8 +55,8 @@ async def import_customers(scope: Scope, source: str, records: Sequence[Record],
     """
     async with transaction(scope):
         unknown = await begin_import(scope, source, "customer", records)
-        found = await fetch(_BY_EMAIL, scope.store.id, [record["email"] for record in unknown])
-        by_email = {row["email"]: row["id"] for row in found}
+        accounts = await fetch(_BY_EMAIL, scope.store.id, [record["email"] for record in unknown])
+        by_email = {row["email"]: row["id"] for row in accounts}
         new = [record for record in unknown if record["email"] not in by_email]
         rest = {"user_type": "C", "status": "A", "email_verified_at": scope.now, "updated_at": scope.now}
         names = ("email", "firstname", "lastname", "created_at")
