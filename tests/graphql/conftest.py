@@ -59,7 +59,7 @@ from models.taxes import OrderTax, PaymentMethodTax, ProductTax, ShippingMethodT
 from models.users import User, Usergroup, UsergroupMembership
 from models.warehouses import Warehouse, WarehouseArea, WarehouseUsergroup, WarehouseZipcodes
 from resolvers import root
-from schema.documents import prepare_document
+from schema.documents import DocumentCache
 from schema.execution import ExecutionContext, execute_document, format_error
 from tests.harness.database import NewStore
 from tests.harness.scopes import StoreAccess, system_scope
@@ -114,16 +114,21 @@ class StoreRecords(StoreAccess):
 ExecuteQuery: TypeAlias = Callable[..., Awaitable[GraphQLResponse]]
 
 
+@pytest.fixture(scope="session")
+def documents() -> DocumentCache:
+    """Return the cache of documents, which a server has too."""
+    return DocumentCache(root.public_schema())
+
+
 @pytest.fixture
-def execute_query() -> ExecuteQuery:
+def execute_query(documents: DocumentCache) -> ExecuteQuery:
     """Return a function that executes a document on the public schema in a scope."""
 
     async def execute(scope: Scope, text: str, **variables: Any) -> GraphQLResponse:
-        schema = root.public_schema()
-        prepared = prepare_document(schema, text, limited=True)
+        prepared = documents.get(text)
         assert prepared.errors == (), prepared.errors
         with active_scope(scope):
-            result = await execute_document(schema, prepared, ExecutionContext(scope), variables)
+            result = await execute_document(documents.schema, prepared, ExecutionContext(scope), variables)
         return GraphQLResponse(result.data, [format_error(error, scope) for error in result.errors or ()])
 
     return execute

@@ -27,7 +27,7 @@ from kernel.scope import ANONYMOUS, Scope, active_scope
 from models import conflicts
 from resolvers import root
 from resolvers.operations import OperationExecutor
-from schema.documents import prepare_document
+from schema.documents import DocumentCache
 from schema.execution import error_code
 from tests.harness.domain_store import DomainStore
 
@@ -43,10 +43,11 @@ class DomainClient:
 
     kit: DomainStore
     executor: OperationExecutor
+    documents: DocumentCache
 
     async def mutate(self, caller: str, document: str, variables: Mapping[str, Any]) -> Any:
         scope = self.kit.as_admin(privileges=ALL) if caller == STAFF else self.kit.as_storefront(scopes=_KEY_SCOPES)
-        prepared = prepare_document(root.public_schema(), document, limited=True)
+        prepared = self.documents.get(document)
         assert prepared.errors == (), prepared.errors
         operation = prepared.operation(None)
         assert operation is not None
@@ -76,11 +77,17 @@ def executor() -> OperationExecutor:
     return OperationExecutor(root.public_schema(), public=True)
 
 
+@pytest.fixture(scope="module")
+def documents() -> DocumentCache:
+    """Return what the server validates once: the mutations of all tests are the same."""
+    return DocumentCache(root.public_schema())
+
+
 @pytest.fixture
-async def arena(scope: Scope, executor: OperationExecutor) -> Arena:
+async def arena(scope: Scope, executor: OperationExecutor, documents: DocumentCache) -> Arena:
     kit = DomainStore(scope)
     await set_gateway_secret(scope, GATEWAY_SECRET)
-    return await create_arena(DomainClient(kit, executor), SIZE)
+    return await create_arena(DomainClient(kit, executor, documents), SIZE)
 
 
 def rivals(name: str) -> Mapping[str, Operation]:
