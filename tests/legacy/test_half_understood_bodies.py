@@ -124,11 +124,11 @@ def bodies(resource: Resource, record: Mapping[str, Any]) -> Iterator[Sent]:
                 yield Sent(field, f"its own value as {form}", value)
 
 
-def _without(value: Any, name: str) -> Any:
-    """Return a value without the members of this name."""
+def _without(value: Any, *names: str) -> Any:
+    """Return a value without the members of these names."""
     if isinstance(value, dict):
-        return {key: _without(item, name) for key, item in value.items() if key != name}
-    return [_without(item, name) for item in value] if isinstance(value, list) else value
+        return {key: _without(item, *names) for key, item in value.items() if key not in names}
+    return [_without(item, *names) for item in value] if isinstance(value, list) else value
 
 
 def rearranged(value: dict[str, Any] | list[Any]) -> dict[str, Any]:
@@ -176,8 +176,8 @@ async def creations(sample: SampleStore, resource: Resource) -> list[str]:
     path = f"/api/{path_of(sample, resource)}"
     example = (await sample.get(f"{path}/{record_of(sample, resource)}")).body
     wrong = []
-    # Variants get ids of their own.
-    for number, sent in enumerate(bodies(resource, _without(example, "variant_id"))):
+    # Variants and delivery areas get ids of their own.
+    for number, sent in enumerate(bodies(resource, _without(example, "variant_id", "area_id"))):
         body = {**body_of(sample, resource, 1_000 + number), sent.field.name: sent.value}
         body.pop(ALTERNATIVES.get(f"{resource.path}.{sent.field.name}", ""), None)
         created = await sample.post(path, body)

@@ -137,6 +137,19 @@ async def test_the_owner_and_the_caller_cannot_be_deleted(sample, person):
     assert set(answer.body) == {"status", "message"}
 
 
+@pytest.mark.parametrize("empty", ["", None])
+async def test_an_empty_password_of_an_update_leaves_it(sample, empty):
+    """As in CS-Cart: forms and connectors send the field of a person whose password doesn't change."""
+    user = (await sample.post("/api/users", NEW)).body["user_id"]
+    answer = await sample.put(f"/api/users/{user}", {"firstname": "Ana", "password": empty})
+    assert (answer.status, answer.body) == (200, {"user_id": user})
+    assert (await sample.get(f"/api/users/{user}")).body["firstname"] == "Ana"
+    credentials = {"email": NEW["email"], "password": NEW["password"]}
+    assert (await sample.post("/api/auth_tokens", credentials, auth=None)).status == 201
+    refused = await sample.put(f"/api/users/{user}", {"password": " "})
+    assert (refused.status, refused.body["message"]) == (400, "password has 1 characters; expected 8 to 128")
+
+
 @pytest.mark.parametrize(
     "body, message",
     [

@@ -64,7 +64,8 @@ USERS = Resource(
         RecordField("is_root", types.FLAG, filter_name="is_owner"),
         RecordField("points", types.INTEGER, "points", "points"),
     ),
-    input_fields=(RecordField("password", types.TEXT, "password"),),
+    # Forms send it back empty.
+    input_fields=(RecordField("password", types.optional(types.TEXT), "password"),),
     required=("email", "password"),
     cscart_defaults={"password": None},
     message_terms={"vendor": "company_id"},
