@@ -10,6 +10,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from domain.catalog.categories import CATEGORY_RECORDS
 from kernel.ids import uuid7
 from kernel.scope import Scope, active_scope
 from kernel.text import fold, fold_characters_sql, fold_sql, prefix_tsquery, search_terms, words_sql
@@ -35,6 +36,35 @@ async def test_sql_folds_as_python_does(text):
 async def test_sql_splits_words_as_python_does(text):
     words = (await db.fetchval("select vitrine_words($1)", text)).split()
     assert {word[:64] for word in words} == set(search_terms(text))
+
+
+@pytest.mark.parametrize("text", [*SAMPLES, None, "Botões botões", "ABC-123/x.y", "casa " * 30, "-", f"{'y' * 70}-z"])
+async def test_the_lexemes_of_a_product_are_its_words_each_once_and_their_stems(text):
+    words = await db.fetchval("select vitrine_product_words($1)", text)
+    stems = await db.fetchval("select array_agg(vitrine_stem(word)) from unnest($1::text[]) as word", words) or []
+    lexemes = await db.fetchval("select vitrine_product_lexemes($1)", text)
+    assert set(lexemes) == {*words, *(f"~{stem}" for stem in stems if stem is not None)}
+    assert len(set(words)) == sum(not lexeme.startswith("~") for lexeme in lexemes)
+
+
+async def test_a_search_entry_follows_the_placements_of_its_product(scope):
+    async def entry() -> list[int]:
+        return list(await db.fetchval("select category_ids from search_entries where product_id = $1", product))
+
+    with active_scope(scope):
+        product = (await Product.create(name="Mesa", slug="mesa", price_cents=1)).id
+        parent = await CATEGORY_RECORDS.create(scope, {"name": "Casa", "parent": None})
+        child = await CATEGORY_RECORDS.create(scope, {"name": "Sala", "parent": parent})
+        other = await CATEGORY_RECORDS.create(scope, {"name": "Loja", "parent": None})
+        await db.execute(
+            "insert into product_categories (public_id, product_id, category_id) values ($1, $2, $3)",
+            uuid7(), product, child,
+        )  # fmt: skip
+        assert await entry() == [parent, child]
+        await CATEGORY_RECORDS.update(scope, child, {"parent": other})
+        assert await entry() == [child, other]
+        await db.execute("delete from product_categories where product_id = $1", product)
+        assert await entry() == []
 
 
 def test_the_sql_functions_of_the_migration_match_the_kernel():

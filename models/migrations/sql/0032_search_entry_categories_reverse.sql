@@ -1,3 +1,10 @@
+CREATE OR REPLACE FUNCTION vitrine_product_lexemes(words text) RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (
+        SELECT t.words || array_remove(ARRAY(SELECT '~' || vitrine_stem(w.word) FROM (SELECT DISTINCT unnest(t.words) AS word) AS w), NULL)
+        FROM (SELECT vitrine_product_words(words) AS words OFFSET 0) AS t
+    );
+
 CREATE OR REPLACE FUNCTION vitrine_category_moved() RETURNS trigger LANGUAGE plpgsql AS $function$
 BEGIN
     PERFORM vitrine_update_search_entries(NEW.tenant_id, ARRAY(
