@@ -17,9 +17,9 @@ from asyncpg import Record
 from auth.secrets import DecryptionError, decrypt, encrypt
 from domain.mails.texts import TEMPLATES, MailType, printable_name, render_mail
 from domain.store_settings import setting
+from kernel.ids import uuid7
 from kernel.scope import Scope
 from models import database
-from models.rows import insert_row
 
 BODY_PURPOSE = "mail"
 # Limit of the mails that anonymous requests can trigger (docs/reference/current.md#password-reset).
@@ -63,18 +63,21 @@ async def queue_mail(
     values = {"store": scope.store.name, "name": name, "token": _format_token(scope, mail_type, token)}
     values |= details or {}
     subject, body = render_mail(mail_type, values)
-    await insert_row(
-        scope,
-        "mails",
-        user_id=None if to is None else to.user_id,
-        kind=mail_type.value,
-        recipient="" if to is None else to.email,
-        subject=subject,
-        body=encrypt(BODY_PURPOSE, body.encode()),
-        status=WITHOUT_RECIPIENT if to is None else QUEUED,
-        created_at=scope.now,
-        due_at=scope.now,
-        expires_at=scope.now + TEMPLATES[mail_type].lifetime,
+    await database.execute(
+        """
+        insert into mails (tenant_id, public_id, user_id, kind, recipient, subject, body, status, created_at, due_at, expires_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10)
+        """,
+        scope.store.id,
+        uuid7(),
+        None if to is None else to.user_id,
+        mail_type.value,
+        "" if to is None else to.email,
+        subject,
+        encrypt(BODY_PURPOSE, body.encode()),
+        WITHOUT_RECIPIENT if to is None else QUEUED,
+        scope.now,
+        scope.now + TEMPLATES[mail_type].lifetime,
     )
 
 
