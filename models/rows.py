@@ -13,7 +13,7 @@ import orjson
 
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import execute, execute_later, fetchval
+from models.database import execute, execute_later, fetch, fetchval
 
 
 def json_text(value: object) -> str:
@@ -33,6 +33,17 @@ async def insert_rows(
     if rows:
         statement = insert_sql(table, [*rows[0]]) + _on_conflict(rows[0], unique)
         await execute(statement, scope.store.id, _json(rows))
+
+
+async def insert_numbered_rows(scope: Scope, table: str, rows: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Insert rows, with a new `public_id` unless they have one, and return their ids in order."""
+    if not rows:
+        return []
+    complete = [{"public_id": uuid7(), **row} for row in rows]
+    statement = insert_sql(table, [name for name in complete[0] if name != "public_id"]) + " RETURNING public_id, id"
+    inserted = await fetch(statement, scope.store.id, json_text(complete))
+    ids = {row["public_id"]: row["id"] for row in inserted}
+    return [ids[row["public_id"]] for row in complete]
 
 
 async def insert_row(scope: Scope, table: str, *, conflict: str = "", **columns: Any) -> Any:

@@ -14,7 +14,7 @@ from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.database import execute, fetch, transaction
 from models.numbers import RESERVED_TABLES, take_numbers
-from models.rows import insert_rows, insert_sql, json_text
+from models.rows import insert_numbered_rows, insert_rows
 
 Record = Mapping[str, Any]
 
@@ -163,10 +163,7 @@ async def _insert(
     if table in RESERVED_TABLES:
         numbers = (await take_numbers(scope, {table: len(rows)}))[table]
         rows = [{**row, "id": number} for row, number in zip(rows, numbers, strict=True)]
-    statement = insert_sql(table, [name for name in rows[0] if name != "public_id"])
-    inserted = await fetch(f"{statement} RETURNING public_id, id", scope.store.id, json_text(rows))
-    by_public_id = {row["public_id"]: row["id"] for row in inserted}
-    ids = [by_public_id[record["public_id"]] for record in new]
+    ids = await insert_numbered_rows(scope, table, rows)
     external_ids = [record["external_id"] for record in new]
     await store_external_ids(scope, source, kind, dict(zip(external_ids, ids, strict=True)))
     return ids

@@ -6,37 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from domain.warehouses.inputs import AREA_FIELDS, MAX_AREAS, ZipcodeRange
 from domain.warehouses.locked import lock_warehouse
 from kernel.errors import NotFound, ValidationFailed
 from kernel.fields import InputValues, read_fields
-from kernel.ids import Reference, parse_reference, uuid7
+from kernel.ids import Reference, parse_reference
 from kernel.scope import Scope
 from kernel.text import repr_value
 from models import audit
 from models.database import execute, fetch, transaction
-from models.rows import replace_rows
+from models.rows import insert_numbered_rows, replace_rows, update_rows
 
 _NEW = {"name": "", "states": [], "cities": [], "delivery_time": 0, "status": "A"}
 
 _SELECT = """
 SELECT id, public_id, name, states, cities, delivery_time, status FROM warehouse_areas
 WHERE tenant_id = $1 AND warehouse_id = $2
-"""
-_INSERT = """
-INSERT INTO warehouse_areas
-    (tenant_id, public_id, warehouse_id, name, states, cities, delivery_time, status, created_at, updated_at)
-SELECT $1, a.public_id, $2, a.name, a.states, a.cities, a.delivery_time, a.status, $4, $4
-FROM jsonb_populate_recordset(NULL::warehouse_areas, $3::text::jsonb) AS a
-RETURNING id, public_id
-"""
-_UPDATE = """
-UPDATE warehouse_areas w
-SET name = a.name, states = a.states, cities = a.cities, delivery_time = a.delivery_time, status = a.status, updated_at = $4
-FROM jsonb_populate_recordset(NULL::warehouse_areas, $3::text::jsonb) AS a
-WHERE w.tenant_id = $1 AND w.warehouse_id = $2 AND w.id = a.id
 """
 _DELETE = "DELETE FROM warehouse_areas WHERE tenant_id = $1 AND warehouse_id = $2 AND id = ANY($3::bigint[])"
 
@@ -131,19 +116,16 @@ def _get_area(areas: Mapping[Reference, Mapping[str, Any]], area: object) -> Map
 
 async def _write(scope: Scope, warehouse_id: int, areas: Sequence[_Area]) -> list[int]:
     """Write new and changed areas and return their ids in input order."""
-    new = {uuid7(): area for area in areas if area.id is None}
-    changed = [area for area in areas if area.id is not None]
-    ids: dict[int, int] = {}
-    if new:
-        area_rows = [_row(area, public_id=public_id) for public_id, area in new.items()]
-        for inserted in await fetch(_INSERT, scope.store.id, warehouse_id, orjson.dumps(area_rows).decode(), scope.now):
-            ids[id(new[inserted["public_id"]])] = inserted["id"]
-    if changed:
-        area_rows = [_row(area, id=area.id) for area in changed]
-        await execute(_UPDATE, scope.store.id, warehouse_id, orjson.dumps(area_rows).decode(), scope.now)
-        ids |= {id(area): area.id for area in changed if area.id is not None}
-    await _write_zipcodes(scope, {ids[id(area)]: area.zipcodes for area in areas if area.zipcodes is not None})
-    return [ids[id(area)] for area in areas]
+    new = {"warehouse_id": warehouse_id, "created_at": scope.now, "updated_at": scope.now}
+    inserted = iter(
+        await insert_numbered_rows(scope, "warehouse_areas", [_row(area, **new) for area in areas if area.id is None])
+    )
+    changed = [_row(area, id=area.id, updated_at=scope.now) for area in areas if area.id is not None]
+    await update_rows(scope, "warehouse_areas", changed)
+    ids = [next(inserted) if area.id is None else area.id for area in areas]
+    zipcodes = {area_id: area.zipcodes for area_id, area in zip(ids, areas, strict=True) if area.zipcodes is not None}
+    await _write_zipcodes(scope, zipcodes)
+    return ids
 
 
 async def _write_zipcodes(scope: Scope, zipcodes: Mapping[int, Sequence[ZipcodeRange]]) -> None:

@@ -1,6 +1,6 @@
 """Serve the combinations of a product: list, show, create, batch, update, delete (docs/reference/legacy.md#combinations).
 
-They have hand-written handlers because two ids identify a record, the position is a number, and a batch is atomic.
+Most have hand-written handlers because two ids identify a record, the position is a number, and a batch is atomic.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ from kernel.errors import DomainError, NotFound, ValidationFailed
 from kernel.json_schema import NULL, one_of
 from resolvers.execute import FacadeOperation, execute
 from rest_facade.bodies import read_legacy
-from rest_facade.legacy.engine import MANAGE, VIEW, Operations, authorize_entity, render_ids
+from rest_facade.legacy.engine import (
+    MANAGE,
+    VIEW,
+    Operations,
+    authorize_entity,
+    delete_handler,
+    render_ids,
+    update_handler,
+)
 from rest_facade.legacy.large_lists import LargeList, is_large, stream_list
 from rest_facade.legacy.queries import envelope, query_parser
 from rest_facade.legacy.reshape import body_parser, message_renamer, record_renderer, require
@@ -90,8 +98,8 @@ def routes(operations: Operations) -> list[Route]:
         ("POST", PATH, _create_handler(by_action["Create"]), True),
         ("POST", f"{PATH}/batch", _batch_handler(by_action["Create"]), True),
         ("GET", f"{PATH}/{{id}}", _show_handler(by_action["Show"]), False),
-        ("PUT", f"{PATH}/{{id}}", _update_handler(by_action["Update"]), False),
-        ("DELETE", f"{PATH}/{{id}}", _delete_handler(by_action["Delete"]), False),
+        ("PUT", f"{PATH}/{{id}}", update_handler(COMBINATIONS, by_action["Update"]), False),
+        ("DELETE", f"{PATH}/{{id}}", delete_handler(COMBINATIONS, by_action["Delete"]), False),
     )
     return [
         Route(method, path, handler, Credential.LEGACY_ADMIN, creates=creates)
@@ -204,26 +212,3 @@ def _rename_error(error: Mapping[str, Any]) -> Record:
     field = error["field"].partition(".")[0]
     legacy_name = {"image": "image_pairs", **COMBINATION_TERMS}.get(field, field)
     return {"index": error["index"], "field": legacy_name, "message": _rename(error["message"])}
-
-
-def _update_handler(operation: FacadeOperation) -> Handler:
-    async def update(request: web.Request) -> web.Response:
-        scope = authorize_entity(request, COMBINATIONS, MANAGE, operation)
-        body = await read_legacy(request)
-        variables = {**request.match_info, "input": _parse(body)}
-        try:
-            done = (await execute(scope, operation, variables))["done"]
-        except ValidationFailed as error:
-            raise ValidationFailed(_rename(error.message), fields=error.fields) from error
-        return json_response(render_ids(scope, done))
-
-    return update
-
-
-def _delete_handler(operation: FacadeOperation) -> Handler:
-    async def delete(request: web.Request) -> web.Response:
-        scope = authorize_entity(request, COMBINATIONS, MANAGE, operation)
-        await execute(scope, operation, dict(request.match_info))
-        return web.Response(status=204)
-
-    return delete

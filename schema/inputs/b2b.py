@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
+from domain.b2b.record_types import MANAGERS, PAYMENT_CODES
 from schema.enums import SwitchStatus, TransactionType
-from schema.inputs.optional_fields import input_type, optional_field
+from schema.inputs.optional_fields import input_type, optional_copies, optional_field
 from schema.scalars import ID, BigInt
+from schema.types.b2b import ManagerObject, PaymentCodeObject
 
 _STATUS = "The status code."
 
 
 @input_type
+@optional_copies(ManagerObject, MANAGERS.fields)
 class ManagerInput:
     """A sales manager. `name` and `email` are required on creation."""
 
-    name: str | None = optional_field("The name.")
-    email: str | None = optional_field("The e-mail address.")
-    phone: str | None = optional_field("The phone number.")
-    commission_percent: BigInt | None = optional_field("The commission, in hundredths of a percent.")
-    status: SwitchStatus | None = optional_field(_STATUS)
     user_id: ID | None = optional_field("The user account of the manager.")
 
 
 @input_type
+@optional_copies(PaymentCodeObject, PAYMENT_CODES.fields)
 class PaymentCodeInput:
     """B2B payment terms. `code` is required on creation."""
-
-    code: str | None = optional_field("The code, unique in the store.")
-    description: str | None = optional_field("The description.")
-    installments: int | None = optional_field("The number of installments.")
-    days: list[BigInt] | None = optional_field("Days from the invoice to each installment.")
-    min_amount_cents: BigInt | None = optional_field("The minimum order amount, in cents.")
-    status: SwitchStatus | None = optional_field(_STATUS)
 
 
 @input_type

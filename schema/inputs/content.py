@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from domain.content.blocks import BLOCK_FIELDS
 from schema.enums import PageType, SwitchStatus, TextDirection
-from schema.inputs.optional_fields import input_type, optional_field
-from schema.scalars import ID, JSON
+from schema.inputs.optional_fields import input_type, optional_copies, optional_field
+from schema.scalars import ID
+from schema.types.content import BlockObject
 
 
 @input_type
@@ -47,12 +49,8 @@ class PageInput:
 
 
 @input_type
+@optional_copies(BlockObject, BLOCK_FIELDS)
 class BlockInput:
     """A layout block. `type` and `name` are required on creation."""
 
-    type: str | None = optional_field("The block type, an arbitrary identifier.")
-    name: str | None = optional_field("The name.")
-    properties: JSON | None = optional_field("How it looks and behaves, an object.")
-    content: JSON | None = optional_field("The content, a JSON object.")
-    status: SwitchStatus | None = optional_field("The status code.")
     lang_code: str | None = optional_field("The language code; defaults to the store's first language.")

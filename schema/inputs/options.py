@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import strawberry
 
+from domain.catalog.boxes import BOX_FIELDS
 from schema.enums import ExceptionType, ModifierType, OptionType, SwitchStatus
 from schema.inputs.catalog import ProductImageInput
-from schema.inputs.optional_fields import input_type, optional_field
+from schema.inputs.optional_fields import input_type, optional_copies, optional_field
 from schema.scalars import ID, BigInt
+from schema.types.options import ProductBoxObject
 
 
 @input_type
@@ -110,17 +112,9 @@ class AttachmentInput:
 
 
 @input_type
+@optional_copies(ProductBoxObject, BOX_FIELDS)
 class ProductBoxInput:
     """A packaging box. `name` is required on creation. Measures in millimetres, weights in grams."""
-
-    name: str | None = optional_field("The name.")
-    height_mm: BigInt | None = optional_field("The inner height, in millimetres.")
-    width_mm: BigInt | None = optional_field("The inner width, in millimetres.")
-    length_mm: BigInt | None = optional_field("The inner length, in millimetres.")
-    weight_grams: BigInt | None = optional_field("The weight of the empty box, in grams.")
-    max_weight_grams: BigInt | None = optional_field("The maximum content weight, in grams; 0 for no limit.")
-    status: SwitchStatus | None = optional_field("The status code.")
-    position: int | None = optional_field("The sort position.")
 
 
 @input_type

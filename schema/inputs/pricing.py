@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import strawberry
 
+from domain.promotions.promotions import PROMOTION_FIELDS
 from schema.enums import PromotionZone, SwitchStatus, TaxAddressType, TaxRateType
-from schema.inputs.optional_fields import input_type, optional_field
-from schema.scalars import ID, JSON, BigInt, DateTime
+from schema.inputs.optional_fields import input_type, optional_copies, optional_field
+from schema.scalars import ID, BigInt
+from schema.types.pricing import PromotionObject
 
 
 @input_type
@@ -73,20 +75,9 @@ class TaxInput:
 
 
 @input_type
+@optional_copies(PromotionObject, PROMOTION_FIELDS)
 class PromotionInput:
     """A promotion. `name` is required on creation."""
 
-    name: str | None = optional_field("The name.")
-    description: str | None = optional_field("The description.")
     zone: PromotionZone | None = optional_field("What it applies to.", text_internally=True)
-    conditions: JSON | None = optional_field("The conditions (see docs/promotions.md).")
-    bonuses: JSON | None = optional_field("The bonuses (see docs/promotions.md).")
     coupon_code: str | None = optional_field("The coupon code required.")
-    usage_limit: BigInt | None = optional_field(
-        "The maximum number of orders that may use the promotion; 0 for no limit."
-    )
-    from_at: DateTime | None = optional_field("When the promotion starts.")
-    to_at: DateTime | None = optional_field("When the promotion ends.")
-    priority: int | None = optional_field("The priority; lower values are applied first.")
-    stop: bool | None = optional_field("Whether later promotions of the same zone are skipped once this one applies.")
-    status: SwitchStatus | None = optional_field("The status code.")

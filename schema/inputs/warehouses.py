@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import strawberry
 
+from domain.warehouses.inputs import WAREHOUSE_FIELDS
 from schema.enums import AllocationType, SwitchStatus
-from schema.inputs.optional_fields import input_type, optional_field
+from schema.inputs.optional_fields import input_type, optional_copies, optional_field
 from schema.scalars import ID
+from schema.types.warehouses import WarehouseObject
 
 
 @input_type
@@ -41,27 +43,17 @@ class WarehouseUsergroupInput:
 
 
 @input_type
+@optional_copies(WarehouseObject, WAREHOUSE_FIELDS)
 class WarehouseInput:
     """A warehouse. `name` is required on creation; `areas` and `usergroups` replace the existing lists."""
 
-    name: str | None = optional_field("The name.")
-    code: str | None = optional_field("The store's short code for the warehouse.")
-    description: str | None = optional_field("The description.")
-    status: SwitchStatus | None = optional_field("The status code.")
-    address: str | None = optional_field("Street and number.")
-    city: str | None = optional_field("The city.")
     state: str | None = optional_field("The state: its code, or the name of a state of Brazil.")
     country: str | None = optional_field("The country code, ISO 3166 alpha-2; defaults to BR.")
-    zipcode: str | None = optional_field("The CEP.")
-    phone: str | None = optional_field("The phone number.")
-    email: str | None = optional_field("The e-mail address.")
     latitude: str | None = optional_field("The latitude, a decimal string.")
     longitude: str | None = optional_field("The longitude, a decimal string.")
-    priority: int | None = optional_field("The priority; higher values come first.")
     is_default: bool | None = optional_field(
         "Whether this becomes the vendor's default warehouse, replacing the current one."
     )
-    shipping_delay: int | None = optional_field("Days added to the delivery time.")
     min_items_in_box: int | None = optional_field("The minimum number of items per box.")
     max_items_in_box: int | None = optional_field("The maximum number of items per box.")
     vendor_id: ID | None = optional_field("The vendor that owns the warehouse; null for the store's own.")
