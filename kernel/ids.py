@@ -138,8 +138,10 @@ _request_ids = _RequestIds()
 def parse_reference(value: object) -> Reference | None:
     """Parse a legacy number (1 to 2**63-1, an integer or ASCII digits without sign) or a UUID; None for anything else."""
     if type(value) is str:
+        if _UUID.fullmatch(value):
+            return UUID(value)
         if not _NUMBER.fullmatch(value):
-            return parse_uuid(value)
+            return None
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return value if 1 <= value <= MAX_NUMBER else None
@@ -159,6 +161,11 @@ def parse_uuid(value: object) -> UUID | None:
     if isinstance(value, str) and _UUID.fullmatch(value):
         return UUID(value)
     return None
+
+
+def is_uuid(text: str) -> bool:
+    """Return whether `parse_uuid` reads the text: its statement may contain the text itself, which asyncpg encodes in less time."""
+    return _UUID.fullmatch(text) is not None
 
 
 def request_id_from(inbound: str | None) -> str:

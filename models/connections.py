@@ -200,26 +200,31 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         record_class: Any = None,
     ) -> Any:
         """Execute a statement, outside a transaction a second time when it was prepared before a table changed."""
-        self._check_open()
-        _count(query, args, self.target.plans)
+        if self.is_closed():
+            self._check_open()  # raises
+        if _statement_count.get() is not None:
+            _count(query, args, self.target.plans)
         key = (query, record_class or asyncpg.Record, ignore_custom_codec)
         span = None if tracing.active is None else tracing.active.statement(query)
         started = perf_counter()
+        section = self._stmt_exclusive_section
+        if section._acquired:
+            section.__enter__()  # raises
+        section._acquired = 1
         try:
-            with self._stmt_exclusive_section:
-                try:
-                    try:
-                        return await self._execute_prepared(key, args, limit, timeout, return_status)
-                    except asyncpg.InvalidCachedStatementError:
-                        # A table has changed; nothing was executed, so outside a transaction it can be retried.
-                        self._drop_global_statement_cache()
-                        if self._protocol.is_in_transaction():
-                            raise
-                        return await self._execute_prepared(key, args, limit, timeout, return_status)
-                except Exception as error:
-                    await self._recover(error)
+            try:
+                return await self._execute_prepared(key, args, limit, timeout, return_status)
+            except asyncpg.InvalidCachedStatementError:
+                # A table has changed; nothing was executed, so outside a transaction it can be retried.
+                self._drop_global_statement_cache()
+                if self._protocol.is_in_transaction():
                     raise
+                return await self._execute_prepared(key, args, limit, timeout, return_status)
+        except Exception as error:
+            await self._recover(error)
+            raise
         finally:
+            section._acquired = 0
             record_database(perf_counter() - started)
             if span is not None:
                 span.end()

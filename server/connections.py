@@ -6,6 +6,7 @@ docs/reference/shared.md#connections lists the limits.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from typing import Any, cast
 
 from aiohttp import hdrs, web
@@ -19,7 +20,6 @@ from kernel.ip_addresses import is_trusted, rate_limit_key
 from kernel.settings import Settings
 from rest_facade.responses import UNEXPECTED_ERROR
 from server import graphql_errors
-from server.health import HEALTH
 from server.limits import ConcurrencyLimiter
 from server.middleware.request_id import HEADER
 
@@ -90,7 +90,8 @@ class Connection(RequestHandler):
         super().data_received(data)
         waiter = self._waiter
         if waiter is None or waiter.done():
-            self._cancel_head_timer()
+            if self._head_timer is not None:
+                self._cancel_head_timer()
         elif data and self._head_timer is None:
             self._start_head_timer()
 
@@ -198,23 +199,25 @@ class Runner(web.AppRunner):
 def _direct_handler(app: web.Application, default: Any) -> Any:
     """Route a request through the pipeline to its handler, skipping aiohttp's middleware and sub-application steps."""
     resolve, serve = app.router.resolve, app[PIPELINE]
-    static_matches, health = _static_matches(app), app[HEALTH]
+    static_matches = _static_matches(app)
 
-    async def handle(request: web.Request) -> web.StreamResponse:
+    def handle(request: web.Request) -> Awaitable[web.StreamResponse]:
+        message = request._message
+        match = static_matches.get((message.method, request._rel_url.path_safe))
+        if match is None or hdrs.EXPECT in message.headers:
+            return search(request)
+        request._match_info = match
+        return serve(request, match._route._handler)
+
+    async def search(request: web.Request) -> web.StreamResponse:
         if hdrs.EXPECT in request.headers:
             response: web.StreamResponse = await default(request)
             return response
-        match = static_matches.get((request.method, request.rel_url.path_safe))
-        if match is None:
-            match = await resolve(request)
-            match.add_app(app)
-            match.freeze()
+        match = await resolve(request)
+        match.add_app(app)
+        match.freeze()
         request._match_info = match
-        response = await serve(request, match.handler)
-        if health.stopping:
-            # A client or proxy that keeps the connection would send its next request while it closes.
-            response.force_close()
-        return response
+        return await serve(request, match.handler)
 
     return handle
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 from urllib.parse import parse_qsl
@@ -39,6 +40,8 @@ from server.playground import add_asset_routes, playground
 DOCUMENTS = web.AppKey("documents", DocumentCache)
 EXECUTOR = web.AppKey("executor", OperationExecutor)
 LIMITS = web.AppKey("limits", AnswerLimits)
+REPEATED_QUERIES: web.AppKey[RepeatedQueries] = web.AppKey("repeated_queries")
+"""What answers queries that have a plan, in one look-up of the application's state."""
 WITHOUT_CREDENTIAL = web.AppKey("without_credential", frozenset[str])
 """The root fields that callers without a credential may select."""
 SCHEMA_TEXT = web.AppKey("schema_text", tuple[bytes, str])
@@ -69,6 +72,7 @@ def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspe
         INTROSPECTION_FIELDS if anonymous_introspection else ()
     )
     app[EXECUTOR] = OperationExecutor(schema, public=True, limits=limits)
+    app[REPEATED_QUERIES] = RepeatedQueries(app[DOCUMENTS], app[EXECUTOR], limits)
     text = root.public_text().encode()
     app[SCHEMA_TEXT] = (text, hashlib.sha256(text).hexdigest())
     app.router.add_post("/graphql", post)
@@ -104,8 +108,8 @@ async def post(request: web.Request) -> web.StreamResponse:
         return _error_response(request, 400, "batches are not supported; send one operation")
     if not isinstance(body, dict):
         return _error_response(request, 400, "the body must be a JSON object")
-    if not is_kept and (query := _repeated_query(request, body)) is not None:
-        return await _execute_prepared(request, scope, *query, allow_mutations=True)
+    if not is_kept and (repeated := await request.app[REPEATED_QUERIES].answer(request, scope, body)) is not None:
+        return repeated
     return await _execute(request, content, body, allow_mutations=True)
 
 
@@ -134,22 +138,44 @@ async def _repeat(request: web.Request, scope: Scope, content: str | bytes) -> w
     return None if identity is None else await request.app[CATALOGUE_CACHE].repeat(request, scope, identity)
 
 
-def _repeated_query(
-    request: web.Request, body: dict[str, Any]
-) -> tuple[PreparedDocument, str | None, dict[str, Any]] | None:
-    """Return what to execute for a text that has a plan; None where `_execute` has more to decide.
+@dataclass(frozen=True, slots=True)
+class RepeatedQueries:
+    """Answers queries whose text has a plan: most requests repeat a text with other variables.
 
-    Most requests repeat a query with other variables: then one look-up of its text finds all that is known of it.
+    One look-up finds all that is known of it, and small data is serialized without a further coroutine.
     """
-    text, variables, name = body.get("query"), body.get("variables"), body.get("operationName")
-    if type(text) is not str or "extensions" in body or "documentId" in body:
-        return None
-    if not (variables is None or type(variables) is dict) or not (name is None or type(name) is str):
-        return None
-    prepared = request.app[DOCUMENTS].find(text)
-    if prepared is None or not prepared.reusable_plans or _accepts_only_streams(request):
-        return None
-    return prepared, name or None, variables or {}
+
+    documents: DocumentCache
+    executor: OperationExecutor
+    limits: AnswerLimits
+
+    async def answer(self, request: web.Request, scope: Scope, body: dict[str, Any]) -> web.Response | None:
+        """Return the answer to a request's body; None where `_execute` has more to decide."""
+        text, variables, name = body.get("query"), body.get("variables"), body.get("operationName")
+        if type(text) is not str or "extensions" in body or "documentId" in body:
+            return None
+        if not (variables is None or type(variables) is dict) or not (name is None or type(name) is str):
+            return None
+        prepared = self.documents.find(text)
+        if prepared is None or not prepared.reusable_plans or scope.actor.kind is ActorKind.ANONYMOUS:
+            return None
+        accept = request.headers.get(hdrs.ACCEPT, "")
+        if EVENT_STREAM in accept:
+            return None
+        try:
+            answer = await self.executor.execute_cached_plan(scope, prepared, name or None, variables or {})
+        except DomainError as error:
+            return _refused(request, scope, error)
+        if answer is None:
+            return None
+        if type(answer["data"]) is LargeAnswer:
+            return await _respond_with_data(request, answer, 200)
+        started = perf_counter()
+        content = orjson.dumps(answer, option=_DATETIME_OPTIONS)
+        record_serialization(perf_counter() - started)
+        if len(content) > self.limits.max_bytes:
+            return _domain_error_response(request, too_many_bytes(self.limits))
+        return BytesResponse(content, content_type=_RESPONSE_JSON if _RESPONSE_JSON in accept else _JSON)
 
 
 async def schema_text(request: web.Request) -> web.Response:

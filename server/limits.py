@@ -121,4 +121,5 @@ class _Window:
 
 
 def _state(limit: int, count: int, reset_at: float) -> RateLimitState:
-    return RateLimitState(limit, limit - count if count < limit else 0, reset_at, count <= limit)
+    # Its own constructor is a function of Python, which calls this.
+    return tuple.__new__(RateLimitState, (limit, limit - count if count < limit else 0, reset_at, count <= limit))

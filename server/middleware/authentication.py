@@ -100,35 +100,43 @@ class Authenticator:
         """
         if headers is None:
             headers = request.headers
+        repeated = self.repeated_scope(headers, policy, client_ip, request_id)
+        if repeated is not None:
+            return repeated
         # Not request.host: without the header that is the socket's own address, which the client didn't send.
         host = headers.get(hdrs.HOST, "")
         if not host.isascii():
             raise TenantNotFound
         now = clock.now()
-        generations = (getattr(self._store_resolver, "generation", None), process_cache().generation)
-        key = _cache_key(headers, host, policy) if policy.credential not in _ANONYMOUS else None
-        cached = self._cache.get(key) if key is not None else None
-        if cached is not None and cached.until > now and cached.generations == generations:
-            store, actor = cached.store, cached.actor
-        else:
-            store = await self._store_resolver.resolve(
-                host,
-                await self._tenant(request, policy, host),
-                public=policy.credential in _ANONYMOUS,
-                allow_maintenance=policy.allow_maintenance,
-            )
-            actor = await self._caller(store, policy, headers, now, client_ip, request_id)
-            if key is not None and generations[0] is not None and actor.verified_until is not None:
-                self._store(key, _CachedCaller(store, actor, actor.verified_until, generations))
-        return Scope(
-            store=store,
-            actor=actor,
-            request_id=request_id,
-            now=now,
-            family=policy.family.name,
-            client_ip=client_ip,
-            user_agent=_truncated(headers.get(hdrs.USER_AGENT, "")),
+        generations = self._generations()
+        store = await self._store_resolver.resolve(
+            host,
+            await self._tenant(request, policy, host),
+            public=policy.credential in _ANONYMOUS,
+            allow_maintenance=policy.allow_maintenance,
         )
+        actor = await self._caller(store, policy, headers, now, client_ip, request_id)
+        if policy.credential not in _ANONYMOUS and generations[0] is not None and actor.verified_until is not None:
+            caller = _CachedCaller(store, actor, actor.verified_until, generations)
+            self._store(_cache_key(headers, host, policy), caller)
+        return _scope(store, actor, request_id, now, policy, client_ip, headers)
+
+    def repeated_scope(
+        self, headers: Mapping[str, str], policy: RoutePolicy, client_ip: str, request_id: str
+    ) -> Scope | None:
+        """Return what `create_scope` would, where the store and caller of the headers are cached; else None."""
+        if policy.credential in _ANONYMOUS:
+            return None
+        cached = self._cache.get(_cache_key(headers, headers.get(hdrs.HOST, ""), policy))
+        if cached is None:
+            return None
+        now = clock.now()
+        if cached.until <= now or cached.generations != self._generations():
+            return None
+        return _scope(cached.store, cached.actor, request_id, now, policy, client_ip, headers)
+
+    def _generations(self) -> tuple[int | None, int]:
+        return getattr(self._store_resolver, "generation", None), process_cache().generation
 
     async def _tenant(self, request: web.Request, policy: RoutePolicy, host: str) -> str | None:
         """Return the store id that a request names: in its header, else at a shared address in the body of a token request."""
@@ -181,6 +189,21 @@ def _ascii_credentials(headers: Mapping[str, str]) -> Mapping[str, str]:
         if value is not None and not value.isascii():
             return CIMultiDict((each, text.encode("ascii", "replace").decode()) for each, text in headers.items())
     return headers
+
+
+def _scope(
+    store: Store,
+    actor: Actor,
+    request_id: str,
+    now: datetime,
+    policy: RoutePolicy,
+    client_ip: str,
+    headers: Mapping[str, str],
+) -> Scope:
+    user_agent = headers.get(hdrs.USER_AGENT, "")
+    if user_agent:
+        user_agent = _truncated(user_agent)
+    return Scope(store, actor, request_id, now, policy.family.name, client_ip, user_agent)
 
 
 def _truncated(text: str) -> str:

@@ -75,12 +75,13 @@ class RateLimiter:
             requests.end(slot)
             LIMITED.add("concurrent_requests")
             raise RateLimited(f"more than {requests.limit} concurrent requests from this address", retry_after=1)
-        request[_SLOT] = slot
+        request._state[_SLOT] = slot
 
     def end_request(self, request: web.Request) -> None:
         """Count the request no longer, if it is counted: it has ended, or become a stream."""
-        if _SLOT in request:
-            self._requests.end(request.pop(_SLOT))
+        slot = request._state.pop(_SLOT, None)
+        if slot is not None:
+            self._requests.end(slot)
 
     async def count_address(self, request: web.Request, family: RouteFamily, address: str) -> None:
         """Count the request against its client address, before any other check."""
@@ -152,7 +153,7 @@ def _caller_key(family: RouteFamily, scope: Scope) -> str:
 
 def _set_header_state(request: web.Request, family: RouteFamily, state: RateLimitState) -> None:
     if family.has_rate_limit_headers:
-        request[HEADER_STATE] = state
+        request._state[HEADER_STATE] = state
 
 
 def _error(name: str, limit: int, scope_text: str, message: str = "rate limit exceeded") -> RateLimited:
@@ -162,8 +163,9 @@ def _error(name: str, limit: int, scope_text: str, message: str = "rate limit ex
 
 def add_headers(request: web.Request, headers: MutableMapping[str, str]) -> None:
     """Add the rate-limit headers to those of a response, in the families that have them."""
-    state = request.get(HEADER_STATE)
+    state = request._state.get(HEADER_STATE)
     if state is not None:
-        headers[_LIMIT] = str(state.limit)
-        headers[_REMAINING] = str(state.remaining)
-        headers[_RESET] = str(math.ceil(state.reset_at))
+        limit, remaining, reset_at, _ = state
+        headers[_LIMIT] = str(limit)
+        headers[_REMAINING] = str(remaining)
+        headers[_RESET] = str(math.ceil(reset_at))
