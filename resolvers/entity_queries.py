@@ -16,11 +16,10 @@ from strawberry import Info
 
 from auth.access import Access
 from kernel.errors import ValidationFailed
-from kernel.ids import is_uuid
 from kernel.scope import Scope
 from kernel.text import has_forbidden_characters
 from models import row_reads
-from models.queries import BY_PUBLIC_ID, Condition, Entity, Row, by_id
+from models.queries import Condition, Entity, Row, by_id
 from schema.column_guards import ColumnGuards, column_guards
 from schema.connections import PageRequest
 from schema.cursors import KeysetOrder
@@ -97,8 +96,6 @@ class EntityQuery:
             raise ValidationFailed("expected exactly one of id and slug", field="id", code="required")
         if slug is not None:
             return None if has_forbidden_characters(slug) else Condition("t.slug = {}", (slug,))
-        if type(id_) is str and is_uuid(id_) and not self.entity.has_numeric_ids:
-            return Condition(BY_PUBLIC_ID, (id_,))
         reference = parse_id(id_, numeric=self.entity.has_numeric_ids)
         return None if reference is None else by_id(reference)
 

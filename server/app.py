@@ -16,7 +16,7 @@ from resolvers import query_compiler
 from rest_facade.bodies import MAX_BYTES
 from rest_facade.compression import add_vary
 from rest_facade.responses import ADD_HEADERS, RESTART_TIMEOUT
-from rest_facade.routing import Route
+from rest_facade.routing import REQUEST_ID, Route
 from server import (
     authorization_metadata,
     bulk_files,
@@ -107,7 +107,7 @@ def create_app(
     def add_headers(request: web.Request, response: web.StreamResponse) -> None:
         headers = response._headers
         headers[hdrs.SERVER] = SERVER_NAME
-        request_id.add_header(request, headers)
+        headers[request_id.HEADER] = request._state.get(REQUEST_ID) or request_id.assign(request)
         # Whatever isn't marked as a read of the catalogue or as public may be personal, or an error that passes.
         headers.setdefault(hdrs.CACHE_CONTROL, "no-store")
         rate_limits.add_headers(request, headers)

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 from urllib.parse import parse_qsl
@@ -26,9 +27,9 @@ from resolvers.catalogue_reads import is_catalogue_read
 from resolvers.operations import OperationExecutor
 from resolvers.persisted_documents import find_document, save_document
 from rest_facade.apps.events import EVENT_STREAM
-from rest_facade.bodies import read_raw
+from rest_facade.bodies import read_raw, whole_body
 from rest_facade.responses import BytesResponse
-from rest_facade.routing import scope_of
+from rest_facade.routing import SCOPE, scope_of
 from schema.documents import INTROSPECTION_FIELDS, DocumentCache, PreparedDocument, calculate_cost, check_cost
 from schema.execution import format_document_error, format_error, graphql_error_code
 from schema.secret_fields import returns_secret
@@ -40,8 +41,6 @@ from server.playground import add_asset_routes, playground
 DOCUMENTS = web.AppKey("documents", DocumentCache)
 EXECUTOR = web.AppKey("executor", OperationExecutor)
 LIMITS = web.AppKey("limits", AnswerLimits)
-REPEATED_QUERIES: web.AppKey[RepeatedQueries] = web.AppKey("repeated_queries")
-"""What answers queries that have a plan, in one look-up of the application's state."""
 WITHOUT_CREDENTIAL = web.AppKey("without_credential", frozenset[str])
 """The root fields that callers without a credential may select."""
 SCHEMA_TEXT = web.AppKey("schema_text", tuple[bytes, str])
@@ -72,17 +71,16 @@ def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspe
         INTROSPECTION_FIELDS if anonymous_introspection else ()
     )
     app[EXECUTOR] = OperationExecutor(schema, public=True, limits=limits)
-    app[REPEATED_QUERIES] = RepeatedQueries(app[DOCUMENTS], app[EXECUTOR], limits)
     text = root.public_text().encode()
     app[SCHEMA_TEXT] = (text, hashlib.sha256(text).hexdigest())
-    app.router.add_post("/graphql", post)
+    app.router.add_post("/graphql", partial(post, RepeatedQueries(app[DOCUMENTS], app[EXECUTOR], limits)))
     app.router.add_get("/graphql", get)
     app.router.add_get("/graphql/schema", schema_text)
     app.router.add_get("/graphql/playground", playground)
     add_asset_routes(app)
 
 
-async def post(request: web.Request) -> web.StreamResponse:
+async def post(repeated: RepeatedQueries, request: web.Request) -> web.StreamResponse:
     """Execute a document sent by POST."""
     if request.headers.get(hdrs.CONTENT_TYPE) != _JSON and request.content_type not in (
         _JSON,
@@ -95,12 +93,14 @@ async def post(request: web.Request) -> web.StreamResponse:
             415 if _wants_response_json(request) else 400,
             "the content type must be application/json",
         )
-    scope = scope_of(request)
+    scope: Scope = request._state[SCOPE]
     is_kept = is_cacheable(scope)
     try:
-        content = await read_raw(request)
-        if is_kept and (repeated := await _repeat(request, scope, content)) is not None:
-            return repeated
+        content = whole_body(request)
+        if content is None:
+            content = await read_raw(request)
+        if is_kept and (kept := await _repeat(request, scope, content)) is not None:
+            return kept
         body = parse_json(content)
     except MalformedBody as error:
         return _error_response(request, 400, f"invalid request body: {error}")
@@ -108,8 +108,8 @@ async def post(request: web.Request) -> web.StreamResponse:
         return _error_response(request, 400, "batches are not supported; send one operation")
     if not isinstance(body, dict):
         return _error_response(request, 400, "the body must be a JSON object")
-    if not is_kept and (repeated := await request.app[REPEATED_QUERIES].answer(request, scope, body)) is not None:
-        return repeated
+    if not is_kept and (answer := await repeated.answer(request, scope, body)) is not None:
+        return answer
     return await _execute(request, content, body, allow_mutations=True)
 
 

@@ -20,8 +20,8 @@ def write(request: web.Request, status: int, started: float, error_code: str | N
     state = request._state
     line: dict[str, Any] = {
         "request_id": state[REQUEST_ID],
-        "method": request.method,
-        "path": request.path[:_MAX_PATH_LENGTH],
+        "method": request._message.method,
+        "path": request._rel_url.path[:_MAX_PATH_LENGTH],
         "status": status,
         "ms": round((perf_counter() - started) * 1_000, 2),
     }

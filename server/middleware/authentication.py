@@ -84,6 +84,7 @@ class Authenticator:
     def __init__(self, store_resolver: StoreResolver, authenticate: Authenticate) -> None:
         self._store_resolver = store_resolver
         self._authenticate = authenticate
+        self._credentials = process_cache()
         self._cache: dict[bytes, _CachedCaller] = {}
 
     async def create_scope(
@@ -108,7 +109,7 @@ class Authenticator:
         if not host.isascii():
             raise TenantNotFound
         now = clock.now()
-        generations = self._generations()
+        generations = (getattr(self._store_resolver, "generation", None), self._credentials.generation)
         store = await self._store_resolver.resolve(
             host,
             await self._tenant(request, policy, host),
@@ -119,7 +120,8 @@ class Authenticator:
         if policy.credential not in _ANONYMOUS and generations[0] is not None and actor.verified_until is not None:
             caller = _CachedCaller(store, actor, actor.verified_until, generations)
             self._store(_cache_key(headers, host, policy), caller)
-        return _scope(store, actor, request_id, now, policy, client_ip, headers)
+        user_agent = _truncated(headers.get(hdrs.USER_AGENT, ""))
+        return Scope(store, actor, request_id, now, policy.family.name, client_ip, user_agent)
 
     def repeated_scope(
         self, headers: Mapping[str, str], policy: RoutePolicy, client_ip: str, request_id: str
@@ -131,12 +133,13 @@ class Authenticator:
         if cached is None:
             return None
         now = clock.now()
-        if cached.until <= now or cached.generations != self._generations():
+        generations = (getattr(self._store_resolver, "generation", None), self._credentials.generation)
+        if cached.until <= now or cached.generations != generations:
             return None
-        return _scope(cached.store, cached.actor, request_id, now, policy, client_ip, headers)
-
-    def _generations(self) -> tuple[int | None, int]:
-        return getattr(self._store_resolver, "generation", None), process_cache().generation
+        user_agent = headers.get(hdrs.USER_AGENT, "")
+        if len(user_agent) > _MAX_USER_AGENT_LENGTH or not user_agent.isascii():
+            user_agent = _truncated(user_agent)
+        return Scope(cached.store, cached.actor, request_id, now, policy.family.name, client_ip, user_agent)
 
     async def _tenant(self, request: web.Request, policy: RoutePolicy, host: str) -> str | None:
         """Return the store id that a request names: in its header, else at a shared address in the body of a token request."""
@@ -189,21 +192,6 @@ def _ascii_credentials(headers: Mapping[str, str]) -> Mapping[str, str]:
         if value is not None and not value.isascii():
             return CIMultiDict((each, text.encode("ascii", "replace").decode()) for each, text in headers.items())
     return headers
-
-
-def _scope(
-    store: Store,
-    actor: Actor,
-    request_id: str,
-    now: datetime,
-    policy: RoutePolicy,
-    client_ip: str,
-    headers: Mapping[str, str],
-) -> Scope:
-    user_agent = headers.get(hdrs.USER_AGENT, "")
-    if user_agent:
-        user_agent = _truncated(user_agent)
-    return Scope(store, actor, request_id, now, policy.family.name, client_ip, user_agent)
 
 
 def _truncated(text: str) -> str:

@@ -38,7 +38,7 @@ from server.health import Readiness
 from server.middleware import access_log, idempotency, rate_limits, request_id, request_metrics
 from server.middleware.authentication import Authenticator
 from server.middleware.errors import error_response
-from server.middleware.timeout import RequestTimeouts
+from server.middleware.timeout import RequestTimeout, RequestTimeouts
 from server.routes import RoutePolicy
 
 _SAFE_METHODS = (hdrs.METH_GET, hdrs.METH_HEAD)
@@ -68,7 +68,7 @@ def pipeline(
             response = await handle(request, handler, family, policy, current_request_id, is_excess)
             if is_compressible(response):
                 await compress(request, response)
-            status = response.status
+            status = response._status
         except Exception as error:
             if isinstance(error, ConnectionError) and request.transport is None:
                 raise
@@ -105,17 +105,19 @@ def pipeline(
             rate_limits.LIMITED.add("connections")
             raise RateLimited(f"more than {settings.address_connections} connections from this address", retry_after=1)
         await limiter.count_address(request, family, address)
-        if request.method == hdrs.METH_OPTIONS:
+        method, target = request._message.method, request._message.path
+        if method == hdrs.METH_OPTIONS:
             if not (family.is_cross_origin and _is_preflight(request)):
                 return _options(request)
             if policy is None:
                 return web.Response()  # `server.cross_origin` adds the headers: the page then sees the 404
         if policy is None:
             return await handler(request)  # aiohttp's handler, which raises 404 or 405
-        _reject_unstorable(request)
+        if not target.isascii() or "%00" in target:
+            _reject_unstorable(target)
         limiter.begin_request(request, family, address)
         try:
-            with timeouts.limit(request._loop):
+            with RequestTimeout(timeouts, request._loop):
                 if policy.credential is Credential.NONE:
                     return await handler(request)
                 try:
@@ -129,7 +131,7 @@ def pipeline(
                 state[SCOPE] = scope
                 activate(scope)  # aiohttp runs each request in a task of its own
                 await limiter.count_caller(request, family, scope)
-                if request.method in _SAFE_METHODS or family.name == "graphql":
+                if method in _SAFE_METHODS or family.name == "graphql":
                     return await respond(request, handler, policy, scope)
                 with primary_only():
                     return await respond(request, handler, policy, scope)
@@ -207,10 +209,9 @@ def _has_credential(request: web.Request, policy: RoutePolicy) -> bool:
     return policy.credential is Credential.SIGNATURE or rate_limits.has_credential(request.headers)
 
 
-def _reject_unstorable(request: web.Request) -> None:
-    """Reject NUL and invalid UTF-8 in the URL: PostgreSQL can't store them."""
-    raw = request.raw_path
-    if "%00" not in raw and (raw.isascii() or not has_forbidden_characters(raw)):
+def _reject_unstorable(raw: str) -> None:
+    """Reject NUL and invalid UTF-8 in a URL that is not ASCII or has a NUL: PostgreSQL can't store them."""
+    if "%00" not in raw and not has_forbidden_characters(raw):
         return
     path, _, _ = raw.partition("?")
     if "%00" in path or has_forbidden_characters(path):

@@ -90,9 +90,10 @@ class RateLimiter:
             _set_header_state(request, family, RateLimitState(APP_RATE, APP_RATE, time.time() + MINUTE, allowed=True))
         elif family.is_rate_limited:
             state = self._counters.hit(f"ip:{rate_limit_key(address)}", self._ip_rate)
-            if not isinstance(state, RateLimitState):
-                state = await state
-            _set_header_state(request, family, state)
+            if type(state) is not RateLimitState:
+                state = await resolved(state)
+            if family.has_rate_limit_headers:
+                request._state[HEADER_STATE] = state
             if not state.allowed:
                 raise _error("address", self._ip_rate, "from this address")
 

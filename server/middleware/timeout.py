@@ -21,10 +21,6 @@ class RequestTimeouts:
         self._unlimited: set[asyncio.Task[Any]] = set()
         self._timer_is_set = False
 
-    def limit(self, loop: asyncio.AbstractEventLoop) -> _TimeoutScope:
-        """Return a context manager that raises TimeoutError on expiry; a task may enter only one at a time."""
-        return _TimeoutScope(self, loop)
-
     def begin(self, task: asyncio.Task[Any], loop: asyncio.AbstractEventLoop) -> None:
         """Start the task's timeout."""
         self._deadlines[task] = loop.time() + self._seconds
@@ -67,8 +63,11 @@ class RequestTimeouts:
         self._timer_is_set = False
 
 
-class _TimeoutScope:
-    """Distinguish our cancellation from others, as `asyncio.timeout` does."""
+class RequestTimeout:
+    """A context manager that raises TimeoutError on expiry; a task may enter only one at a time.
+
+    It distinguishes our cancellation from others, as `asyncio.timeout` does.
+    """
 
     __slots__ = ("_cancelling", "_loop", "_task", "_timeouts")
 
