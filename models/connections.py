@@ -211,15 +211,30 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         if section._acquired:
             section.__enter__()  # raises
         section._acquired = 1
+        protocol, is_repeated = self._protocol, False
         try:
-            try:
-                return await self._execute_prepared(key, args, limit, timeout, return_status)
-            except asyncpg.InvalidCachedStatementError:
-                # A table has changed; nothing was executed, so outside a transaction it can be retried.
-                self._drop_global_statement_cache()
-                if self._protocol.is_in_transaction():
-                    raise
-                return await self._execute_prepared(key, args, limit, timeout, return_status)
+            while True:
+                # asyncpg's own code path costs as much as the statement itself.
+                statement = self._stmt_cache.get(key)
+                try:
+                    if statement is None or protocol._is_cancelling():
+                        statement = await self._prepare(key, timeout)
+                    if protocol.is_in_transaction():
+                        return await protocol.bind_execute(statement, args, "", limit, return_status, timeout)
+                    self._bind_next()
+                    result = await protocol.bind_execute(statement, args, "", limit, return_status, timeout)
+                except asyncpg.InvalidCachedStatementError:
+                    # A table has changed; nothing was executed, so outside a transaction it can be repeated.
+                    self._drop_global_statement_cache()
+                    if protocol.is_in_transaction() or is_repeated:
+                        raise
+                    is_repeated = True
+                else:
+                    if not self._bind_name:
+                        self._bind_name = self._sent_name
+                    return result
+                finally:
+                    protocol.output.prefix = b""  # not sent where an argument can't be encoded
         except Exception as error:
             await self._recover(error)
             raise
@@ -229,32 +244,18 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
             if span is not None:
                 span.end()
 
-    async def _execute_prepared(
-        self, key: _StatementKey, args: Sequence[Any], limit: int, timeout: float | None, return_status: bool
-    ) -> Any:
-        """Prepare the statement if necessary and execute it: asyncpg's own code path costs as much as the statement itself."""
+    async def _prepare(self, key: _StatementKey, timeout: float | None) -> Any:
+        """Return the prepared statement, once a cancellation under way has ended."""
         protocol = self._protocol
-        statement = self._stmt_cache.get(key)
-        if statement is None:
-            query, record_class, ignore_custom_codec = key
-            statement = await self._get_statement(
-                query,
-                protocol._get_timeout(timeout),
-                record_class=record_class,
-                ignore_custom_codec=ignore_custom_codec,
-            )
-        elif protocol._is_cancelling():
+        if protocol._is_cancelling():
             await protocol._wait_for_cancellation(protocol._get_timeout(timeout))
-        if protocol.is_in_transaction():
-            return await protocol.bind_execute(statement, args, "", limit, return_status, timeout)
-        self._bind_next()
-        try:
-            result = await protocol.bind_execute(statement, args, "", limit, return_status, timeout)
-        finally:
-            protocol.output.prefix = b""  # not sent where an argument can't be encoded
-        if not self._bind_name:
-            self._bind_name = self._sent_name
-        return result
+        query, record_class, ignore_custom_codec = key
+        return await self._get_statement(
+            query,
+            protocol._get_timeout(timeout),
+            record_class=record_class,
+            ignore_custom_codec=ignore_custom_codec,
+        )
 
     async def _recover(self, error: Exception) -> None:
         """Make the connection usable after an error, or close it."""

@@ -99,7 +99,7 @@ class ReusablePlan:
             if not check(value):
                 return None
             coerced[name] = value
-        return VariableValues({}, coerced)
+        return VariableValues({}, coerced) if coerced else _NO_VARIABLES
 
 
 _NO_VARIABLES = VariableValues({}, {})

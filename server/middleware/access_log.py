@@ -23,7 +23,7 @@ def write(request: web.Request, status: int, started: float, error_code: str | N
         "method": request._message.method,
         "path": request._rel_url.path[:_MAX_PATH_LENGTH],
         "status": status,
-        "ms": round((perf_counter() - started) * 1_000, 2),
+        "ms": int((perf_counter() - started) * 100_000) / 100,  # `round` takes five times as long
     }
     scope = state.get(SCOPE)
     if scope is not None:
