@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 Record: TypeAlias = dict[str, Any]
@@ -32,17 +33,23 @@ class Inline:
 
 
 class RecordConversion:
-    """Functions that convert values by name; `prepare` runs before them on the whole record, `complete` after, both in place.
+    """Functions that convert values by name, and `constants`, which are added.
 
-    Names that a record doesn't have are skipped.
+    `prepare` runs before them on the whole record, `complete` after, both in place. Names that a record doesn't have are skipped.
     """
 
-    __slots__ = ("complete", "fields", "prepare")
+    __slots__ = ("complete", "constants", "fields", "prepare")
 
     def __init__(
-        self, fields: Mapping[str, Convert], *, prepare: RecordHook | None = None, complete: RecordHook | None = None
+        self,
+        fields: Mapping[str, Convert],
+        *,
+        constants: Mapping[str, str] = MappingProxyType({}),
+        prepare: RecordHook | None = None,
+        complete: RecordHook | None = None,
     ) -> None:
         self.fields = fields
+        self.constants = constants
         self.prepare = prepare
         self.complete = complete
 
@@ -50,6 +57,7 @@ class RecordConversion:
         """Convert a record in place and return it."""
         if self.prepare is not None:
             self.prepare(record)
+        record |= self.constants
         for name, convert in self.fields.items():
             if name in record:
                 record[name] = convert(record[name])

@@ -160,6 +160,8 @@ class RecordReader:
             return f"convert({self._object(fields)})"
         items = []
         for field in fields:
+            if field.key in conversion.constants:
+                continue
             value = self._value(field, "t")
             if field.key in conversion.fields:
                 convert = conversion.fields[field.key]
@@ -169,6 +171,7 @@ class RecordReader:
                 else:
                     value = f"c{len(items)}({value})"
             items.append(f"{field.key!r}: {value}")
+        items += [f"{name!r}: {value!r}" for name, value in conversion.constants.items()]
         literal = "{" + ", ".join(items) + "}"
         if conversion.complete is None:
             return literal

@@ -15,7 +15,7 @@ from kernel.record_conversion import RecordConversion, RecordHook
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from rest_facade.legacy.dialect import is_cscart
-from rest_facade.legacy.resource import Record, RecordField, Resource, Values
+from rest_facade.legacy.resource import RecordField, Resource, Values
 from rest_facade.legacy.value_types import ABSENT
 
 ParseBody: TypeAlias = Callable[[Values], dict[str, Any]]
@@ -36,20 +36,7 @@ def record_renderer(
         for field in described
         if field.value_type.render is not None and field.name not in constants
     }
-    return RecordConversion(conversions, prepare=_with_constants(prepare, constants), complete=complete)
-
-
-def _with_constants(prepare: RecordHook | None, constants: Mapping[str, str]) -> RecordHook | None:
-    """Return the hook that also adds the constant fields."""
-    if not constants:
-        return prepare
-
-    def add_constants(record: Record) -> None:
-        if prepare is not None:
-            prepare(record)
-        record |= constants
-
-    return add_constants
+    return RecordConversion(conversions, constants=constants, prepare=prepare, complete=complete)
 
 
 @dataclass(frozen=True, slots=True)
