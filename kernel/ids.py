@@ -18,7 +18,8 @@ Reference: TypeAlias = int | UUID
 MAX_NUMBER = 2**63 - 1
 
 _NUMBER = re.compile(r"[0-9]{1,19}")
-_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+# Without a group, which would take half as long again.
+_UUID = re.compile("-".join([f"[0-9a-fA-F]{{{length}}}" for length in (8, 4, 4, 4, 12)]))
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -88,15 +88,14 @@ current_answer: Callable[[], AnswerSize | None] = _current.get
 class limited_answer:  # noqa: N801  # used like a function; a class is faster than a generator
     """Limit the answer that is read in a `with` block, and return its size."""
 
-    __slots__ = ("_limits", "_token")
+    __slots__ = ("_answer", "_token")
 
     def __init__(self, limits: AnswerLimits | None) -> None:
-        self._limits = limits
+        self._answer = AnswerSize(limits) if limits is not None else None
 
     def __enter__(self) -> AnswerSize | None:
-        answer = AnswerSize(self._limits) if self._limits is not None else None
-        self._token = _current.set(answer)
-        return answer
+        self._token = _current.set(self._answer)
+        return self._answer
 
     def __exit__(self, *_: object) -> None:
         _current.reset(self._token)

@@ -55,7 +55,7 @@ def is_compressible(response: web.StreamResponse) -> TypeGuard[web.Response]:
         and len(body) > MIN_SIZE
         and hdrs.CONTENT_ENCODING not in response.headers
         and hdrs.CONTENT_RANGE not in response.headers
-        and _is_text(response.content_type)
+        and _is_text(response.headers.get(hdrs.CONTENT_TYPE, ""))
     )
 
 
@@ -141,7 +141,9 @@ def _parse(part: str) -> tuple[str, float]:
     return coding.strip(), quality if 0 <= quality <= 1 else 0.0
 
 
-def _is_text(media_type: str) -> bool:
+@lru_cache(maxsize=64)
+def _is_text(content_type: str) -> bool:
+    media_type = content_type.partition(";")[0].strip().lower()
     # Events are sent one by one as they happen.
     return media_type != "text/event-stream" and (
         media_type.startswith("text/")

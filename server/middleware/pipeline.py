@@ -104,7 +104,8 @@ def pipeline(
         if is_excess:
             rate_limits.LIMITED.add("connections")
             raise RateLimited(f"more than {settings.address_connections} connections from this address", retry_after=1)
-        await limiter.count_address(request, family, address)
+        if (counted := limiter.count_address(request, family, address)) is not None:
+            await counted
         method, target = request._message.method, request._message.path
         if method == hdrs.METH_OPTIONS:
             if not (family.is_cross_origin and _is_preflight(request)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 
 from aiohttp import hdrs, web
 from multidict import istr
@@ -83,19 +83,28 @@ class RateLimiter:
         if slot is not None:
             self._requests.end(slot)
 
-    async def count_address(self, request: web.Request, family: RouteFamily, address: str) -> None:
-        """Count the request against its client address, before any other check."""
+    def count_address(self, request: web.Request, family: RouteFamily, address: str) -> Awaitable[None] | None:
+        """Count the request against its client address, before any other check; the result is to be awaited if it is not None."""
         if not self._ip_rate:
             # These families always send the headers: report the default limit.
             _set_header_state(request, family, RateLimitState(APP_RATE, APP_RATE, time.time() + MINUTE, allowed=True))
         elif family.is_rate_limited:
             state = self._counters.hit(f"ip:{rate_limit_key(address)}", self._ip_rate)
             if type(state) is not RateLimitState:
-                state = await resolved(state)
+                return self._check_address(request, family, state)
             if family.has_rate_limit_headers:
                 request._state[HEADER_STATE] = state
             if not state.allowed:
                 raise _error("address", self._ip_rate, "from this address")
+        return None
+
+    async def _check_address(
+        self, request: web.Request, family: RouteFamily, counted: RateLimitState | Awaitable[RateLimitState]
+    ) -> None:
+        state = await resolved(counted)
+        _set_header_state(request, family, state)
+        if not state.allowed:
+            raise _error("address", self._ip_rate, "from this address")
 
     async def count_failure(self, address: str) -> None:
         """Count a wrong credential; reject it as one too many of its address.
