@@ -403,9 +403,7 @@ async def _run(
             if result is not NOT_READ:
                 return result
         pool = (_database or _connected()).pool
-        connection = pool.acquire_at_once(target)
-        if connection is None:
-            connection = await pool.acquire_for(target)
+        connection = pool.acquire_at_once(target) or await pool.acquire_for(target)
         try:
             result = await connection.run(sql, args, limit, return_status=return_status)
         finally:

@@ -64,7 +64,9 @@ class BytesResponse(web.Response):
         if not isinstance(request, web.Request) or not self._uses_fast_path(request) or not isinstance(body, bytes):
             return await super().prepare(request)
         app = request._match_info._current_app  # type: ignore[union-attr]
-        add_headers = app._state.get(ADD_HEADERS) if app is not None else None
+        add_headers: Any = (
+            app._state.get(ADD_HEADERS) if app is not None else None
+        )  # `request.app.get`, four calls deeper
         if add_headers is None:
             return await super().prepare(request)
         self._req = request

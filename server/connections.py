@@ -121,7 +121,9 @@ class Connection(RequestHandler):
             return False
         if not payload.is_eof() or self._upgraded or self._close or self._force_close:
             return False
-        assert self._parser is not None and self._manager is not None and self._request_factory is not None
+        assert self._parser is not None
+        assert self._manager is not None
+        assert self._request_factory is not None
         self._messages.popleft()
         self._parser.message_consumed()
         self._manager.requests_count += 1

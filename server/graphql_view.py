@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from time import perf_counter
 from typing import Any
 from urllib.parse import parse_qsl
@@ -43,7 +44,6 @@ EXECUTOR = web.AppKey("executor", OperationExecutor)
 LIMITS = web.AppKey("limits", AnswerLimits)
 WITHOUT_CREDENTIAL = web.AppKey("without_credential", frozenset[str])
 """The root fields that callers without a credential may select."""
-SCHEMA_TEXT = web.AppKey("schema_text", tuple[bytes, str])
 SEND_RESULTS: web.AppKey[Callable[[web.Request, dict[str, Any], bool], Awaitable[web.StreamResponse]]] = web.AppKey(
     "send_results"
 )
@@ -71,8 +71,6 @@ def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspe
         INTROSPECTION_FIELDS if anonymous_introspection else ()
     )
     app[EXECUTOR] = OperationExecutor(schema, public=True, limits=limits)
-    text = root.public_text().encode()
-    app[SCHEMA_TEXT] = (text, hashlib.sha256(text).hexdigest())
     app.router.add_post("/graphql", partial(post, RepeatedQueries(app[DOCUMENTS], app[EXECUTOR], limits)))
     app.router.add_get("/graphql", get)
     app.router.add_get("/graphql/schema", schema_text)
@@ -108,7 +106,8 @@ async def post(repeated: RepeatedQueries, request: web.Request) -> web.StreamRes
         return _error_response(request, 400, "batches are not supported; send one operation")
     if not isinstance(body, dict):
         return _error_response(request, 400, "the body must be a JSON object")
-    if not is_kept and (answer := await repeated.answer(request, scope, body)) is not None:
+    answer = await repeated.answer(request, scope, body, is_kept=is_kept)
+    if answer is not None:
         return answer
     return await _execute(request, content, body, allow_mutations=True)
 
@@ -149,8 +148,13 @@ class RepeatedQueries:
     executor: OperationExecutor
     limits: AnswerLimits
 
-    async def answer(self, request: web.Request, scope: Scope, body: dict[str, Any]) -> web.Response | None:
-        """Return the answer to a request's body; None where `_execute` has more to decide."""
+    async def answer(
+        self, request: web.Request, scope: Scope, body: dict[str, Any], *, is_kept: bool
+    ) -> web.StreamResponse | None:
+        """Return the answer to a request's body; None where `_execute` has more to decide.
+
+        With `is_kept` answers of the catalogue are kept, so that only other queries are answered here.
+        """
         text, variables, name = body.get("query"), body.get("variables"), body.get("operationName")
         if type(text) is not str or "extensions" in body or "documentId" in body:
             return None
@@ -160,14 +164,17 @@ class RepeatedQueries:
         if prepared is None or not prepared.reusable_plans or scope.actor.kind is ActorKind.ANONYMOUS:
             return None
         accept = request.headers.get(hdrs.ACCEPT, "")
-        if EVENT_STREAM in accept:
+        # A document that has a plan has one operation.
+        if EVENT_STREAM in accept or (is_kept and False not in prepared.catalogue_reads.values()):
             return None
         try:
             answer = await self.executor.execute_cached_plan(scope, prepared, name or None, variables or {})
         except DomainError as error:
             return _refused(request, scope, error)
         if answer is None:
-            return None
+            return await _execute_prepared(
+                request, scope, prepared, name or None, variables or {}, allow_mutations=True, has_plan=False
+            )
         if type(answer["data"]) is LargeAnswer:
             return await _respond_with_data(request, answer, 200)
         started = perf_counter()
@@ -178,9 +185,15 @@ class RepeatedQueries:
         return BytesResponse(content, content_type=_RESPONSE_JSON if _RESPONSE_JSON in accept else _JSON)
 
 
+@lru_cache(maxsize=1)
+def _schema_text() -> tuple[bytes, str]:
+    text = root.public_text().encode()
+    return text, hashlib.sha256(text).hexdigest()
+
+
 async def schema_text(request: web.Request) -> web.Response:
     """Return the public schema in SDL; 304 to a client that has it (RFC 9110, section 13.1.2)."""
-    text, tag = request.app[SCHEMA_TEXT]
+    text, tag = await asyncio.to_thread(_schema_text)  # printed for the first request: not for the start
     headers = {hdrs.ETAG: f'"{tag}"', hdrs.CACHE_CONTROL: "no-cache"}
     # A weak tag matches too: If-None-Match compares weakly.
     if any(known.value in (tag, "*") for known in request.if_none_match or ()):
@@ -246,11 +259,13 @@ async def _execute_prepared(
     variables: dict[str, Any],
     *,
     allow_mutations: bool,
+    has_plan: bool = True,
 ) -> web.StreamResponse:
+    """Execute an operation, by its plan unless that has been found not to fit (not `has_plan`)."""
     documents, executor = request.app[DOCUMENTS], request.app[EXECUTOR]
     is_anonymous = scope.actor.kind is ActorKind.ANONYMOUS
     try:
-        if not is_anonymous and prepared.reusable_plans:
+        if has_plan and not is_anonymous and prepared.reusable_plans:
             answer = await executor.execute_cached_plan(scope, prepared, name, variables)
             if answer is not None:
                 return await _respond_with_data(request, answer, 200)
