@@ -6,7 +6,7 @@ connection (`models/engine.py`); code that has the scope at hand never reads it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -138,9 +138,11 @@ class Scope:
 _current: ContextVar[Scope | None] = ContextVar("vitrine_scope", default=None)
 
 
-def current_scope() -> Scope | None:
-    """Return the scope of the running task, or None."""
-    return _current.get()
+current_scope: Callable[[], Scope | None] = _current.get
+"""Return the scope of the running task, or None (the variable's own method: each statement asks)."""
+
+activate: Callable[[Scope], object] = _current.set
+"""Activate the scope for the rest of the running task, as `active_scope`; for one that is its own, such as a request's."""
 
 
 class active_scope:  # noqa: N801  # used like a function; a class is faster than a generator

@@ -6,7 +6,7 @@ no limit here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -40,10 +40,10 @@ class LargeAnswer(dict[str, Any]):
 class AnswerSize:
     """The objects and bytes of one answer so far: those it will hold, counted before it is built."""
 
-    __slots__ = ("_bytes", "_limits", "_objects", "_rows")
+    __slots__ = ("_bytes", "_objects", "_rows", "limits")
 
     def __init__(self, limits: AnswerLimits) -> None:
-        self._limits = limits
+        self.limits = limits
         self._objects = 0
         self._rows = 0
         self._bytes = 0
@@ -54,33 +54,23 @@ class AnswerSize:
             return LargeAnswer(data)
         return data
 
-    @property
-    def limits(self) -> AnswerLimits:
-        """Return the limits."""
-        return self._limits
-
-    @property
-    def max_objects(self) -> int:
-        """Return the maximum number of objects."""
-        return self._limits.max_objects
-
     def add(self, objects: int, size: int) -> None:
         """Count objects and bytes; raise `AnswerTooLarge` over a limit."""
         self._objects += objects
         self._bytes += size
-        if self._objects > self._limits.max_objects:
+        if self._objects > self.limits.max_objects:
             raise self._too_many_objects()
-        if self._bytes > self._limits.max_bytes:
-            raise too_many_bytes(self._limits)
+        if self._bytes > self.limits.max_bytes:
+            raise too_many_bytes(self.limits)
 
     def add_rows(self, rows: int) -> None:
         """Count rows that the executor has still to turn into objects; raise `AnswerTooLarge` over the limit of objects."""
         self._rows += rows
-        if self._rows > self._limits.max_objects:
+        if self._rows > self.limits.max_objects:
             raise self._too_many_objects()
 
     def _too_many_objects(self) -> AnswerTooLarge:
-        return AnswerTooLarge(f"the answer has more than {self._limits.max_objects} objects")
+        return AnswerTooLarge(f"the answer has more than {self.limits.max_objects} objects")
 
 
 def too_many_bytes(limits: AnswerLimits) -> AnswerTooLarge:
@@ -91,23 +81,21 @@ def too_many_bytes(limits: AnswerLimits) -> AnswerTooLarge:
 _current: ContextVar[AnswerSize | None] = ContextVar("vitrine_answer_size", default=None)
 
 
-def current_answer() -> AnswerSize | None:
-    """Return the size of the answer that is being read; None without limits."""
-    return _current.get()
+current_answer: Callable[[], AnswerSize | None] = _current.get
+"""Return the size of the answer that is being read; None without limits."""
 
 
 class limited_answer:  # noqa: N801  # used like a function; a class is faster than a generator
     """Limit the answer that is read in a `with` block, and return its size."""
 
-    __slots__ = ("_limits", "_token")
+    __slots__ = ("_answer", "_token")
 
     def __init__(self, limits: AnswerLimits | None) -> None:
-        self._limits = limits
+        self._answer = AnswerSize(limits) if limits is not None else None
 
     def __enter__(self) -> AnswerSize | None:
-        answer = AnswerSize(self._limits) if self._limits is not None else None
-        self._token = _current.set(answer)
-        return answer
+        self._token = _current.set(self._answer)
+        return self._answer
 
     def __exit__(self, *_: object) -> None:
         _current.reset(self._token)

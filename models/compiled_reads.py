@@ -63,9 +63,13 @@ class CompiledReader:
 
     async def fetch_one(self, scope: Scope, condition: Condition) -> Any:
         """Read the first record that matches the condition, or None."""
-        sql, params = self._single.statement(scope, (condition,), _FIRST)
-        objects = await self._single.build(scope, await database.fetch(sql, *params, plans=Plans.REUSED))
-        return objects[0] if objects else None
+        reader = self._single
+        sql, params = reader.statement_of_one(scope, condition)
+        records = await database.fetch(sql, *params, plans=Plans.REUSED)
+        if not records:
+            return None
+        objects = await reader.build(scope, records) if reader.has_more else reader.build_at_once(records)
+        return objects[0]
 
     async def fetch_many(
         self, scope: Scope, conditions: Sequence[Condition], *, sort: str | None, limit: int, offset: int
@@ -119,6 +123,8 @@ class RecordReader:
         self._starts = json_object_starts(shape.fields) if whole else set()
         self._sized: list[int] = []
         self._build = self._compile(shape.fields, conversion)
+        # Whether the objects have related records or calculated values, which are read first.
+        self.has_more = bool(self.relations or self._calculations)
         self._statements: dict[tuple[Any, ...], str] = {}
         self._conditions_pool = AccessConditionsPool()
         self._access = CallerCache(self._access_conditions)
@@ -134,7 +140,7 @@ class RecordReader:
             "json": _parse_json,
             "time": _format_time,
             "roles": ROLE_NAMES.get,
-            "related": _json_fragment if self._native else _parse_json,
+            "related": orjson.Fragment if self._native else _parse_json,
         }
         literal = self._object(fields) if conversion is None else self._converted(fields, conversion, names)
         names["missing"] = [reader.missing for reader, _ in self.relations]
@@ -205,7 +211,7 @@ class RecordReader:
         if self._whole and fits_json(field):
             position = self._statement.add(field, field.guard)
             self._sized.append(position)
-            return f"related(a{position})"
+            return f"(None if a{position} is None else related(a{position}))"
         if isinstance(link, ToOne) and _is_joinable(shape):
             self._objects += 1
             alias, position = self._statement.join(shape.entity, link, field.guard)
@@ -271,6 +277,11 @@ class RecordReader:
             params.append(array_literal(keys))
         return sql, params
 
+    def statement_of_one(self, scope: Scope, condition: Condition) -> tuple[str, tuple[Any, ...]]:
+        """Return `statement` with `LIMIT 1` for one condition, the most frequent one."""
+        access = self._access(scope)
+        return self._sql(access, _FIRST.sql, "", (condition.sql,)), (scope.store.id, *access.params, *condition.params)
+
     def check(self, scope: Scope) -> None:
         """Raise `NotCompiled` if the caller may not read a field, as `statement`; relations included."""
         self._access(scope)
@@ -284,6 +295,8 @@ class RecordReader:
         """
         if not records:
             return []
+        if not self.has_more and times is None and len(records) <= PART_SIZE:
+            return self.build_at_once(records)
         answer = current_answer()
         if answer is not None and len(records) <= PART_SIZE:
             self._count(answer, records, times)
@@ -302,6 +315,13 @@ class RecordReader:
             return self._build(records, *maps)
         return [built async for part in in_parts(records) for built in self._build(part, *maps)]
 
+    def build_at_once(self, records: Sequence[Any]) -> list[Any]:
+        """Build the objects of at most `PART_SIZE` records without `has_more`, as `build`."""
+        answer = current_answer()
+        if answer is not None:
+            self._count(answer, records, None)
+        return self._build(records)
+
     async def read_related(
         self, scope: Scope, parents: list[Any], times: Sequence[int] | None = None
     ) -> dict[Any, Any]:
@@ -317,7 +337,7 @@ class RecordReader:
             return {}
         sql, answer = self._sql(access), current_answer()
         if answer is not None and not relation.is_one and relation.limit is None:
-            sql = f"{sql} LIMIT {answer.max_objects + 1}"
+            sql = f"{sql} LIMIT {answer.limits.max_objects + 1}"
         records = await database.fetch(sql, scope.store.id, *access.params, array_literal(keys), plans=Plans.REUSED)
         if answer is not None and (times is not None or len(set(parents)) < len(parents)):
             totals = _total_times(parents, times)
@@ -335,7 +355,7 @@ class RecordReader:
             size, count = sum([n * value_size(text) for n, text in zip(repeated, texts, strict=True)]), sum(times)
         objects = self._objects * count
         # An object takes more than one character, so that most answers need no look into the JSON.
-        if self._starts and size > answer.max_objects:
+        if self._starts and size > answer.limits.max_objects:
             for text in texts:
                 if isinstance(text, str):
                     objects += sum([text.count(start) for start in self._starts])
@@ -426,11 +446,6 @@ def _require_value(value: Any) -> Any:
 def _parse_json(value: Any) -> Any:
     """Parse JSON that the database returned as text."""
     return orjson.loads(value) if isinstance(value, str) else value
-
-
-def _json_fragment(value: str | None) -> Any:
-    """Wrap JSON text so that orjson writes it unchanged."""
-    return None if value is None else orjson.Fragment(value)
 
 
 def _format_time(value: Any) -> Any:

@@ -240,14 +240,7 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         try:
             with self._stmt_exclusive_section:
                 try:
-                    try:
-                        return await self._execute_prepared(key, args, limit, timeout, return_status)
-                    except asyncpg.InvalidCachedStatementError:
-                        # A table has changed; nothing was executed, so outside a transaction it can be retried.
-                        self._drop_global_statement_cache()
-                        if self._protocol.is_in_transaction():
-                            raise
-                        return await self._execute_prepared(key, args, limit, timeout, return_status)
+                    return await self._execute_prepared(key, args, limit, timeout, return_status)
                 except Exception as error:
                     await self._recover(error)
                     raise
@@ -260,28 +253,43 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         self, key: _StatementKey, args: Sequence[Any], limit: int, timeout: float | None, return_status: bool
     ) -> Any:
         """Prepare the statement if necessary and execute it: asyncpg's own code path costs as much as the statement itself."""
+        protocol, is_repeated = self._protocol, False
+        while True:
+            statement = self._stmt_cache.get(key)
+            deferred: bytes | None = None
+            try:
+                if statement is None or protocol._is_cancelling():
+                    statement = await self._prepare(key, timeout)
+                if protocol.is_in_transaction():
+                    return await protocol.bind_execute(statement, args, "", limit, return_status, timeout)
+                deferred = self._bind_next()
+                result = await protocol.bind_execute(statement, args, "", limit, return_status, timeout)
+            except asyncpg.InvalidCachedStatementError:
+                # A table has changed; nothing was executed, so outside a transaction it can be repeated.
+                self._drop_global_statement_cache()
+                if protocol.is_in_transaction() or is_repeated:
+                    raise
+                is_repeated = True
+            else:
+                if not self._bind_name:
+                    self._bind_name = self._sent_name
+                return result
+            finally:
+                if deferred is not None:
+                    self._keep_unsent(deferred)
+
+    async def _prepare(self, key: _StatementKey, timeout: float | None) -> Any:
+        """Return the prepared statement, once a cancellation under way has ended."""
         protocol = self._protocol
-        statement = self._stmt_cache.get(key)
-        if statement is None:
-            query, record_class, ignore_custom_codec = key
-            statement = await self._get_statement(
-                query,
-                protocol._get_timeout(timeout),
-                record_class=record_class,
-                ignore_custom_codec=ignore_custom_codec,
-            )
-        elif protocol._is_cancelling():
+        if protocol._is_cancelling():
             await protocol._wait_for_cancellation(protocol._get_timeout(timeout))
-        if protocol.is_in_transaction():
-            return await protocol.bind_execute(statement, args, "", limit, return_status, timeout)
-        deferred = self._bind_next()
-        try:
-            result = await protocol.bind_execute(statement, args, "", limit, return_status, timeout)
-        finally:
-            self._keep_unsent(deferred)
-        if not self._bind_name:
-            self._bind_name = self._sent_name
-        return result
+        query, record_class, ignore_custom_codec = key
+        return await self._get_statement(
+            query,
+            protocol._get_timeout(timeout),
+            record_class=record_class,
+            ignore_custom_codec=ignore_custom_codec,
+        )
 
     async def _recover(self, error: Exception) -> None:
         """Make the connection usable after an error, or close it."""

@@ -22,7 +22,7 @@ import asyncpg
 from tortoise.context import TortoiseContext
 
 from kernel.errors import OperatorError
-from kernel.scope import Scope, active_scope
+from kernel.scope import Scope, active_scope, current_scope
 from models import MODEL_MODULES, replicas, write_notices
 from models.base import WrongStore as WrongStore
 from models.conflicts import record_effect as record_effect
@@ -42,13 +42,13 @@ from models.database_errors import violated_constraint as violated_constraint
 from models.engine import StoreClient, StoreTransaction
 from models.listener import Listener, NotificationCallback
 from models.pool import DatabaseSettings as DatabaseSettings
-from models.pool import PoolUsage, StorePool, close_pool, current_store_id, open_pool
+from models.pool import PoolUsage, StorePool, close_pool, open_pool
 from models.pooler import OWN_PRIVILEGES, check_login
 from models.pooler import UnsafePooler as UnsafePooler
 from models.pooler import check_pooling as check_pooling
 from models.replicas import NOT_READ, Replicas, current_read
 from models.roles import SET_ROLE_PRIVILEGE, usable_roles
-from models.store_binding import NO_STORE, BindingTarget
+from models.store_binding import NO_STORE, binding_target
 from models.store_binding import Plans as Plans
 from models.transactions import CommitCallback, open_transaction
 from models.transactions import TransactionEnded as TransactionEnded
@@ -398,17 +398,19 @@ async def _run(
                 return await connection.run(sql, args, limit, return_status=return_status)
             finally:
                 current.release()
-        target = BindingTarget(current_store_id(), plans)
+        scope = current_scope()
+        target = binding_target(NO_STORE if scope is None else scope.store.id, plans)
         if (read := current_read()) is not None:
             result = await read.run(target, sql, args, limit=limit, return_status=return_status)
             if result is not NOT_READ:
                 return result
-        pool = _connected().pool
-        connection = await pool.acquire_for(target)
+        pool = (_database or _connected()).pool
+        connection = pool.acquire_at_once(target) or await pool.acquire_for(target)
         try:
             result = await connection.run(sql, args, limit, return_status=return_status)
         finally:
-            await pool.release_connection(connection)
+            if not pool.release_at_once(connection):
+                await pool.release_connection(connection)
         record_statement(sql, target.store)
         return result
     except Exception as error:

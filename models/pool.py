@@ -153,8 +153,26 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         """Acquire a connection for the store, an idle one without suspending; the caller calls `release_connection` in a `finally`."""
         return self.acquire_for(BindingTarget(store))
 
+    def acquire_at_once(self, target: BindingTarget) -> StoreConnection | None:
+        """Acquire the idle connection used last for a target; None where `acquire_for` has more to do. Most statements need no more."""
+        idle: list[PoolConnectionHolder] = self._queue._queue
+        if not idle or self._closing or self._closed:
+            return None
+        holder = idle[-1]
+        connection: StoreConnection | None = holder._con
+        if connection is None or connection.is_closed() or holder._generation != self._generation:
+            return None
+        idle.pop()
+        holder._in_use = self._loop.create_future()
+        if connection.binding is not self.binding:
+            connection.bind_with(self.binding)
+        connection.target = target
+        return connection
+
     async def acquire_for(self, target: BindingTarget) -> StoreConnection:
         """Acquire a connection for a target, as `acquire_for_store`."""
+        if (idle := self.acquire_at_once(target)) is not None:
+            return idle
         if self._closing or self._closed:
             raise asyncpg.InterfaceError("pool is closing")
         holder = self._take_idle_holder() or await self._wait_for_holder()
@@ -182,17 +200,23 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         """Acquire a connection for the target, or return None when all are in use."""
         return await self.acquire_for(target) if self._queue.qsize() else None
 
-    async def release_connection(self, connection: StoreConnection) -> None:
-        """Release a connection: at once when it is idle, else after reading its last response and rolling back its transaction."""
+    def release_at_once(self, connection: StoreConnection) -> bool:
+        """Release an idle connection; return False for another, which `release_connection` has to reset."""
         holder = connection._pool_holder and connection._pool_holder()
         if holder is None or holder._con is not connection or holder._in_use is None:
-            return  # the connection was lost, which has freed its holder
+            return True  # the connection was lost, which has freed its holder
         connection.target = NO_TARGET
-        if self._is_idle(connection) and holder._generation == self._generation:
-            connection._pool_release_ctr += 1  # invalidates statements and cursors of the caller
-            holder._release()
+        if not self._is_idle(connection) or holder._generation != self._generation:
+            return False
+        connection._pool_release_ctr += 1  # invalidates statements and cursors of the caller
+        holder._release()
+        return True
+
+    async def release_connection(self, connection: StoreConnection) -> None:
+        """Release a connection: at once when it is idle, else after reading its last response and rolling back its transaction."""
+        if self.release_at_once(connection):
             return
-        task = self._loop.create_task(self._reset_connection(connection, holder))
+        task = self._loop.create_task(self._reset_connection(connection, connection._pool_holder()))
         self._resetting.add(task)
         task.add_done_callback(self._resetting.discard)
         # The reset goes on if the caller is cancelled.

@@ -153,9 +153,12 @@ def statement_limit(limit: int) -> int:
     return next((size for size in _LIMITS if size >= limit), limit)
 
 
+BY_PUBLIC_ID = "t.public_id = {}"
+
+
 def by_id(reference: Reference) -> Condition:
     """Return the condition for one record."""
-    return Condition("t.id = {}" if isinstance(reference, int) else "t.public_id = {}", (reference,))
+    return Condition("t.id = {}" if isinstance(reference, int) else BY_PUBLIC_ID, (reference,))
 
 
 def sort_of(entity: Entity, sort: str | None) -> tuple[Sort, bool]:

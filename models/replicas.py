@@ -406,7 +406,8 @@ class ReplicaRead:
 
 
 _replicas: Replicas | None = None
-_PRIMARY = nullcontext()
+PRIMARY = nullcontext()
+"""The `replica_read` of statements that run on the primary."""
 _read: ContextVar[ReplicaRead | None] = ContextVar("vitrine_replica_read", default=None)
 _primary_only: ContextVar[bool] = ContextVar("vitrine_primary_only", default=False)
 
@@ -460,7 +461,7 @@ def require_position(store: int, position: int) -> None:
 def replica_read(store: int) -> AbstractContextManager[object]:
     """Let the statements inside the block, which only read the store, run on a replica."""
     if _replicas is None or _primary_only.get() or (chosen := _replicas.choose(store)) is None:
-        return _PRIMARY
+        return PRIMARY
     return _reading(ReplicaRead(store, chosen))
 
 
@@ -483,6 +484,5 @@ def primary_only() -> Iterator[None]:
         _primary_only.reset(token)
 
 
-def current_read() -> ReplicaRead | None:
-    """Return the compiled read under way that may use a replica."""
-    return _read.get()
+current_read: Callable[[], ReplicaRead | None] = _read.get
+"""Return the compiled read under way that may use a replica (the variable's own method: each statement asks)."""

@@ -247,7 +247,7 @@ class RelationLoader(RowLoader):
         relation, answer = self._relation, current_answer()
         is_unlimited = not relation.is_one and relation.limit is None
         async with _loads.get().turn():
-            limit = answer.max_objects + 1 if answer is not None and is_unlimited else None
+            limit = answer.limits.max_objects + 1 if answer is not None and is_unlimited else None
             records = await self._level.fetch_related(keys, limit=limit)
         related = await group_related(relation, records, await self._level.build(records), self._level.position)
         return [related.get(key, self._missing) for key in keys]

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from models.wire_messages import BEGIN, bind_and_execute
@@ -52,6 +53,9 @@ class BindingTarget(NamedTuple):
 
 
 NO_TARGET = BindingTarget()
+
+binding_target = lru_cache(maxsize=4_096)(BindingTarget)
+"""Return a target; most are those of a few stores."""
 
 
 class StoreBinding:

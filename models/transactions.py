@@ -154,9 +154,8 @@ class Transaction:
 _open: ContextVar[Transaction | None] = ContextVar("vitrine_transaction", default=None)
 
 
-def open_transaction() -> Transaction | None:
-    """Return the open transaction of the current task, or None."""
-    return _open.get()
+open_transaction: Callable[[], Transaction | None] = _open.get
+"""Return the open transaction of the current task, or None (the variable's own method: each statement asks)."""
 
 
 def set_open_transaction(transaction: Transaction | None) -> Token[Transaction | None]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -30,7 +29,7 @@ from graphql.execution.values import VariableValues
 
 from kernel.errors import DomainError
 from kernel.scope import Scope
-from models.replicas import replica_read
+from models.replicas import PRIMARY, replica_read
 from models.response_shapes import NotCompiled
 from resolvers.compiled_fields import CompilationValues, CompiledRootField, CompiledTypename
 from resolvers.compiled_results import OWN_RECORD, RESULT, CompiledOwnRecord, CompiledResult
@@ -62,10 +61,13 @@ class QueryPlan:
 
     async def run(self, scope: Scope, variables: VariableValues) -> dict[str, Any]:
         """Return the data. Raises `NotCompiled` if the executor must take over."""
-        data = {}
-        with nullcontext() if self._writes else replica_read(scope.store.id):
-            for field in self._fields:
-                data[field.key] = await field.run(scope, variables)
+        read = PRIMARY if self._writes else replica_read(scope.store.id)
+        if read is not PRIMARY:
+            with read:
+                return {field.key: await field.run(scope, variables) for field in self._fields}
+        data = {}  # a comprehension would be a coroutine of its own
+        for field in self._fields:
+            data[field.key] = await field.run(scope, variables)
         return data
 
 
@@ -97,7 +99,7 @@ class ReusablePlan:
             if not check(value):
                 return None
             coerced[name] = value
-        return VariableValues({}, coerced)
+        return VariableValues({}, coerced) if coerced else _NO_VARIABLES
 
 
 _NO_VARIABLES = VariableValues({}, {})

@@ -63,7 +63,10 @@ class BytesResponse(web.Response):
         body = self._body
         if not isinstance(request, web.Request) or not self._uses_fast_path(request) or not isinstance(body, bytes):
             return await super().prepare(request)
-        add_headers = request.app.get(ADD_HEADERS)
+        app = request._match_info._current_app  # type: ignore[union-attr]
+        add_headers: Any = (
+            app._state.get(ADD_HEADERS) if app is not None else None
+        )  # `request.app.get`, four calls deeper
         if add_headers is None:
             return await super().prepare(request)
         self._req = request
@@ -108,15 +111,16 @@ class BytesResponse(web.Response):
         await super().write_eof(data)
 
     def _uses_fast_path(self, request: web.Request) -> bool:
+        message = request._message
         return (
             self._payload_writer is None
             and not self._eof_sent
             and self._keep_alive is None
             and not (self._cookies or self._compression or self._chunked)
-            and request.version == HttpVersion11
-            and request.keep_alive
-            and request.method != hdrs.METH_HEAD
-            and hdrs.ORIGIN not in request.headers
+            and message.version == HttpVersion11
+            and not message.should_close
+            and message.method != hdrs.METH_HEAD
+            and hdrs.ORIGIN not in message.headers
         )
 
 

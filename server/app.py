@@ -16,7 +16,7 @@ from resolvers import query_compiler
 from rest_facade.bodies import MAX_BYTES
 from rest_facade.compression import add_vary
 from rest_facade.responses import ADD_HEADERS, RESTART_TIMEOUT
-from rest_facade.routing import Route
+from rest_facade.routing import REQUEST_ID, Route
 from server import (
     authorization_metadata,
     bulk_files,
@@ -98,23 +98,26 @@ def create_app(
     timeouts = RequestTimeouts(settings.request_timeout)
     app[RESTART_TIMEOUT] = timeouts.restart
     authenticator = Authenticator(store_resolver, authenticate)
-    app[PIPELINE] = pipeline(timeouts, settings, policies, limiter, authenticator, app[CATALOGUE_CACHE])
+    app[PIPELINE] = pipeline(timeouts, settings, policies, limiter, authenticator, app[CATALOGUE_CACHE], app[HEALTH])
     app.middlewares.append(app[PIPELINE])
     event_streams.add_streams(app, timeouts, limiter, authenticator)
     app[graphql_view.SEND_RESULTS] = graphql_streams.send_results
     app[graphql_view.OPEN_SOCKET] = graphql_sockets.open_socket
 
     def add_headers(request: web.Request, response: web.StreamResponse) -> None:
-        headers = response.headers
+        headers = response._headers
         headers[hdrs.SERVER] = SERVER_NAME
-        request_id.add_header(request, headers)
+        headers[request_id.HEADER] = request._state.get(REQUEST_ID) or request_id.assign(request)
         # Whatever isn't marked as a read of the catalogue or as public may be personal, or an error that passes.
         headers.setdefault(hdrs.CACHE_CONTROL, "no-store")
         rate_limits.add_headers(request, headers)
-        policy = policies.get(request.match_info.route)
+        policy = policies.get(request._match_info._route)  # type: ignore[union-attr]
         if (policy.family if policy is not None else family_of(request.path)).is_cross_origin:
             # aiohttp-cors echoes the origin but omits Vary, which caches need.
-            add_vary(headers, hdrs.ORIGIN)
+            if hdrs.VARY in headers:
+                add_vary(headers, hdrs.ORIGIN)
+            else:
+                headers[hdrs.VARY] = hdrs.ORIGIN
 
     async def add_headers_on_prepare(request: web.Request, response: web.StreamResponse) -> None:
         add_headers(request, response)

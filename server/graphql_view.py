@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from time import perf_counter
 from typing import Any
 from urllib.parse import parse_qsl
@@ -25,9 +28,9 @@ from resolvers.catalogue_reads import is_catalogue_read
 from resolvers.operations import OperationExecutor
 from resolvers.persisted_documents import find_document, save_document
 from rest_facade.apps.events import EVENT_STREAM
-from rest_facade.bodies import read_raw
+from rest_facade.bodies import read_raw, whole_body
 from rest_facade.responses import BytesResponse
-from rest_facade.routing import scope_of
+from rest_facade.routing import SCOPE, scope_of
 from schema.documents import INTROSPECTION_FIELDS, DocumentCache, PreparedDocument, calculate_cost, check_cost
 from schema.execution import format_document_error, format_error, graphql_error_code
 from schema.secret_fields import returns_secret
@@ -41,7 +44,6 @@ EXECUTOR = web.AppKey("executor", OperationExecutor)
 LIMITS = web.AppKey("limits", AnswerLimits)
 WITHOUT_CREDENTIAL = web.AppKey("without_credential", frozenset[str])
 """The root fields that callers without a credential may select."""
-SCHEMA_TEXT = web.AppKey("schema_text", tuple[bytes, str])
 SEND_RESULTS: web.AppKey[Callable[[web.Request, dict[str, Any], bool], Awaitable[web.StreamResponse]]] = web.AppKey(
     "send_results"
 )
@@ -69,16 +71,14 @@ def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspe
         INTROSPECTION_FIELDS if anonymous_introspection else ()
     )
     app[EXECUTOR] = OperationExecutor(schema, public=True, limits=limits)
-    text = root.public_text().encode()
-    app[SCHEMA_TEXT] = (text, hashlib.sha256(text).hexdigest())
-    app.router.add_post("/graphql", post)
+    app.router.add_post("/graphql", partial(post, RepeatedQueries(app[DOCUMENTS], app[EXECUTOR], limits)))
     app.router.add_get("/graphql", get)
     app.router.add_get("/graphql/schema", schema_text)
     app.router.add_get("/graphql/playground", playground)
     add_asset_routes(app)
 
 
-async def post(request: web.Request) -> web.StreamResponse:
+async def post(repeated: RepeatedQueries, request: web.Request) -> web.StreamResponse:
     """Execute a document sent by POST."""
     if request.headers.get(hdrs.CONTENT_TYPE) != _JSON and request.content_type not in (
         _JSON,
@@ -91,12 +91,14 @@ async def post(request: web.Request) -> web.StreamResponse:
             415 if _wants_response_json(request) else 400,
             "the content type must be application/json",
         )
-    scope = scope_of(request)
+    scope: Scope = request._state[SCOPE]
     is_kept = is_cacheable(scope)
     try:
-        content = await read_raw(request)
-        if is_kept and (repeated := await _repeat(request, scope, content)) is not None:
-            return repeated
+        content = whole_body(request)
+        if content is None:
+            content = await read_raw(request)
+        if is_kept and (kept := await _repeat(request, scope, content)) is not None:
+            return kept
         body = parse_json(content)
     except MalformedBody as error:
         return _error_response(request, 400, f"invalid request body: {error}")
@@ -104,8 +106,9 @@ async def post(request: web.Request) -> web.StreamResponse:
         return _error_response(request, 400, "batches are not supported; send one operation")
     if not isinstance(body, dict):
         return _error_response(request, 400, "the body must be a JSON object")
-    if not is_kept and (query := _repeated_query(request, body)) is not None:
-        return await _execute_prepared(request, scope, *query, allow_mutations=True)
+    answer = await repeated.answer(request, scope, body, is_kept=is_kept)
+    if answer is not None:
+        return answer
     return await _execute(request, content, body, allow_mutations=True)
 
 
@@ -134,27 +137,63 @@ async def _repeat(request: web.Request, scope: Scope, content: str | bytes) -> w
     return None if identity is None else await request.app[CATALOGUE_CACHE].repeat(request, scope, identity)
 
 
-def _repeated_query(
-    request: web.Request, body: dict[str, Any]
-) -> tuple[PreparedDocument, str | None, dict[str, Any]] | None:
-    """Return what to execute for a text that has a plan; None where `_execute` has more to decide.
+@dataclass(frozen=True, slots=True)
+class RepeatedQueries:
+    """Answers queries whose text has a plan: most requests repeat a text with other variables.
 
-    Most requests repeat a query with other variables: then one look-up of its text finds all that is known of it.
+    One look-up finds all that is known of it, and small data is serialized without a further coroutine.
     """
-    text, variables, name = body.get("query"), body.get("variables"), body.get("operationName")
-    if type(text) is not str or "extensions" in body or "documentId" in body:
-        return None
-    if not (variables is None or type(variables) is dict) or not (name is None or type(name) is str):
-        return None
-    prepared = request.app[DOCUMENTS].find(text)
-    if prepared is None or not prepared.reusable_plans or _accepts_only_streams(request):
-        return None
-    return prepared, name or None, variables or {}
+
+    documents: DocumentCache
+    executor: OperationExecutor
+    limits: AnswerLimits
+
+    async def answer(
+        self, request: web.Request, scope: Scope, body: dict[str, Any], *, is_kept: bool
+    ) -> web.StreamResponse | None:
+        """Return the answer to a request's body; None where `_execute` has more to decide.
+
+        With `is_kept` answers of the catalogue are kept, so that only other queries are answered here.
+        """
+        text, variables, name = body.get("query"), body.get("variables"), body.get("operationName")
+        if type(text) is not str or "extensions" in body or "documentId" in body:
+            return None
+        if not (variables is None or type(variables) is dict) or not (name is None or type(name) is str):
+            return None
+        prepared = self.documents.find(text)
+        if prepared is None or not prepared.reusable_plans or scope.actor.kind is ActorKind.ANONYMOUS:
+            return None
+        accept = request.headers.get(hdrs.ACCEPT, "")
+        # A document that has a plan has one operation.
+        if EVENT_STREAM in accept or (is_kept and False not in prepared.catalogue_reads.values()):
+            return None
+        try:
+            answer = await self.executor.execute_cached_plan(scope, prepared, name or None, variables or {})
+        except DomainError as error:
+            return _refused(request, scope, error)
+        if answer is None:
+            return await _execute_prepared(
+                request, scope, prepared, name or None, variables or {}, allow_mutations=True, has_plan=False
+            )
+        if type(answer["data"]) is LargeAnswer:
+            return await _respond_with_data(request, answer, 200)
+        started = perf_counter()
+        content = orjson.dumps(answer, option=_DATETIME_OPTIONS)
+        record_serialization(perf_counter() - started)
+        if len(content) > self.limits.max_bytes:
+            return _domain_error_response(request, too_many_bytes(self.limits))
+        return BytesResponse(content, content_type=_RESPONSE_JSON if _RESPONSE_JSON in accept else _JSON)
+
+
+@lru_cache(maxsize=1)
+def _schema_text() -> tuple[bytes, str]:
+    text = root.public_text().encode()
+    return text, hashlib.sha256(text).hexdigest()
 
 
 async def schema_text(request: web.Request) -> web.Response:
     """Return the public schema in SDL; 304 to a client that has it (RFC 9110, section 13.1.2)."""
-    text, tag = request.app[SCHEMA_TEXT]
+    text, tag = await asyncio.to_thread(_schema_text)  # printed for the first request: not for the start
     headers = {hdrs.ETAG: f'"{tag}"', hdrs.CACHE_CONTROL: "no-cache"}
     # A weak tag matches too: If-None-Match compares weakly.
     if any(known.value in (tag, "*") for known in request.if_none_match or ()):
@@ -220,11 +259,13 @@ async def _execute_prepared(
     variables: dict[str, Any],
     *,
     allow_mutations: bool,
+    has_plan: bool = True,
 ) -> web.StreamResponse:
+    """Execute an operation, by its plan unless that has been found not to fit (not `has_plan`)."""
     documents, executor = request.app[DOCUMENTS], request.app[EXECUTOR]
     is_anonymous = scope.actor.kind is ActorKind.ANONYMOUS
     try:
-        if not is_anonymous and prepared.reusable_plans:
+        if has_plan and not is_anonymous and prepared.reusable_plans:
             answer = await executor.execute_cached_plan(scope, prepared, name, variables)
             if answer is not None:
                 return await _respond_with_data(request, answer, 200)

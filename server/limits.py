@@ -69,8 +69,11 @@ class ProcessCounters:
             windows.pop(key, None)  # a new window goes to the end of the dict
             self._evict(windows, now)
             current = windows[key] = _Window(now + window, time.time() + window)
-        current.count += 1
-        return _state(limit, current.count, current.reset_at)
+        count = current.count = current.count + 1
+        # Its own constructor is a function of Python, which calls this.
+        return tuple.__new__(
+            RateLimitState, (limit, limit - count if count < limit else 0, current.reset_at, count <= limit)
+        )
 
     def peek(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
         """Return what `hit` would return, without counting."""

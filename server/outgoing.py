@@ -52,8 +52,8 @@ async def outgoing_client(
         use_dns_cache=False,
         force_close=True,
         limit=0,
-        # Created once, since it reads every certificate authority.
-        ssl=trust or ssl.create_default_context(),
+        # aiohttp's own context is the system's too; another one would read every certificate authority again.
+        ssl=trust or True,
     )
     try:
         async with ClientSession(

@@ -17,14 +17,15 @@ _MAX_PATH_LENGTH = 500
 
 def write(request: web.Request, status: int, started: float, error_code: str | None) -> None:
     """Write the line; `started` is a `perf_counter` value, `error_code` the code of the error in the response."""
+    state = request._state
     line: dict[str, Any] = {
-        "request_id": request[REQUEST_ID],
-        "method": request.method,
-        "path": request.path[:_MAX_PATH_LENGTH],
+        "request_id": state[REQUEST_ID],
+        "method": request._message.method,
+        "path": request._rel_url.path[:_MAX_PATH_LENGTH],
         "status": status,
-        "ms": round((perf_counter() - started) * 1_000, 2),
+        "ms": int((perf_counter() - started) * 100_000) / 100,  # `round` takes five times as long
     }
-    scope = request.get(SCOPE)
+    scope = state.get(SCOPE)
     if scope is not None:
         line["store"] = scope.store.public_id
         line["actor"] = scope.actor.credential

@@ -84,6 +84,7 @@ class Authenticator:
     def __init__(self, store_resolver: StoreResolver, authenticate: Authenticate) -> None:
         self._store_resolver = store_resolver
         self._authenticate = authenticate
+        self._credentials = process_cache()
         self._cache: dict[bytes, _CachedCaller] = {}
 
     async def create_scope(
@@ -100,35 +101,45 @@ class Authenticator:
         """
         if headers is None:
             headers = request.headers
+        repeated = self.repeated_scope(headers, policy, client_ip, request_id)
+        if repeated is not None:
+            return repeated
         # Not request.host: without the header that is the socket's own address, which the client didn't send.
         host = headers.get(hdrs.HOST, "")
         if not host.isascii():
             raise TenantNotFound
         now = clock.now()
-        generations = (getattr(self._store_resolver, "generation", None), process_cache().generation)
-        key = _cache_key(headers, host, policy) if policy.credential not in _ANONYMOUS else None
-        cached = self._cache.get(key) if key is not None else None
-        if cached is not None and cached.until > now and cached.generations == generations:
-            store, actor = cached.store, cached.actor
-        else:
-            store = await self._store_resolver.resolve(
-                host,
-                await self._tenant(request, policy, host),
-                public=policy.credential in _ANONYMOUS,
-                allow_maintenance=policy.allow_maintenance,
-            )
-            actor = await self._caller(store, policy, headers, now, client_ip, request_id)
-            if key is not None and generations[0] is not None and actor.verified_until is not None:
-                self._store(key, _CachedCaller(store, actor, actor.verified_until, generations))
-        return Scope(
-            store=store,
-            actor=actor,
-            request_id=request_id,
-            now=now,
-            family=policy.family.name,
-            client_ip=client_ip,
-            user_agent=_truncated(headers.get(hdrs.USER_AGENT, "")),
+        generations = (getattr(self._store_resolver, "generation", None), self._credentials.generation)
+        store = await self._store_resolver.resolve(
+            host,
+            await self._tenant(request, policy, host),
+            public=policy.credential in _ANONYMOUS,
+            allow_maintenance=policy.allow_maintenance,
         )
+        actor = await self._caller(store, policy, headers, now, client_ip, request_id)
+        if policy.credential not in _ANONYMOUS and generations[0] is not None and actor.verified_until is not None:
+            caller = _CachedCaller(store, actor, actor.verified_until, generations)
+            self._store(_cache_key(headers, host, policy), caller)
+        user_agent = _truncated(headers.get(hdrs.USER_AGENT, ""))
+        return Scope(store, actor, request_id, now, policy.family.name, client_ip, user_agent)
+
+    def repeated_scope(
+        self, headers: Mapping[str, str], policy: RoutePolicy, client_ip: str, request_id: str
+    ) -> Scope | None:
+        """Return what `create_scope` would, where the store and caller of the headers are cached; else None."""
+        if policy.credential in _ANONYMOUS:
+            return None
+        cached = self._cache.get(_cache_key(headers, headers.get(hdrs.HOST, ""), policy))
+        if cached is None:
+            return None
+        now = clock.now()
+        generations = (getattr(self._store_resolver, "generation", None), self._credentials.generation)
+        if cached.until <= now or cached.generations != generations:
+            return None
+        user_agent = headers.get(hdrs.USER_AGENT, "")
+        if len(user_agent) > _MAX_USER_AGENT_LENGTH or not user_agent.isascii():
+            user_agent = _truncated(user_agent)
+        return Scope(cached.store, cached.actor, request_id, now, policy.family.name, client_ip, user_agent)
 
     async def _tenant(self, request: web.Request, policy: RoutePolicy, host: str) -> str | None:
         """Return the store id that a request names: in its header, else at a shared address in the body of a token request."""

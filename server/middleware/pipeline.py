@@ -8,8 +8,7 @@ This is one function because a middleware per step would cost a coroutine each a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Awaitable, Mapping
 from time import perf_counter
 
 from aiohttp import hdrs, web
@@ -26,7 +25,7 @@ from kernel.errors import (
     Unavailable,
 )
 from kernel.ip_addresses import client_address
-from kernel.scope import active_scope
+from kernel.scope import Scope, activate
 from kernel.settings import Settings
 from kernel.text import has_forbidden_characters
 from models.replicas import primary_only
@@ -35,14 +34,14 @@ from rest_facade.responses import allow_header
 from rest_facade.routing import CLIENT_IP, REQUEST_ID, SCOPE, Credential
 from server.catalogue_cache import CatalogueCache, is_cacheable
 from server.families import RouteFamily, family_of
+from server.health import Readiness
 from server.middleware import access_log, idempotency, rate_limits, request_id, request_metrics
 from server.middleware.authentication import Authenticator
 from server.middleware.errors import error_response
-from server.middleware.timeout import RequestTimeouts
+from server.middleware.timeout import RequestTimeout, RequestTimeouts
 from server.routes import RoutePolicy
 
 _SAFE_METHODS = (hdrs.METH_GET, hdrs.METH_HEAD)
-_ANY_SERVER = nullcontext()
 
 
 def pipeline(
@@ -52,6 +51,7 @@ def pipeline(
     limiter: rate_limits.RateLimiter,
     authenticator: Authenticator,
     catalogue: CatalogueCache,
+    health: Readiness,
 ) -> Middleware:
     """Create the application's middleware."""
     trusted = settings.trusted_proxies
@@ -60,15 +60,15 @@ def pipeline(
     async def serve(request: web.Request, handler: Handler) -> web.StreamResponse:
         started = perf_counter()
         current_request_id = request_id.assign(request)
-        policy = policies.get(request.match_info.route)
+        policy = policies.get(request._match_info._route)  # type: ignore[union-attr]
         family = family_of(request.path) if policy is None else policy.family
-        is_excess = family.is_rate_limited and getattr(request.protocol, "is_excess", False)
+        is_excess = family.is_rate_limited and getattr(request._protocol, "is_excess", False)
         status, error_code = access_log.CLIENT_GONE, None
         try:
             response = await handle(request, handler, family, policy, current_request_id, is_excess)
             if is_compressible(response):
                 await compress(request, response)
-            status = response.status
+            status = response._status
         except Exception as error:
             if isinstance(error, ConnectionError) and request.transport is None:
                 raise
@@ -84,6 +84,9 @@ def pipeline(
         finally:
             request_metrics.record(policy, family.name, status, perf_counter() - started)
             access_log.write(request, status, started, error_code)
+        if health.stopping:
+            # A client or proxy that keeps the connection would send its next request while it closes.
+            response.force_close()
         return response
 
     async def handle(
@@ -94,56 +97,64 @@ def pipeline(
         current_request_id: str,
         is_excess: bool,
     ) -> web.StreamResponse:
-        forwarded_for = request.headers.getall(hdrs.X_FORWARDED_FOR, ()) if trusted else ()
-        address = client_address(request.remote, forwarded_for, trusted)
-        request[CLIENT_IP] = address
+        state = request._state  # `request[…] = …` checks each key
+        headers = request.headers
+        forwarded_for = headers.getall(hdrs.X_FORWARDED_FOR, ()) if trusted else ()
+        address = state[CLIENT_IP] = client_address(request.remote, forwarded_for, trusted)
         if is_excess:
             rate_limits.LIMITED.add("connections")
             raise RateLimited(f"more than {settings.address_connections} connections from this address", retry_after=1)
-        await limiter.count_address(request, family, address)
-        if request.method == hdrs.METH_OPTIONS:
+        if (counted := limiter.count_address(request, family, address)) is not None:
+            await counted
+        method, target = request._message.method, request._message.path
+        if method == hdrs.METH_OPTIONS:
             if not (family.is_cross_origin and _is_preflight(request)):
                 return _options(request)
             if policy is None:
                 return web.Response()  # `server.cross_origin` adds the headers: the page then sees the 404
         if policy is None:
             return await handler(request)  # aiohttp's handler, which raises 404 or 405
-        _reject_unstorable(request)
-        has_credential = _has_credential(request, policy)
+        if not target.isascii() or "%00" in target:
+            _reject_unstorable(target)
         limiter.begin_request(request, family, address)
         try:
-            with timeouts.limit():
+            with RequestTimeout(timeouts, request._loop):
                 if policy.credential is Credential.NONE:
                     return await handler(request)
                 try:
-                    scope = await authenticator.create_scope(request, policy, address, current_request_id)
+                    scope = authenticator.repeated_scope(headers, policy, address, current_request_id)
+                    if scope is None:
+                        scope = await authenticator.create_scope(request, policy, address, current_request_id)
                 except (TenantNotFound, TenantClosed):
                     if policy.attempt_limit:
                         await count_address_attempt(address, policy.attempt_limit, clock.now())
                     raise
-                request[SCOPE] = scope
+                state[SCOPE] = scope
+                activate(scope)  # aiohttp runs each request in a task of its own
                 await limiter.count_caller(request, family, scope)
-                decides_write = request.method not in _SAFE_METHODS and family.name != "graphql"
-                with active_scope(scope), primary_only() if decides_write else _ANY_SERVER:
-                    if policy.creates and idempotency.HEADER in request.headers:
-                        return await idempotency.handle_once(
-                            request,
-                            scope,
-                            family.error_format,
-                            lambda: handler(request),
-                            policy.key_reuse_message,
-                        )
-                    if policy.is_catalogue and is_cacheable(scope):
-                        return await catalogue.respond(request, scope, request.path_qs, lambda: handler(request))
-                    return await handler(request)
+                if method in _SAFE_METHODS or family.name == "graphql":
+                    return await respond(request, handler, policy, scope)
+                with primary_only():
+                    return await respond(request, handler, policy, scope)
         except Unauthenticated:
-            if has_credential:
+            if _has_credential(request, policy):
                 await limiter.count_failure(address)
             raise
         except TimeoutError as error:
             raise Unavailable() from error
         finally:
             limiter.end_request(request)
+
+    def respond(
+        request: web.Request, handler: Handler, policy: RoutePolicy, scope: Scope
+    ) -> Awaitable[web.StreamResponse]:
+        if policy.creates and idempotency.HEADER in request.headers:
+            return idempotency.handle_once(
+                request, scope, policy.family.error_format, lambda: handler(request), policy.key_reuse_message
+            )
+        if policy.is_catalogue and is_cacheable(scope):
+            return catalogue.respond(request, scope, request.path_qs, lambda: handler(request))
+        return handler(request)
 
     if tracing.active is None:
         return serve
@@ -199,10 +210,9 @@ def _has_credential(request: web.Request, policy: RoutePolicy) -> bool:
     return policy.credential is Credential.SIGNATURE or rate_limits.has_credential(request.headers)
 
 
-def _reject_unstorable(request: web.Request) -> None:
-    """Reject NUL and invalid UTF-8 in the URL: PostgreSQL can't store them."""
-    raw = request.raw_path
-    if "%00" not in raw and (raw.isascii() or not has_forbidden_characters(raw)):
+def _reject_unstorable(raw: str) -> None:
+    """Reject NUL and invalid UTF-8 in a URL that is not ASCII or has a NUL: PostgreSQL can't store them."""
+    if "%00" not in raw and not has_forbidden_characters(raw):
         return
     path, _, _ = raw.partition("?")
     if "%00" in path or has_forbidden_characters(path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 
 from aiohttp import hdrs, web
 from multidict import istr
@@ -75,25 +75,36 @@ class RateLimiter:
             requests.end(slot)
             LIMITED.add("concurrent_requests")
             raise RateLimited(f"more than {requests.limit} concurrent requests from this address", retry_after=1)
-        request[_SLOT] = slot
+        request._state[_SLOT] = slot
 
     def end_request(self, request: web.Request) -> None:
         """Count the request no longer, if it is counted: it has ended, or become a stream."""
-        if _SLOT in request:
-            self._requests.end(request.pop(_SLOT))
+        slot = request._state.pop(_SLOT, None)
+        if slot is not None:
+            self._requests.end(slot)
 
-    async def count_address(self, request: web.Request, family: RouteFamily, address: str) -> None:
-        """Count the request against its client address, before any other check."""
+    def count_address(self, request: web.Request, family: RouteFamily, address: str) -> Awaitable[None] | None:
+        """Count the request against its client address, before any other check; the result is to be awaited if it is not None."""
         if not self._ip_rate:
             # These families always send the headers: report the default limit.
             _set_header_state(request, family, RateLimitState(APP_RATE, APP_RATE, time.time() + MINUTE, allowed=True))
         elif family.is_rate_limited:
             state = self._counters.hit(f"ip:{rate_limit_key(address)}", self._ip_rate)
-            if not isinstance(state, RateLimitState):
-                state = await state
-            _set_header_state(request, family, state)
+            if type(state) is not RateLimitState:
+                return self._check_address(request, family, state)
+            if family.has_rate_limit_headers:
+                request._state[HEADER_STATE] = state
             if not state.allowed:
                 raise _error("address", self._ip_rate, "from this address")
+        return None
+
+    async def _check_address(
+        self, request: web.Request, family: RouteFamily, counted: RateLimitState | Awaitable[RateLimitState]
+    ) -> None:
+        state = await resolved(counted)
+        _set_header_state(request, family, state)
+        if not state.allowed:
+            raise _error("address", self._ip_rate, "from this address")
 
     async def count_failure(self, address: str) -> None:
         """Count a wrong credential; reject it as one too many of its address.
@@ -152,7 +163,7 @@ def _caller_key(family: RouteFamily, scope: Scope) -> str:
 
 def _set_header_state(request: web.Request, family: RouteFamily, state: RateLimitState) -> None:
     if family.has_rate_limit_headers:
-        request[HEADER_STATE] = state
+        request._state[HEADER_STATE] = state
 
 
 def _error(name: str, limit: int, scope_text: str, message: str = "rate limit exceeded") -> RateLimited:
@@ -162,8 +173,9 @@ def _error(name: str, limit: int, scope_text: str, message: str = "rate limit ex
 
 def add_headers(request: web.Request, headers: MutableMapping[str, str]) -> None:
     """Add the rate-limit headers to those of a response, in the families that have them."""
-    state = request.get(HEADER_STATE)
+    state = request._state.get(HEADER_STATE)
     if state is not None:
-        headers[_LIMIT] = str(state.limit)
-        headers[_REMAINING] = str(state.remaining)
-        headers[_RESET] = str(math.ceil(state.reset_at))
+        limit, remaining, reset_at, _ = state
+        headers[_LIMIT] = str(limit)
+        headers[_REMAINING] = str(remaining)
+        headers[_RESET] = str(math.ceil(reset_at))

@@ -21,15 +21,8 @@ class RequestTimeouts:
         self._unlimited: set[asyncio.Task[Any]] = set()
         self._timer_is_set = False
 
-    def limit(self) -> _TimeoutScope:
-        """Return a context manager that raises TimeoutError on expiry; a task may enter only one at a time."""
-        task = asyncio.current_task()
-        assert task is not None
-        return _TimeoutScope(self, task)
-
-    def begin(self, task: asyncio.Task[Any]) -> None:
+    def begin(self, task: asyncio.Task[Any], loop: asyncio.AbstractEventLoop) -> None:
         """Start the task's timeout."""
-        loop = task.get_loop()
         self._deadlines[task] = loop.time() + self._seconds
         if not self._timer_is_set:
             self._timer_is_set = True
@@ -70,23 +63,28 @@ class RequestTimeouts:
         self._timer_is_set = False
 
 
-class _TimeoutScope:
-    """Distinguish our cancellation from others, as `asyncio.timeout` does."""
+class RequestTimeout:
+    """A context manager that raises TimeoutError on expiry; a task may enter only one at a time.
 
-    __slots__ = ("_cancelling", "_deadlines", "_task")
+    It distinguishes our cancellation from others, as `asyncio.timeout` does.
+    """
 
-    def __init__(self, deadlines: RequestTimeouts, task: asyncio.Task[Any]) -> None:
-        self._deadlines = deadlines
-        self._task = task
+    __slots__ = ("_cancelling", "_loop", "_task", "_timeouts")
+
+    def __init__(self, timeouts: RequestTimeouts, loop: asyncio.AbstractEventLoop) -> None:
+        self._timeouts = timeouts
+        self._loop = loop
 
     def __enter__(self) -> None:
-        self._cancelling = self._task.cancelling()
-        self._deadlines.begin(self._task)
+        task = asyncio.current_task(self._loop)
+        assert task is not None
+        self._task, self._cancelling = task, task.cancelling()
+        self._timeouts.begin(task, self._loop)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._deadlines.end(self._task):
+        if not self._timeouts.end(self._task):
             return
         # Uncancel even when the work finished before the cancellation was delivered.
         is_only_ours = self._task.uncancel() <= self._cancelling

@@ -8,7 +8,6 @@ from functools import lru_cache
 
 from aiohttp import web
 
-from server.openapi.documents import FAMILIES, documents
 from server.playground import ASSETS_PATH, BUILT, BUILT_KEY, NOT_BUILT, PAGE_HEADERS, built_version, viewer_page
 
 PATH = "/api/docs"
@@ -22,6 +21,8 @@ def document_url(family: str) -> str:
 
 def render(version: str) -> str:
     """Render the page for one version of the assets."""
+    from server.openapi.documents import FAMILIES  # with all schemas: not before they are asked for
+
     sources = [{"name": family.title, "url": document_url(family.name)} for family in FAMILIES]
     links = ", ".join(f'<a href="{document_url(family.name)}">{family.name}</a>' for family in FAMILIES)
     body = f'<div id="reader"><noscript>The reader needs JavaScript; the documents are {links}.</noscript></div>'
@@ -47,6 +48,8 @@ async def document(request: web.Request) -> web.Response:
 
 @lru_cache(maxsize=1)
 def _bodies() -> dict[str, bytes]:
+    from server.openapi.documents import documents
+
     return {
         name: json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
         for name, document in documents().items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import time
 from contextlib import asynccontextmanager
 from ipaddress import ip_network
@@ -68,6 +69,108 @@ async def status_of(reader: asyncio.StreamReader) -> int:
     length = next(int(line.split()[1]) for line in lines if line.lower().startswith("content-length"))
     await reader.readexactly(length)
     return int(lines[0].split()[1])
+
+
+# --- Requests of one connection --------------------------------------------------------------------------------------
+
+
+async def echo(request: web.Request) -> web.Response:
+    return json_response({"path": request.path, "body": (await read_raw(request)).decode()})
+
+
+async def delayed(request: web.Request) -> web.Response:
+    await released[0].wait()
+    return json_response({"path": request.path})
+
+
+released: list[asyncio.Event] = []
+
+
+def hold() -> asyncio.Event:
+    """Return the event that the requests of `delayed` wait for from now on."""
+    released[:] = [asyncio.Event()]
+    return released[0]
+
+
+ECHO = (
+    Route("POST", "/api/v1/echo", echo, Credential.NONE),
+    Route("GET", "/api/v1/echo", echo, Credential.NONE),
+    Route("GET", "/api/v1/delayed", delayed, Credential.NONE),
+)
+
+
+def post(body: bytes) -> bytes:
+    return b"POST /api/v1/echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+
+
+async def answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
+    lines = (await reader.readuntil(b"\r\n\r\n")).decode().splitlines()
+    length = next(int(line.split()[1]) for line in lines if line.lower().startswith("content-length"))
+    return int(lines[0].split()[1]), json.loads(await reader.readexactly(length))
+
+
+@pytest.mark.parametrize("sizes", [(1_000,), (40, 1_000), (1,), (90, 1, 1_000)], ids=str)
+async def test_requests_are_answered_in_order_however_their_bytes_arrive(sizes):
+    whole = post(b"one") + head("/api/v1/echo") + post(b"three") + post(b"")
+    async with run_server(*ECHO) as server, connection(server) as (reader, writer):
+        for _ in range(2):  # the second time the connection has served whole requests
+            rest, number = whole, 0
+            while rest:
+                size = sizes[min(number, len(sizes) - 1)]
+                writer.write(rest[:size])
+                await writer.drain()
+                await asyncio.sleep(0)
+                rest, number = rest[size:], number + 1
+            bodies = [(await answer(reader))[1]["body"] for _ in range(4)]
+            assert bodies == ["one", "", "three", ""]
+            writer.write(post(b"alone"))
+            assert (await answer(reader))[1]["body"] == "alone"
+
+
+async def test_requests_that_come_while_one_runs_wait_for_it_and_a_malformed_one_ends_the_connection():
+    async with run_server(*ECHO) as server, connection(server) as (reader, writer):
+        release = hold()
+        writer.write(head("/api/v1/delayed"))
+        while not any(each._served for each in server.runner.server.connections):
+            await asyncio.sleep(0.01)
+        writer.write(post(b"later") + post(b"last"))
+        await writer.drain()
+        release.set()
+        assert await answer(reader) == (200, {"path": "/api/v1/delayed"})
+        assert [(await answer(reader))[1]["body"] for _ in range(2)] == ["later", "last"]
+        writer.write(b"no HTTP\r\n\r\n")
+        assert (await answer(reader))[0] == 400
+        assert await reader.read() == b""
+
+
+async def test_a_connection_is_closed_after_the_response_where_the_client_wants_that():
+    async with run_server(*ECHO) as server, connection(server) as (reader, writer):
+        writer.write(head("/api/v1/echo", "Connection: close"))
+        assert (await answer(reader))[0] == 200
+        assert await reader.read() == b""
+
+
+async def test_the_keep_alive_time_does_not_end_a_request_that_takes_longer():
+    async with run_server(*ECHO, settings=Settings(keep_alive=0.2)) as server, connection(server) as (reader, writer):
+        release = hold()
+        writer.write(head("/api/v1/delayed"))
+        await asyncio.sleep(0.7)
+        release.set()
+        assert (await answer(reader))[0] == 200
+        assert await reader.read() == b""  # and it ends the connection afterwards
+
+
+async def test_a_stopping_server_lets_a_request_end():
+    async with run_server(*ECHO) as server, connection(server) as (reader, writer):
+        release = hold()
+        writer.write(head("/api/v1/delayed"))
+        while not any(each._served for each in server.runner.server.connections):
+            await asyncio.sleep(0.01)
+        stopping = asyncio.create_task(server.runner.cleanup())
+        asyncio.get_running_loop().call_later(0.1, release.set)
+        assert (await answer(reader))[0] == 200
+        assert await reader.read() == b""
+        await stopping
 
 
 # --- Responses that are not read -------------------------------------------------------------------------------------

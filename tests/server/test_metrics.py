@@ -208,7 +208,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 def declared_names() -> dict[str, metrics.Instrument]:
     """Return the instruments of servers and workers by the names of their series."""
-    for module in ("server.main", "server.commands.serve", "server.webhook_worker", "server.job_worker"):
+    for module in ("server.main", "server.backlog_metrics", "server.webhook_worker", "server.job_worker"):
         importlib.import_module(module)
     names: dict[str, metrics.Instrument] = {}
     for name, instrument in metrics.instruments().items():
