@@ -11,8 +11,6 @@ from typing import Any, cast
 
 from aiohttp import hdrs, web
 from aiohttp.http_exceptions import LineTooLong
-from aiohttp.http_parser import RawRequestMessage
-from aiohttp.http_writer import StreamWriter
 from aiohttp.typedefs import Middleware
 from aiohttp.web_protocol import RequestHandler
 from aiohttp.web_urldispatcher import UrlMappingMatchInfo
@@ -50,7 +48,7 @@ class Connection(RequestHandler):
     The route is unknown here, so the body carries `error`, `message` and `status` like `graphql_errors`.
     """
 
-    __slots__ = ("_address_key", "_head_timer", "_limits", "_served", "_write_timer", "is_excess")
+    __slots__ = ("_address_key", "_head_timer", "_limits", "_write_timer", "is_excess")
 
     def __init__(self, limits: _ConnectionLimits, **options: Any) -> None:
         super().__init__(**options)
@@ -58,8 +56,6 @@ class Connection(RequestHandler):
         self._address_key = ""
         self._head_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
-        self._served: asyncio.Task[None] | None = None
-        """The task of a request that `data_received` began."""
         self.is_excess = False
         """Whether its address has too many connections: the first request is answered with 429."""
 
@@ -91,85 +87,14 @@ class Connection(RequestHandler):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse the data; serve a request, or start the time-out of a request head that is incomplete.
-
-        A whole request on an idle connection is served from here. aiohttp would wake the task of the connection, which creates that of
-        the request and is woken again by its end: a tenth of a small read. That task goes on waiting, and gets all other requests.
-        """
+        """Parse the data; start the time-out of a request head that is incomplete."""
+        super().data_received(data)
         waiter = self._waiter
         if waiter is None or waiter.done():
-            super().data_received(data)
-            is_idle = False
-        else:
-            self._waiter = None  # not to be woken
-            try:
-                super().data_received(data)
-            finally:
-                self._waiter = waiter
-            is_idle = self._served is None and not self._messages
-            if not is_idle and self._served is None and not self._serve_whole() and not waiter.done():
-                waiter.set_result(None)
-        if not is_idle:
             if self._head_timer is not None:
                 self._cancel_head_timer()
         elif data and self._head_timer is None:
             self._start_head_timer()
-
-    def _serve_whole(self) -> bool:
-        """Serve the request that has arrived, in its own task, if it is one, whole, and changes no protocol."""
-        message, payload = self._messages[0]
-        if len(self._messages) > 1 or not isinstance(message, RawRequestMessage) or message.upgrade:
-            return False
-        if not payload.is_eof() or self._upgraded or self._close or self._force_close:
-            return False
-        assert self._parser is not None
-        assert self._manager is not None
-        assert self._request_factory is not None
-        self._messages.popleft()
-        self._parser.message_consumed()
-        self._manager.requests_count += 1
-        writer = StreamWriter(self, self._loop)
-        request = self._request_factory(message, payload, self, writer, self._task_handler)  # type: ignore[arg-type]
-        self._served = self._loop.create_task(self._serve(request))
-        return True
-
-    async def _serve(self, request: web.BaseRequest) -> None:
-        """Serve a request as `RequestHandler.start` does, and let that task serve those that came meanwhile."""
-        goes_on = False
-        try:
-            response, is_reset = await self._handle_request(request, None, self._request_handler)  # type: ignore[arg-type]
-            goes_on = not is_reset and bool(response.keep_alive)
-        except ConnectionError:
-            pass  # the client is gone
-        except Exception as error:
-            self.log_exception("Unhandled exception", exc_info=error)
-        finally:
-            request._task = None  # type: ignore[assignment]  # a cycle
-            self._served = None
-            if not goes_on or self._close or self._force_close:
-                self._end()
-        if goes_on:
-            self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
-            if self._messages and self._waiter is not None and not self._waiter.done():
-                self._waiter.set_result(None)
-
-    def _end(self) -> None:
-        """Close the connection once what was written is sent, as `RequestHandler.start` does at its end."""
-        self.close()
-        if not self._force_close and self.transport is not None:
-            self.transport.close()
-
-    def _process_keepalive(self) -> None:
-        if self._served is None:
-            super()._process_keepalive()
-        elif not self._force_close:  # not idle, although the task of the connection waits
-            self._keepalive_handle = self._loop.call_later(self._keepalive_timeout, self._process_keepalive)
-
-    async def shutdown(self, timeout: float | None = 15.0) -> None:
-        """Wait for the request that is served, then close the connection."""
-        await super().shutdown(timeout)
-        if self._served is not None:
-            self._served.cancel()
 
     def _start_head_timer(self) -> None:
         self._head_timer = self._loop.call_later(self._limits.settings.header_timeout, self._abandon_head)
