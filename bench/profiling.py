@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench import launchers, load
+from bench import launchers, load, storefront
 from bench.database import Size, create_database, running_postgres
 from bench.load import UnexpectedResponse
 from bench.measurement import CONNECTIONS, sign_in
@@ -34,11 +34,17 @@ def profile(contestant: str, items: Sequence[Workload], seconds: float) -> None:
     size = Size()
     with TemporaryDirectory(prefix="vitrine-profile-") as folder, running_postgres() as (postgres, log):
         database = asyncio.run(create_database(postgres, log, "bench_main", size))
+        data = RequestData(size)
+        has_pages = any(item.name.startswith("S") for item in items)
+        if has_pages:
+            data.storefront_key = asyncio.run(storefront.fill(database))
         profile_path = Path(folder) / "profile"
-        with launchers.vitrine(database, profile=profile_path) as server:
-            data = RequestData(size)
+        uncached = {"VITRINE_CATALOGUE_CACHE_BYTES": "0"}
+        with launchers.vitrine(database, profile=profile_path, settings=uncached) as server:
             for item in items:
                 data.token = sign_in(server, data)
+                if has_pages:
+                    storefront.sign_in(server, data)
                 print(
                     _report(server, item, item.requests_by_contestant["vitrine"](data), seconds, profile_path),
                     flush=True,
