@@ -185,7 +185,7 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
             return False
         try:
             message = bind_and_execute(statement.name, [parameter_text(argument) for argument in args])
-        except TypeError:
+        except (TypeError, UnicodeEncodeError):
             return False
         _count(query, args, self.target.plans)
         self._protocol.output.prefix += message
@@ -213,9 +213,8 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         """Open a cursor on a statement, in a transaction, whose store is bound."""
         self._check_open()
         if not self.is_in_transaction() or self.has_deferred:
-            await self._execute(
-                "select 1", (), 0, None
-            )  # asyncpg opens none before BEGIN, and takes notice of deferred statements
+            # asyncpg opens none before BEGIN, and would take the answers of deferred statements for those of the cursor.
+            await self._execute("select 1", (), 0, None)
         _count(query, args)
         cursor: Cursor[asyncpg.Record] = await self.cursor(query, *args)
         return cursor

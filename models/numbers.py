@@ -60,6 +60,8 @@ async def take_number(scope: Scope, table: str) -> int:
 async def take_numbers(scope: Scope, counts: Mapping[str, int]) -> dict[str, range]:
     """Reserve this many numbers in each of these `RESERVED_TABLES`, in one statement. They are not given out again, used or not."""
     tables = [table for table in RESERVED_TABLES if counts.get(table)]
+    if not tables:
+        return dict.fromkeys(counts, range(0))
     rows = await fetch_separately(scope, _TAKE, scope.store.id, tables, [counts[table] for table in tables])
     taken = {row["entity"]: range(row["last"] - counts[row["entity"]] + 1, row["last"] + 1) for row in rows}
     return {table: taken.get(table, range(0)) for table in counts}

@@ -6,6 +6,7 @@ recalculating the amounts.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,7 +34,7 @@ from domain.orders.lines import (
     tracked_units,
 )
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
-from domain.orders.option_selection import selection_key
+from domain.orders.option_selection import options_key, selection_key
 from domain.orders.order_references import OrderReferences, load_references, reject_unavailable
 from domain.orders.order_rows import address_row, line_rows
 from domain.orders.transitions import CANCELLED, EDITABLE, STOCK_STATES
@@ -43,9 +44,10 @@ from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import InputValues, read_fields
 from kernel.scope import ActorKind, Scope
 from models import audit
-from models.database import execute, fetchval, transaction
+from models.database import execute, fetch, fetchval, transaction
 from models.numbers import take_numbers
 from models.orders import Order, OrderAddress
+from models.rows import json_text
 
 _STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
 _POINT_COLUMNS = ("points_earned", "points_spent", "points_cents")
@@ -56,6 +58,12 @@ _PRICING_FIELDS = ("lines", "discount_cents", *_METHODS)
 _EVENT_FIELDS = (*CONTACT_FIELDS, *_PRICING_FIELDS, "addresses", "user", "fields", "status", "tracking_code")
 
 
+_DELETE_LINES = """
+WITH removed AS (
+    DELETE FROM order_lines WHERE tenant_id = $1 AND order_id = $2 RETURNING id, public_id, product_id, position, options::text
+)
+SELECT id, public_id, product_id, options FROM removed ORDER BY position, id
+"""
 _REPLACE_LINES = """
 INSERT INTO order_lines (tenant_id, id, public_id, order_id, position, product_id, vendor_id, product_name,
     product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, combination_id, options, extra)
@@ -246,10 +254,18 @@ async def _replace_lines(scope: Scope, locked: LockedOrder, lines: Sequence[Pric
     )
     if shipped:
         raise RuleViolation("the lines of an order with a shipment can't change", reason="order_not_editable")
-    await execute("DELETE FROM order_lines WHERE tenant_id = $1 AND order_id = $2", scope.store.id, locked.id)
-    numbers = await take_numbers(scope, {"order_lines": len(lines)})
-    rows = orjson.dumps(line_rows(lines, numbers["order_lines"])).decode()
-    await execute(_REPLACE_LINES, scope.store.id, locked.id, rows)
+    removed: defaultdict[tuple[int | None, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in await fetch(_DELETE_LINES, scope.store.id, locked.id):
+        removed[row["product_id"], options_key(orjson.loads(row["options"]))].append(row)
+    # A line that stays keeps its ids, which shipments and other programs refer to.
+    same = [removed[line.offer.id, selection_key(line.selection)] for line in lines]
+    kept = [rows.pop(0) if rows else None for rows in same]
+    numbers = iter((await take_numbers(scope, {"order_lines": kept.count(None)}))["order_lines"])
+    rows = line_rows(lines, [next(numbers) if row is None else row["id"] for row in kept])
+    for written, row in zip(rows, kept, strict=True):
+        if row is not None:
+            written["public_id"] = str(row["public_id"])
+    await execute(_REPLACE_LINES, scope.store.id, locked.id, json_text(rows))
 
 
 async def _move_uses_and_stock(

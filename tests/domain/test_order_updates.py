@@ -134,6 +134,18 @@ async def test_replacing_lines_updates_stock_and_totals(kit, status):
     ]
 
 
+async def test_a_line_that_stays_keeps_its_ids(kit):
+    kept, other, new = [await kit.product(stock=10) for _ in range(3)]
+    order = await kit.order((kept, 4), (other, 1), (kept, 2))
+    before = [(line["id"], line["public_id"]) for line in await kit.lines(order.id)]
+    drafts = [{"product": product, "quantity": 3} for product in (new, kept, kept, kept)]
+    await update_order(kit.as_admin(), order.id, {"lines": drafts})
+    after = [(line["id"], line["public_id"]) for line in await kit.lines(order.id)]
+    assert after[1:3] == [before[0], before[2]]
+    assert not {after[0], after[3]} & set(before)
+    assert len(set(after)) == 4
+
+
 @pytest.mark.parametrize("status", list("PCDFI"))
 async def test_lines_of_a_paid_or_closed_order_cannot_change(kit, status):
     product = await kit.product()
