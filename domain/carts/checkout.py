@@ -96,6 +96,7 @@ async def check_out(scope: Scope, cart: object, values: InputValues) -> Checkout
     `cart_already_ordered` and `duplicate_order`, and RuleViolation for violated business rules.
     """
     fields = read_fields(CHECKOUT, values)
+    payment = _payment_id(values.get("payment"))
     async with transaction(scope, Plans.REUSED):
         locked = await lock_open_cart(scope, cart)
         customer = await _resolve_customer(scope, locked, values.get("customer"), fields.get("email", ""))
@@ -104,7 +105,9 @@ async def check_out(scope: Scope, cart: object, values: InputValues) -> Checkout
         content_hash = _content_hash(items, customer)
         await _reject_duplicate(scope, content_hash)
         _reject_incomplete(locked, items)
-        payment = await _payment_method_id(scope, locked, values.get("payment"))
+        # A total of zero needs no payment method.
+        if payment is None and (await calculate_cart_totals(scope, locked)).total_cents:
+            raise ValidationFailed("payment_id is required", field="payment", code="required")
         placed = await _place(scope, locked, _draft(locked, items, customer, payment, fields), lines)
         priced = cart_totals(items, placed.pricing, None).items
         await _mark(scope, locked, priced, placed.id, content_hash, customer.email or locked.customer_email)
@@ -198,14 +201,9 @@ def _reject_incomplete(cart: LockedCart, items: Sequence[PricedCartItem]) -> Non
         raise _rule_error("shipping_required")
 
 
-async def _payment_method_id(scope: Scope, cart: LockedCart, payment: object) -> UUID | None:
-    """Parse the payment method; a total of zero needs none."""
-    if payment is None:
-        if (await calculate_cart_totals(scope, cart)).total_cents:
-            raise ValidationFailed("payment_id is required", field="payment", code="required")
-        return None
+def _payment_id(payment: object) -> UUID | None:
     public_id = parse_uuid(payment)
-    if public_id is None:
+    if public_id is None and payment is not None:
         raise ValidationFailed("payment_id is no id of a payment method", field="payment", code="invalid")
     return public_id
 

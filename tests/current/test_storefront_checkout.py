@@ -283,7 +283,9 @@ async def test_the_payment_method_must_be_available(storefront: StorefrontClient
 
 
 async def test_an_empty_cart_cannot_be_checked_out(storefront: StorefrontClient) -> None:
-    assert error_of(await storefront.check_out(await storefront.cart(ready=False))) == (422, "cart_empty")
+    cart = await storefront.cart(ready=False)
+    assert error_of(await storefront.check_out(cart)) == (422, "cart_empty")
+    assert (await storefront.check_out(cart, payment_id="nonsense")).body["fields"] == {"payment_id": "invalid"}
 
 
 @pytest.mark.parametrize(
