@@ -131,7 +131,7 @@ async def test_requests_that_come_while_one_runs_wait_for_it_and_a_malformed_one
     async with run_server(*ECHO) as server, connection(server) as (reader, writer):
         release = hold()
         writer.write(head("/api/v1/delayed"))
-        while not any(each._served for each in server.runner.server.connections):
+        while not any(each._current_request for each in server.runner.server.connections):
             await asyncio.sleep(0.01)
         writer.write(post(b"later") + post(b"last"))
         await writer.drain()
@@ -164,7 +164,7 @@ async def test_a_stopping_server_lets_a_request_end():
     async with run_server(*ECHO) as server, connection(server) as (reader, writer):
         release = hold()
         writer.write(head("/api/v1/delayed"))
-        while not any(each._served for each in server.runner.server.connections):
+        while not any(each._current_request for each in server.runner.server.connections):
             await asyncio.sleep(0.01)
         stopping = asyncio.create_task(server.runner.cleanup())
         asyncio.get_running_loop().call_later(0.1, release.set)
