@@ -85,6 +85,8 @@ MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
             "orders": {
                 "status", "tracking_code", "subtotal_cents", "total_cents", "stock_state", "hold_until", "shipping_cents", "tax_cents",
             },
+            # A line that stays; its price is not the vendor's to change.
+            "order_lines": {"quantity", "extra"},
             "products": {"reserved", "on_hand", "stock"},
         },
         {"order_lines", "order_status_changes"},
