@@ -82,7 +82,9 @@ class CollectionHandlers:
         scope, operation = self._authorize(request, f"{self.collection.singular}Update")
         body, record_id = await read_json_object(request), self._record_id(request)
         if "id" in body and (record := await self._read_for(scope, record_id)) is not None:
-            body = {name: value for name, value in body.items() if name not in record or record[name] != value}
+            body = {
+                name: value for name, value in body.items() if name not in record or not _is_same(record[name], value)
+            }
             if not self.collection.known_fields(body):
                 return json_response(record)
         values = self.collection.known_fields(body)
@@ -138,6 +140,17 @@ class CollectionHandlers:
         if record is None:
             raise NotFound(self.collection.display_name)
         return record
+
+
+def _is_same(value: Any, other: Any) -> bool:
+    """Return whether two JSON values are the same; in Python, true and 1.0 equal 1."""
+    if type(value) is not type(other):
+        return False
+    if isinstance(value, dict):
+        return value.keys() == other.keys() and all(_is_same(item, other[key]) for key, item in value.items())
+    if isinstance(value, list):
+        return len(value) == len(other) and all(map(_is_same, value, other))
+    return bool(value == other)
 
 
 def order_status_handler(operation: FacadeOperation) -> Handler:

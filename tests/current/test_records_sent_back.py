@@ -91,5 +91,11 @@ async def test_a_wrong_value_is_refused_whatever_else_is_sent(addresses: dict[st
     before = (await client.get(path)).body
     answer = await client.put(path, before | {"status": "Z", "price_cents": -1})
     assert (answer.status, answer.body["fields"]) == (400, {"status": "status_invalid", "price_cents": "price_invalid"})
+    # In Python, True and 1.0 equal the record's 1.
+    for value in (True, 1.0):
+        without = await client.patch(path, {"price_cents": value})
+        answer = await client.put(path, before | {"price_cents": value})
+        assert (answer.status, answer.body) == (without.status, without.body)
+    assert (await client.put(path, before | {"price_cents": True})).status == 400
     missing = await client.put(f"{ADMIN}/products/{UNKNOWN_ID}", before)
     assert (missing.status, missing.body) == (404, {"error": "product not found"})
