@@ -1,6 +1,6 @@
 """Write rows of one table of the store: one row, or a statement for many, which then name the same columns.
 
-Columns are given besides `tenant_id` and `public_id`. Tables and columns are constants of the callers, and become part of the statement;
+Columns are named without `tenant_id` and `public_id`. Tables and columns are constants of the callers, and become part of the statement;
 the values of many rows are sent as one JSON array.
 """
 
@@ -47,7 +47,7 @@ async def insert_numbered_rows(scope: Scope, table: str, rows: Sequence[Mapping[
 
 
 async def insert_row(scope: Scope, table: str, *, conflict: str = "", **columns: Any) -> Any:
-    """Insert a row, with a new `public_id` unless one is given, and return its id.
+    """Insert a row, with a new `public_id` unless `columns` have one, and return its id.
 
     `conflict` is an `ON CONFLICT` clause; the id is None where it leaves the existing row as it is.
     """

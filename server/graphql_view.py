@@ -177,10 +177,8 @@ class RepeatedQueries:
             )
         if type(answer["data"]) is LargeAnswer:
             return await _respond_with_data(request, answer, 200)
-        started = perf_counter()
-        content = orjson.dumps(answer, option=_DATETIME_OPTIONS)
-        record_serialization(perf_counter() - started)
-        if len(content) > self.limits.max_bytes:
+        content = _serialize_at_once(self.limits, answer)
+        if content is None:
             return _domain_error_response(request, too_many_bytes(self.limits))
         return BytesResponse(content, content_type=_RESPONSE_JSON if _RESPONSE_JSON in accept else _JSON)
 
@@ -422,13 +420,19 @@ async def _respond_with_data(request: web.Request, body: dict[str, Any], respons
 
 async def serialize(limits: AnswerLimits, body: Mapping[str, Any]) -> bytes | None:
     """Serialize the result of an execution; None when it is over the limit of bytes."""
+    if not isinstance(body.get("data"), LargeAnswer):
+        return _serialize_at_once(limits, body)
     started = perf_counter()
-    if isinstance(body.get("data"), LargeAnswer):
-        content = await dumps_in_parts(body, option=_DATETIME_OPTIONS, max_bytes=limits.max_bytes)
-    else:
-        content = orjson.dumps(body, option=_DATETIME_OPTIONS)
+    content = await dumps_in_parts(body, option=_DATETIME_OPTIONS, max_bytes=limits.max_bytes)
     record_serialization(perf_counter() - started)
     return content if content is not None and len(content) <= limits.max_bytes else None
+
+
+def _serialize_at_once(limits: AnswerLimits, body: Mapping[str, Any]) -> bytes | None:
+    started = perf_counter()
+    content = orjson.dumps(body, option=_DATETIME_OPTIONS)
+    record_serialization(perf_counter() - started)
+    return content if len(content) <= limits.max_bytes else None
 
 
 def _respond(request: web.Request, status: int, body: dict[str, Any], response_json_status: int) -> web.Response:
