@@ -10,8 +10,7 @@ from domain.people import own_account, registration, two_factor
 from models.queries import Row
 from resolvers.compiled_results import RESULT, ResultField
 from schema.fields import root_field
-from schema.inputs.optional_fields import provided_fields
-from schema.inputs.people import RegistrationInput
+from schema.inputs import provided_fields
 from schema.scalars import ID
 from schema.types.account import (
     AcknowledgementObject,
@@ -19,6 +18,7 @@ from schema.types.account import (
     TwoFactorEnrolmentObject,
     TwoFactorStateObject,
 )
+from schema.types.people import RegistrationInput
 from schema.types.sessions import ANYONE, SIGNED_IN_USERS
 
 _CUSTOMERS_ONLY = Access(admin=False, customer=True, user_only=True)

@@ -10,9 +10,8 @@ from resolvers.entity_mutations import build_entity_mutations
 from resolvers.mutation_helpers import load_record
 from schema.enums import AddressType
 from schema.fields import root_field
-from schema.inputs.carts import SavedAddressInput
 from schema.scalars import ID
-from schema.types.addresses import SavedAddressObject
+from schema.types.addresses import SavedAddressInput, SavedAddressObject
 from schema.types.sessions import SIGNED_IN_USERS
 
 

@@ -13,7 +13,6 @@ from models.queries import Row
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, load_record, rename_fields
 from schema.fields import root_field
-from schema.inputs.apps import AppInput, InstalledAppInput, StorefrontKeyInput
 from schema.scalars import ID
 from schema.selection import is_requested, requested_shape
 from schema.types.apps import (
@@ -21,12 +20,15 @@ from schema.types.apps import (
     VIEW_APPS,
     AppApprovalObject,
     AppConsentObject,
+    AppInput,
     AppObject,
     AppTokenRevokedObject,
     AppTokensObject,
+    InstalledAppInput,
     InstalledAppObject,
     NewAppObject,
     NewStorefrontKeyObject,
+    StorefrontKeyInput,
     StorefrontKeyObject,
 )
 from schema.types.sessions import ANYONE

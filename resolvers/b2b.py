@@ -15,23 +15,21 @@ from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields
 from schema.fields import root_field
-from schema.inputs.b2b import (
-    BusinessPartnerInput,
-    CreditCheckInput,
-    ManagerInput,
-    ManagerTransactionInput,
-    MixProductInput,
-    OrderLimitInput,
-    PaymentCodeInput,
-)
-from schema.inputs.optional_fields import provided_fields
+from schema.inputs import provided_fields
 from schema.types.b2b import (
+    BusinessPartnerInput,
     BusinessPartnerObject,
+    CreditCheckInput,
     CreditScoreObject,
+    ManagerInput,
     ManagerObject,
+    ManagerTransactionInput,
     ManagerTransactionObject,
+    MixProductInput,
     MixProductObject,
+    OrderLimitInput,
     OrderLimitObject,
+    PaymentCodeInput,
     PaymentCodeObject,
 )
 

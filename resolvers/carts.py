@@ -22,15 +22,18 @@ from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import rename_error_fields, rename_fields, rename_line_fields
 from resolvers.results import cart_result, linked, load_linked_cart
 from schema.fields import root_field
-from schema.inputs.carts import CartAddressInput, CartCheckoutInput, CartInput, CartItemInput
-from schema.inputs.optional_fields import provided_fields
+from schema.inputs import provided_fields
 from schema.scalars import ID, BigInt, parse_id
 from schema.selection import is_requested, requested_shape
 from schema.types.carts import (
     CHECK_OUT,
     EDIT_CARTS,
     VIEW_CARTS,
+    CartAddressInput,
+    CartCheckoutInput,
     CartCheckoutObject,
+    CartInput,
+    CartItemInput,
     CartObject,
     CustomerCartObject,
     PlacedOrderObject,

@@ -23,9 +23,16 @@ from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields
 from schema.fields import INHERITED, object_type, output_field, root_field
-from schema.inputs.catalog import CategoryInput, FeatureInput, ProductInput, ProductUpsertInput
 from schema.scalars import ID
-from schema.types.catalog import CategoryObject, FeatureObject, ProductObject
+from schema.types.catalog import (
+    CategoryInput,
+    CategoryObject,
+    FeatureInput,
+    FeatureObject,
+    ProductInput,
+    ProductObject,
+    ProductUpsertInput,
+)
 
 _READ_CATEGORIES = open_to_shoppers("view_catalog", "read_categories")
 _READ_FEATURES = open_to_shoppers("view_catalog", "read_products")

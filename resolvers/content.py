@@ -20,11 +20,19 @@ from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import DeletedRecordObject, deleted_record, load_record
 from schema.fields import root_field
-from schema.inputs.content import BlockInput, LanguageInput, LanguageVariableInput, PageInput
-from schema.inputs.optional_fields import provided_fields
+from schema.inputs import provided_fields
 from schema.scalars import ID, parse_id
 from schema.selection import requested_shape
-from schema.types.content import BlockObject, LanguageObject, LanguageVariableObject, PageObject
+from schema.types.content import (
+    BlockInput,
+    BlockObject,
+    LanguageInput,
+    LanguageObject,
+    LanguageVariableInput,
+    LanguageVariableObject,
+    PageInput,
+    PageObject,
+)
 
 _WRITE = Access(privileges=("manage_content",), app_scope="write_content")
 

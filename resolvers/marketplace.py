@@ -7,8 +7,7 @@ from domain.marketplace import reviews, vendors
 from domain.marketplace.read import REVIEWS, VENDORS
 from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from schema.inputs.people import ReviewInput, VendorInput
-from schema.types.marketplace import ReviewObject, VendorObject
+from schema.types.marketplace import ReviewInput, ReviewObject, VendorInput, VendorObject
 
 _READ_VENDORS = open_to_shoppers("view_marketplace", "read_products")
 _WRITE_VENDORS = Access(privileges=("manage_marketplace",))

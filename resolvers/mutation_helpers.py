@@ -15,7 +15,7 @@ from kernel.scope import Scope
 from models import row_reads
 from models.queries import Row
 from schema.fields import INHERITED, object_type, output_field, root_field
-from schema.inputs.optional_fields import provided_fields
+from schema.inputs import provided_fields
 from schema.scalars import ID, requires_uuid
 from schema.selection import requested_shape
 

@@ -26,23 +26,21 @@ from resolvers.mutation_helpers import (
     rename_fields,
 )
 from schema.fields import root_field
-from schema.inputs.options import (
-    AttachmentInput,
-    BoxDescriptionInput,
-    CombinationInput,
-    OptionExceptionInput,
-    OptionInput,
-    ProductBoxInput,
-)
 from schema.scalars import ID, BigInt
 from schema.selection import requested_shape
 from schema.types.catalog import ProductObject
 from schema.types.options import (
+    AttachmentInput,
     AttachmentObject,
+    BoxDescriptionInput,
     BoxDescriptionObject,
+    CombinationInput,
     CombinationObject,
+    OptionExceptionInput,
     OptionExceptionObject,
+    OptionInput,
     OptionObject,
+    ProductBoxInput,
     ProductBoxObject,
 )
 

@@ -21,10 +21,9 @@ from resolvers.mutation_helpers import (
     rename_line_fields,
 )
 from schema.fields import root_field
-from schema.inputs.optional_fields import provided_fields
-from schema.inputs.orders import FiscalDataInput, OrderInput
+from schema.inputs import provided_fields
 from schema.scalars import ID, OrderStatus
-from schema.types.orders import OrderObject
+from schema.types.orders import FiscalDataInput, OrderInput, OrderObject
 
 _WRITE = Access(privileges=("manage_orders",), app_scope="write_orders")
 _WRITE_OR_VENDOR = Access(

@@ -15,8 +15,13 @@ from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import rename_fields
 from schema.fields import root_field
-from schema.inputs.outreach import CallRequestInput, SubscriberInput
-from schema.types.outreach import CallRequestObject, NewsletterSubscriptionObject, SubscriberObject
+from schema.types.outreach import (
+    CallRequestInput,
+    CallRequestObject,
+    NewsletterSubscriptionObject,
+    SubscriberInput,
+    SubscriberObject,
+)
 
 _WRITE = Access(privileges=("manage_users",), app_scope="write_users")
 

@@ -13,9 +13,9 @@ from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import load_record
 from schema.fields import root_field
-from schema.inputs.orders import PaymentMethodInput
 from schema.scalars import ID, BigInt
-from schema.types.orders import PaymentMethodObject, PaymentObject
+from schema.types.orders import PaymentObject
+from schema.types.pricing import PaymentMethodInput, PaymentMethodObject
 
 _READ_METHODS = open_to_shoppers("view_payments", "read_orders")
 _READ = Access(privileges=("view_payments",), app_scope="read_orders", vendor=True, customer=True)

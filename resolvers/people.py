@@ -18,9 +18,8 @@ from resolvers.mutation_helpers import delete_field, load_record, rename_fields
 from resolvers.sessions import load_own_user
 from schema.enums import MembershipStatus
 from schema.fields import root_field
-from schema.inputs.people import UsergroupInput, UserInput
 from schema.scalars import ID
-from schema.types.people import UsergroupObject, UserObject
+from schema.types.people import UsergroupInput, UsergroupObject, UserInput, UserObject
 from schema.types.rewards import PointEntryObject
 
 _WRITE = Access(privileges=("manage_users",), app_scope="write_users")

@@ -13,8 +13,14 @@ from domain.taxes.read import TAXES
 from domain.taxes.taxes import TAX_RECORDS
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from schema.inputs.pricing import DestinationInput, PromotionInput, TaxInput
-from schema.types.pricing import DestinationObject, PromotionObject, TaxObject
+from schema.types.pricing import (
+    DestinationInput,
+    DestinationObject,
+    PromotionInput,
+    PromotionObject,
+    TaxInput,
+    TaxObject,
+)
 
 _READ_DESTINATIONS = open_to_shoppers("view_shipping", "read_shipping")
 _WRITE_DESTINATIONS = Access(privileges=("manage_shipping",), app_scope="write_shipping")

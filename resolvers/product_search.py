@@ -16,10 +16,14 @@ from models.queries import Row, by_ids
 from resolvers.results import linked
 from resolvers.search_requests import SEARCH_FIELD, SearchField, facet_values, search_page
 from schema.fields import root_field
-from schema.inputs.product_search import ProductSearchFilter, ProductSearchSort
 from schema.pagination import DEFAULT_PAGE_SIZE
 from schema.selection import is_requested, requested_shape
-from schema.types.product_search import ProductSearchConnectionObject, ProductSearchPageObject
+from schema.types.product_search import (
+    ProductSearchConnectionObject,
+    ProductSearchFilter,
+    ProductSearchPageObject,
+    ProductSearchSort,
+)
 
 _ACCESS = PRODUCTS.visible.access  # type: ignore[attr-defined]
 _CONNECTION, _PAGE = SearchField(_ACCESS, is_page=False), SearchField(_ACCESS, is_page=True)

@@ -19,7 +19,7 @@ from schema.column_guards import column_guards
 from schema.connections import PageRequest
 from schema.cursors import KeysetOrder
 from schema.filters import check_filter_text
-from schema.inputs.optional_fields import provided_fields
+from schema.inputs import provided_fields
 from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds
 from schema.scalars import ID, parse_id
 from schema.types.catalog import ProductObject

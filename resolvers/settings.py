@@ -19,10 +19,16 @@ from models.queries import Row
 from resolvers.stores import reload_store
 from schema.fields import root_field
 from schema.filters import check_filter_text
-from schema.inputs.settings import SettingFilter, SettingInput, SettingSort
 from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds
 from schema.scalars import ID
-from schema.types.settings import READ_SETTINGS, SettingObject, SettingPageObject
+from schema.types.settings import (
+    READ_SETTINGS,
+    SettingFilter,
+    SettingInput,
+    SettingObject,
+    SettingPageObject,
+    SettingSort,
+)
 
 _WRITE = Access(privileges=("manage_settings",))
 _DEFAULT_SORT = "section"

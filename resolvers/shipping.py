@@ -17,9 +17,9 @@ from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields
 from resolvers.pricing import rename_destination_ids
 from schema.fields import root_field
-from schema.inputs.orders import ShipmentInput, ShippingMethodInput
 from schema.scalars import ID
-from schema.types.orders import ShipmentObject, ShippingMethodObject
+from schema.types.orders import ShipmentInput, ShipmentObject
+from schema.types.pricing import ShippingMethodInput, ShippingMethodObject
 
 _READ_METHODS = open_to_shoppers("view_shipping", "read_shipping")
 _WRITE_METHODS = Access(privileges=("manage_shipping",), app_scope="write_shipping")

@@ -15,9 +15,8 @@ from kernel.scope import Scope
 from models.queries import Row
 from resolvers.mutation_helpers import rename_fields
 from schema.fields import root_field
-from schema.inputs.stores import StoreInput
 from schema.scalars import JSON
-from schema.types.stores import StoreObject
+from schema.types.stores import StoreInput, StoreObject
 
 _ANYBODY = Access(anonymous=True, note="The data is public; settings need `view_settings`.")
 _WRITE = Access(privileges=("manage_settings",))

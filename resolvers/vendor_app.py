@@ -17,8 +17,7 @@ from kernel.errors import ValidationFailed
 from models.queries import Row
 from resolvers.mutation_helpers import load_record
 from schema.fields import root_field
-from schema.inputs.optional_fields import provided_fields
-from schema.inputs.vendor_app import VendorSignupInput
+from schema.inputs import provided_fields
 from schema.scalars import ID, DateTime, OrderStatus
 from schema.types.orders import OrderObject
 from schema.types.sessions import ANYONE
@@ -28,6 +27,7 @@ from schema.types.vendor_app import (
     VendorAppStartObject,
     VendorDashboardObject,
     VendorSignedUpObject,
+    VendorSignupInput,
     VendorTokenObject,
 )
 

@@ -21,10 +21,16 @@ from resolvers.mutation_helpers import (
     rename_fields,
 )
 from schema.fields import root_field
-from schema.inputs.optional_fields import provided_fields
-from schema.inputs.warehouses import WarehouseAreaInput, WarehouseInput, WarehouseUsergroupInput
+from schema.inputs import provided_fields
 from schema.scalars import ID
-from schema.types.warehouses import WarehouseAreaObject, WarehouseObject, WarehouseUsergroupObject
+from schema.types.warehouses import (
+    WarehouseAreaInput,
+    WarehouseAreaObject,
+    WarehouseInput,
+    WarehouseObject,
+    WarehouseUsergroupInput,
+    WarehouseUsergroupObject,
+)
 
 _WRITE = Access(privileges=("manage_warehouses",), app_scope="write_inventory")
 _GROUP_FIELD_NAMES = {"usergroup_id": "usergroup"}

@@ -13,13 +13,13 @@ from resolvers import webhook_queries
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, load_record
 from schema.fields import root_field
-from schema.inputs.optional_fields import provided_fields
-from schema.inputs.webhooks import EventEndpointInput
+from schema.inputs import provided_fields
 from schema.scalars import ID, DateTime
 from schema.types.webhooks import (
     APPS_ONLY,
     MANAGE_ENDPOINTS,
     EventDeliveryObject,
+    EventEndpointInput,
     EventEndpointObject,
     EventsReplayedObject,
     RotatedSecretObject,

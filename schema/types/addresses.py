@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from domain.people.addresses import ADDRESSES
 from schema.fields import column, entity_type
+from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, DateTime
 
 
@@ -26,3 +27,13 @@ class SavedAddressObject:
     is_default_billing: bool = column(description="Whether it is the user's default for billing.")
     created_at: DateTime = column(description="When the address was saved.")
     updated_at: DateTime = column(description="When the record was last updated.")
+
+
+@input_type
+@optional_copies(SavedAddressObject, "name street number complement district city state zipcode country phone")
+class SavedAddressInput:
+    """A saved address. `zipcode` is required on creation."""
+
+    state: str | None = optional_field("The state: its code, or the name of a state of Brazil.")
+    zipcode: str | None = optional_field("The CEP.")
+    country: str | None = optional_field("The country code, ISO 3166 alpha-2; defaults to `BR`.")

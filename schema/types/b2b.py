@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from auth.access import Access
+from domain.b2b import record_types
 from domain.b2b.read import BUSINESS_PARTNERS, MANAGER_TRANSACTIONS, MANAGERS, MIX_PRODUCTS, ORDER_LIMITS, PAYMENT_CODES
 from domain.orders.limits import USED_SQL
 from models.queries import ToOne
@@ -17,6 +18,7 @@ from schema.fields import (
     relation,
     unix_seconds,
 )
+from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.catalog import ProductObject
 from schema.types.marketplace import VendorObject
@@ -148,3 +150,69 @@ class CreditScoreObject:
     source: str = output_field("The credit bureau; `sandbox` for simulated data.")
     checked_at: DateTime = output_field("When the score was retrieved.")
     checked_unix: BigInt = output_field("When the score was retrieved, in Unix seconds.")
+
+
+_STATUS = "The status code."
+
+
+@input_type
+@optional_copies(ManagerObject, record_types.MANAGERS.fields)
+class ManagerInput:
+    """A sales manager. `name` and `email` are required on creation."""
+
+    user_id: ID | None = optional_field("The user account of the manager.")
+
+
+@input_type
+@optional_copies(PaymentCodeObject, record_types.PAYMENT_CODES.fields)
+class PaymentCodeInput:
+    """B2B payment terms. `code` is required on creation."""
+
+
+@input_type
+@optional_copies(
+    BusinessPartnerObject, "name cnpj email phone contact_name credit_limit_cents payment_code_id manager_id status"
+)
+class BusinessPartnerInput:
+    """A company that buys on payment terms. `name` and `cnpj` are required on creation."""
+
+    cnpj: str | None = optional_field("The CNPJ.")
+    payment_code_id: ID | None = optional_field("The partner's payment terms.")
+    manager_id: ID | None = optional_field("The manager responsible for the partner.")
+
+
+@input_type
+@optional_copies(MixProductObject, "product_id partner_id manager_id min_quantity price_cents status")
+class MixProductInput:
+    """A product of a product mix. `product_id` is required on creation."""
+
+    product_id: ID | None = optional_field("The product.")
+    partner_id: ID | None = optional_field("The business partner that owns the mix.")
+    manager_id: ID | None = optional_field("The manager that owns the mix.")
+
+
+@input_type
+class ManagerTransactionInput:
+    """A credit or debit on a manager's balance. `manager_id` and `amount_cents` are required."""
+
+    manager_id: ID | None = optional_field("The manager.")
+    type: TransactionType | None = optional_field("The type, `C` by default.", text_internally=True)
+    amount_cents: BigInt | None = optional_field("The amount in cents, at least 1.")
+    order_id: ID | None = optional_field("The related order.")
+    description: str | None = optional_field("The purpose of the transaction.")
+
+
+@input_type
+class OrderLimitInput:
+    """An order limit. `user_id` and `vendor_id` are required, `limit_cents` on creation."""
+
+    user_id: ID | None = optional_field("The customer.")
+    vendor_id: ID | None = optional_field("The vendor.")
+    limit_cents: BigInt | None = optional_field("The limit, in cents.")
+
+
+@input_type
+class CreditCheckInput:
+    """A credit check. `cnpj` is required."""
+
+    cnpj: str | None = optional_field("The CNPJ with valid check digits.")

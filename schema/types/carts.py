@@ -19,11 +19,14 @@ from schema.fields import (
     relation,
     unix_seconds,
 )
+from schema.inputs import input_type, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus
+from schema.types.addresses import SavedAddressInput
 from schema.types.catalog import ProductObject
 from schema.types.options import CombinationObject, OptionObject, OptionVariantObject
-from schema.types.orders import OrderLineOptionObject, PaymentMethodObject, ShippingMethodObject
+from schema.types.orders import OrderLineOptionObject
 from schema.types.people import UserObject
+from schema.types.pricing import PaymentMethodObject, ShippingMethodObject
 
 CART = "storefront:cart"
 _ACCESS_NOTE = "The cart ID grants access to the cart; a customer token only to that customer's carts and carts without a customer."
@@ -272,3 +275,38 @@ class CartCheckoutObject:
 
     token: str = output_field("The access token of the placed order.")
     order: PlacedOrderObject = output_field("The placed order.")
+
+
+@input_type
+class CartItemInput:
+    """A cart line."""
+
+    product_id: ID | None = optional_field("The product ID (UUID).")
+    quantity: BigInt | None = optional_field("The number of units, 1 or more.")
+    options: JSON | None = optional_field("The chosen options: an object of option ID to variant ID or text.")
+
+
+@input_type
+class CartInput:
+    """A new cart. All fields are optional."""
+
+    items: list[CartItemInput] | None = optional_field("The cart lines.")
+    customer_email: str | None = optional_field("The customer's e-mail address.")
+
+
+@input_type
+class CartAddressInput(SavedAddressInput):
+    """The complete shipping address of a cart. `zipcode` is required."""
+
+
+@input_type
+class CartCheckoutInput:
+    """The customer and payment method of a checkout."""
+
+    customer_id: ID | None = optional_field(
+        "The customer's account; requires the customer's own token unless the key is a server-side key."
+    )
+    customer_email: str | None = optional_field("The customer's e-mail address; sufficient for a guest customer.")
+    customer_name: str | None = optional_field("The customer's name.")
+    payment_id: ID | None = optional_field("The payment method; required unless the total is 0.")
+    notes: str | None = optional_field("The customer's notes.")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from domain.content.blocks import BLOCK_FIELDS
 from domain.content.read import BLOCKS, LANGUAGE_VARIABLES, LANGUAGES, PAGES
 from models.queries import ToOne
 from schema.enums import PageType, SwitchStatus, TextDirection
 from schema.fields import column, entity_type, legacy_number, referenced, relation, unix_seconds
+from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.marketplace import VendorObject
 
@@ -79,3 +81,42 @@ class BlockObject:
     lang_code: str = column(description="The language code.")
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
+
+
+@input_type
+@optional_copies(LanguageObject, "code name country_code direction status")
+class LanguageInput:
+    """A language. `code` and `name` are required on creation."""
+
+    country_code: str | None = optional_field("The country code, ISO 3166.")
+    direction: TextDirection | None = optional_field("The direction of its script.", text_internally=True)
+
+
+@input_type
+class LanguageVariableInput:
+    """A language variable. `name` is required on creation."""
+
+    name: str | None = optional_field("The name, unique in its language.")
+    value: str | None = optional_field("The text.")
+    lang_code: str | None = optional_field("The language code; defaults to the store's first language.")
+
+
+@input_type
+@optional_copies(PageObject, "name slug type link description meta_keywords meta_description seo_title position status")
+class PageInput:
+    """A content page. `name` is required on creation."""
+
+    slug: str | None = optional_field("The URL slug; derived from the title if empty, a taken one gets a suffix.")
+    type: PageType | None = optional_field("The type code.", text_internally=True)
+    description: str | None = optional_field("The content, HTML.")
+    lang_code: str | None = optional_field("The language code; defaults to the store's first language.")
+    parent_id: ID | None = optional_field("The parent page; null or 0 for none.")
+    vendor_id: ID | None = optional_field("The vendor that owns the page.")
+
+
+@input_type
+@optional_copies(BlockObject, BLOCK_FIELDS)
+class BlockInput:
+    """A layout block. `type` and `name` are required on creation."""
+
+    lang_code: str | None = optional_field("The language code; defaults to the store's first language.")

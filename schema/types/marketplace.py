@@ -5,8 +5,14 @@ from __future__ import annotations
 from auth.access import Access
 from domain.marketplace.read import AVERAGE_RATING, REVIEWED_VENDOR, REVIEWS, VENDORS
 from models.queries import ToMany, ToOne
-from schema.enums import CommissionType, DiscussionObjectType, ReviewStatus, VendorStatus
+from schema.enums import (
+    CommissionType,
+    DiscussionObjectType,
+    ReviewStatus,
+    VendorStatus,
+)
 from schema.fields import column, computed, entity_type, referenced, relation, unix_seconds
+from schema.inputs import input_type, optional_copies, optional_field
 from schema.pagination import connection_type
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.references import Product, User
@@ -109,3 +115,40 @@ class ReviewObject:
 
 
 ReviewConnectionObject = connection_type(ReviewObject, "Review")
+
+
+@input_type
+@optional_copies(VendorObject, "name slug email status phone address city state country zipcode cnpj url")
+class VendorInput:
+    """A vendor. `name` and `email` are required on creation."""
+
+    slug: str | None = optional_field("The URL slug; derived from the name if empty, a taken one gets a suffix.")
+    email: str | None = optional_field("The e-mail address.")
+    phone: str | None = optional_field("The phone number.")
+    address: str | None = optional_field("Street and number.")
+    zipcode: str | None = optional_field("The CEP.")
+    cnpj: str | None = optional_field("The CNPJ.")
+    commission: str | None = optional_field("The marketplace commission, a decimal string.")
+    commission_type: CommissionType | None = optional_field(
+        "Whether the commission is a fixed amount or a percentage.", text_internally=True
+    )
+    shippings: JSON | None = optional_field("The vendor's shipping method settings, a JSON object.")
+
+
+@input_type
+class ReviewInput:
+    """A review. `product_id`, or `object_type` and `object_id`, are required on creation (the store itself, `E`, has no ID)."""
+
+    product_id: ID | None = optional_field("The product.")
+    object_type: DiscussionObjectType | None = optional_field(
+        "The type of the reviewed object; `E` is the store.", text_internally=True
+    )
+    object_id: ID | None = optional_field("The reviewed object.")
+    thread_id: ID | None = optional_field("The discussion thread.", internal=True)
+    type: str | None = optional_field("The type of a new thread: `C` comments, `R` ratings, `B` both.", internal=True)
+    ip_address: str | None = optional_field("The client IP address.", internal=True)
+    name: str | None = optional_field("The author's name as displayed.")
+    message: str | None = optional_field("The text.")
+    rating: int | None = optional_field("The rating, 1 to 5 stars.")
+    status: ReviewStatus | None = optional_field("The status code.")
+    customer_id: ID | None = optional_field("The author's account.")

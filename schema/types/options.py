@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import strawberry
+
 from auth.access import Access
 from domain.catalog.availability import COMBINATION_IS_AVAILABLE
+from domain.catalog.boxes import BOX_FIELDS
 from domain.catalog.read_options import (
     ATTACHMENTS,
     BOX_DESCRIPTIONS,
@@ -16,8 +19,14 @@ from domain.catalog.read_options import (
     OPTIONS,
 )
 from models.queries import ToMany, ToOne
-from schema.enums import ExceptionType, ModifierType, OptionType, SwitchStatus
+from schema.enums import (
+    ExceptionType,
+    ModifierType,
+    OptionType,
+    SwitchStatus,
+)
 from schema.fields import column, computed, entity_type, legacy_number, referenced, relation
+from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.marketplace import VendorObject
 from schema.types.references import Product
@@ -219,3 +228,110 @@ class ProductBoxObject:
     )
     created_at: DateTime = column(description="When the record was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
+
+
+@input_type
+class ProductImageInput:
+    """An image of a product."""
+
+    url: str = strawberry.field(description="The URL of the image, http or https.")
+    alt: str | None = optional_field("The alternative text.")
+    width: int | None = optional_field("The size in pixels.", internal=True)
+    height: int | None = optional_field("The size in pixels.", internal=True)
+
+
+@input_type
+@optional_copies(OptionVariantObject, "id name modifier modifier_type position image_url image_alt")
+class OptionVariantInput:
+    """A value of an option. `name` is required for a new value."""
+
+    id: ID | None = optional_field("The existing variant to keep; omitted, the variant is matched by name or created.")
+    image_url: str | None = optional_field("The image URL; empty removes the image.")
+
+
+@input_type
+class VariantPictureInput:
+    """An image of a variant."""
+
+    variant: ID = strawberry.field(description="The variant ID, or its index starting at 0.")
+    url: str = strawberry.field(description="The URL, http or https.")
+
+
+@input_type
+@optional_copies(
+    OptionObject, "name type product_id product_ids vendor_id required inventory status position description"
+)
+class OptionInput:
+    """A product option. `name` is required on creation."""
+
+    type: OptionType | None = optional_field("The type code; `S` by default.")
+    product_ids: list[ID] | None = optional_field("The products that share the option.")
+    vendor_id: ID | None = optional_field("The vendor that owns a shared option.")
+    inventory: bool | None = optional_field(
+        "Whether the option is part of combinations; defaults to true if its type has variants."
+    )
+    variants: list[OptionVariantInput] | None = optional_field(
+        "The complete list of variants; omitted variants are deleted."
+    )
+    variant_pictures: list[VariantPictureInput] | None = optional_field("The images of variants.", internal=True)
+
+
+@input_type
+class OptionChoiceInput:
+    """A chosen variant of an option."""
+
+    option_id: ID = strawberry.field(description="The option.")
+    variant_id: ID = strawberry.field(description="The variant.")
+
+
+@input_type
+class CombinationInput:
+    """A combination of variants. `product_id` and `choices` are required on creation."""
+
+    product_id: ID | None = optional_field("The product; ignored on update.")
+    choices: list[OptionChoiceInput] | None = optional_field("The chosen variants.")
+    sku: str | None = optional_field("The combination's SKU, unique within the product.")
+    stock: BigInt | None = optional_field(
+        "The available stock; units reserved by open orders are added to get the stock on hand."
+    )
+    price_cents: BigInt | None = optional_field("The amount added to the product's price, in cents; may be negative.")
+    position: int | None = optional_field("The sort position.")
+    image: ProductImageInput | None = optional_field("The image; null removes it.")
+    refused: bool | None = optional_field(
+        "Whether the entry can't be parsed: then nothing is created, and the errors of the others are reported.",
+        internal=True,
+    )
+
+
+@input_type
+class OptionExceptionInput:
+    """An option exception. All fields are required on creation."""
+
+    product_id: ID | None = optional_field("The product.")
+    type: ExceptionType | None = optional_field("`F` forbidden, `A` allowed.")
+    choices: list[OptionChoiceInput] | None = optional_field("The chosen variants.")
+
+
+@input_type
+@optional_copies(AttachmentObject, "product_id description filename url filesize position status")
+class AttachmentInput:
+    """A file attached to a product. `product_id`, `filename` and `url` are required on creation."""
+
+    product_id: ID | None = optional_field("The product; ignored on update.")
+    url: str | None = optional_field("The URL, http or https.")
+    filesize: BigInt | None = optional_field("The file size in bytes.")
+
+
+@input_type
+@optional_copies(ProductBoxObject, BOX_FIELDS)
+class ProductBoxInput:
+    """A packaging box. `name` is required on creation. Measures in millimetres, weights in grams."""
+
+
+@input_type
+@optional_copies(BoxDescriptionObject, "box_id lang_code title full_description meta_keywords meta_description")
+class BoxDescriptionInput:
+    """The localized description of a box. `box_id` is required on creation."""
+
+    box_id: ID | None = optional_field("The box; ignored on update.")
+    lang_code: str | None = optional_field("The language code; defaults to `pt`.")

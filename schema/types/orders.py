@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import strawberry
+
 from auth.access import Access
 from domain.orders.read import (
     AMOUNTS,
@@ -13,10 +15,10 @@ from domain.orders.read import (
     ORDER_LINES,
     ORDERS,
 )
-from domain.payments.read import PAYMENT_METHODS, PAYMENTS
-from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS, SHIPPING_METHODS
-from models.queries import ToMany, ToOne, many_to_many
-from schema.enums import ActorKind, AddressKind, ModifierType, PaymentStatus, RateCalculation, SwitchStatus
+from domain.payments.read import PAYMENTS
+from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS
+from models.queries import ToMany, ToOne
+from schema.enums import ActorKind, AddressKind, ModifierType, PaymentStatus
 from schema.fields import (
     column,
     computed,
@@ -29,57 +31,19 @@ from schema.fields import (
     relation,
     unix_seconds,
 )
+from schema.inputs import input_type, optional_copies, optional_field
 from schema.pagination import connection_type
-from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus, ProcessorParams, ShipmentStatus
+from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus, ShipmentStatus
 from schema.types.catalog import ProductObject
 from schema.types.gateway import ChargeObject
 from schema.types.marketplace import VendorObject
 from schema.types.options import CombinationObject, OptionObject, OptionVariantObject
 from schema.types.people import UserObject
-from schema.types.pricing import OrderTaxObject, ShippingRateObject, TaxObject
+from schema.types.pricing import OrderTaxObject, PaymentMethodObject, ShippingMethodObject
 from schema.types.rewards import IssuedCouponObject
 
 _BACK_OFFICE = Access(privileges=("view_orders",), app_scope="read_orders")
 _OWN_REWARDS = Access(privileges=("view_orders",), app_scope="read_orders", customer=True)
-_PAYMENT_STAFF = Access(privileges=("view_payments",))
-
-
-@entity_type(PAYMENT_METHODS, "PaymentMethod")
-class PaymentMethodObject:
-    """A payment method."""
-
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`payment_id`).", internal=True)
-    name: str = column(description="The name shown to customers.")
-    description: str = column(description="The description shown to customers.")
-    instructions: str = column(description="Payment instructions shown to the customer after ordering.")
-    status: SwitchStatus = column(description="The status code.")
-    position: int = column(description="The sort position.")
-    surcharge_cents: BigInt = column(description="The fixed surcharge per order, in cents.")
-    surcharge_percent: BigInt = column(description="The percentage surcharge per order, in hundredths of a percent.")
-    processor: str | None = column(
-        description="The payment processor: `pix`, `offline` or a gateway.", guard=_PAYMENT_STAFF
-    )
-    processor_params: ProcessorParams | None = column(
-        description="The processor settings with secrets masked as `****`; null if not set.", guard=_PAYMENT_STAFF
-    )
-    vendor_number: BigInt = legacy_number("vendor_id", "the owning vendor")
-    tax_numbers: list[BigInt] = legacy_numbers(
-        "payment_method_taxes", "payment_method_id", "tax_id", "the applied taxes"
-    )
-    taxes: list[TaxObject] = relation(
-        many_to_many("payment_method_taxes", "payment_method_id", "taxes", "tax_id", "t.priority, t.id"),
-        "The taxes applied to the surcharge.",
-    )
-    settles_at_once: bool | None = column(
-        description="Whether orders are marked as paid when they are placed.", guard=_PAYMENT_STAFF
-    )
-    hold_minutes: int | None = column(
-        description="How many minutes stock stays reserved while the payment is pending; 0 for no limit.",
-        guard=_PAYMENT_STAFF,
-    )
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
 @entity_type(PAYMENTS, "Payment")
@@ -94,53 +58,6 @@ class PaymentObject:
     order_id: ID = column(referenced("orders", "order_id"), "The order.")
     order: OrderObject | None = relation(ToOne("order_id"), "The order.")
     created_at: DateTime = column(description="When the payment was received.")
-
-
-@entity_type(SHIPPING_METHODS, "ShippingMethod")
-class ShippingMethodObject:
-    """A shipping method."""
-
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`shipping_id`).", internal=True)
-    name: str = column(description="The name shown to customers.")
-    description: str = column(description="The description.")
-    delivery_time: str = column(description="The estimated delivery time, as text.")
-    rate_calculation: RateCalculation = column(description="How the price is calculated.")
-    min_weight_grams: BigInt = column(description="The minimum order weight, in grams.")
-    max_weight_grams: BigInt = column(description="The maximum order weight, in grams; 0 for no limit.")
-    base_cents: BigInt = column(description="The base price of a shipment, in cents.")
-    per_kg_cents: BigInt = column(description="The price per kilogram, in cents.")
-    per_item_cents: BigInt = column(description="The price per item, in cents.")
-    free_from_cents: BigInt | None = column(description="The order subtotal from which shipping is free, in cents.")
-    rates: list[ShippingRateObject] = relation(
-        ToMany("t.shipping_method_id", "t.destination_id, t.id"),
-        "The rates by destination; a method with rates serves only these destinations.",
-    )
-    price_list: JSON = computed(
-        "(SELECT coalesce(jsonb_agg(to_jsonb(x) ORDER BY x.destination_id), '[]') FROM ("
-        "SELECT 0::bigint AS destination_id, t.base_cents AS base, t.per_kg_cents AS per_kg, t.per_item_cents AS per_item,"
-        " 0::bigint AS max_weight WHERE t.base_cents + t.per_kg_cents + t.per_item_cents > 0"
-        " UNION ALL SELECT r.destination_id, r.base_cents, r.per_kg_cents, r.per_item_cents, r.max_weight_grams"
-        " FROM shipping_rates r WHERE r.tenant_id = t.tenant_id AND r.shipping_method_id = t.id) AS x)",
-        "The method's own prices (destination 0), if any, and its rates by the legacy numeric IDs of the destinations.",
-        internal=True,
-    )
-    service: JSON | None = column(
-        description="The settings of a realtime rate calculator.",
-        guard=Access(privileges=("view_shipping",), app_scope="read_shipping"),
-    )
-    vendor_number: BigInt = legacy_number("vendor_id", "the owning vendor")
-    tax_numbers: list[BigInt] = legacy_numbers(
-        "shipping_method_taxes", "shipping_method_id", "tax_id", "the applied taxes"
-    )
-    taxes: list[TaxObject] = relation(
-        many_to_many("shipping_method_taxes", "shipping_method_id", "taxes", "tax_id", "t.priority, t.id"),
-        "The taxes applied to the shipping price.",
-    )
-    status: SwitchStatus = column(description="The status code.")
-    position: int = column(description="The sort position.")
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
 @entity_type(ORDER_LINE_OPTIONS, "OrderLineOption")
@@ -380,3 +297,96 @@ class OrderObject:
 
 
 OrderConnectionObject = connection_type(OrderObject, "Order")
+
+
+@input_type
+@optional_copies(
+    OrderAddressObject, "firstname lastname street number complement district city state country zipcode phone"
+)
+class AddressInput:
+    """A billing or shipping address."""
+
+    state: str | None = optional_field("The state: its code, or the name of a state of Brazil.")
+
+
+@input_type
+class OrderItemInput:
+    """An order line."""
+
+    product_id: ID = strawberry.field(description="The product.")
+    quantity: BigInt = strawberry.field(description="The number of units, 1 or more.")
+    price_cents: BigInt | None = optional_field("The unit price, in cents; only administrators may set it.")
+    options: JSON | None = optional_field(
+        "The chosen options: an object of option ID to variant ID, or to a text for free-text options."
+    )
+    extra: JSON | None = optional_field("Vendor notes on the line.", internal=True)
+
+
+@input_type
+class OrderInput:
+    """An order. `items` and either `customer_id` or `email` are required on creation."""
+
+    customer_id: ID | None = optional_field("The customer's account.")
+    email: str | None = optional_field("The customer's e-mail address; sufficient for a guest customer.")
+    firstname: str | None = optional_field("The customer's first name.")
+    lastname: str | None = optional_field("The customer's last name.")
+    phone: str | None = optional_field("The customer's phone number.")
+    items: list[OrderItemInput] | None = optional_field(
+        "The order lines. On update they replace all lines, while the order status is `O` or `B`."
+    )
+    payment_method_id: ID | None = optional_field("The payment method.")
+    shipping_method_id: ID | None = optional_field("The shipping method.")
+    billing_address: AddressInput | None = optional_field("The billing address.")
+    shipping_address: AddressInput | None = optional_field("The shipping address.")
+    status: OrderStatus | None = optional_field("The status code.")
+    coupon_code: str | None = optional_field("The coupon code; ignored on update.")
+    points_to_use: int | None = optional_field(
+        "The customer's reward points to be spent, at most as many as the order needs; ignored on update."
+    )
+    notes: str | None = optional_field("The customer's notes.")
+    details: str | None = optional_field("Internal staff notes.")
+    tracking_code: str | None = optional_field("The tracking code.")
+    ip_address: str | None = optional_field("The client IP address.", internal=True)
+    fields: JSON | None = optional_field("Extra fields such as fiscal data.", internal=True)
+    vendor_id: ID | None = optional_field("The vendor that every line of a new order must be of.", internal=True)
+    restock: bool | None = optional_field(
+        "Whether a cancellation returns the stock of a completed order.", internal=True
+    )
+
+
+@input_type
+class FiscalDataInput:
+    """The data of an order's invoice (nota fiscal). Null removes a field."""
+
+    link_nota: str | None = optional_field("The URL of the invoice page.")
+    codigo_pedido_erp: str | None = optional_field("The order's ID in the ERP.")
+    chave_nota: str | None = optional_field("The access key, 44 digits; spaces are removed.")
+    xml_nota: str | None = optional_field("The invoice XML, or its URL.")
+    pdf_nota: str | None = optional_field("The URL of the invoice PDF.")
+    nota_fiscal: str | None = optional_field("The invoice number.")
+    base64_xml: str | None = optional_field("The invoice XML in base64.")
+
+
+@input_type
+class ShipmentLineInput:
+    """The shipped units of an order line."""
+
+    line_id: ID = strawberry.field(description="The order line.")
+    quantity: BigInt = strawberry.field(description="The number of units.")
+
+
+@input_type
+@optional_copies(
+    ShipmentObject, "order_id lines shipping_method_id shipping_name carrier tracking_number comments status"
+)
+class ShipmentInput:
+    """A shipment. `order_id` is required on creation; without `lines` it contains all unshipped units."""
+
+    lines: list[ShipmentLineInput] | None = optional_field("The shipment lines.")
+    shipping_method_id: ID | None = optional_field("The shipping method.")
+    user_id: ID | None = optional_field("The recipient's account; defaults to the order's customer.")
+    group_key: str | None = optional_field("The shipping group of the order.")
+    order_status: OrderStatus | None = optional_field("The new status of the order.")
+    order_placed_at: DateTime | None = optional_field(
+        "When the order was placed, as reported to the carrier.", internal=True
+    )

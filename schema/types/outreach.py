@@ -15,6 +15,7 @@ from schema.fields import (
     relation,
     unix_seconds,
 )
+from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.catalog import ProductObject
 from schema.types.orders import OrderObject
@@ -61,3 +62,21 @@ class CallRequestObject:
     created_at: DateTime = column(description="When the callback was requested.")
     updated_at: DateTime = column(description="When the record was last updated.")
     created_unix: BigInt = unix_seconds("created_at", "When the callback was requested")
+
+
+@input_type
+class SubscriberInput:
+    """A newsletter subscriber. `email` is required on creation; an existing subscriber stays unchanged."""
+
+    email: str | None = optional_field("The e-mail address.")
+    lang_code: str | None = optional_field("The subscriber's language code; defaults to the store's first language.")
+    status: SwitchStatus | None = optional_field("The status code.")
+
+
+@input_type
+@optional_copies(CallRequestObject, "name phone time_from time_to product_id order_id notes status")
+class CallRequestInput:
+    """A callback request. `phone` is required on creation."""
+
+    product_id: ID | None = optional_field("The related product.")
+    order_id: ID | None = optional_field("The related order.")

@@ -7,9 +7,17 @@ from domain.marketplace.read import REVIEWS
 from domain.orders.read import ORDERS
 from domain.people.read import IS_OWNER, MEMBERSHIPS, USERGROUPS, USERS
 from models.queries import ToMany, ToOne
-from schema.enums import MembershipStatus, Role, UsergroupStatus, UsergroupType, UserStatus, UserType
+from schema.enums import (
+    MembershipStatus,
+    Role,
+    UsergroupStatus,
+    UsergroupType,
+    UserStatus,
+    UserType,
+)
 from schema.fields import column, computed, connection, entity_type, legacy_number, relation, unix_seconds
 from schema.filters import build_filter_input, build_sort_enum
+from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.addresses import SavedAddressObject
 from schema.types.marketplace import ReviewConnectionObject, VendorObject
@@ -111,3 +119,42 @@ class UserObject:
     updated_at: DateTime = column(description="When the record was last updated.")
     last_login_at: DateTime | None = column(description="When the user last signed in.")
     created_unix: BigInt = unix_seconds("created_at", "When the record was created")
+
+
+@input_type
+@optional_copies(
+    UserObject, "email password name firstname lastname role user_type status phone cpf cnpj vendor_id company_name"
+)
+class UserInput:
+    """A user account. `email` and `password` are required on creation."""
+
+    email: str | None = optional_field("The e-mail address, unique in the store.")
+    password: str | None = optional_field("The password, 8 to 128 characters.")
+    name: str | None = optional_field("The full name, instead of `firstname` and `lastname`.")
+    user_type: UserType | None = optional_field("The role as a one-letter code.", internal=True)
+    phone: str | None = optional_field("The phone number.")
+    cpf: str | None = optional_field("The CPF.")
+    cnpj: str | None = optional_field("The CNPJ.")
+    vendor_id: ID | None = optional_field("The vendor a vendor user belongs to.")
+    points: int | None = optional_field("The reward points; the difference becomes an entry of the ledger.")
+
+
+@input_type
+@optional_copies(UserInput, "email password name cpf cnpj phone")
+class RegistrationInput:
+    """A customer registration. `email`, `password` and `name` are required."""
+
+    email: str | None = optional_field("The e-mail address.")
+    name: str | None = optional_field("The full name.")
+
+
+@input_type
+class UsergroupInput:
+    """A usergroup. `name` is required on creation."""
+
+    name: str | None = optional_field("The name.")
+    type: UsergroupType | None = optional_field("`A` for administrators, `C` for customers.")
+    status: UsergroupStatus | None = optional_field("The status code.")
+    privileges: list[str] | None = optional_field(
+        "The privileges granted to members; limited to the caller's own privileges."
+    )

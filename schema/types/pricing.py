@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
-from domain.destinations.read import DESTINATION_ZIPCODES, DESTINATIONS
-from domain.orders.read import ORDER_TAXES
-from domain.promotions.read import PROMOTIONS
-from domain.shipping.read import SHIPPING_RATES
-from domain.taxes.read import TAX_RATE_TYPES, TAXES
-from models.queries import ToMany, ToOne
-from schema.enums import PromotionZone, SwitchStatus, TaxAddressType, TaxRateType
-from schema.fields import column, computed, entity_type, referenced, relation
-from schema.scalars import ID, JSON, BigInt, DateTime
+import strawberry
 
+from auth.access import Access
+from domain.destinations.read import DESTINATION_ZIPCODES, DESTINATIONS
+from domain.orders.read import (
+    ORDER_TAXES,
+)
+from domain.payments.read import PAYMENT_METHODS
+from domain.promotions.promotions import PROMOTION_FIELDS
+from domain.promotions.read import PROMOTIONS
+from domain.shipping.read import SHIPPING_METHODS, SHIPPING_RATES
+from domain.taxes.read import TAX_RATE_TYPES, TAXES
+from models.queries import ToMany, ToOne, many_to_many
+from schema.enums import (
+    PromotionZone,
+    RateCalculation,
+    SwitchStatus,
+    TaxAddressType,
+    TaxRateType,
+)
+from schema.fields import (
+    column,
+    computed,
+    entity_type,
+    legacy_number,
+    legacy_numbers,
+    referenced,
+    relation,
+)
+from schema.inputs import input_type, optional_copies, optional_field
+from schema.scalars import ID, JSON, BigInt, DateTime, ProcessorParams
+
+_PAYMENT_STAFF = Access(privileges=("view_payments",))
 _RATE_VALUE = "The rate in thousandths: of a percent (`P`), or of the currency unit (`F`)."
 
 
@@ -136,3 +159,194 @@ class PromotionObject:
         "When the promotion ends, in Unix seconds; 0 if not set.",
         internal=True,
     )
+
+
+@entity_type(PAYMENT_METHODS, "PaymentMethod")
+class PaymentMethodObject:
+    """A payment method."""
+
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`payment_id`).", internal=True)
+    name: str = column(description="The name shown to customers.")
+    description: str = column(description="The description shown to customers.")
+    instructions: str = column(description="Payment instructions shown to the customer after ordering.")
+    status: SwitchStatus = column(description="The status code.")
+    position: int = column(description="The sort position.")
+    surcharge_cents: BigInt = column(description="The fixed surcharge per order, in cents.")
+    surcharge_percent: BigInt = column(description="The percentage surcharge per order, in hundredths of a percent.")
+    processor: str | None = column(
+        description="The payment processor: `pix`, `offline` or a gateway.", guard=_PAYMENT_STAFF
+    )
+    processor_params: ProcessorParams | None = column(
+        description="The processor settings with secrets masked as `****`; null if not set.", guard=_PAYMENT_STAFF
+    )
+    vendor_number: BigInt = legacy_number("vendor_id", "the owning vendor")
+    tax_numbers: list[BigInt] = legacy_numbers(
+        "payment_method_taxes", "payment_method_id", "tax_id", "the applied taxes"
+    )
+    taxes: list[TaxObject] = relation(
+        many_to_many("payment_method_taxes", "payment_method_id", "taxes", "tax_id", "t.priority, t.id"),
+        "The taxes applied to the surcharge.",
+    )
+    settles_at_once: bool | None = column(
+        description="Whether orders are marked as paid when they are placed.", guard=_PAYMENT_STAFF
+    )
+    hold_minutes: int | None = column(
+        description="How many minutes stock stays reserved while the payment is pending; 0 for no limit.",
+        guard=_PAYMENT_STAFF,
+    )
+    created_at: DateTime = column(description="When the record was created.")
+    updated_at: DateTime = column(description="When the record was last updated.")
+
+
+@entity_type(SHIPPING_METHODS, "ShippingMethod")
+class ShippingMethodObject:
+    """A shipping method."""
+
+    id: ID = column("public_id", "The unique ID (UUID).")
+    number: BigInt = column("id", "The legacy numeric ID (`shipping_id`).", internal=True)
+    name: str = column(description="The name shown to customers.")
+    description: str = column(description="The description.")
+    delivery_time: str = column(description="The estimated delivery time, as text.")
+    rate_calculation: RateCalculation = column(description="How the price is calculated.")
+    min_weight_grams: BigInt = column(description="The minimum order weight, in grams.")
+    max_weight_grams: BigInt = column(description="The maximum order weight, in grams; 0 for no limit.")
+    base_cents: BigInt = column(description="The base price of a shipment, in cents.")
+    per_kg_cents: BigInt = column(description="The price per kilogram, in cents.")
+    per_item_cents: BigInt = column(description="The price per item, in cents.")
+    free_from_cents: BigInt | None = column(description="The order subtotal from which shipping is free, in cents.")
+    rates: list[ShippingRateObject] = relation(
+        ToMany("t.shipping_method_id", "t.destination_id, t.id"),
+        "The rates by destination; a method with rates serves only these destinations.",
+    )
+    price_list: JSON = computed(
+        "(SELECT coalesce(jsonb_agg(to_jsonb(x) ORDER BY x.destination_id), '[]') FROM ("
+        "SELECT 0::bigint AS destination_id, t.base_cents AS base, t.per_kg_cents AS per_kg, t.per_item_cents AS per_item,"
+        " 0::bigint AS max_weight WHERE t.base_cents + t.per_kg_cents + t.per_item_cents > 0"
+        " UNION ALL SELECT r.destination_id, r.base_cents, r.per_kg_cents, r.per_item_cents, r.max_weight_grams"
+        " FROM shipping_rates r WHERE r.tenant_id = t.tenant_id AND r.shipping_method_id = t.id) AS x)",
+        "The method's own prices (destination 0), if any, and its rates by the legacy numeric IDs of the destinations.",
+        internal=True,
+    )
+    service: JSON | None = column(
+        description="The settings of a realtime rate calculator.",
+        guard=Access(privileges=("view_shipping",), app_scope="read_shipping"),
+    )
+    vendor_number: BigInt = legacy_number("vendor_id", "the owning vendor")
+    tax_numbers: list[BigInt] = legacy_numbers(
+        "shipping_method_taxes", "shipping_method_id", "tax_id", "the applied taxes"
+    )
+    taxes: list[TaxObject] = relation(
+        many_to_many("shipping_method_taxes", "shipping_method_id", "taxes", "tax_id", "t.priority, t.id"),
+        "The taxes applied to the shipping price.",
+    )
+    status: SwitchStatus = column(description="The status code.")
+    position: int = column(description="The sort position.")
+    created_at: DateTime = column(description="When the record was created.")
+    updated_at: DateTime = column(description="When the record was last updated.")
+
+
+@input_type
+@optional_copies(
+    PaymentMethodObject,
+    "name description instructions processor processor_params surcharge_cents surcharge_percent settles_at_once hold_minutes tax_ids"
+    " vendor_id status position",
+)
+class PaymentMethodInput:
+    """A payment method. `name` is required on creation."""
+
+    processor: str | None = optional_field("The payment processor, an identifier of at most 64 characters.")
+    processor_params: JSON | None = optional_field(
+        "The processor settings, stored encrypted; `****` leaves a secret unchanged."
+    )
+    settles_at_once: bool | None = optional_field("Whether orders are marked as paid when they are placed.")
+    hold_minutes: int | None = optional_field(
+        "How many minutes stock stays reserved while the payment is pending; 0 for no limit."
+    )
+    tax_ids: list[ID] | None = optional_field("The taxes applied to the surcharge.")
+    vendor_id: ID | None = optional_field("The vendor that owns the record.")
+
+
+@input_type
+@optional_copies(
+    ShippingMethodObject,
+    "name description delivery_time rate_calculation min_weight_grams max_weight_grams base_cents per_kg_cents per_item_cents"
+    " free_from_cents rates tax_ids service vendor_id status position",
+)
+class ShippingMethodInput:
+    """A shipping method. `name` is required on creation."""
+
+    rate_calculation: RateCalculation | None = optional_field("How its price is calculated.", text_internally=True)
+    rates: list[ShippingRateInput] | None = optional_field(
+        "All rates by destination. A method with rates serves only these destinations, at their rates."
+    )
+    tax_ids: list[ID] | None = optional_field("The taxes applied to the shipping price.")
+    service: JSON | None = optional_field("The settings of a realtime rate calculator, a JSON object.")
+    vendor_id: ID | None = optional_field("The vendor that owns the record.")
+
+
+@input_type
+class ZipcodeRangeInput:
+    """A CEP range."""
+
+    zipcode_from: str = strawberry.field(description="The first CEP, with or without hyphen.")
+    zipcode_to: str | None = optional_field("The last CEP; defaults to the first.")
+
+
+@input_type
+class DestinationInput:
+    """A geographic zone for shipping rates and taxes. `name` is required on creation; an empty list matches every address."""
+
+    name: str | None = optional_field("The name.")
+    status: SwitchStatus | None = optional_field("The status code.")
+    countries: list[str] | None = optional_field("Country codes, ISO 3166 alpha-2.")
+    states: list[str] | None = optional_field(
+        "State codes, two letters; the names of states of Brazil stand for theirs."
+    )
+    cities: list[str] | None = optional_field("City names.")
+    zipcodes: list[ZipcodeRangeInput] | None = optional_field("Non-overlapping CEP ranges.")
+
+
+@input_type
+@optional_copies(ShippingRateObject, "destination_id base_cents per_kg_cents per_item_cents max_weight_grams")
+class ShippingRateInput:
+    """The price of a shipping method at a destination."""
+
+    destination_id: ID | None = optional_field(
+        "The destination; omitted for the method's own prices, which apply when it has no rates."
+    )
+
+
+@input_type
+class TaxRateInput:
+    """The rate of a tax at a destination."""
+
+    destination_id: ID = strawberry.field(description="The destination.")
+    rate_type: TaxRateType | None = optional_field("The type; defaults to the tax's own.", text_internally=True)
+    rate_value: BigInt | None = optional_field("The rate in thousandths of a percent, or of the currency unit.")
+
+
+@input_type
+class TaxInput:
+    """A tax. `name` is required on creation."""
+
+    name: str | None = optional_field("The name.")
+    regnumber: str | None = optional_field("The store's tax registration number.")
+    address_type: TaxAddressType | None = optional_field("The address that determines the rate.", text_internally=True)
+    rate_type: TaxRateType | None = optional_field(
+        "Whether it is a percentage or a fixed amount per unit.", text_internally=True
+    )
+    rate_value: BigInt | None = optional_field("The rate in thousandths of a percent, or of the currency unit.")
+    price_includes_tax: bool | None = optional_field("Whether prices already include the tax.")
+    priority: int | None = optional_field("The priority; lower values are applied first.")
+    status: SwitchStatus | None = optional_field("The status code.")
+    rates: list[TaxRateInput] | None = optional_field("All rates by destination.")
+
+
+@input_type
+@optional_copies(PromotionObject, PROMOTION_FIELDS)
+class PromotionInput:
+    """A promotion. `name` is required on creation."""
+
+    zone: PromotionZone | None = optional_field("What it applies to.", text_internally=True)
+    coupon_code: str | None = optional_field("The coupon code required.")

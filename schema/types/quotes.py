@@ -7,7 +7,7 @@ from schema.fields import object_type, output_field, relation
 from schema.scalars import ID, BigInt
 from schema.types.catalog import ProductObject
 from schema.types.marketplace import VendorObject
-from schema.types.orders import ShippingMethodObject
+from schema.types.pricing import ShippingMethodObject
 
 
 @object_type("ShippingQuote")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from auth.access import Access
 from schema.enums import StoreStatus
 from schema.fields import object_type, output_field
+from schema.inputs import input_type, optional_field
 from schema.scalars import ID, JSON
 
 
@@ -17,3 +18,14 @@ class StoreObject:
     currency: str = output_field("The store currency, ISO 4217.")
     status: StoreStatus = output_field("The status.")
     settings: JSON | None = output_field("The store settings with secrets masked; null without `view_settings`.")
+
+
+@input_type
+class StoreInput:
+    """Changes to the store."""
+
+    name: str | None = optional_field("The name.")
+    currency: str | None = optional_field("The currency of future sales, ISO 4217.")
+    maintenance_message: str | None = optional_field(
+        "The message shown to customers while the store is in maintenance."
+    )

@@ -7,6 +7,7 @@ from domain.webhooks.read import EVENT_DELIVERIES, EVENT_ENDPOINTS, of_app, of_e
 from models.queries import ToOne
 from schema.enums import DeliveryState, SwitchStatus
 from schema.fields import column, entity_type, object_type, output_field, relation
+from schema.inputs import input_type, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.apps import InstalledAppObject
 
@@ -79,3 +80,21 @@ class RotatedSecretObject:
     previous_valid_until: DateTime | None = output_field(
         "When the previous secret expires; null if it was revoked immediately."
     )
+
+
+@input_type
+class EventEndpointInput:
+    """A webhook endpoint. `url` and `events` are required on creation."""
+
+    installed_app_id: ID | None = optional_field(
+        "The installed app; required on creation by an administrator, optional for the app itself."
+    )
+    url: str | None = optional_field("The https URL events are posted to; must be publicly reachable.")
+    events: list[str] | None = optional_field(
+        "Any of `order.created`, `order.updated`, `order.cancelled`, `product.created`, `product.updated`, `product.deleted`,"
+        " `user.registered`, `checkout.completed`, `cart.updated`; each requires the scope that reads its subject."
+    )
+    query: str | None = optional_field(
+        "A GraphQL selection on the events' subject (`{ id total_cents }`), executed as the app; its result becomes `data`."
+    )
+    status: SwitchStatus | None = optional_field("Whether deliveries are enabled.")

@@ -28,8 +28,12 @@ def optional_field(description: str, *, internal: bool = False, text_internally:
     return strawberry.field(default=UNSET, description=description, metadata=metadata)
 
 
-def optional_copies(object_type: Any, names: Iterable[str]) -> Callable[[type[T]], type[T]]:
-    """Add optional fields with the types and descriptions of an object type's fields, before the input's own; declared ones stay."""
+def optional_copies(object_type: Any, names: str | Iterable[str]) -> Callable[[type[T]], type[T]]:
+    """Add optional fields with the types and descriptions of the fields of a type, which its own declarations replace.
+
+    Fields are in the order of the names, a list or one text, and other ones of the input after them.
+    """
+    names = names.split() if isinstance(names, str) else names
     fields = {field.python_name: field for field in object_type.__strawberry_definition__.fields}
 
     def decorate(cls: type[T]) -> type[T]:

@@ -1,1 +1,0 @@
-"""Define the input types of mutations, one module per domain."""
