@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
@@ -34,6 +34,7 @@ from auth.access import Access
 from auth.store_resolution import check_store_writable
 from models.database import in_transaction, retry_conflicts
 from models.queries import ColumnSql, Entity, Row, Sort, ToMany, ToOne
+from schema.scalars import ID, BigInt, DateTime
 
 SOURCE = "vitrine.source"
 ACCESS = "vitrine.access"
@@ -219,11 +220,31 @@ def _field(
     return strawberry.field(description=description, metadata=metadata, deprecation_reason=deprecated)
 
 
+def _key_fields(key: str) -> dict[str, tuple[Any, Any]]:
+    number = f"The legacy numeric ID (`{key}`)." if key else "The legacy numeric ID."
+    return {
+        "id": (ID, column("public_id", "The unique ID (UUID).")),
+        "number": (BigInt, column("id", number, internal=True)),
+    }
+
+
+def _time_fields(names: Iterable[str]) -> dict[str, tuple[Any, Any]]:
+    fields = {
+        "created_at": (DateTime, column(description="When the record was created.")),
+        "updated_at": (DateTime, column(description="When the record was last updated.")),
+        "created_unix": (BigInt, unix_seconds("created_at", "When the record was created")),
+    }
+    return {name: fields[name] for name in names}
+
+
 @dataclass_transform(kw_only_default=True)
-def entity_type(entity: Entity, name: str, description: str = "") -> Callable[[type[T]], type[T]]:
+def entity_type(
+    entity: Entity, name: str, description: str = "", *, key: str | None = None, times: str = ""
+) -> Callable[[type[T]], type[T]]:
     """Bind a GraphQL type to an entity, which determines its rows and the rows visible to each caller.
 
-    The class's docstring describes the type by default.
+    The class's docstring describes the type by default. `key` adds `id` and `number`, which the legacy API calls by it, before the fields
+    of the class, `times` those of `created_at`, `updated_at` and `created_unix` that it names after them.
     """
 
     def decorate(cls: type[T]) -> type[T]:
@@ -231,6 +252,11 @@ def entity_type(entity: Entity, name: str, description: str = "") -> Callable[[t
         cls.__entity__ = entity  # type: ignore[attr-defined]
         cls.__access__ = access  # type: ignore[attr-defined]
         evaluate_annotations(cls)
+        first, last = {} if key is None else _key_fields(key), _time_fields(times.split())
+        types = {field: type_ for field, (type_, _) in first.items()} | cls.__annotations__
+        cls.__annotations__ = types | {field: type_ for field, (type_, _) in last.items()}
+        for field, (_, declared) in (first | last).items():
+            setattr(cls, field, declared)
         text = f"{description or cls.__doc__} Readable by {_describe(access)}."
         return strawberry.type(cls, name=name, description=text)
 

@@ -25,15 +25,11 @@ from schema.types.marketplace import VendorObject
 from schema.types.orders import OrderObject
 from schema.types.people import UserObject
 
-_NUMBER = "The legacy numeric ID."
 
-
-@entity_type(MANAGERS, "Manager")
+@entity_type(MANAGERS, "Manager", key="", times="created_at updated_at created_unix")
 class ManagerObject:
     """A sales manager for B2B customers."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", _NUMBER, internal=True)
     name: str = column(description="The name.")
     email: str = column(description="The e-mail address.")
     phone: str = column(description="The phone number.")
@@ -42,33 +38,24 @@ class ManagerObject:
     status: SwitchStatus = column(description="The status code.")
     user_number: BigInt = legacy_number("user_id", "the account")
     user: UserObject | None = relation(ToOne("user_id"), "The user account of the manager.")
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = unix_seconds("created_at", "When the record was created")
 
 
-@entity_type(PAYMENT_CODES, "PaymentCode")
+@entity_type(PAYMENT_CODES, "PaymentCode", key="", times="created_at updated_at")
 class PaymentCodeObject:
     """B2B payment terms."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", _NUMBER, internal=True)
     code: str = column(description="The code, unique in the store.")
     description: str = column(description="The description.")
     installments: int = column(description="The number of installments.")
     days: list[BigInt] = column(description="Days from the invoice to each installment.")
     min_amount_cents: BigInt = column(description="The minimum order amount, in cents.")
     status: SwitchStatus = column(description="The status code.")
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(BUSINESS_PARTNERS, "BusinessPartner")
+@entity_type(BUSINESS_PARTNERS, "BusinessPartner", key="", times="created_at updated_at created_unix")
 class BusinessPartnerObject:
     """A company that buys on payment terms."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", _NUMBER, internal=True)
     name: str = column(description="The company's name.")
     cnpj: str = column(description="The CNPJ, without punctuation.")
     email: str = column(description="The e-mail address.")
@@ -80,17 +67,12 @@ class BusinessPartnerObject:
     payment_code: PaymentCodeObject | None = relation(ToOne("payment_code_id"), "The partner's payment terms.")
     manager_number: BigInt = legacy_number("manager_id", "the manager")
     manager: ManagerObject | None = relation(ToOne("manager_id"), "The manager responsible for the partner.")
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = unix_seconds("created_at", "When the record was created")
 
 
-@entity_type(MIX_PRODUCTS, "MixProduct")
+@entity_type(MIX_PRODUCTS, "MixProduct", key="", times="created_at updated_at")
 class MixProductObject:
     """A product in the product mix of a business partner or manager."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", _NUMBER, internal=True)
     min_quantity: BigInt = column(description="The minimum quantity.")
     price_cents: BigInt = column(description="The unit price, in cents.")
     status: SwitchStatus = column(description="The status code.")
@@ -100,16 +82,12 @@ class MixProductObject:
     partner: BusinessPartnerObject | None = relation(ToOne("partner_id"), "The business partner that owns the mix.")
     manager_number: BigInt = legacy_number("manager_id", "the manager")
     manager: ManagerObject | None = relation(ToOne("manager_id"), "The manager that owns the mix.")
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(MANAGER_TRANSACTIONS, "ManagerTransaction")
+@entity_type(MANAGER_TRANSACTIONS, "ManagerTransaction", key="")
 class ManagerTransactionObject:
     """A credit or debit on a manager's balance."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", _NUMBER, internal=True)
     type: TransactionType = column(description="The type.")
     amount_cents: BigInt = column(description="The amount, in cents.")
     balance_cents: BigInt = column(description="The manager's balance after the transaction, in cents.")
@@ -122,12 +100,10 @@ class ManagerTransactionObject:
     created_unix: BigInt = unix_seconds("created_at", "When the transaction was recorded")
 
 
-@entity_type(ORDER_LIMITS, "OrderLimit")
+@entity_type(ORDER_LIMITS, "OrderLimit", key="")
 class OrderLimitObject:
     """The maximum total of a customer's open and paid orders with a vendor."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", _NUMBER, internal=True)
     limit_cents: BigInt = column(description="The limit, in cents.")
     used_cents: BigInt = computed(USED_SQL, "The amount used by open and paid orders, in cents.")
     available_cents: BigInt = computed(f"greatest(t.limit_cents - {USED_SQL}, 0)", "The remaining amount, in cents.")

@@ -59,12 +59,10 @@ class CategoryImageObject:
     alt: str = column("image_alt", "The alternative text.")
 
 
-@entity_type(CATEGORIES, "Category")
+@entity_type(CATEGORIES, "Category", key="category_id", times="created_at updated_at created_unix")
 class CategoryObject:
     """A product category in the category tree."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`category_id`).", internal=True)
     name: str = column(description="The name.")
     slug: str = column(description="The URL slug, unique in the store.")
     description: str = column(description="The description as unsanitized HTML.")
@@ -105,17 +103,12 @@ class CategoryObject:
         ("position", Sort("l.position", "bigint", "position in the category")),
         {"filter": build_filter_input(PRODUCTS, "ProductFilter"), "sort": build_sort_enum(PRODUCTS, "ProductSort")},
     )
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = unix_seconds("created_at", "When the record was created")
 
 
-@entity_type(PRODUCT_IMAGES, "ProductImage")
+@entity_type(PRODUCT_IMAGES, "ProductImage", key="pair_id")
 class ProductImageObject:
     """An image of a product."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`pair_id`).", internal=True)
     product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
     url: str = column(description="The image URL; the platform never fetches it.")
     alt: str = column(description="The alternative text.")
@@ -124,22 +117,18 @@ class ProductImageObject:
     height: int = column(description="The size in pixels; 0 if unknown.")
 
 
-@entity_type(FEATURE_VARIANTS, "FeatureVariant")
+@entity_type(FEATURE_VARIANTS, "FeatureVariant", key="variant_id")
 class FeatureVariantObject:
     """A predefined value of a feature."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`variant_id`).", internal=True)
     name: str = column(description="The value.")
     position: int = column(description="The sort position among the values.")
 
 
-@entity_type(FEATURES, "Feature")
+@entity_type(FEATURES, "Feature", key="feature_id", times="created_at")
 class FeatureObject:
     """A product feature (attribute)."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`feature_id`).", internal=True)
     name: str = column(description="The name.")
     type: FeatureType = column(description="The type code.")
     status: SwitchStatus = column(description="The status code.")
@@ -165,7 +154,6 @@ class FeatureObject:
     variants: list[FeatureVariantObject] = relation(
         ToMany("t.feature_id", "t.position, t.id"), "The predefined values."
     )
-    created_at: DateTime = column(description="When the record was created.")
 
 
 @entity_type(FEATURE_VALUES, "FeatureValue")
@@ -207,12 +195,10 @@ class SeoObject:
     description: str = column("meta_description", "The description; empty if not set.")
 
 
-@entity_type(PRODUCTS, "Product")
+@entity_type(PRODUCTS, "Product", key="product_id")
 class ProductObject:
     """A product. Amounts in cents of the store's currency."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`product_id`).", internal=True)
     name: str = column(description="The name.")
     sku: str = column(description="The stock-keeping unit (SKU); empty if not set.")
     slug: str = column(description="The URL slug, unique in the store.")

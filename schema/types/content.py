@@ -6,46 +6,37 @@ from domain.content.blocks import BLOCK_FIELDS
 from domain.content.read import BLOCKS, LANGUAGE_VARIABLES, LANGUAGES, PAGES
 from models.queries import ToOne
 from schema.enums import PageType, SwitchStatus, TextDirection
-from schema.fields import column, entity_type, legacy_number, referenced, relation, unix_seconds
+from schema.fields import column, entity_type, legacy_number, referenced, relation
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.marketplace import VendorObject
 
 
-@entity_type(LANGUAGES, "Language")
+@entity_type(LANGUAGES, "Language", key="lang_id", times="updated_at")
 class LanguageObject:
     """A language of the store."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`lang_id`).", internal=True)
     code: str = column(description="The language code, such as `pt`.")
     name: str = column(description="The language's own name.")
     country_code: str = column(description="The country code, ISO 3166; empty if not set.")
     direction: TextDirection = column(description="The direction of the script.")
     status: SwitchStatus = column(description="The status code.")
     created_at: DateTime = column(description="When the language was added.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(LANGUAGE_VARIABLES, "LanguageVariable")
+@entity_type(LANGUAGE_VARIABLES, "LanguageVariable", key="langvar_id", times="created_at updated_at")
 class LanguageVariableObject:
     """A text of the storefronts, by name and language."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`langvar_id`).", internal=True)
     name: str = column(description="The name, unique in its language.")
     value: str = column(description="The text.")
     lang_code: str = column(description="The language code.")
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(PAGES, "Page")
+@entity_type(PAGES, "Page", key="page_id", times="created_at updated_at created_unix")
 class PageObject:
     """A content page."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`page_id`).", internal=True)
     name: str = column(description="The title.")
     slug: str = column(description="The URL slug, unique in the store.")
     type: PageType = column(description="The type.")
@@ -62,25 +53,18 @@ class PageObject:
     parent_number: BigInt = legacy_number("parent_id", "the parent page")
     vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor that owns the page.")
     vendor_number: BigInt = legacy_number("vendor_id", "the owning vendor")
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = unix_seconds("created_at", "When the record was created")
 
 
-@entity_type(BLOCKS, "Block")
+@entity_type(BLOCKS, "Block", key="block_id", times="created_at updated_at")
 class BlockObject:
     """A layout block of the storefront."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`block_id`).", internal=True)
     type: str = column(description="The block type, an arbitrary identifier.")
     name: str = column(description="The name.")
     properties: JSON = column(description="How it looks and behaves, an object.")
     content: JSON = column(description="The content, a JSON object.")
     status: SwitchStatus = column(description="The status code.")
     lang_code: str = column(description="The language code.")
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
 @input_type

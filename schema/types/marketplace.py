@@ -20,12 +20,10 @@ from schema.types.references import Product, User
 _VENDOR_DATA = Access(privileges=("view_marketplace",), vendor=True)
 
 
-@entity_type(VENDORS, "Vendor")
+@entity_type(VENDORS, "Vendor", key="company_id", times="updated_at created_unix")
 class VendorObject:
     """A vendor of the marketplace."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`company_id`).", internal=True)
     name: str = column(description="The trade name.")
     slug: str = column(description="The URL slug, unique in the store.")
     status: VendorStatus = column(description="The status code.")
@@ -52,16 +50,12 @@ class VendorObject:
         AVERAGE_RATING, "The average rating of the vendor's products, 1 to 5; null without ratings."
     )
     created_at: DateTime = column(description="When the vendor was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
-    created_unix: BigInt = unix_seconds("created_at", "When the record was created")
 
 
-@entity_type(REVIEWS, "Review")
+@entity_type(REVIEWS, "Review", key="post_id")
 class ReviewObject:
     """A review of a product, category, page, order or the store."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`post_id`).", internal=True)
     thread_number: BigInt = column("thread_id", "The legacy numeric ID of the thread.", internal=True)
     thread_type: str = column(
         referenced("discussion_threads", "thread_id", "type"),

@@ -27,7 +27,7 @@ from schema.enums import (
 )
 from schema.fields import column, computed, entity_type, legacy_number, referenced, relation
 from schema.inputs import input_type, optional_copies, optional_field
-from schema.scalars import ID, JSON, BigInt, DateTime
+from schema.scalars import ID, JSON, BigInt
 from schema.types.marketplace import VendorObject
 from schema.types.references import Product
 
@@ -48,12 +48,10 @@ _UNSELECTED = (
 )
 
 
-@entity_type(OPTION_VARIANTS, "OptionVariant")
+@entity_type(OPTION_VARIANTS, "OptionVariant", key="variant_id")
 class OptionVariantObject:
     """A value of an option."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`variant_id`).", internal=True)
     name: str = column(description="The value.")
     modifier: BigInt = column(
         description="The price modifier: cents (`A`), or hundredths of a percent of the price (`P`)."
@@ -64,12 +62,10 @@ class OptionVariantObject:
     image_alt: str = column(description="The alternative text of the image.")
 
 
-@entity_type(OPTIONS, "Option")
+@entity_type(OPTIONS, "Option", key="option_id", times="created_at updated_at")
 class OptionObject:
     """A product option that customers choose a value for."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`option_id`).", internal=True)
     name: str = column(description="The name.")
     type: OptionType = column(description="The type code.")
     required: bool = column(description="Whether the customer must choose a value.")
@@ -91,8 +87,6 @@ class OptionObject:
     variants: list[OptionVariantObject] = relation(
         ToMany("t.option_id", "t.position, t.id"), "The values of the option."
     )
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
 @entity_type(COMBINATION_CHOICES, "CombinationChoice")
@@ -107,12 +101,10 @@ class CombinationChoiceObject:
     variant_name: str = computed(referenced("option_variants", "variant_id", "name"), "The variant's name.")
 
 
-@entity_type(COMBINATIONS, "Combination")
+@entity_type(COMBINATIONS, "Combination", key="combination_id", times="created_at updated_at")
 class CombinationObject:
     """A combination of option variants with its own stock and price."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`combination_id`).", internal=True)
     product_id: ID = column(referenced("products", "product_id"), "The product.")
     product: Product | None = relation(ToOne("product_id"), "The product.")
     product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
@@ -138,8 +130,6 @@ class CombinationObject:
         "The legacy numeric IDs of options and their variants.",
         internal=True,
     )
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
 @entity_type(EXCEPTION_CHOICES, "ExceptionChoice")
@@ -154,12 +144,10 @@ class ExceptionChoiceObject:
     variant_name: str = column(referenced("option_variants", "variant_id", "name"), "The variant's name.")
 
 
-@entity_type(OPTION_EXCEPTIONS, "OptionException")
+@entity_type(OPTION_EXCEPTIONS, "OptionException", key="exception_id", times="created_at")
 class OptionExceptionObject:
     """A set of variants that can't be combined, or the only ones that can."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`exception_id`).", internal=True)
     product_id: ID = column(referenced("products", "product_id"), "The product.")
     product: Product | None = relation(ToOne("product_id"), "The product.")
     product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
@@ -172,15 +160,12 @@ class OptionExceptionObject:
         "The legacy numeric IDs of options and their variants.",
         internal=True,
     )
-    created_at: DateTime = column(description="When the record was created.")
 
 
-@entity_type(ATTACHMENTS, "Attachment")
+@entity_type(ATTACHMENTS, "Attachment", key="attachment_id", times="created_at updated_at")
 class AttachmentObject:
     """A file attached to a product."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`attachment_id`).", internal=True)
     product_id: ID = column(referenced("products", "product_id"), "The product.")
     product: Product | None = relation(ToOne("product_id"), "The product.")
     description: str = column(description="The description.")
@@ -189,16 +174,12 @@ class AttachmentObject:
     filesize: BigInt = column(description="The file size in bytes; 0 if unknown.")
     position: int = column(description="The sort position.")
     status: SwitchStatus = column(description="The status code.")
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(BOX_DESCRIPTIONS, "BoxDescription")
+@entity_type(BOX_DESCRIPTIONS, "BoxDescription", key="description_id")
 class BoxDescriptionObject:
     """The localized description of a box."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`description_id`).", internal=True)
     box_id: ID = column(referenced("product_boxes", "box_id"), "The box.")
     box: ProductBoxObject | None = relation(ToOne("box_id"), "The box.")
     box_number: BigInt = column("box_id", "The legacy numeric ID of the box.", internal=True)
@@ -209,12 +190,10 @@ class BoxDescriptionObject:
     meta_description: str = column(description="The description for search engines.")
 
 
-@entity_type(BOXES, "ProductBox")
+@entity_type(BOXES, "ProductBox", key="box_id", times="created_at updated_at")
 class ProductBoxObject:
     """A packaging box. Measures in millimetres, weights in grams."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`box_id`).", internal=True)
     name: str = column(description="The name.")
     height_mm: BigInt = column(description="The inner height, in millimetres.")
     width_mm: BigInt = column(description="The inner width, in millimetres.")
@@ -226,8 +205,6 @@ class ProductBoxObject:
     descriptions: list[BoxDescriptionObject] = relation(
         ToMany("t.box_id", "t.lang_code, t.id"), "The localized descriptions."
     )
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
 @input_type

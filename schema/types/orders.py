@@ -81,12 +81,10 @@ class OrderLineOptionObject:
     modifier_type: ModifierType = computed("t.choice ->> 'modifier_type'", "`A` absolute, `P` percentage.")
 
 
-@entity_type(ORDER_LINES, "OrderLine")
+@entity_type(ORDER_LINES, "OrderLine", key="item_id")
 class OrderLineObject:
     """A line of an order."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`item_id`).", internal=True)
     position: int = column(description="The position in the order, starting at 1.")
     product_id: ID | None = column(referenced("products", "product_id"), "The product, even if it was deleted later.")
     product_number: BigInt = legacy_number("product_id", "the product", "")
@@ -173,12 +171,10 @@ class ShipmentLineObject:
     line: OrderLineObject | None = relation(ToOne("order_line_id"), "The order line.")
 
 
-@entity_type(SHIPMENTS, "Shipment")
+@entity_type(SHIPMENTS, "Shipment", key="shipment_id")
 class ShipmentObject:
     """A shipment of an order."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`shipment_id`).", internal=True)
     status: ShipmentStatus = column(description="The status code.")
     carrier: str = column(description="The carrier.")
     tracking_number: str = column(description="The tracking code.")

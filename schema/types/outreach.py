@@ -21,12 +21,10 @@ from schema.types.catalog import ProductObject
 from schema.types.orders import OrderObject
 
 
-@entity_type(SUBSCRIBERS, "Subscriber")
+@entity_type(SUBSCRIBERS, "Subscriber", key="subscriber_id")
 class SubscriberObject:
     """A newsletter subscriber."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`subscriber_id`).", internal=True)
     email: str = column(description="The e-mail address.")
     lang_code: str = column(description="The subscriber's language code.")
     status: SwitchStatus = column(description="The status code.")
@@ -43,12 +41,10 @@ class NewsletterSubscriptionObject:
     was_there: bool = output_field("Whether the address was already subscribed.")
 
 
-@entity_type(CALL_REQUESTS, "CallRequest")
+@entity_type(CALL_REQUESTS, "CallRequest", key="request_id")
 class CallRequestObject:
     """A callback request of a customer."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`request_id`).", internal=True)
     name: str = column(description="The contact person.")
     phone: str = column(description="The phone number.")
     time_from: str = column(description="The start of the preferred time, as free text.")

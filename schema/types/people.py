@@ -15,7 +15,7 @@ from schema.enums import (
     UserStatus,
     UserType,
 )
-from schema.fields import column, computed, connection, entity_type, legacy_number, relation, unix_seconds
+from schema.fields import column, computed, connection, entity_type, legacy_number, relation
 from schema.filters import build_filter_input, build_sort_enum
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, BigInt, DateTime
@@ -28,18 +28,14 @@ from schema.types.rewards import PointEntryObject
 _PERSONAL_DATA = Access(privileges=("view_users",), vendor=True, customer=True)
 
 
-@entity_type(USERGROUPS, "Usergroup")
+@entity_type(USERGROUPS, "Usergroup", key="usergroup_id", times="created_at updated_at")
 class UsergroupObject:
     """A usergroup."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`usergroup_id`).", internal=True)
     name: str = column(description="The name.")
     type: UsergroupType = column(description="`A` for administrators, `C` for customers.")
     status: UsergroupStatus = column(description="The status code.")
     privileges: list[str] = column(description="The privileges granted to members.")
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
 @entity_type(MEMBERSHIPS, "UsergroupMembership")
@@ -53,12 +49,10 @@ class UsergroupMembershipObject:
     created_at: DateTime = column(description="When the membership was created.")
 
 
-@entity_type(USERS, "User")
+@entity_type(USERS, "User", key="user_id", times="created_unix")
 class UserObject:
     """A user account."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`user_id`).", internal=True)
     name: str = column(description="First and last name.")
     firstname: str = column(description="The first name.")
     lastname: str = column(description="The last name.")
@@ -118,7 +112,6 @@ class UserObject:
     created_at: DateTime = column(description="When the account was created.")
     updated_at: DateTime = column(description="When the record was last updated.")
     last_login_at: DateTime | None = column(description="When the user last signed in.")
-    created_unix: BigInt = unix_seconds("created_at", "When the record was created")
 
 
 @input_type

@@ -91,12 +91,10 @@ class TaxRateObject:
     destination: DestinationObject | None = relation(ToOne("destination_id"), "The destination.")
 
 
-@entity_type(TAXES, "Tax")
+@entity_type(TAXES, "Tax", key="tax_id", times="created_at updated_at")
 class TaxObject:
     """A tax applied to products, shipping methods or payment surcharges."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`tax_id`).", internal=True)
     name: str = column(description="The name.")
     regnumber: str = column(description="The store's tax registration number.")
     address_type: TaxAddressType = column(description="The address that determines the rate.")
@@ -108,8 +106,6 @@ class TaxObject:
     )
     status: SwitchStatus = column(description="The status code.")
     rates: list[TaxRateObject] = relation(ToMany("t.tax_id", "t.destination_id, t.id"), "The rates by destination.")
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
 @entity_type(ORDER_TAXES, "OrderTax")
@@ -128,12 +124,10 @@ class OrderTaxObject:
     tax_number: BigInt = column("coalesce(t.tax_id, 0)", "The legacy numeric ID of the tax, or 0.", internal=True)
 
 
-@entity_type(PROMOTIONS, "Promotion")
+@entity_type(PROMOTIONS, "Promotion", key="promotion_id")
 class PromotionObject:
     """A promotion: discounts or gifts under conditions."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`promotion_id`).", internal=True)
     name: str = column(description="The name.")
     description: str = column(description="The description.")
     zone: PromotionZone = column(description="What the promotion applies to.")
@@ -161,12 +155,10 @@ class PromotionObject:
     )
 
 
-@entity_type(PAYMENT_METHODS, "PaymentMethod")
+@entity_type(PAYMENT_METHODS, "PaymentMethod", key="payment_id", times="created_at updated_at")
 class PaymentMethodObject:
     """A payment method."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`payment_id`).", internal=True)
     name: str = column(description="The name shown to customers.")
     description: str = column(description="The description shown to customers.")
     instructions: str = column(description="Payment instructions shown to the customer after ordering.")
@@ -195,16 +187,12 @@ class PaymentMethodObject:
         description="How many minutes stock stays reserved while the payment is pending; 0 for no limit.",
         guard=_PAYMENT_STAFF,
     )
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(SHIPPING_METHODS, "ShippingMethod")
+@entity_type(SHIPPING_METHODS, "ShippingMethod", key="shipping_id", times="created_at updated_at")
 class ShippingMethodObject:
     """A shipping method."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`shipping_id`).", internal=True)
     name: str = column(description="The name shown to customers.")
     description: str = column(description="The description.")
     delivery_time: str = column(description="The estimated delivery time, as text.")
@@ -242,8 +230,6 @@ class ShippingMethodObject:
     )
     status: SwitchStatus = column(description="The status code.")
     position: int = column(description="The sort position.")
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
 @input_type

@@ -6,7 +6,6 @@ from domain.orders.read import STATUSES
 from schema.enums import InventoryEffect, StatusType
 from schema.fields import column, embedded, entity_type, object_type
 from schema.inputs import input_type, optional_field
-from schema.scalars import ID, BigInt, DateTime
 
 
 @object_type("StatusParams")
@@ -19,12 +18,10 @@ class StatusParamsObject:
     notify: bool = column("notify", "Whether a status change notifies the customer.")
 
 
-@entity_type(STATUSES, "Status")
+@entity_type(STATUSES, "Status", key="status_id", times="created_at updated_at")
 class StatusObject:
     """An order or shipment status."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`status_id`).", internal=True)
     letter: str = column(description="The one-letter status code.")
     type: StatusType = column(description="What it belongs to.")
     description: str = column(description="The display name.")
@@ -32,8 +29,6 @@ class StatusObject:
     color: str = column(description="The display colour, such as `#1f7ae0`.")
     position: int = column(description="The sort position.")
     params: StatusParamsObject = embedded("What the status does.")
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
 @input_type

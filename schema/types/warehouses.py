@@ -10,7 +10,7 @@ from models.queries import ToMany, ToOne
 from schema.enums import AllocationType, SwitchStatus
 from schema.fields import column, entity_type, legacy_number, referenced, relation
 from schema.inputs import input_type, optional_copies, optional_field
-from schema.scalars import ID, BigInt, DateTime
+from schema.scalars import ID, BigInt
 from schema.types.marketplace import VendorObject
 from schema.types.people import UsergroupObject
 
@@ -23,12 +23,10 @@ class WarehouseZipcodesObject:
     zipcode_to: str = column(description="The last CEP, as entered.")
 
 
-@entity_type(WAREHOUSE_AREAS, "WarehouseArea")
+@entity_type(WAREHOUSE_AREAS, "WarehouseArea", key="area_id", times="created_at updated_at")
 class WarehouseAreaObject:
     """A delivery area of a warehouse."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`area_id`).", internal=True)
     area_name: str = column("name", "The name.")
     states: list[str] = column(description="Brazilian state codes, two letters each.")
     cities: list[str] = column(description="City names.")
@@ -37,11 +35,9 @@ class WarehouseAreaObject:
     )
     delivery_time: int = column(description="The delivery time, in hours.")
     status: SwitchStatus = column(description="The status code.")
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(WAREHOUSE_USERGROUPS, "WarehouseUsergroup")
+@entity_type(WAREHOUSE_USERGROUPS, "WarehouseUsergroup", times="created_at updated_at")
 class WarehouseUsergroupObject:
     """A usergroup served by a warehouse."""
 
@@ -53,16 +49,12 @@ class WarehouseUsergroupObject:
     priority: int = column(description="The priority; higher values come first.")
     allocation_type: AllocationType = column(description="`P` preferred, `E` exclusive.")
     status: SwitchStatus = column(description="The status code.")
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
-@entity_type(WAREHOUSES, "Warehouse")
+@entity_type(WAREHOUSES, "Warehouse", key="warehouse_id", times="created_at updated_at")
 class WarehouseObject:
     """A warehouse."""
 
-    id: ID = column("public_id", "The unique ID (UUID).")
-    number: BigInt = column("id", "The legacy numeric ID (`warehouse_id`).", internal=True)
     name: str = column(description="The name.")
     code: str = column(description="The store's short code for the warehouse.")
     description: str = column(description="The description.")
@@ -92,8 +84,6 @@ class WarehouseObject:
     usergroups: list[WarehouseUsergroupObject] = relation(
         ToMany("t.warehouse_id", "t.id"), "The customer groups served."
     )
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
 @input_type

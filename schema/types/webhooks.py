@@ -15,7 +15,7 @@ MANAGE_ENDPOINTS = Access(privileges=("manage_apps",), any_app=True)
 APPS_ONLY = Access(any_app=True, admin=False)
 
 
-@entity_type(EVENT_ENDPOINTS, "EventEndpoint")
+@entity_type(EVENT_ENDPOINTS, "EventEndpoint", times="created_at updated_at")
 class EventEndpointObject:
     """A webhook endpoint of an installed app."""
 
@@ -36,8 +36,6 @@ class EventEndpointObject:
     last_failure_at: DateTime | None = column(description="When a delivery last failed.")
     failing_since: DateTime | None = column(description="The first failure since the last success.")
     paused_until: DateTime | None = column(description="When deliveries resume after many consecutive failures.")
-    created_at: DateTime = column(description="When the record was created.")
-    updated_at: DateTime = column(description="When the record was last updated.")
 
 
 @entity_type(EVENT_DELIVERIES, "EventDelivery")
