@@ -7,7 +7,6 @@ from domain.visibility import VisibleRows
 from models.queries import Entity, EntityFilter, Sort, any_of, compares
 
 AUDIT_ENTRIES = Entity(
-    name="audit entry",
     table="audit_entries",
     visible=VisibleRows(admin=("view_settings",)),
     filters={

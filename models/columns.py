@@ -1,4 +1,4 @@
-"""Nullability of columns according to the models; `tests/models/test_schema.py` compares it with the tables."""
+"""The columns of tables according to the models; `tests/models/test_schema.py` compares them with the tables."""
 
 from __future__ import annotations
 
@@ -30,3 +30,8 @@ def _nullable() -> dict[str, dict[str, bool]]:
 def is_nullable(table: str, column: str) -> bool:
     """Return whether a column is nullable; columns without a model field are."""
     return _nullable().get(table, {}).get(column, True)
+
+
+def has_column(table: str, column: str) -> bool:
+    """Return whether the model of a table has a column."""
+    return column in _nullable().get(table, {})

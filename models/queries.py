@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from kernel.errors import DomainError
 from kernel.ids import Reference
 from kernel.scope import Scope
+from models.columns import has_column
 from models.store_binding import Plans
 
 
@@ -75,22 +76,32 @@ class Sort:
         return Condition(self.sql) if self.sql_for is None else self.sql_for(scope)
 
 
+NOT_DELETED = "t.deleted_at IS NULL"
+
+
 @dataclass(frozen=True, eq=False)
 class Entity:
     """A table that can be read, with its filters and sort orders.
 
     `visible` returns None when the caller may see every row, else a condition; it raises a `DomainError` when the caller may see none.
-    `has_numeric_ids`: the public id is the row's number.
+    `base_condition` excludes deleted rows by default, of tables that have them; `default_sort` is by default the first of the sorts.
+    `label` is its name in descriptions, where it isn't that of the GraphQL type. `has_numeric_ids`: the public id is the row's number.
     """
 
-    name: str
     table: str
     visible: Callable[[Scope], Condition | None]
-    base_condition: str = ""
+    label: str = ""
+    base_condition: str = NOT_DELETED
     filters: Mapping[str, EntityFilter] = field(default_factory=dict)
     sorts: Mapping[str, Sort] = field(default_factory=dict)
     default_sort: str = ""
     has_numeric_ids: bool = False
+
+    def __post_init__(self) -> None:
+        """Set the base condition and the sort that have a default."""
+        if self.base_condition == NOT_DELETED and not has_column(self.table, "deleted_at"):
+            object.__setattr__(self, "base_condition", "")
+        object.__setattr__(self, "default_sort", self.default_sort or next(iter(self.sorts), ""))
 
 
 ColumnSql = str | Callable[[Scope], Condition]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import Enum
 from functools import cache
@@ -35,7 +36,7 @@ def build_filter_input(entity: Entity, name: str) -> Any:
     return strawberry.input(
         type(name, (), namespace),
         name=name,
-        description=f"Filters a list of {entity.name} records; all conditions must match.",
+        description=f"Filters a list of {_label(entity, name)} records; all conditions must match.",
     )
 
 
@@ -49,7 +50,12 @@ def build_sort_enum(entity: Entity, name: str) -> Any:
             f"-{key}", description=f"By {sort.description}, descending."
         )
     enum: Any = Enum(name, members)  # type: ignore[misc]  # the names are dynamic
-    return strawberry.enum(enum, description=f"Sort orders of a list of {entity.name} records.")
+    return strawberry.enum(enum, description=f"Sort orders of a list of {_label(entity, name)} records.")
+
+
+def _label(entity: Entity, name: str) -> str:
+    """Return the name of an entity as prose, from that of its filter or sort orders: `product box` from `ProductBoxFilter`."""
+    return entity.label or " ".join(re.findall(r"[A-Z][a-z0-9]*", name)[:-1]).lower()
 
 
 def build_conditions(

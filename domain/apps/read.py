@@ -16,7 +16,6 @@ def of_app(column: str) -> str:
 
 
 INSTALLED_APPS = Entity(
-    name="installed app",
     table="app_installations",
     base_condition="t.removed_at IS NULL",
     visible=_ADMINISTRATORS,
@@ -33,7 +32,6 @@ INSTALLED_APPS = Entity(
 )
 
 STOREFRONT_KEYS = Entity(
-    name="storefront key",
     table="storefront_keys",
     base_condition="t.revoked_at IS NULL",
     visible=_ADMINISTRATORS,

@@ -7,16 +7,11 @@ from domain.visibility import VisibleRows
 from models.queries import Entity, Sort
 
 _ROWS = VisibleRows(admin=("view_b2b",))
-_ALIVE = "t.deleted_at IS NULL"
-
-
 _CREATED = exact_second("t.created_at", "created within that second")
 
 
 MANAGERS = Entity(
-    name="manager",
     table="managers",
-    base_condition=_ALIVE,
     visible=_ROWS,
     filters={
         "id": ids("managers"),
@@ -29,12 +24,9 @@ MANAGERS = Entity(
         "created_at": _CREATED,
     },
     sorts=sorts("name", ("email", "e-mail"), "status", "created_at", "id"),
-    default_sort="name",
 )
 PAYMENT_CODES = Entity(
-    name="payment code",
     table="payment_codes",
-    base_condition=_ALIVE,
     visible=_ROWS,
     filters={
         "id": ids("payment codes"),
@@ -46,12 +38,9 @@ PAYMENT_CODES = Entity(
         "created_at": _CREATED,
     },
     sorts=sorts(("code", "code"), "status", "created_at", "id"),
-    default_sort="code",
 )
 BUSINESS_PARTNERS = Entity(
-    name="business partner",
     table="business_partners",
-    base_condition=_ALIVE,
     visible=_ROWS,
     filters={
         "id": ids("partners"),
@@ -73,12 +62,9 @@ BUSINESS_PARTNERS = Entity(
         "created_at": _CREATED,
     },
     sorts=sorts("name", ("email", "e-mail"), ("cnpj", "CNPJ"), "status", "created_at", "id"),
-    default_sort="name",
 )
 MIX_PRODUCTS = Entity(
-    name="mix product",
     table="mix_products",
-    base_condition=_ALIVE,
     visible=_ROWS,
     filters={
         "id": ids("entries"),
@@ -96,7 +82,6 @@ MIX_PRODUCTS = Entity(
     default_sort="id",
 )
 MANAGER_TRANSACTIONS = Entity(
-    name="manager transaction",
     table="manager_transactions",
     visible=_ROWS,
     filters={
@@ -112,7 +97,6 @@ MANAGER_TRANSACTIONS = Entity(
     default_sort="-id",
 )
 ORDER_LIMITS = Entity(
-    name="order limit",
     table="order_limits",
     visible=_ROWS,
     filters={

@@ -9,7 +9,6 @@ from models.queries import Entity
 _OWN = "t.user_id = {user}"
 
 BULK_OPERATIONS = Entity(
-    name="bulk operation",
     table="bulk_operations",
     visible=VisibleRows(admin_rows=_OWN, own_app="t.installation_id = {installation}", vendor=_OWN),
     filters={

@@ -21,8 +21,8 @@ _STAFF = (ActorKind.ADMIN, ActorKind.APP, ActorKind.SYSTEM)
 
 _VISIBLE = VisibleRows(admin=("view_orders",), app="read_orders", customer="", storefront=CHECKOUT, storefront_rows="")
 # Reached only through `order_filter`, which authorizes access to the one order, and through its checkout.
-PLACED_ORDERS = Entity(name="placed order", table="orders", base_condition="t.deleted_at IS NULL", visible=_VISIBLE)
-PLACED_ORDER_LINES = Entity(name="line of a placed order", table="order_lines", visible=_VISIBLE)
+PLACED_ORDERS = Entity(table="orders", visible=_VISIBLE)
+PLACED_ORDER_LINES = Entity(table="order_lines", visible=_VISIBLE)
 
 
 def order_token(scope: Scope, order: object) -> str:

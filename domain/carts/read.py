@@ -18,7 +18,7 @@ LATEST_OPEN = Condition("""NOT EXISTS (
     AND later.expires_at > now() AND (later.updated_at, later.id) > (t.updated_at, t.id))""")
 
 CUSTOMER_CARTS = Entity(
-    name="cart",
+    label="cart",
     table="carts",
     base_condition="t.user_id IS NOT NULL AND t.status = 'open' AND t.expires_at > now()",
     visible=OwnRows(admin=_PRIVILEGES, app=_SCOPE, own="t.user_id = {user}"),
@@ -37,8 +37,6 @@ CUSTOMER_CARTS = Entity(
     default_sort="-updated_at",
 )
 # Reached only through a cart, whose rows are already filtered.
-CUSTOMER_CART_ITEMS = Entity(
-    name="cart line", table="cart_items", visible=OwnRows(admin=_PRIVILEGES, app=_SCOPE, own="")
-)
+CUSTOMER_CART_ITEMS = Entity(table="cart_items", visible=OwnRows(admin=_PRIVILEGES, app=_SCOPE, own=""))
 STAFF = Access(privileges=_PRIVILEGES, app_scope=_SCOPE)
 """The callers that read the carts of all customers."""

@@ -67,9 +67,7 @@ def _in_order(value: Any) -> Condition:
 
 
 PRODUCTS = Entity(
-    name="product",
     table="products",
-    base_condition="t.deleted_at IS NULL",
     visible=published(("view_products",), "read_products", vendor="t.vendor_id = {company}"),
     filters={
         "id": ids("products"),
@@ -132,9 +130,7 @@ PRODUCTS = Entity(
 )
 
 CATEGORIES = Entity(
-    name="category",
     table="categories",
-    base_condition="t.deleted_at IS NULL",
     visible=published(
         ("view_catalog", "view_products"), ("read_categories", "read_products"), vendor="t.status <> 'D'"
     ),
@@ -162,7 +158,6 @@ CATEGORIES = Entity(
         "position": Sort("t.position", "bigint", "position among the siblings"),
         **sorts("name", "created_at", "id"),
     },
-    default_sort="position",
 )
 
 
@@ -193,15 +188,13 @@ def _of_product(value: Any) -> Condition:
 _WITH_PRODUCT = published(("view_products", "view_catalog", "view_orders"), "read_products", "")
 
 # The image of a category is part of its row, and the entity's table the same.
-CATEGORY_IMAGES = Entity(name="category image", table="categories", visible=CATEGORIES.visible)
-PRODUCT_IMAGES = Entity(name="image", table="product_images", visible=_WITH_PRODUCT)
-FEATURE_VALUES = Entity(name="feature value", table="feature_values", visible=_WITH_PRODUCT)
-FEATURE_VARIANTS = Entity(name="variant", table="feature_variants", visible=_WITH_PRODUCT)
+CATEGORY_IMAGES = Entity(table="categories", visible=CATEGORIES.visible, base_condition="")
+PRODUCT_IMAGES = Entity(table="product_images", visible=_WITH_PRODUCT)
+FEATURE_VALUES = Entity(table="feature_values", visible=_WITH_PRODUCT)
+FEATURE_VARIANTS = Entity(table="feature_variants", visible=_WITH_PRODUCT)
 
 FEATURES = Entity(
-    name="feature",
     table="features",
-    base_condition="t.deleted_at IS NULL",
     visible=published(("view_catalog", "view_products"), "read_products"),
     filters={
         "id": ids("features"),
@@ -218,5 +211,4 @@ FEATURES = Entity(
         **exact("boolean", "comparison", "display_on_product", "display_on_catalog", internal=True),
     },
     sorts=sorts("position", "name", "id"),
-    default_sort="position",
 )

@@ -33,9 +33,7 @@ def _linked_to(value: object) -> Condition:
 
 
 OPTIONS = Entity(
-    name="option",
     table="options",
-    base_condition="t.deleted_at IS NULL",
     visible=published(_STAFF, "read_products", _SHOWN_OPTIONS, vendor=_VENDORS_OPTIONS),
     filters={
         "id": ids("options"),
@@ -52,13 +50,10 @@ OPTIONS = Entity(
         **exact("text", "description", internal=True),
     },
     sorts=sorts("position", "name", "id"),
-    default_sort="position",
 )
 
 COMBINATIONS = Entity(
-    name="combination",
     table="combinations",
-    base_condition="t.deleted_at IS NULL",
     visible=published(_STAFF, "read_products", _OF_SHOWN, vendor=_OF_OWN),
     filters={
         "id": ids("combinations"),
@@ -76,11 +71,9 @@ COMBINATIONS = Entity(
         "stock": Sort("t.stock", "bigint", "available stock"),
         **sorts("created_at", "id"),
     },
-    default_sort="position",
 )
 
 OPTION_EXCEPTIONS = Entity(
-    name="option exception",
     table="option_exceptions",
     visible=published(_STAFF, "read_products", _OF_SHOWN, vendor=_OF_OWN),
     filters={
@@ -90,17 +83,15 @@ OPTION_EXCEPTIONS = Entity(
         **exact("text", "hash", internal=True),
     },
     sorts=sorts("id"),
-    default_sort="id",
 )
 
 # Reached only through their parent, whose rows are already filtered.
 _WITHIN = published(("view_catalog", "view_products", "view_orders"), "read_products", "")
-OPTION_VARIANTS = Entity(name="option variant", table="option_variants", visible=_WITHIN)
-COMBINATION_CHOICES = Entity(name="choice", table="combination_choices", visible=_WITHIN)
-EXCEPTION_CHOICES = Entity(name="choice", table="exception_choices", visible=_WITHIN)
+OPTION_VARIANTS = Entity(table="option_variants", visible=_WITHIN)
+COMBINATION_CHOICES = Entity(table="combination_choices", visible=_WITHIN)
+EXCEPTION_CHOICES = Entity(table="exception_choices", visible=_WITHIN)
 
 ATTACHMENTS = Entity(
-    name="attachment",
     table="attachments",
     visible=published(_STAFF, "read_products", "t.status = 'A' AND " + _OF_SHOWN, vendor=_OF_OWN),
     filters={
@@ -109,18 +100,15 @@ ATTACHMENTS = Entity(
         "product_id": references("t.product_id", "products", "of any of these products"),
     },
     sorts=sorts("position", "id"),
-    default_sort="position",
 )
 
 _BOXES = VisibleRows(admin=_STAFF, app="read_products", vendor="t.status = 'A'")
 BOXES = Entity(
-    name="box",
+    label="box",
     table="product_boxes",
-    base_condition="t.deleted_at IS NULL",
     visible=_BOXES,
     filters={"id": ids("boxes"), "status": statuses(), **exact("text", "name")},
     sorts=sorts("position", "name", "id"),
-    default_sort="position",
 )
 
 _OF_BOX = (
@@ -128,7 +116,6 @@ _OF_BOX = (
     " AND b.deleted_at IS NULL{})"
 )
 BOX_DESCRIPTIONS = Entity(
-    name="box description",
     table="box_descriptions",
     base_condition=_OF_BOX.format(""),
     visible=VisibleRows(admin=_STAFF, app="read_products", vendor=_OF_BOX.format(" AND b.status = 'A'")),
@@ -138,5 +125,4 @@ BOX_DESCRIPTIONS = Entity(
         **exact("text", lang_code="in any of these languages"),
     },
     sorts=sorts("id"),
-    default_sort="id",
 )

@@ -10,9 +10,7 @@ _VISIBLE = published(("view_content",), "read_content")
 
 
 LANGUAGES = Entity(
-    name="language",
     table="languages",
-    base_condition="t.deleted_at IS NULL",
     visible=_VISIBLE,
     filters={
         "id": ids("languages"),
@@ -26,7 +24,6 @@ LANGUAGES = Entity(
 )
 
 LANGUAGE_VARIABLES = Entity(
-    name="language variable",
     table="language_variables",
     visible=published(("view_content",), "read_content", ""),
     filters={
@@ -36,13 +33,10 @@ LANGUAGE_VARIABLES = Entity(
         **exact("text", "value", internal=True),
     },
     sorts=sorts("name", ("lang_code", "language"), "id"),
-    default_sort="name",
 )
 
 PAGES = Entity(
-    name="page",
     table="pages",
-    base_condition="t.deleted_at IS NULL",
     visible=_VISIBLE,
     filters={
         "id": ids("pages"),
@@ -62,13 +56,10 @@ PAGES = Entity(
         "created_at": exact_second("t.created_at", "created within that second"),
     },
     sorts=sorts("position", ("name", "title"), "status", "created_at", "id"),
-    default_sort="position",
 )
 
 BLOCKS = Entity(
-    name="block",
     table="blocks",
-    base_condition="t.deleted_at IS NULL",
     visible=_VISIBLE,
     filters={
         "id": ids("blocks"),

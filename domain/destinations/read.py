@@ -18,9 +18,7 @@ def _contains(column: str) -> Callable[[Any], Condition]:
 
 
 DESTINATIONS = Entity(
-    name="destination",
     table="destinations",
-    base_condition="t.deleted_at IS NULL",
     visible=published(("view_shipping", "view_payments"), "read_shipping"),
     filters={
         "id": ids("destinations"),
@@ -37,7 +35,6 @@ DESTINATIONS = Entity(
 
 # Reached only through a destination, whose rows are filtered already.
 DESTINATION_ZIPCODES = Entity(
-    name="range of CEPs",
     table="destination_zipcodes",
     visible=published(("view_shipping", "view_payments"), "read_shipping", ""),
 )

@@ -13,7 +13,6 @@ MODULE = "payment_gateway"
 STAFF = ("manage_payments", "view_payments")
 
 GATEWAY_NOTIFICATIONS = Entity(
-    name="gateway notification",
     table="gateway_notifications",
     visible=VisibleRows(admin=STAFF, module=MODULE),
     filters={
@@ -33,7 +32,6 @@ GATEWAY_NOTIFICATIONS = Entity(
 )
 
 CHARGES = Entity(
-    name="charge",
     table="charges",
     visible=VisibleRows(
         admin=("view_payments", "view_orders"), app="read_orders", vendor=ORDER_OF_VENDOR, customer=ORDER_OF_CUSTOMER

@@ -26,9 +26,7 @@ AVERAGE_RATING = (
 )
 
 VENDORS = Entity(
-    name="vendor",
     table="vendors",
-    base_condition="t.deleted_at IS NULL",
     visible=published(
         ("view_marketplace", "view_products", "view_orders"),
         ("read_products", "read_orders"),
@@ -63,7 +61,6 @@ VENDORS = Entity(
         "created_at": exact_second("t.created_at", "created within that second"),
     },
     sorts=sorts("name", ("email", "e-mail"), "status", "created_at", "id"),
-    default_sort="name",
 )
 
 
@@ -116,7 +113,6 @@ _PUBLIC = (
 )
 
 REVIEWS = Entity(
-    name="review",
     table="discussion_posts",
     visible=VisibleRows(
         admin=("view_products",),

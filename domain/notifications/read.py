@@ -13,7 +13,6 @@ from models.references import USER, look_up
 STATUS = "CASE WHEN t.read_at IS NULL THEN 'unread' ELSE 'read' END"
 
 NOTIFICATIONS = Entity(
-    name="notification",
     table="notifications",
     # Visible without privileges, because a notification reveals no more than that something happened.
     visible=VisibleRows(admin=(), vendor="t.user_id = {user}", customer="t.user_id = {user}", user_only=True),

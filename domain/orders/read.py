@@ -158,9 +158,7 @@ def _has_shipment(value: object) -> Condition:
 
 
 ORDERS = Entity(
-    name="order",
     table="orders",
-    base_condition="t.deleted_at IS NULL",
     visible=VisibleRows(
         admin=("view_orders",), app="read_orders", vendor=_VENDOR_ORDERS, customer="t.user_id = {user}"
     ),
@@ -233,7 +231,6 @@ ORDERS = Entity(
 _ADMIN = ("view_orders",)
 
 ORDER_LINES = Entity(
-    name="order line",
     table="order_lines",
     visible=VisibleRows(admin=_ADMIN, app="read_orders", vendor="t.vendor_id = {company}", customer=""),
 )
@@ -246,27 +243,22 @@ ORDER_LINE_CHOICES = (
     " FROM jsonb_array_elements(l.options) WITH ORDINALITY AS o(choice, position)) AS t ON true"
 )
 ORDER_LINE_OPTIONS = Entity(
-    name="option of an order line",
     table="order_lines",
     visible=VisibleRows(
         admin=_ADMIN, app="read_orders", vendor="", customer="", storefront="storefront:checkout", storefront_rows=""
     ),
 )
 ORDER_ADDRESSES = Entity(
-    name="address",
     table="order_addresses",
     visible=VisibleRows(admin=_ADMIN, app="read_orders", vendor="", customer=""),
 )
 ORDER_HISTORY = Entity(
-    name="status change",
     table="order_status_changes",
     visible=VisibleRows(admin=_ADMIN, app="read_orders", vendor="", customer=""),
 )
 
 STATUSES = Entity(
-    name="status",
     table="statuses",
-    base_condition="t.deleted_at IS NULL",
     # Statuses are public: anybody who sees orders reads them, and so does a storefront.
     visible=published(_ADMIN, "read_orders", ""),
     filters={
@@ -279,12 +271,10 @@ STATUSES = Entity(
         **exact("big_int", "position", internal=True),
     },
     sorts=sorts("position", ("description", "description"), ("letter", "status code"), "id"),
-    default_sort="position",
 )
 
 # No vendor sees the taxes of a multi-vendor order: they are totals over all lines.
 ORDER_TAXES = Entity(
-    name="tax of an order",
     table="order_taxes",
     visible=VisibleRows(admin=_ADMIN, app="read_orders", vendor=ORDER_OF_VENDOR, customer=""),
 )

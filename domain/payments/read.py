@@ -12,9 +12,7 @@ ACCEPTED = Condition("t.status = 'A'")
 """The payment methods that a new order may name."""
 
 PAYMENT_METHODS = Entity(
-    name="payment method",
     table="payment_methods",
-    base_condition="t.deleted_at IS NULL",
     visible=published(("view_payments", "view_orders"), "read_orders"),
     filters={
         "id": ids("methods"),
@@ -31,11 +29,9 @@ PAYMENT_METHODS = Entity(
         **exact("big_int", "surcharge_percent", "position", internal=True),
     },
     sorts=sorts("position", "name", "id"),
-    default_sort="position",
 )
 
 PAYMENTS = Entity(
-    name="payment",
     table="payments",
     visible=VisibleRows(
         admin=("view_payments", "view_orders"), app="read_orders", vendor=ORDER_OF_VENDOR, customer=ORDER_OF_CUSTOMER

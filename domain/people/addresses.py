@@ -21,7 +21,6 @@ MAX_ADDRESSES = 50
 SHIPPING, BILLING = "S", "B"
 
 ADDRESSES = Entity(
-    name="saved address",
     table="user_addresses",
     visible=OwnRows(admin=("view_users",), app="read_users", own="t.user_id = {user}"),
 )

@@ -24,9 +24,7 @@ _USER_ROWS = VisibleRows(admin=("view_users",), app="read_users", vendor="t.id =
 IS_OWNER = "coalesce(t.id = (SELECT s.owner_id FROM tenants s WHERE s.id = t.tenant_id), false)"
 
 USERS = Entity(
-    name="user",
     table="users",
-    base_condition="t.deleted_at IS NULL",
     visible=_USER_ROWS,
     filters={
         "id": ids("users"),
@@ -73,9 +71,7 @@ _IS_MEMBER = (
 )
 
 USERGROUPS = Entity(
-    name="usergroup",
     table="usergroups",
-    base_condition="t.deleted_at IS NULL",
     visible=VisibleRows(admin=("view_users",), app="read_users", vendor=_IS_MEMBER, customer=_IS_MEMBER),
     filters={
         "id": ids("groups"),
@@ -95,7 +91,6 @@ USERGROUPS = Entity(
 )
 
 MEMBERSHIPS = Entity(
-    name="membership",
     table="usergroup_memberships",
     visible=VisibleRows(
         admin=("view_users",), app="read_users", vendor="t.user_id = {user}", customer="t.user_id = {user}"
@@ -105,9 +100,7 @@ MEMBERSHIPS = Entity(
 _OUTREACH = VisibleRows(admin=("view_users",), app="read_users")
 
 SUBSCRIBERS = Entity(
-    name="subscriber",
     table="subscribers",
-    base_condition="t.deleted_at IS NULL",
     visible=_OUTREACH,
     filters={
         "id": ids("subscribers"),
@@ -125,9 +118,7 @@ SUBSCRIBERS = Entity(
 )
 
 CALL_REQUESTS = Entity(
-    name="call request",
     table="call_requests",
-    base_condition="t.deleted_at IS NULL",
     visible=_OUTREACH,
     filters={
         "id": ids("requests"),

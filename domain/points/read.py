@@ -7,7 +7,6 @@ from domain.visibility import VisibleRows
 from models.queries import Entity
 
 POINT_ENTRIES = Entity(
-    name="point entry",
     table="point_entries",
     visible=VisibleRows(
         admin=("view_users",), app="read_users", vendor="t.user_id = {user}", customer="t.user_id = {user}"

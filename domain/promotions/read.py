@@ -8,15 +8,12 @@ from models.queries import Entity, EntityFilter, compares
 
 # Reached only through an order, whose rows are filtered already.
 ISSUED_COUPONS = Entity(
-    name="coupon",
     table="issued_coupons",
     visible=VisibleRows(admin=("view_orders",), app="read_orders", customer="t.active_at IS NOT NULL"),
 )
 
 PROMOTIONS = Entity(
-    name="promotion",
     table="promotions",
-    base_condition="t.deleted_at IS NULL",
     # Not for storefronts: the list reveals the coupons.
     visible=VisibleRows(admin=("view_content",), app="read_content"),
     filters={
@@ -33,5 +30,4 @@ PROMOTIONS = Entity(
         "to_at": exact_second("coalesce(t.to_at, 'epoch')", "ends in this second, 0 for no end"),
     },
     sorts=sorts("priority", "name", "created_at", "id"),
-    default_sort="priority",
 )

@@ -18,9 +18,7 @@ from domain.visibility import ORDER_OF_CUSTOMER, VisibleRows, published
 from models.queries import Entity, EntityFilter, Sort, any_of
 
 SHIPPING_METHODS = Entity(
-    name="shipping method",
     table="shipping_methods",
-    base_condition="t.deleted_at IS NULL",
     visible=published(("view_shipping", "view_orders"), "read_shipping"),
     filters={
         "id": ids("methods"),
@@ -44,12 +42,10 @@ SHIPPING_METHODS = Entity(
         **exact("big_int", "position", internal=True),
     },
     sorts=sorts("position", "name", "id"),
-    default_sort="position",
 )
 
 # Reached only through a method, whose rows are filtered already.
 SHIPPING_RATES = Entity(
-    name="shipping rate",
     table="shipping_rates",
     visible=published(("view_shipping", "view_orders"), "read_shipping", ""),
 )
@@ -67,7 +63,6 @@ ORDER_PLACED_AT = (
 
 
 SHIPMENTS = Entity(
-    name="shipment",
     table="shipments",
     visible=VisibleRows(admin=("view_orders",), app="read_orders", vendor=_OWN_LINES, customer=ORDER_OF_CUSTOMER),
     filters={
@@ -95,7 +90,6 @@ SHIPMENTS = Entity(
 )
 
 SHIPMENT_LINES = Entity(
-    name="shipment line",
     table="shipment_lines",
     visible=VisibleRows(
         admin=("view_orders",),

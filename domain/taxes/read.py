@@ -10,9 +10,7 @@ from domain.visibility import published
 from models.queries import Condition, Entity, refers_to
 
 TAXES = Entity(
-    name="tax",
     table="taxes",
-    base_condition="t.deleted_at IS NULL",
     visible=published(
         ("view_payments", "view_products", "view_orders", "view_shipping"), ("read_products", "read_orders")
     ),
@@ -27,12 +25,10 @@ TAXES = Entity(
         **exact("big_int", "priority", "rate_value", internal=True),
     },
     sorts=sorts("priority", "name", "id"),
-    default_sort="priority",
 )
 
 # Reached only through a tax, whose rows are filtered already.
 TAX_RATE_TYPES = Entity(
-    name="tax rate",
     table="tax_rates",
     visible=published(
         ("view_payments", "view_products", "view_orders", "view_shipping"), ("read_products", "read_orders"), ""

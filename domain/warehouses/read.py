@@ -45,9 +45,7 @@ def _folded_match(column: str) -> Callable[[object], Condition]:
 
 
 WAREHOUSES = Entity(
-    name="warehouse",
     table="warehouses",
-    base_condition="t.deleted_at IS NULL",
     visible=VisibleRows(admin=_ADMIN, app=_APP, vendor="t.vendor_id = {company}"),
     filters={
         "id": ids("warehouses"),
@@ -87,7 +85,7 @@ _OF_OWN = (
 _WAREHOUSE_EXISTS = "EXISTS (SELECT 1 FROM warehouses w WHERE w.tenant_id = t.tenant_id AND w.id = t.warehouse_id AND w.deleted_at IS NULL)"
 
 WAREHOUSE_AREAS = Entity(
-    name="delivery area",
+    label="delivery area",
     table="warehouse_areas",
     base_condition=_WAREHOUSE_EXISTS,
     visible=VisibleRows(admin=_ADMIN, app=_APP, vendor=_OF_OWN),
@@ -98,18 +96,16 @@ WAREHOUSE_AREAS = Entity(
         **exact("text", "name"),
     },
     sorts=sorts("id"),
-    default_sort="id",
 )
 
 WAREHOUSE_ZIPCODES = Entity(
-    name="range of postal codes",
     table="warehouse_zipcodes",
     # Reached only through an area, whose rows are already filtered.
     visible=VisibleRows(admin=_ADMIN, app=_APP, vendor=""),
 )
 
 WAREHOUSE_USERGROUPS = Entity(
-    name="usergroup of a warehouse",
+    label="usergroup of a warehouse",
     table="warehouse_usergroups",
     base_condition=_WAREHOUSE_EXISTS,
     visible=VisibleRows(admin=_ADMIN, app=_APP, vendor=_OF_OWN),
@@ -120,5 +116,4 @@ WAREHOUSE_USERGROUPS = Entity(
         "status": statuses(),
     },
     sorts=sorts("id"),
-    default_sort="id",
 )

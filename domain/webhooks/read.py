@@ -26,7 +26,6 @@ def of_event(column: str) -> str:
 
 
 EVENT_ENDPOINTS = Entity(
-    name="event endpoint",
     table="event_endpoints",
     # Endpoints of a removed app are not visible.
     base_condition="t.deleted_at IS NULL AND EXISTS (SELECT 1 FROM app_installations i"
@@ -42,7 +41,6 @@ EVENT_ENDPOINTS = Entity(
 )
 
 EVENT_DELIVERIES = Entity(
-    name="event delivery",
     table="event_deliveries",
     visible=VisibleRows(
         admin=("view_apps",),

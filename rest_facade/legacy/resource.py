@@ -149,9 +149,9 @@ class Resource:
     """Describe an entity.
 
     Names: `path` below `/api` and its `aliases`, `collection` in envelopes (default: the path), `display_name` in not-found
-    messages, `key` (the id field, which keys filtered lists; for the payment code `payment_code_id`), `privilege_area` (`view_<area>` to
-    read, `manage_<area>` to write), `id_variable` (the variable set by the last path segment), `lookup_parameters` (variables of single
-    records read from the query, else from the body).
+    messages (default: the singular of the path), `key` (the id field, which keys filtered lists; for the payment code
+    `payment_code_id`), `privilege_area` (`view_<area>` to read, `manage_<area>` to write), `id_variable` (the variable set by the last
+    path segment), `lookup_parameters` (variables of single records read from the query, else from the body).
 
     GraphQL: `operations` prefixes the operation names (`PaymentCode`), `entity` the root fields (`payment_code`), some of which
     `root_fields` replaces by action. `results` are the selections of a create or update (default: the key).
@@ -174,7 +174,7 @@ class Resource:
     path: str
     aliases: tuple[str, ...] = ()
     key: str = ""
-    display_name: str
+    display_name: str = ""
     privilege_area: str
     operations: str = ""
     entity: str = ""
@@ -210,6 +210,9 @@ class Resource:
 
     def __post_init__(self) -> None:
         """Set the names and the sort that have a default."""
+        noun = self.path.replace("_", " ")
+        singular = f"{noun.removesuffix('ies')}y" if noun.endswith("ies") else noun.removesuffix("s")
+        object.__setattr__(self, "display_name", self.display_name or singular)
         words = self.display_name.split()
         object.__setattr__(self, "key", self.key or f"{'_'.join(words)}_id")
         object.__setattr__(self, "operations", self.operations or "".join(map(str.capitalize, words)))

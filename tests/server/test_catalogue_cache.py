@@ -398,7 +398,7 @@ def test_filters_and_sorts_of_the_catalogue_name_no_other_table(sample: SampleSt
                 texts.append(declared.condition(scope, [value] if declared.many and value != [1] else value).sql)
         used = {word for text in texts for word in tables_in(text)}
         # A function for row-level security, which reads products.
-        assert used - {*TABLES, "search_products", "unnest", "c", "pc"} == set(), (entity.name, used)
+        assert used - {*TABLES, "search_products", "unnest", "c", "pc"} == set(), (entity.table, used)
 
 
 def catalogue_documents() -> dict[str, str]:

@@ -38,7 +38,6 @@ def _parse_days(value: Any, label: str) -> list[int]:
 
 MANAGERS = Resource(
     path="managers",
-    display_name="manager",
     privilege_area="b2b",
     fields=(
         id_field("manager_id"),
@@ -58,7 +57,6 @@ MANAGERS = Resource(
 )
 PAYMENT_CODES = Resource(
     path="payment_codes",
-    display_name="payment code",
     privilege_area="b2b",
     actions=("list", "create"),
     fields=(
@@ -80,7 +78,6 @@ PAYMENT_CODES = Resource(
 BUSINESS_PARTNERS = Resource(
     path="business_partners",
     key="partner_id",
-    display_name="business partner",
     privilege_area="b2b",
     actions=("list", "show", "create", "update"),
     fields=(
@@ -102,7 +99,6 @@ BUSINESS_PARTNERS = Resource(
 )
 MIX_PRODUCTS = Resource(
     path="mix_products",
-    display_name="mix product",
     privilege_area="b2b",
     actions=("list", "create"),
     fields=(
@@ -120,7 +116,6 @@ MIX_PRODUCTS = Resource(
 MANAGER_TRANSACTIONS = Resource(
     path="manager_transactions",
     key="transaction_id",
-    display_name="manager transaction",
     privilege_area="b2b",
     actions=("list", "create"),
     fields=(
@@ -138,7 +133,6 @@ MANAGER_TRANSACTIONS = Resource(
 )
 ORDER_LIMIT = Resource(
     path="order_limit",
-    display_name="order limit",
     privilege_area="b2b",
     actions=("set",),
     fields=(

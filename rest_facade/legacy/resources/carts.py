@@ -17,7 +17,6 @@ _LINE = (
 CARTS = Resource(
     path="carts",
     key="user_id",
-    display_name="cart",
     privilege_area="orders",
     operations="CustomerCart",
     root_fields={"show": "customer_cart_of"},

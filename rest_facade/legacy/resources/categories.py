@@ -9,7 +9,6 @@ from rest_facade.legacy.resources.products import PRODUCTS
 
 CATEGORIES = Resource(
     path="categories",
-    display_name="category",
     privilege_area="catalog",
     fields=(
         id_field("category_id"),

@@ -12,7 +12,6 @@ _ACTIONS = ("list", "show", "create", "delete")
 
 SUBSCRIBERS = Resource(
     path="subscribers",
-    display_name="subscriber",
     privilege_area="users",
     root_fields={"create": "subscriber_add"},
     results={"create": f"subscriber_id: number {ALREADY_EXISTS}"},
@@ -33,7 +32,6 @@ SUBSCRIBERS = Resource(
 CALL_REQUESTS = Resource(
     path="call_requests",
     key="request_id",
-    display_name="call request",
     privilege_area="users",
     actions=_ACTIONS,
     fields=(

@@ -14,7 +14,6 @@ _LANG_CODE = RecordField("lang_code", replace(types.TEXT, parse_filter=str.lower
 LANGUAGES = Resource(
     path="languages",
     key="lang_code",
-    display_name="language",
     privilege_area="content",
     root_fields={"show": "language_named"},
     actions=("list", "show"),
@@ -50,7 +49,6 @@ LANGUAGE_VARIABLES = Resource(
 
 PAGES = Resource(
     path="pages",
-    display_name="page",
     privilege_area="content",
     fields=(
         id_field("page_id"),
@@ -76,7 +74,6 @@ PAGES = Resource(
 
 BLOCKS = Resource(
     path="blocks",
-    display_name="block",
     privilege_area="content",
     fields=(
         id_field("block_id"),

@@ -18,7 +18,6 @@ _AUTHOR = replace(types.ID, render=lambda number: str(number or 0))
 DISCUSSIONS = Resource(
     path="discussions",
     key="post_id",
-    display_name="discussion",
     privilege_area="products",
     entity="review",
     actions=("list", "show", "create", "delete"),

@@ -159,7 +159,6 @@ FEATURES_OF_PRODUCT = types.rendered_by(
 
 PRODUCT_FEATURES = Resource(
     path="features",
-    display_name="feature",
     privilege_area="products",
     actions=(),
     fields=(
@@ -209,7 +208,6 @@ def _render_path(numbers: list[int]) -> str:
 
 FEATURE_VARIANTS = Resource(
     path="variants",
-    display_name="variant",
     privilege_area="catalog",
     actions=(),
     fields=(
@@ -221,7 +219,6 @@ FEATURE_VARIANTS = Resource(
 
 FEATURES = Resource(
     path="features",
-    display_name="feature",
     privilege_area="catalog",
     fields=(
         id_field("feature_id"),

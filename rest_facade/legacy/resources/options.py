@@ -181,7 +181,6 @@ _VARIANT_IMAGES = described(
 
 OPTIONS = Resource(
     path="options",
-    display_name="option",
     privilege_area="catalog",
     open_to_vendors=True,
     always_keyed=True,
@@ -282,7 +281,6 @@ COMBINATIONS = Resource(
     fallback_key="combination_id",
     id_variable="hash",
     lookup_parameters=("product_id",),
-    display_name="combination",
     privilege_area="catalog",
     root_fields={
         "show": "combination_called",
@@ -308,7 +306,6 @@ COMBINATIONS = Resource(
 
 EXCEPTIONS = Resource(
     path="exceptions",
-    display_name="exception",
     privilege_area="catalog",
     entity="option_exception",
     actions=("list", "show", "create", "delete"),

@@ -20,7 +20,6 @@ def _complete_update(changes: Record, record: Record) -> Record:
 
 ORDERS = Resource(
     path="orders",
-    display_name="order",
     privilege_area="orders",
     open_to_vendors=True,
     fields=(

@@ -14,7 +14,6 @@ _SECRETS = types.rendered_by(
 
 PAYMENTS = Resource(
     path="payments",
-    display_name="payment",
     privilege_area="payments",
     entity="payment_method",
     fields=(

@@ -24,7 +24,6 @@ from rest_facade.legacy.resources.product_filters import parse_category, parse_o
 
 PRODUCTS = Resource(
     path="products",
-    display_name="product",
     privilege_area="products",
     open_to_vendors=True,
     protected_from_vendors=("company_id",),

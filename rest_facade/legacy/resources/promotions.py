@@ -49,7 +49,6 @@ def _parse_zone(value: Any, label: str) -> str:
 
 PROMOTIONS = Resource(
     path="promotions",
-    display_name="promotion",
     privilege_area="content",
     fields=(
         id_field("promotion_id"),

@@ -29,7 +29,6 @@ def _render_variants(variants: list[Record]) -> Record:
 SETTINGS = Resource(
     path="settings",
     key="object_id",
-    display_name="setting",
     privilege_area="settings",
     results={"update": "setting_id: number"},
     actions=("list", "show", "update"),

@@ -75,7 +75,6 @@ _PRODUCTS_INPUT = described(
 
 SHIPMENTS = Resource(
     path="shipments",
-    display_name="shipment",
     privilege_area="orders",
     open_to_vendors=True,
     fields=(

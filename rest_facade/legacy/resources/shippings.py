@@ -83,7 +83,6 @@ _RATES = types.rendered_by(
 
 SHIPPINGS = Resource(
     path="shippings",
-    display_name="shipping",
     privilege_area="shipping",
     entity="shipping_method",
     fields=(
@@ -120,7 +119,6 @@ SHIPPINGS = Resource(
 
 DESTINATIONS = Resource(
     path="destinations",
-    display_name="destination",
     privilege_area="shipping",
     actions=("list", "show"),
     fields=(

@@ -20,7 +20,6 @@ def _parse_privileges(value: Any, label: str) -> list[str]:
 
 USERGROUPS = Resource(
     path="usergroups",
-    display_name="usergroup",
     privilege_area="users",
     fields=(
         id_field("usergroup_id"),

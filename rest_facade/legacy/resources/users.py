@@ -24,7 +24,6 @@ _MEMBERSHIP = types.code(MEMBERSHIP_STATUSES)
 
 MEMBERSHIPS = Resource(
     path="usergroups",
-    display_name="usergroup",
     privilege_area="users",
     actions=(),
     fields=(id_field("usergroup_id"), RecordField("status", _MEMBERSHIP, filter_name="status")),
@@ -45,7 +44,6 @@ def _render_membership(user: Record, path: Mapping[str, str]) -> dict[str, Any]:
 
 USERS = Resource(
     path="users",
-    display_name="user",
     privilege_area="users",
     results={"create": "user_id: number profile_id: number"},
     fields=(

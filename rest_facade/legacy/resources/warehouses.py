@@ -121,7 +121,6 @@ DELIVERY_AREAS = Resource(
     path="delivery_areas",
     entity="warehouse_area",
     key="area_id",
-    display_name="delivery area",
     privilege_area="warehouses",
     actions=(),
     fields=_AREA_FIELDS,
@@ -177,7 +176,6 @@ def _member_routes(
 
 WAREHOUSES = Resource(
     path="warehouses",
-    display_name="warehouse",
     privilege_area="warehouses",
     fields=(
         id_field("warehouse_id"),
