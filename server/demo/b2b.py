@@ -6,7 +6,7 @@ Its credit bureau is the sandbox that the server itself provides.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
@@ -19,11 +19,13 @@ _STARTED = timedelta(days=150)
 
 @dataclass(frozen=True, slots=True)
 class _Partner:
+    """A business partner, with its terms by code, its manager by place, and the first twelve digits of its CNPJ."""
+
     name: str
-    first_twelve: str
+    cnpj: str
     email: str
-    contact: str
-    credit_cents: int
+    contact_name: str
+    credit_limit_cents: int
     terms: str
     manager: int
 
@@ -63,43 +65,31 @@ async def create_b2b_data(
     at = now - _STARTED
     await owner.execute("store_settings_update", at, settings={"credit_bureau_url": SANDBOX_BUREAU})
     managers = [
-        (
-            await owner.execute(
-                "manager_create",
-                at,
-                input={"name": name, "email": email, "phone": phone, "commission_percent": commission},
-            )
-        )["id"]
+        await owner.create("manager", at, name=name, email=email, phone=phone, commission_percent=commission)
         for name, email, phone, commission in _MANAGERS
     ]
-    terms = {}
-    for code, description, days, least in _TERMS:
-        values = {
-            "code": code,
-            "description": description,
-            "installments": len(days),
-            "days": days,
-            "min_amount_cents": least,
-        }
-        terms[code] = (await owner.execute("payment_code_create", at, input=values))["id"]
+    terms = {
+        code: await owner.create(
+            "payment_code", at, code=code, description=text, installments=len(days), days=days, min_amount_cents=least
+        )
+        for code, text, days, least in _TERMS
+    }
     partners = [await _create_partner(owner, partner, managers, terms, at) for partner in _PARTNERS]
     for index, product in enumerate(products[:6]):
-        mix: dict[str, object] = {
-            "product_id": product,
-            "partner_id": partners[index % len(partners)],
-            "manager_id": managers[_PARTNERS[index % len(partners)].manager],
-            "min_quantity": 6 * (1 + index % 3),
-            "price_cents": 3_990 + 500 * index,
-        }
-        await owner.execute("mix_product_create", at, input=mix)
+        await owner.create(
+            "mix_product",
+            at,
+            product_id=product,
+            partner_id=partners[index % len(partners)],
+            manager_id=managers[_PARTNERS[index % len(partners)].manager],
+            min_quantity=6 * (1 + index % 3),
+            price_cents=3_990 + 500 * index,
+        )
     for index, (manager, transaction_type, amount, what) in enumerate(_TRANSACTIONS):
-        transaction = {
-            "manager_id": managers[manager],
-            "type": transaction_type,
-            "amount_cents": amount,
-            "description": what,
-        }
-        await owner.execute("manager_transaction_create", at + timedelta(days=30 * (index + 1)), input=transaction)
+        transaction = {"manager_id": managers[manager], "type": transaction_type, "amount_cents": amount}
+        await owner.create(
+            "manager_transaction", at + timedelta(days=30 * (index + 1)), **transaction, description=what
+        )
     limits = zip(customers[1:], islice(vendors.values(), len(_LIMITS_CENTS)), _LIMITS_CENTS, strict=False)
     for customer, vendor, limit in limits:
         values = {"user_id": customer, "vendor_id": vendor, "limit_cents": limit}
@@ -109,14 +99,6 @@ async def create_b2b_data(
 async def _create_partner(
     owner: DemoOwner, partner: _Partner, managers: Sequence[str], terms: Mapping[str, str], at: datetime
 ) -> str:
-    values = {
-        "name": partner.name,
-        "cnpj": cnpj(partner.first_twelve),
-        "email": partner.email,
-        "contact_name": partner.contact,
-        "credit_limit_cents": partner.credit_cents,
-        "payment_code_id": terms[partner.terms],
-        "manager_id": managers[partner.manager],
-    }
-    partner_id: str = (await owner.execute("business_partner_create", at, input=values))["id"]
-    return partner_id
+    values = asdict(partner) | {"cnpj": cnpj(partner.cnpj)}
+    code, manager = terms[values.pop("terms")], managers[values.pop("manager")]
+    return await owner.create("business_partner", at, **values, payment_code_id=code, manager_id=manager)

@@ -224,8 +224,12 @@ CATALOG = DemoCatalog(
     products=MANDACARU + SABIA + ROTA,
     payments=(PIX, BOLETO, CARD),
     shippings=(
-        DemoShippingMethod("economica", "Entrega econômica", "5 a 9 dias úteis", 1490, per_kg=290, free_from=29900),
-        DemoShippingMethod("expressa", "Entrega expressa", "1 a 3 dias úteis", 2990, per_kg=690, max_weight=15_000),
+        DemoShippingMethod(
+            "economica", "Entrega econômica", "5 a 9 dias úteis", 1490, per_kg_cents=290, free_from_cents=29900
+        ),
+        DemoShippingMethod(
+            "expressa", "Entrega expressa", "1 a 3 dias úteis", 2990, per_kg_cents=690, max_weight_grams=15_000
+        ),
         DemoShippingMethod("retirada", "Retirada no ateliê", "no dia útil seguinte", 0),
     ),
     customers=25,

@@ -1,9 +1,13 @@
-"""Data types for a demo store's products, payment methods and shipping methods."""
+"""Data types for a demo store's products, payment methods and shipping methods.
+
+Fields have the names of the input's; `key` names a record in the catalog.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +67,18 @@ class DemoProduct:
     sells: bool = True
 
 
+def input_fields(record: DemoVendor | DemoPaymentMethod | DemoShippingMethod) -> dict[str, Any]:
+    """Return the fields of the input that creates a record."""
+    return {name: value for name, value in asdict(record).items() if name != "key"}
+
+
 @dataclass(frozen=True, slots=True)
 class DemoPaymentMethod:
     """A payment method."""
 
     key: str
     name: str
-    text: str
+    description: str
     processor: str
     settles_at_once: bool = False
     hold_minutes: int = 4_320
@@ -84,10 +93,10 @@ class DemoShippingMethod:
     key: str
     name: str
     delivery_time: str
-    base: int
-    per_kg: int = 0
-    free_from: int | None = None
-    max_weight: int = 0
+    base_cents: int
+    per_kg_cents: int = 0
+    free_from_cents: int | None = None
+    max_weight_grams: int = 0
 
 
 @dataclass(frozen=True, slots=True)

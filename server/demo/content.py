@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
 from server.demo.customers import DemoCustomer
@@ -15,7 +15,7 @@ class _Page:
     """A page, with the title of its parent."""
 
     name: str
-    text: str
+    description: str
     type: str = "T"
     parent: str = ""
     link: str = ""
@@ -64,27 +64,19 @@ async def create_content(
 ) -> None:
     """Create all of it; `customer_ids` and `products` are the ids of existing rows."""
     created_at = now - timedelta(days=180)
-    english = {"code": "en", "name": "English", "country_code": "US", "status": "D"}
-    await owner.execute("language_create", created_at, input=english)
+    await owner.create("language", created_at, code="en", name="English", country_code="US", status="D")
     await _create_pages(owner, created_at)
     for block in _BLOCKS:
-        await owner.execute("block_create", created_at, input=block)
+        await owner.create("block", created_at, **block)
     await _create_audience(owner, customers, customer_ids, products, now)
 
 
 async def _create_pages(owner: DemoOwner, at: datetime) -> None:
     page_ids: dict[str, str] = {}
     for position, page in enumerate(_PAGES):
-        values = {
-            "name": page.name,
-            "type": page.type,
-            "description": page.text,
-            "link": page.link,
-            "position": position,
-            "status": page.status,
-            "parent_id": page_ids.get(page.parent),
-        }
-        page_ids[page.name] = (await owner.execute("page_create", at, input=values))["id"]
+        values = asdict(page)
+        parent = page_ids.get(values.pop("parent"))
+        page_ids[page.name] = await owner.create("page", at, **values, position=position, parent_id=parent)
 
 
 async def _create_audience(
@@ -95,8 +87,8 @@ async def _create_audience(
     now: datetime,
 ) -> None:
     for index, customer in enumerate(customers[:8]):
-        values = {"email": customer.email, "status": "D" if index == 7 else "A"}
-        await owner.execute("subscriber_create", now - timedelta(days=60 - 7 * index), input=values)
+        at = now - timedelta(days=60 - 7 * index)
+        await owner.create("subscriber", at, email=customer.email, status="D" if index == 7 else "A")
     for index, (status, notes) in enumerate(
         (
             ("C", "Queria saber se a caneca vai ao micro-ondas."),
@@ -106,21 +98,18 @@ async def _create_audience(
         )
     ):
         customer = customers[index % len(customers)]
-        request = {
-            "name": customer.firstname,
-            "phone": customer.phone,
-            "time_from": "09:00",
-            "time_to": "12:00",
-            "product_id": products[index % len(products)],
-            "notes": notes,
-            "status": status,
-        }
-        await owner.execute("call_request_create", now - timedelta(days=4 - index), input=request)
+        await owner.create(
+            "call_request",
+            now - timedelta(days=4 - index),
+            name=customer.firstname,
+            phone=customer.phone,
+            time_from="09:00",
+            time_to="12:00",
+            product_id=products[index % len(products)],
+            notes=notes,
+            status=status,
+        )
     for index, (rating, message) in enumerate(_TESTIMONIALS):
-        review = {
-            "object_type": "E",
-            "customer_id": customer_ids[index % len(customer_ids)],
-            "message": message,
-            "rating": rating,
-        }
-        await owner.execute("review_create", now - timedelta(days=20 - index), input=review)
+        customer_id = customer_ids[index % len(customer_ids)]
+        review = {"object_type": "E", "customer_id": customer_id, "message": message, "rating": rating}
+        await owner.create("review", now - timedelta(days=20 - index), **review)

@@ -65,19 +65,11 @@ class DemoCustomer:
     @property
     def address(self) -> dict[str, str]:
         """Return the address in the form of orders."""
-        street_address = self.street_address
-        return {
-            "firstname": self.firstname,
-            "lastname": self.lastname,
-            "street": street_address.street,
-            "number": self.number,
-            "district": street_address.district,
-            "city": street_address.city,
-            "state": street_address.state,
-            "country": "BR",
-            "zipcode": street_address.zipcode,
-            "phone": self.phone,
+        own = {name: getattr(self, name) for name in ("firstname", "lastname", "number", "phone")}
+        of_street = {
+            name: getattr(self.street_address, name) for name in ("street", "district", "city", "state", "zipcode")
         }
+        return {**own, **of_street, "country": "BR"}
 
 
 def create_customers(count: int, domain: str) -> list[DemoCustomer]:

@@ -59,26 +59,20 @@ async def create_options(owner: DemoOwner, catalog: DemoCatalog, products: Seque
     wrapped = [ids[name] for name in _WRAPPED if name in ids]
     if not wrapped:
         return
-    wrapping = {
-        "name": "Embalagem para presente",
-        "type": "C",
-        "inventory": False,
-        "position": 9,
-        "product_ids": wrapped,
-        "variants": [{"name": "Caixa com laço", "modifier": 990}],
-    }
-    await owner.execute("option_create", at, input=wrapping)
-    engraving = {"name": "Gravação na capa", "type": "I", "product_id": ids["Caderno Capim"]}
-    await owner.execute("option_create", at, input=engraving)
+    await owner.create(
+        "option",
+        at,
+        name="Embalagem para presente",
+        type="C",
+        inventory=False,
+        position=9,
+        product_ids=wrapped,
+        variants=[{"name": "Caixa com laço", "modifier": 990}],
+    )
+    await owner.create("option", at, name="Gravação na capa", type="I", product_id=ids["Caderno Capim"])
     for name, description, filename, filesize in _ATTACHMENTS:
-        values = {
-            "product_id": ids[name],
-            "description": description,
-            "filename": filename,
-            "url": f"{_FILES}/{filename}",
-            "filesize": filesize,
-        }
-        await owner.execute("attachment_create", at, input=values)
+        file = {"filename": filename, "url": f"{_FILES}/{filename}", "filesize": filesize}
+        await owner.create("attachment", at, product_id=ids[name], description=description, **file)
     for name, required in _REQUIRED_PRODUCTS:
         await owner.execute("product_required_products_set", at, id=ids[name], product_ids=[ids[required]])
     await _create_boxes(owner, at)
@@ -103,7 +97,7 @@ async def _create_product_options(
         names = tuple(variant["name"] for variant in variants_chosen)
         if names == product_options.forbidden:
             exception = {"product_id": product_id, "type": "F", "choices": _choices(variants_chosen)}
-            await owner.execute("option_exception_create", at, input=exception)
+            await owner.create("option_exception", at, **exception)
             continue
         combinations.append(
             {
@@ -121,16 +115,7 @@ def _choices(variants: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
 
 
 async def _create_boxes(owner: DemoOwner, at: datetime) -> None:
-    for position, (name, height, width, length, weight, max_weight, text) in enumerate(_BOXES):
-        values = {
-            "name": name,
-            "height_mm": height,
-            "width_mm": width,
-            "length_mm": length,
-            "weight_grams": weight,
-            "max_weight_grams": max_weight,
-            "position": position,
-        }
-        box = await owner.execute("product_box_create", at, input=values)
-        description = {"box_id": box["id"], "title": name, "full_description": f"<p>{text}</p>"}
-        await owner.execute("box_description_create", at, input=description)
+    names = ("name", "height_mm", "width_mm", "length_mm", "weight_grams", "max_weight_grams")
+    for position, (*values, text) in enumerate(_BOXES):
+        box = await owner.create("product_box", at, **dict(zip(names, values, strict=True)), position=position)
+        await owner.create("box_description", at, box_id=box, title=values[0], full_description=f"<p>{text}</p>")

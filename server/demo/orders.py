@@ -75,7 +75,11 @@ def plan_orders(catalog: DemoCatalog, customers: Sequence[DemoCustomer], now: da
                 lines,
                 payment,
                 random.choice(
-                    [method for method in catalog.shippings if not method.max_weight or weight < method.max_weight]
+                    [
+                        method
+                        for method in catalog.shippings
+                        if not method.max_weight_grams or weight < method.max_weight_grams
+                    ]
                 ),
                 random.choice(_NOTES),
                 # Card payments settle at once, except in orders that failed.

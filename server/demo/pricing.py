@@ -52,37 +52,35 @@ async def create_destinations_and_taxes(owner: DemoOwner, at: datetime) -> Desti
     """Create destinations and taxes."""
     destinations = {}
     for region in REGIONS:
-        values = {
-            "name": region.name,
-            "countries": ["BR"],
-            "states": list(region.states),
-            "zipcodes": [{"zipcode_from": first, "zipcode_to": last} for first, last in region.zipcodes],
-        }
-        destinations[region.name] = (await owner.execute("destination_create", at, input=values))["id"]
-    icms = {
-        "name": "ICMS",
-        "regnumber": "110.042.490.114",
-        "rate_value": 18_000,
-        "price_includes_tax": True,
-        "rates": [{"destination_id": destinations[name], "rate_value": rate} for name, rate in _ICMS_BY_REGION.items()],
-    }
-    tax = await owner.execute("tax_create", at, input=icms)
+        zipcodes = [{"zipcode_from": first, "zipcode_to": last} for first, last in region.zipcodes]
+        destinations[region.name] = await owner.create(
+            "destination", at, name=region.name, countries=["BR"], states=list(region.states), zipcodes=zipcodes
+        )
+    icms = await owner.create(
+        "tax",
+        at,
+        name="ICMS",
+        regnumber="110.042.490.114",
+        rate_value=18_000,
+        price_includes_tax=True,
+        rates=[{"destination_id": destinations[name], "rate_value": rate} for name, rate in _ICMS_BY_REGION.items()],
+    )
     packaging = {"name": "Taxa de embalagem", "rate_type": "F", "rate_value": 1_500, "priority": 1, "status": "D"}
-    await owner.execute("tax_create", at, input=packaging)
-    return DestinationsAndTaxes(destinations, [tax["id"]])
+    await owner.create("tax", at, **packaging)
+    return DestinationsAndTaxes(destinations, [icms])
 
 
 def shipping_rates(
     method: DemoShippingMethod, created: DestinationsAndTaxes, *, is_express: bool
 ) -> list[dict[str, object]]:
     """Return the shipping rates per region; pickup is free and has none."""
-    if not method.base:
+    if not method.base_cents:
         return []
     return [
         {
             "destination_id": created.destinations[region.name],
-            "base_cents": method.base + region.base,
-            "per_kg_cents": method.per_kg + region.per_kg,
+            "base_cents": method.base_cents + region.base,
+            "per_kg_cents": method.per_kg_cents + region.per_kg,
         }
         for region in REGIONS
         if not (region.no_express and is_express)
@@ -94,7 +92,7 @@ async def create_promotions(
 ) -> None:
     """Create promotions: three with coupons, one expired and disabled."""
     first = categories[catalog.categories[0].key]
-    for values in (
+    promotions: Sequence[dict[str, object]] = (
         {
             "name": "Boas-vindas",
             "description": "Dez por cento na primeira compra.",
@@ -129,5 +127,6 @@ async def create_promotions(
             "bonuses": {"product_discount": "20%"},
             "status": "D",
         },
-    ):
-        await owner.execute("promotion_create", at, input=values)
+    )
+    for promotion in promotions:
+        await owner.create("promotion", at, **promotion)

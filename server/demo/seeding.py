@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from server.demo import b2b, carts, content, options, orders, pricing, warehouses
-from server.demo.catalog import DemoCatalog, DemoProduct
+from server.demo.catalog import DemoCatalog, DemoProduct, input_fields
 from server.demo.customers import REVIEWS, DemoCustomer, cnpj, create_customers
 from server.demo.gateway import DemoGateway, ensure_secret
 from server.demo.orders import DemoOrder, DemoOrderStep
@@ -66,39 +66,18 @@ async def seed_store(owner: DemoOwner, demo: DemoStore, now: datetime) -> None:
 
 async def _create_catalog(owner: DemoOwner, catalog: DemoCatalog, ids: CreatedIds, at: datetime) -> None:
     for vendor in catalog.vendors:
-        values = {
-            "name": vendor.name,
-            "email": vendor.email,
-            "cnpj": cnpj(vendor.cnpj),
-            "phone": vendor.phone,
-            "address": vendor.address,
-            "city": vendor.city,
-            "state": vendor.state,
-            "country": "BR",
-            "zipcode": vendor.zipcode,
-            "commission": vendor.commission,
-            "commission_type": "P",
-        }
-        ids.vendors[vendor.key] = (await owner.execute("vendor_create", at, input=values))["id"]
+        values = input_fields(vendor) | {"cnpj": cnpj(vendor.cnpj), "country": "BR", "commission_type": "P"}
+        ids.vendors[vendor.key] = await owner.create("vendor", at, **values)
     for position, category in enumerate(catalog.categories):
-        category_values: dict[str, object] = {
-            "name": category.name,
-            "description": f"<p>{category.text}</p>",
-            "position": position,
-        }
-        if category.parent is not None:
-            category_values["parent_id"] = ids.categories[category.parent]
-        ids.categories[category.key] = (await owner.execute("category_create", at, input=category_values))["id"]
+        parent = {} if category.parent is None else {"parent_id": ids.categories[category.parent]}
+        ids.categories[category.key] = await owner.create(
+            "category", at, name=category.name, description=f"<p>{category.text}</p>", position=position, **parent
+        )
     for position, feature in enumerate(catalog.features):
-        feature_values: dict[str, object] = {
-            "name": feature.name,
-            "type": feature.type,
-            "suffix": feature.suffix,
-            "position": position,
-        }
+        values = {"name": feature.name, "type": feature.type, "suffix": feature.suffix, "position": position}
         if feature.variants:
-            feature_values |= {"variants": [{"name": name} for name in feature.variants], "filterable": True}
-        ids.features[feature.key] = (await owner.execute("feature_create", at, input=feature_values))["id"]
+            values |= {"variants": [{"name": name} for name in feature.variants], "filterable": True}
+        ids.features[feature.key] = await owner.create("feature", at, **values)
     await _create_payment_and_shipping_methods(owner, catalog, ids, at)
     await pricing.create_promotions(owner, catalog, ids.categories, at)
 
@@ -107,32 +86,17 @@ async def _create_payment_and_shipping_methods(
     owner: DemoOwner, catalog: DemoCatalog, ids: CreatedIds, at: datetime
 ) -> None:
     for position, method in enumerate(catalog.payments):
-        values = {
-            "name": method.name,
-            "description": method.text,
-            "processor": method.processor,
-            "settles_at_once": method.settles_at_once,
-            "hold_minutes": method.hold_minutes,
-            "surcharge_cents": method.surcharge_cents,
-            "instructions": method.instructions,
-            "processor_params": {"mode": "test", "secret_key": f"sk_test_{method.key}"},
-            "position": position,
-        }
-        ids.payments[method.key] = (await owner.execute("payment_method_create", at, input=values))["id"]
+        params = {"mode": "test", "secret_key": f"sk_test_{method.key}"}
+        ids.payments[method.key] = await owner.create(
+            "payment_method", at, **input_fields(method), processor_params=params, position=position
+        )
     pricing_ids = await pricing.create_destinations_and_taxes(owner, at)
     ids.taxes += pricing_ids.taxes
     for position, shipping in enumerate(catalog.shippings):
-        values = {
-            "name": shipping.name,
-            "delivery_time": shipping.delivery_time,
-            "base_cents": shipping.base,
-            "per_kg_cents": shipping.per_kg,
-            "free_from_cents": shipping.free_from,
-            "max_weight_grams": shipping.max_weight,
-            "rates": pricing.shipping_rates(shipping, pricing_ids, is_express=shipping.key == "expressa"),
-            "position": position,
-        }
-        ids.shippings[shipping.key] = (await owner.execute("shipping_method_create", at, input=values))["id"]
+        rates = pricing.shipping_rates(shipping, pricing_ids, is_express=shipping.key == "expressa")
+        ids.shippings[shipping.key] = await owner.create(
+            "shipping_method", at, **input_fields(shipping), rates=rates, position=position
+        )
 
 
 async def _create_products(owner: DemoOwner, catalog: DemoCatalog, ids: CreatedIds, now: datetime) -> None:
@@ -158,7 +122,7 @@ async def _create_products(owner: DemoOwner, catalog: DemoCatalog, ids: CreatedI
             "images": _images(product, catalog.colour),
             "features": [{"feature_id": ids.features[key], "value": text} for key, text in product.features.items()],
         }
-        ids.products.append((await owner.execute("product_create", at, input=values))["id"])
+        ids.products.append(await owner.create("product", at, **values))
 
 
 def _images(product: DemoProduct, colour: str) -> list[dict[str, object]]:
@@ -194,16 +158,9 @@ async def _create_users(
 ) -> None:
     interval = (_FIRST_CUSTOMER_AGE - _LAST_CUSTOMER_AGE) / max(1, len(customer_data))
     for index, customer in enumerate(customer_data):
-        values = {
-            "email": customer.email,
-            "firstname": customer.firstname,
-            "lastname": customer.lastname,
-            "role": "customer",
-            "cpf": customer.cpf,
-            "phone": customer.phone,
-        }
+        values = {name: getattr(customer, name) for name in ("email", "firstname", "lastname", "cpf", "phone")}
         at = now - _FIRST_CUSTOMER_AGE + index * interval
-        ids.customers.append((await owner.execute("user_create", at, input=values))["id"])
+        ids.customers.append(await owner.create("user", at, **values, role="customer"))
 
 
 async def _create_orders(
@@ -277,13 +234,9 @@ async def _apply_step(
     elif step.kind == "ship":
         items = order["items"]
         assert isinstance(items, list)
-        values = {
-            "order_id": order["id"],
-            "lines": [{"line_id": items[0]["id"], "quantity": 1}],
-            "tracking_number": step.tracking_code,
-            "carrier": step.carrier,
-        }
-        await owner.execute("shipment_create", at, input=values)
+        lines = [{"line_id": items[0]["id"], "quantity": 1}]
+        sent = {"tracking_number": step.tracking_code, "carrier": step.carrier}
+        await owner.create("shipment", at, order_id=order["id"], lines=lines, **sent)
     else:
         await owner.execute(
             "order_set_status",
@@ -309,12 +262,13 @@ async def _create_reviews(
     purchases = [entry for entry in orders.bought_products(planned_orders, catalog.products) if entry[2] < now]
     for index, (product, customer, at) in enumerate(purchases[: catalog.reviews]):
         review = REVIEWS[index % len(REVIEWS)]
-        values = {
-            "product_id": ids.products[product],
-            "customer_id": ids.customers[customer],
-            "name": customer_data[customer].firstname,
-            "message": review.text,
-            "rating": review.rating,
-            "status": "P" if index == min(len(purchases), catalog.reviews) - 1 else "A",
-        }
-        await owner.execute("review_create", at, input=values)
+        await owner.create(
+            "review",
+            at,
+            product_id=ids.products[product],
+            customer_id=ids.customers[customer],
+            name=customer_data[customer].firstname,
+            message=review.text,
+            rating=review.rating,
+            status="P" if index == min(len(purchases), catalog.reviews) - 1 else "A",
+        )

@@ -65,7 +65,9 @@ CATALOG = DemoCatalog(
     ),
     payments=(PIX, BOLETO),
     shippings=(
-        DemoShippingMethod("refrigerada", "Entrega refrigerada", "2 a 4 dias úteis", 2490, per_kg=390, free_from=25000),
+        DemoShippingMethod(
+            "refrigerada", "Entrega refrigerada", "2 a 4 dias úteis", 2490, per_kg_cents=390, free_from_cents=25000
+        ),
     ),
     customers=6,
     orders={"O": 1, "P": 2, "C": 4, "I": 1},

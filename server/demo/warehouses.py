@@ -26,24 +26,21 @@ _NEAR_SAO_PAULO = [
 
 async def create_warehouses(owner: DemoOwner, catalog: DemoCatalog, vendors: Mapping[str, str], at: datetime) -> None:
     """Create a user group of resellers and the two warehouses."""
-    resellers = await owner.execute("usergroup_create", at, input={"name": "Lojistas", "type": "C"})
-    usergroup = {"usergroup_id": resellers["id"], "priority": 10, "allocation_type": "P"}
-    await owner.execute("warehouse_create", at, input=_central() | {"usergroups": [usergroup]})
+    resellers = await owner.create("usergroup", at, name="Lojistas", type="C")
+    usergroup = {"usergroup_id": resellers, "priority": 10, "allocation_type": "P"}
+    await owner.create("warehouse", at, **_central(), usergroups=[usergroup])
     for vendor in catalog.vendors[:1]:
-        values = {
-            "name": f"Depósito {vendor.name}",
-            "code": "DEP-1",
-            "address": vendor.address,
-            "city": vendor.city,
-            "state": vendor.state,
-            "zipcode": vendor.zipcode,
-            "email": vendor.email,
-            "vendor_id": vendors[vendor.key],
-            "is_default": True,
-            "areas": [{"area_name": f"Perto de {vendor.city}", "states": [vendor.state], "delivery_time": 24}],
-            "usergroups": [usergroup | {"priority": 5}],
-        }
-        await owner.execute("warehouse_create", at, input=values)
+        await owner.create(
+            "warehouse",
+            at,
+            **{name: getattr(vendor, name) for name in ("address", "city", "state", "zipcode", "email")},
+            name=f"Depósito {vendor.name}",
+            code="DEP-1",
+            vendor_id=vendors[vendor.key],
+            is_default=True,
+            areas=[{"area_name": f"Perto de {vendor.city}", "states": [vendor.state], "delivery_time": 24}],
+            usergroups=[usergroup | {"priority": 5}],
+        )
 
 
 async def mark_inbox_read(owner: DemoOwner, now: datetime) -> None:
