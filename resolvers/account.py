@@ -12,14 +12,15 @@ from resolvers.compiled_results import RESULT, ResultField
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID
-from schema.types.account import (
+from schema.types.people import RegistrationInput
+from schema.types.sessions import (
+    ANYONE,
+    SIGNED_IN_USERS,
     AcknowledgementObject,
     RecoveryCodesObject,
     TwoFactorEnrolmentObject,
     TwoFactorStateObject,
 )
-from schema.types.people import RegistrationInput
-from schema.types.sessions import ANYONE, SIGNED_IN_USERS
 
 _CUSTOMERS_ONLY = Access(admin=False, customer=True, user_only=True)
 

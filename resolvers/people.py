@@ -1,4 +1,4 @@
-"""Resolve users and usergroups."""
+"""Resolve users, their saved addresses, and usergroups."""
 
 from __future__ import annotations
 
@@ -8,19 +8,29 @@ from strawberry import Info
 from auth.access import Access
 from auth.privileges import ALL
 from domain.people import accounts, removal, usergroups
+from domain.people.addresses import ADDRESS_RECORDS, set_default_address
 from domain.people.read import USERGROUPS, USERS
 from domain.points.ledger import adjust_points
 from domain.points.read import POINT_ENTRIES
 from kernel.scope import ActorKind
 from models.references import USER, find
+from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, load_record, rename_fields
 from resolvers.sessions import load_own_user
-from schema.enums import MembershipStatus
+from schema.enums import AddressType, MembershipStatus
 from schema.fields import root_field
 from schema.scalars import ID
-from schema.types.people import UsergroupInput, UsergroupObject, UserInput, UserObject
+from schema.types.people import (
+    SavedAddressInput,
+    SavedAddressObject,
+    UsergroupInput,
+    UsergroupObject,
+    UserInput,
+    UserObject,
+)
 from schema.types.rewards import PointEntryObject
+from schema.types.sessions import SIGNED_IN_USERS
 
 _WRITE = Access(privileges=("manage_users",), app_scope="write_users")
 _WRITE_OR_SELF = Access(
@@ -114,10 +124,33 @@ class PeopleMutations:
         return await load_record(info, await find(scope, USER, user_id))
 
 
+@strawberry.type
+class AddressMutations:
+    """Further mutations of saved addresses."""
+
+    @root_field(SIGNED_IN_USERS)
+    async def address_set_default(self, info: Info, id: ID, type: AddressType) -> SavedAddressObject | None:
+        """Make one of the caller's saved addresses the default for shipping or billing."""
+        return await load_record(info, await set_default_address(info.context.scope, id, type))  # type: ignore[no-any-return]
+
+
 QUERIES = (
     PeopleQueries,
     build_entity_queries(UserObject, USERS, "user", "users"),
     build_entity_queries(UsergroupObject, USERGROUPS, "usergroup", "usergroups", access=_READ_USERGROUPS),
     build_entity_queries(PointEntryObject, POINT_ENTRIES, "point_entry", "point_entries"),
 )
-MUTATIONS = (PeopleMutations,)
+MUTATIONS = (
+    PeopleMutations,
+    AddressMutations,
+    build_entity_mutations(
+        SavedAddressObject,
+        "address",
+        SavedAddressInput,
+        ADDRESS_RECORDS,
+        SIGNED_IN_USERS,
+        create_description="Save an address of the caller, at most 50; the first one is the default for shipping and billing.",
+        update_description="Update one of the caller's saved addresses; omitted fields stay unchanged, and so do orders and carts.",
+        delete_description="Delete one of the caller's saved addresses; orders and carts keep their copies.",
+    ),
+)

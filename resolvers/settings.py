@@ -21,7 +21,7 @@ from schema.fields import root_field
 from schema.filters import check_filter_text
 from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds
 from schema.scalars import ID
-from schema.types.settings import (
+from schema.types.stores import (
     READ_SETTINGS,
     SettingFilter,
     SettingInput,

@@ -7,7 +7,7 @@ from domain.orders import statuses
 from domain.orders.read import STATUSES
 from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
-from schema.types.statuses import StatusInput, StatusObject
+from schema.types.orders import StatusInput, StatusObject
 
 _STATUSES = RecordFunctions(statuses.create_status, statuses.update_status, statuses.delete_status)
 

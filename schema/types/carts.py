@@ -21,11 +21,10 @@ from schema.fields import (
 )
 from schema.inputs import input_type, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus
-from schema.types.addresses import SavedAddressInput
 from schema.types.catalog import ProductObject
 from schema.types.options import CombinationObject, OptionObject, OptionVariantObject
 from schema.types.orders import OrderLineOptionObject
-from schema.types.people import UserObject
+from schema.types.people import SavedAddressInput, UserObject
 from schema.types.pricing import PaymentMethodObject, ShippingMethodObject
 
 CART = "storefront:cart"

@@ -1,4 +1,4 @@
-"""Define orders, order lines, payments, shipments, payment methods and shipping methods."""
+"""Define orders with their lines, payments, shipments and statuses."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from domain.orders.read import (
     ORDER_LINE_OPTIONS,
     ORDER_LINES,
     ORDERS,
+    STATUSES,
 )
 from domain.payments.read import PAYMENTS
 from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS
 from models.queries import ToMany, ToOne
-from schema.enums import ActorKind, AddressKind, ModifierType, PaymentStatus
+from schema.enums import ActorKind, AddressKind, InventoryEffect, ModifierType, PaymentStatus, StatusType
 from schema.fields import (
     column,
     computed,
@@ -386,3 +387,49 @@ class ShipmentInput:
     order_placed_at: DateTime | None = optional_field(
         "When the order was placed, as reported to the carrier.", internal=True
     )
+
+
+@object_type("StatusParams")
+class StatusParamsObject:
+    """What a status does."""
+
+    inventory: InventoryEffect | None = column(
+        "inventory", "The stock rule: `D` orders in this status reserve stock, `I` they release it; null for shipments."
+    )
+    notify: bool = column("notify", "Whether a status change notifies the customer.")
+
+
+@entity_type(STATUSES, "Status", key="status_id", times="created_at updated_at")
+class StatusObject:
+    """An order or shipment status."""
+
+    letter: str = column(description="The one-letter status code.")
+    type: StatusType = column(description="What it belongs to.")
+    description: str = column(description="The display name.")
+    is_built_in: bool = column("built_in", "Whether the status is built in and can't be deleted.")
+    color: str = column(description="The display colour, such as `#1f7ae0`.")
+    position: int = column(description="The sort position.")
+    params: StatusParamsObject = embedded("What the status does.")
+
+
+@input_type
+class StatusParamsInput:
+    """The parameters of a status."""
+
+    inventory: InventoryEffect | None = optional_field(
+        "The stock rule, for orders only: `D` orders in this status reserve stock, `I` they release it.",
+        text_internally=True,
+    )
+    notify: bool | None = optional_field("Whether a status change notifies the customer.")
+
+
+@input_type
+class StatusInput:
+    """An order or shipment status. `description` is required on creation."""
+
+    letter: str | None = optional_field("The status code, an unused capital letter; defaults to the first unused one.")
+    type: StatusType | None = optional_field("What it belongs to.", text_internally=True)
+    description: str | None = optional_field("The display name.")
+    color: str | None = optional_field("The display colour, such as `#1f7ae0`.")
+    position: int | None = optional_field("The sort position.")
+    params: StatusParamsInput | None = optional_field("The parameters of the status.")

@@ -1,4 +1,4 @@
-"""Define destinations, shipping rates, taxes and promotions."""
+"""Define destinations, taxes, promotions, and the methods of payment and shipping."""
 
 from __future__ import annotations
 

@@ -1,12 +1,19 @@
-"""Define the store."""
+"""Define the store, its settings and its audit log."""
 
 from __future__ import annotations
 
+from enum import Enum
+
+import strawberry
+
 from auth.access import Access
-from schema.enums import StoreStatus
-from schema.fields import object_type, output_field
+from domain.audit_read import AUDIT_ENTRIES
+from models.queries import ToOne
+from schema.enums import ActorKind, SettingType, StoreStatus
+from schema.fields import INHERITED, column, entity_type, object_type, output_field, referenced, relation
 from schema.inputs import input_type, optional_field
-from schema.scalars import ID, JSON
+from schema.scalars import ID, JSON, BigInt, DateTime
+from schema.types.people import UserObject
 
 
 @object_type("Store", access=Access(anonymous=True, note="The data is public."))
@@ -29,3 +36,89 @@ class StoreInput:
     maintenance_message: str | None = optional_field(
         "The message shown to customers while the store is in maintenance."
     )
+
+
+@entity_type(AUDIT_ENTRIES, "AuditEntry")
+class AuditEntryObject:
+    """An entry of the audit log."""
+
+    id: ID = column("public_id", "The unique ID (UUID).")
+    at: DateTime = column(description="When the action was performed.")
+    action: str = column(description="The action in the past tense, such as `user.deleted` or `app.installed`.")
+    actor_kind: ActorKind = column(description="The kind of actor.")
+    user_id: ID | None = column(referenced("users", "user_id"), "The user who performed the action.")
+    user: UserObject | None = relation(ToOne("user_id"), "The user who performed the action.")
+    subject_type: str = column(description="The type of the affected record.")
+    subject_id: str = column(description="The affected record, by UUID or numeric ID.")
+    details: JSON = column(description="The changes, without secrets.")
+    ip_address: str = column(description="The client IP address.")
+    request_id: str = column(description="The request ID.")
+
+
+READ_SETTINGS = Access(privileges=("view_settings",))
+
+
+@object_type("SettingVariant", access=INHERITED)
+class SettingVariantObject:
+    """An allowed value of a setting."""
+
+    value: str = output_field("The value.")
+    name: str = output_field("The display name.")
+
+
+@object_type("Setting", access=READ_SETTINGS)
+class SettingObject:
+    """A setting of the store. Readable by administrators with `view_settings`."""
+
+    id: ID = output_field("The unique ID (UUID).")
+    number: BigInt = output_field("The legacy numeric ID (`object_id`).", internal=True)
+    name: str = output_field("The name.")
+    section: str = output_field("The settings section.")
+    type: SettingType = output_field("The type of its value.")
+    value: str = output_field(
+        "The value as a string: `Y` or `N` for booleans, digits for integers; secrets are masked as `****`."
+    )
+    description: str = output_field("The description.")
+    variants: list[SettingVariantObject] = output_field("The allowed values, if restricted.")
+
+
+@object_type("SettingPage", access=INHERITED)
+class SettingPageObject:
+    """A page of settings with offset pagination."""
+
+    items: list[SettingObject] = output_field("The settings of this page.")
+    total: int = output_field("The total number of matching settings.")
+    page: int = output_field("The page number, starting at 1.")
+    per_page: int = output_field("The page size.")
+
+
+@input_type
+class SettingInput:
+    """A new value for a setting."""
+
+    value: str | None = optional_field("The value as a string; null leaves it unchanged.")
+
+
+@input_type
+class SettingFilter:
+    """Filters a list of settings; all conditions must match."""
+
+    id: list[ID] | None = optional_field("Matches any of these IDs.")
+    name: list[str] | None = optional_field("Matches any of these names.")
+    section: list[str] | None = optional_field("Matches any of these sections.")
+    type: list[SettingType] | None = optional_field("Matches any of these types.", text_internally=True)
+    value: list[str] | None = optional_field("Matches any of these values.")
+    description: list[str] | None = optional_field("Matches any of these descriptions exactly.")
+    search: str | None = optional_field("Matches part of the name or description.")
+
+
+@strawberry.enum(description="Sort orders of a list of settings.")
+class SettingSort(Enum):
+    """The sort orders of settings; ties are broken by numeric ID."""
+
+    SECTION_ASC = strawberry.enum_value("section", description="By section, ascending.")
+    SECTION_DESC = strawberry.enum_value("-section", description="By section, descending.")
+    NAME_ASC = strawberry.enum_value("name", description="By name, ascending.")
+    NAME_DESC = strawberry.enum_value("-name", description="By name, descending.")
+    ID_ASC = strawberry.enum_value("number", description="By numeric ID, ascending.")
+    ID_DESC = strawberry.enum_value("-number", description="By numeric ID, descending.")

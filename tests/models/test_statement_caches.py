@@ -130,7 +130,7 @@ async def test_all_caches_together_are_limited(scope: Scope, monkeypatch: pytest
 
 
 async def test_callers_with_equal_access_share_statements(scope: Scope) -> None:
-    products = Entity("products", "products", lambda _scope: Condition("t.id > 0"))
+    products = Entity("products", lambda _scope: Condition("t.id > 0"))
     reader = CompiledReader(_shape(products, products), native=False)
     one, other = (reader._single._access(_another_caller(scope)) for _ in range(2))
     assert one is other
