@@ -82,7 +82,9 @@ def optional_references(column: str, table: str, description: str, *, internal: 
 
 def exact_second(column: str, label: str) -> EntityFilter:
     """Return an internal filter by the second of a timestamp, as the legacy API's Unix times need it."""
-    return EntityFilter("time", within_second(column), label, many=True, internal=True)
+    return EntityFilter(
+        "time", any_of(f"date_trunc('second', {column})", "timestamptz"), label, many=True, internal=True
+    )
 
 
 def substring(label: str, *columns: str) -> EntityFilter:
@@ -134,8 +136,3 @@ def has_vendor_name(column: str) -> Callable[[Any], Condition]:
         return Condition(f"{column} IN ({vendor_ids})" + (f" OR {column} IS NULL" if "" in values else ""), (values,))
 
     return build
-
-
-def within_second(column: str) -> Callable[[Any], Condition]:
-    """Match rows whose timestamp is within any of these seconds."""
-    return any_of(f"date_trunc('second', {column})", "timestamptz")

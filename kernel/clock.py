@@ -89,15 +89,11 @@ def _inclusive_end(time: datetime, resolution: timedelta) -> datetime:
     return time + min(resolution, _MAX_TIME - time)
 
 
-def _midnight(time: datetime) -> datetime:
-    return time.replace(hour=0, minute=0, second=0, microsecond=0)
-
-
 def _days(first: int, length: int) -> Callable[[datetime], TimeRange]:
     """Return the range of `length` whole days that begins `first` days from today."""
 
     def range_at(time: datetime) -> TimeRange:
-        start = _midnight(time) + timedelta(days=first)
+        start = time.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=first)
         return start, start + timedelta(days=length)
 
     return range_at

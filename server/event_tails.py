@@ -120,7 +120,7 @@ class StoreTail:
             await wait_at_most(self._wake, POLL_SECONDS)
 
     async def _read_new(self) -> None:
-        scope = _system_scope(self.store)
+        scope = Scope(store=self.store, actor=SYSTEM, request_id=f"tail-{uuid7()}", now=now())
         while True:
             with active_scope(scope):
                 page = await event_feed.read_page(scope, self.end, events.NAMES, _PAGE_SIZE)
@@ -144,10 +144,6 @@ class StoreTail:
 
 def _position(event: TailEvent) -> int:
     return event.event.position
-
-
-def _system_scope(store: Store) -> Scope:
-    return Scope(store=store, actor=SYSTEM, request_id=f"tail-{uuid7()}", now=now())
 
 
 class EventTails:

@@ -198,7 +198,7 @@ class _Connection:
             pass  # the client is gone
         except Exception as error:
             logging.failure("operation of a WebSocket failed", error, request_id=request_id_of(self._request))
-            await self._finish(id_, [_internal()])
+            await self._finish(id_, [{"message": "an unexpected error occurred", "extensions": {"code": "INTERNAL"}}])
 
     async def _send_results(self, id_: str, scope: Scope, renew: RenewScope, operation: Operation) -> None:
         if not operation.is_subscription:
@@ -262,7 +262,3 @@ def _headers(request: web.Request, payload: dict[str, Any]) -> CIMultiDict[str]:
 def _too_many() -> dict[str, Any]:
     message = f"the connection has {MAX_OPERATIONS} operations already"
     return {"message": message, "extensions": {"code": "RATE_LIMITED"}}
-
-
-def _internal() -> dict[str, Any]:
-    return {"message": "an unexpected error occurred", "extensions": {"code": "INTERNAL"}}

@@ -78,7 +78,7 @@ async def send_due(scope: Scope, transport: MailTransport, *, limit: int = BATCH
                     await _release_unattempted(scope)
                     break
             else:
-                await _mark_sent(scope, row)
+                await update_row(scope, "mails", row["id"], status="S", sent_at=scope.now, error="", body=None)
                 sent += 1
         return sent
 
@@ -132,10 +132,6 @@ def _message(scope: Scope, row: Record) -> MailMessage:
     except DecryptionError as error:
         raise MailNotAccepted("its text was made with another VITRINE_SECRET_KEY", is_final=True) from error
     return MailMessage(row["public_id"], scope.store.name, row["recipient"], row["subject"], body)
-
-
-async def _mark_sent(scope: Scope, row: Record) -> None:
-    await update_row(scope, "mails", row["id"], status="S", sent_at=scope.now, error="", body=None)
 
 
 async def _mark_not_accepted(scope: Scope, row: Record, error: MailNotAccepted) -> None:
