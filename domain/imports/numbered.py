@@ -38,7 +38,7 @@ class PartNumbers(Enum):
 
 @dataclass(frozen=True)
 class ImportTable:
-    """The columns of a table that an import writes, besides the id: by default all, of which those that a row lacks get their defaults.
+    """The columns of a table that an import writes: all besides the id and those in `without`; of those that a row lacks, the defaults.
 
     `owner` is the column with the record's number, empty for the record's own table. Rows of a `shared` table belong to several records:
     they are inserted where they are missing, by the columns in `shared`. An update leaves the columns in `only_new`, and sets those in
@@ -48,7 +48,7 @@ class ImportTable:
     """
 
     model: type[StoreModel]
-    columns: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     owner: str = ""
     numbers: PartNumbers = PartNumbers.NONE
     shared: tuple[str, ...] = ()
@@ -73,13 +73,13 @@ class ImportTable:
     @cached_property
     def written(self) -> tuple[str, ...]:
         """Return the columns that are written."""
-        return self.columns or tuple(self.model.column_defaults())
+        return tuple(name for name in self.model.column_defaults() if name not in self.without)
 
     @cached_property
     def defaults(self) -> Row:
         """Return the values of columns that a row does not name."""
         defaults = self.model.column_defaults()
-        return {name: defaults.get(name) for name in self.written}
+        return {name: defaults[name] for name in self.written}
 
     @cached_property
     def insert_sql(self) -> str:

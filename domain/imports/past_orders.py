@@ -53,37 +53,18 @@ _IMPORTED = "imported"
 PAST_ORDER = ImportKind(
     KIND,
     (
-        ImportTable(
-            Order,
-            (
-                *(
-                    "user_id",
-                    "vendor_id",
-                    "status",
-                    "stock_state",
-                    "origin",
-                    "currency",
-                    "subtotal_cents",
-                    "total_cents",
-                ),
-                *_AMOUNTS,
-                *("payment_status", "payment_method_id", "shipping_method_id", "email"),
-                *_TEXTS,
-                *("notes", "details", "imported", "created_at", "updated_at"),
-            ),
-        ),
+        ImportTable(Order, without=("fields_data", "hold_until", "points_earned", "points_spent", "points_cents")),
         ImportTable(
             OrderLine,
-            (
-                *("order_id", "position", "product_id", "combination_id", "vendor_id", "product_name", "product_code"),
-                *("quantity", "price_cents", "base_price_cents", "tracked"),
-            ),
+            without=("shipping_cents", "weight_grams", "options", "extra"),
             owner="order_id",
             numbers=PartNumbers.KEPT,
         ),
         ImportTable(OrderAddress, owner="order_id"),
-        ImportTable(Payment, ("order_id", "kind", "installments", "amount_cents", "created_at"), owner="order_id"),
-        ImportTable(OrderStatusChange, ("order_id", "at", "to_status", "reason"), owner="order_id"),
+        ImportTable(Payment, without=("sequence",), owner="order_id"),
+        ImportTable(
+            OrderStatusChange, without=("from_status", "forced", "actor_kind", "user_id", "app_id"), owner="order_id"
+        ),
     ),
 )
 

@@ -54,18 +54,7 @@ from server.importers.cscart.values import (
 
 # --- Categories ------------------------------------------------------------------------------------------------------------------
 
-CATEGORY = ImportKind(
-    "category",
-    (
-        ImportTable(
-            Category,
-            (
-                *("name", "parent_id", "id_path", "position", "status", "description", "vendor_id"),
-                *("created_at", "updated_at"),
-            ),
-        ),
-    ),
-)
+CATEGORY = ImportKind("category", (ImportTable(Category, without=("slug", "image_url", "image_alt")),))
 _MAX_PATH = 500
 
 
@@ -100,13 +89,7 @@ def convert_category(context: Context, record: Record) -> Rows:
 FEATURE = ImportKind(
     "feature",
     (
-        ImportTable(
-            Feature,
-            (
-                *("name", "type", "parent_id", "status", "position", "prefix", "suffix", "comparison"),
-                *("display_on_product", "display_on_catalog", "created_at", "updated_at"),
-            ),
-        ),
+        ImportTable(Feature, without=("filterable",)),
         ImportTable(FeatureVariant, owner="feature_id", numbers=PartNumbers.KEPT),
         ImportTable(FeatureCategory, owner="feature_id"),
     ),
@@ -164,12 +147,7 @@ PRODUCT = ImportKind(
     (
         ImportTable(
             Product,
-            (
-                *("vendor_id", "category_id", "name", "sku", "slug", "description", "short_description", "status"),
-                *("price_cents", "compare_at_cents", "on_hand", "tracking", "weight_grams", "is_edp", "free_shipping"),
-                *("min_quantity", "max_quantity", "page_title", "meta_keywords", "meta_description"),
-                *("created_at", "updated_at"),
-            ),
+            without=("reserved",),
             # What open orders here have reserved stays reserved.
             on_update={"on_hand": "excluded.on_hand + products.reserved"},
         ),
@@ -179,7 +157,7 @@ PRODUCT = ImportKind(
         ImportTable(FeatureValue, owner="product_id"),
         ImportTable(
             FeatureValueVariant,
-            ("variant_id",),
+            without=("feature_value_id",),
             # The value, to which the choices belong, was written by the statement before and has no number.
             insert=(
                 "INSERT INTO feature_value_variants (tenant_id, public_id, feature_value_id, variant_id)"

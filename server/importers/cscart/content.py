@@ -59,7 +59,7 @@ STATUS = ImportKind(
     (
         ImportTable(
             Status,
-            ("type", "letter", "description", "color", "inventory", "notify", "position", "created_at", "updated_at"),
+            without=("built_in",),
             # A built-in status keeps its rule, on which the order lifecycle depends.
             on_update={"inventory": "CASE WHEN statuses.built_in THEN statuses.inventory ELSE excluded.inventory END"},
             natural_key=("type", "letter"),
@@ -89,18 +89,7 @@ def convert_status(context: Context, record: Record) -> Rows:
 
 # --- Pages -----------------------------------------------------------------------------------------------------------------------
 
-PAGE = ImportKind(
-    "page",
-    (
-        ImportTable(
-            Page,
-            (
-                *("parent_id", "vendor_id", "name", "type", "link", "description", "meta_keywords", "meta_description"),
-                *("seo_title", "position", "status", "lang_code", "created_at", "updated_at"),
-            ),
-        ),
-    ),
-)
+PAGE = ImportKind("page", (ImportTable(Page, without=("slug",)),))
 
 
 def convert_page(context: Context, record: Record) -> Rows:

@@ -35,7 +35,7 @@ from server.importers.cscart.values import (
 )
 
 # Combinations and exceptions with a shared option make their product offer it.
-_OFFERS = ImportTable(ProductOption, ("product_id", "option_id"), owner="option_id", shared=("product_id", "option_id"))
+_OFFERS = ImportTable(ProductOption, without=("position",), owner="option_id", shared=("product_id", "option_id"))
 OPTION = ImportKind(
     "option",
     (
@@ -117,7 +117,7 @@ COMBINATION = ImportKind(
     (
         ImportTable(
             Combination,
-            ("product_id", "hash", "sku", "price_cents", "on_hand", "position", "created_at", "updated_at"),
+            without=("reserved", "image_url", "image_alt", "image_width", "image_height"),
             on_update={"on_hand": "excluded.on_hand + combinations.reserved"},
         ),
         ImportTable(CombinationChoice, owner="combination_id"),

@@ -47,21 +47,12 @@ ORDER = ImportKind(
     (
         ImportTable(
             Order,
-            (
-                *("user_id", "vendor_id", "status", "stock_state", "origin", "currency", "subtotal_cents"),
-                *("discount_cents", "shipping_cents", "surcharge_cents", "tax_cents", "total_cents", "paid_cents"),
-                *("payment_status", "payment_method_id", "shipping_method_id", "email", "firstname", "lastname"),
-                *("phone", "notes", "details", "ip_address", "fields_data", "imported", "coupon_code"),
-                *("created_at", "updated_at"),
-            ),
+            without=("refunded_cents", "tracking_code", "hold_until", "points_earned", "points_spent", "points_cents"),
             only_new=frozenset({"created_at", "currency", "origin", "stock_state"}),
         ),
         ImportTable(
             OrderLine,
-            (
-                *("order_id", "position", "product_id", "vendor_id", "product_name", "product_code", "quantity"),
-                *("price_cents", "base_price_cents", "tracked", "options", "extra"),
-            ),
+            without=("shipping_cents", "weight_grams", "combination_id"),
             owner="order_id",
             numbers=PartNumbers.PREFERRED,
             reference_kind=LINE_REFERENCE,
@@ -70,21 +61,10 @@ ORDER = ImportKind(
                 "UPDATE order_lines SET position = position + 1000000 WHERE tenant_id = $1 AND order_id = ANY($2::bigint[])"
             ),
         ),
-        ImportTable(
-            OrderAddress,
-            (
-                *("order_id", "kind", "firstname", "lastname", "street", "complement", "city", "state", "country"),
-                *("zipcode", "phone"),
-            ),
-            owner="order_id",
-        ),
+        ImportTable(OrderAddress, without=("number", "district"), owner="order_id"),
         ImportTable(OrderTax, owner="order_id"),
-        ImportTable(Payment, ("order_id", "kind", "installments", "amount_cents", "created_at"), owner="order_id"),
-        ImportTable(
-            OrderStatusChange,
-            ("order_id", "at", "from_status", "to_status", "forced", "reason", "actor_kind", "user_id"),
-            owner="order_id",
-        ),
+        ImportTable(Payment, without=("sequence",), owner="order_id"),
+        ImportTable(OrderStatusChange, without=("app_id",), owner="order_id"),
     ),
 )
 _TEXT_FIELDS = {

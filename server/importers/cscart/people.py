@@ -63,18 +63,7 @@ def _privilege_names(value: object) -> list[Any]:
 
 # --- Vendors ---------------------------------------------------------------------------------------------------------------------
 
-VENDOR = ImportKind(
-    "vendor",
-    (
-        ImportTable(
-            Vendor,
-            (
-                *("name", "email", "status", "phone", "address", "city", "state", "country", "zipcode", "cnpj", "url"),
-                *("commission", "commission_type", "shippings", "created_at", "updated_at"),
-            ),
-        ),
-    ),
-)
+VENDOR = ImportKind("vendor", (ImportTable(Vendor, without=("slug",)),))
 # Newer versions of Multi-Vendor suspend vendors.
 _SUSPENDED = {"S": "D"}
 _VENDOR_TEXTS = ("email", "phone", "address", "city", "state", "zipcode", "url")
@@ -116,10 +105,7 @@ USER = ImportKind(
     (
         ImportTable(
             User,
-            (
-                *("email", "user_type", "status", "firstname", "lastname", "company_name", "phone", "cpf", "cnpj"),
-                *("vendor_id", "privileges", "points", "email_verified_at", "created_at", "updated_at"),
-            ),
+            without=("password_hash", "password_changed_at", "last_login_at"),
             # What the account got here stays.
             only_new=frozenset({"privileges", "email_verified_at", "created_at"}),
         ),

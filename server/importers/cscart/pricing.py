@@ -207,13 +207,7 @@ def _price(context: Context, rate: Record) -> Row:
 PAYMENT = ImportKind(
     "payment",
     (
-        ImportTable(
-            PaymentMethod,
-            (
-                *("vendor_id", "name", "description", "instructions", "processor", "surcharge_cents"),
-                *("surcharge_percent", "position", "status", "created_at", "updated_at"),
-            ),
-        ),
+        ImportTable(PaymentMethod, without=("processor_params", "settles_at_once", "hold_minutes")),
         ImportTable(PaymentMethodTax, owner="payment_method_id"),
     ),
 )
