@@ -18,6 +18,7 @@ from kernel.documents import IdentifierType, classify_identifier, normalize_emai
 from kernel.errors import Conflict, SignInDenied, Unauthenticated
 from kernel.scope import Scope
 from models import database
+from models.rows import from_row
 
 # Each account that shares a document costs one password verification; no person has this many.
 MAX_SHARED = 20
@@ -106,17 +107,7 @@ def check_may_sign_in(user: AuthenticatedUser) -> None:
 
 def authenticated_user(user: Record, subject: str) -> AuthenticatedUser:
     """Build the user from its row."""
-    return AuthenticatedUser(
-        id=user["id"],
-        public_id=user["public_id"],
-        password_hash=user["password_hash"],
-        user_type=user["user_type"],
-        status=user["status"],
-        email=user["email"],
-        email_verified_at=user["email_verified_at"],
-        vendor_id=user["vendor_id"],
-        subject=subject,
-    )
+    return from_row(AuthenticatedUser, user, subject=subject)
 
 
 async def record_sign_in(scope: Scope, user: AuthenticatedUser, password: str | None = None) -> None:

@@ -9,6 +9,7 @@ from uuid import UUID
 from kernel.errors import InsufficientPrivileges, ValidationFailed
 from kernel.scope import ActorKind, Scope
 from models import database
+from models.rows import from_row
 
 AREAS = (
     "products",
@@ -88,12 +89,9 @@ async def load_account(scope: Scope, user_id: int) -> AccountRights | None:
     if row is None:
         return None
     is_owner = row["id"] == scope.store.owner_id
-    return AccountRights(
-        id=row["id"],
-        public_id=row["public_id"],
-        user_type=row["user_type"],
-        status=row["status"],
-        vendor_id=row["vendor_id"],
+    return from_row(
+        AccountRights,
+        row,
         is_owner=is_owner,
         privileges=effective_privileges(
             row["user_type"], is_owner=is_owner, own=row["privileges"], of_groups=row["group_privileges"]

@@ -30,7 +30,7 @@ from kernel.ids import parse_uuid, random_token, uuid7
 from kernel.scope import Scope
 from kernel.signatures import token_hash
 from models import audit, database
-from models.rows import insert_row
+from models.rows import from_row, insert_row
 
 LOGGED_OUT = "logged out"
 LOGGED_OUT_EVERYWHERE = "signed out of all devices"
@@ -170,16 +170,7 @@ async def list_sessions(scope: Scope) -> list[SessionInfo]:
         scope.now,
     )
     return [
-        SessionInfo(
-            id=row["public_id"],
-            created_at=row["created_at"],
-            last_used_at=row["last_used_at"],
-            expires_at=row["expires_at"],
-            ip_address=row["ip_address"],
-            user_agent=row["user_agent"],
-            current=row["id"] == scope.actor.session_id,
-        )
-        for row in rows
+        from_row(SessionInfo, row, id=row["public_id"], current=row["id"] == scope.actor.session_id) for row in rows
     ]
 
 

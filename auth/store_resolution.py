@@ -23,6 +23,7 @@ from kernel.errors import TenantClosed, TenantMismatch, TenantNotFound
 from kernel.ids import parse_uuid
 from kernel.scope import Store
 from models import database
+from models.rows import from_row
 
 CHANNEL = "vitrine_stores"
 CACHE_SECONDS = 300.0
@@ -177,14 +178,9 @@ def _parse_host(host: str) -> str | None:
 def build_store(row: Record) -> Store:
     """Build a store from a row of `tenants`."""
     custom_statuses = _json(row["status_letters"])
-    return Store(
-        id=row["id"],
-        public_id=row["public_id"],
-        name=row["name"],
-        currency=row["currency"],
-        status=row["status"],
-        owner_id=row["owner_id"],
-        maintenance_message=row["maintenance_message"],
+    return from_row(
+        Store,
+        row,
         settings=_json(row["settings"]),
         order_statuses=custom_statuses.get("O", {}),
         shipment_statuses=tuple(custom_statuses.get("S", ())),

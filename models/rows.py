@@ -7,13 +7,22 @@ the values of many rows are sent as one JSON array.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import fields
+from typing import Any, TypeVar
 
 import orjson
 
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.database import execute, execute_later, fetch, fetchval
+
+T = TypeVar("T")
+
+
+def from_row(cls: type[T], row: Mapping[str, Any], **values: Any) -> T:
+    """Make an object of a data class with these values, and for the other fields the row's columns of the same names."""
+    columns = {field.name: row[field.name] for field in fields(cls) if field.name not in values}  # type: ignore[arg-type]
+    return cls(**columns, **values)
 
 
 def json_text(value: object) -> str:

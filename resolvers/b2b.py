@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import strawberry
 from strawberry import Info
 
@@ -66,15 +68,7 @@ class B2bMutations:
     async def credit_check(self, info: Info, input: CreditCheckInput) -> CreditScoreObject:
         """Retrieve a company's credit score from the store's credit bureau; the result is cached for 24 hours."""
         score = await credit.check_credit(info.context.scope, provided_fields(input).get("cnpj"))
-        return Row(  # type: ignore[return-value]
-            cnpj=score.cnpj,
-            score=score.score,
-            risk=score.risk,
-            limit_suggested_cents=score.limit_suggested_cents,
-            source=score.source,
-            checked_at=score.checked_at,
-            checked_unix=int(format_unix(score.checked_at)),
-        )
+        return Row(asdict(score), checked_unix=int(format_unix(score.checked_at)))  # type: ignore[return-value]
 
 
 QUERIES = (

@@ -83,6 +83,11 @@ _CREATED = {
 _SEARCH = {"search": FilterParameter("search", str)}
 
 
+def _sorts(names: str, **others: str) -> dict[str, str]:
+    """Return the GraphQL sorts of these names: those of the same names, except for `others`."""
+    return {name: name.upper() for name in names.split()} | others
+
+
 def _status(table: codes.CodeTable) -> dict[str, FilterParameter]:
     return {"status": FilterParameter("status", code_parser(table))}
 
@@ -102,22 +107,14 @@ PRODUCTS = Collection(
             "category_id": FilterParameter("category_id", str),
             **_CREATED,
         },
-        sorts={
-            "created_at": "CREATED_AT",
-            "updated_at": "UPDATED_AT",
-            "name": "NAME",
-            "sku": "SKU",
-            "slug": "SLUG",
-            "status": "STATUS",
-            "price_cents": "PRICE",
-            "compare_at_cents": "COMPARE_AT",
-            "stock": "STOCK",
-            "id": "ID",
-            "description": "DESCRIPTION",
-            "short_description": "SHORT_DESCRIPTION",
-            "currency": "ID",  # a store sells in one currency
-            "category_id": "CATEGORY",
-        },
+        sorts=_sorts(
+            "created_at updated_at name sku slug status price_cents compare_at_cents stock id description short_description"
+            " currency category_id",
+            price_cents="PRICE",
+            compare_at_cents="COMPARE_AT",
+            currency="ID",  # a store sells in one currency
+            category_id="CATEGORY",
+        ),
     ),
     body={**dict.fromkeys((*_WRITABLE, "category_id"), unchanged), "images": image_inputs},
     field_codes={**_WRITABLE, "images.url": IMAGE_FIELDS["url"].code},
@@ -137,7 +134,7 @@ CATEGORIES = Collection(
             "parent_id": FilterParameter("parent_id", str),
             **_CREATED,
         },
-        sorts={"position": "POSITION", "name": "NAME", "created_at": "CREATED_AT", "id": "ID"},
+        sorts=_sorts("position name created_at id"),
     ),
     body={"name": unchanged, "slug": unchanged, "parent_id": unchanged, "position": unchanged, "status": unchanged},
     field_codes={
@@ -163,32 +160,19 @@ ORDERS = Collection(
             "customer_id": FilterParameter("customer_id", str),
             **_CREATED,
         },
-        sorts={
-            "created_at": "CREATED_AT",
-            "updated_at": "UPDATED_AT",
-            "id": "NUMBER",
-            "number": "NUMBER",
-            "status": "STATUS",
-            "total_cents": "TOTAL",
-            "subtotal_cents": "SUBTOTAL",
-            "shipping_cents": "SHIPPING",
-            "discount_cents": "DISCOUNT",
-            "payment_status": "PAYMENT_STATUS",
-            "currency": "CURRENCY",
-            "tracking_code": "TRACKING_CODE",
-        },
+        sorts=_sorts(
+            "created_at updated_at id number status total_cents subtotal_cents shipping_cents discount_cents payment_status"
+            " currency tracking_code",
+            id="NUMBER",
+            total_cents="TOTAL",
+            subtotal_cents="SUBTOTAL",
+            shipping_cents="SHIPPING",
+            discount_cents="DISCOUNT",
+        ),
     ),
 )
 
-_USER_SORTS = {
-    "created_at": "CREATED_AT",
-    "name": "NAME",
-    "email": "EMAIL",
-    "role": "ROLE",
-    "status": "STATUS",
-    "last_login_at": "LAST_LOGIN",
-    "id": "ID",
-}
+_USER_SORTS = _sorts("created_at name email role status last_login_at id", last_login_at="LAST_LOGIN")
 _USER_FILTERS = {**_SEARCH, **_status(codes.USER_STATUSES), **_CREATED}
 
 USERS = Collection(
@@ -222,7 +206,7 @@ AUDIT_LOG = Collection(
             "user_id": FilterParameter("user_id", str),
             **_CREATED,
         },
-        sorts={"at": "AT", "id": "ID"},
+        sorts=_sorts("at id"),
     ),
 )
 

@@ -21,6 +21,7 @@ from kernel.scope import ActorKind, Scope
 from kernel.signatures import constant_time_equal, token_hash
 from kernel.text import InvalidValue, has_forbidden_characters, repr_value
 from models import audit, database
+from models.rows import from_row
 
 MODES = ("live", "test")
 MAX_NAME = 100
@@ -240,13 +241,4 @@ def _columns(app: RegisteredApp, registered_in: int | None) -> tuple[Any, ...]:
 
 
 def _build_app(row: Record) -> AppDetails:
-    return AppDetails(
-        number=row["id"],
-        id=row["public_id"],
-        client_id=row["client_id"],
-        name=row["name"],
-        mode=row["mode"],
-        redirect_uris=row["redirect_uris"],
-        scopes=row["scopes"],
-        created_at=row["created_at"],
-    )
+    return from_row(AppDetails, row, number=row["id"], id=row["public_id"])

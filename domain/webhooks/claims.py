@@ -21,6 +21,7 @@ from domain.webhooks.event_scopes import PING, may_receive
 from domain.webhooks.schedule import BREAKER_THRESHOLD, MAX_IN_FLIGHT
 from models import database
 from models.database import CrossStoreConnection
+from models.rows import from_row
 
 # An attempt ends long before this: 10 s for the response, plus the time of a query.
 LEASE = timedelta(seconds=60)
@@ -176,28 +177,16 @@ async def _claim(
 
 def _build_delivery(row: Record, claim_id: UUID) -> ClaimedDelivery:
     is_active = row["status"] == "A" and row["deleted_at"] is None and row["removed_at"] is None
-    return ClaimedDelivery(
+    return from_row(
+        ClaimedDelivery,
+        row,
         store_id=row["tenant_id"],
         store_public_id=row["store"],
-        id=row["id"],
         claim=claim_id,
         attempts=row["tries"],
-        endpoint_id=row["endpoint_id"],
-        url=row["url"],
         query=None if row["name"] == PING else row["query"],
         is_allowed=is_active and may_receive(row["name"], row["scopes"]),
-        installation_id=row["installation_id"],
-        app_id=row["app_id"],
-        client_id=row["client_id"],
         scopes=frozenset(row["scopes"]),
         encrypted_secrets=(row["secret_sealed"], row["previous_secret_sealed"], row["previous_secret_until"]),
-        event_id=row["event_id"],
-        name=row["name"],
-        subject_type=row["subject_type"],
-        subject_id=row["subject_id"],
-        sequence=row["sequence"],
         data=orjson.loads(row["data"]),
-        request_id=row["request_id"],
-        traceparent=row["traceparent"],
-        at=row["at"],
     )

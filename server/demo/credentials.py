@@ -9,7 +9,7 @@ from typing import Any
 from asyncpg import Record
 
 from auth.lockout import user_subject
-from auth.password_authentication import AuthenticatedUser
+from auth.password_authentication import authenticated_user
 from auth.passwords import hash_password
 from auth.sessions import complete_sign_in
 from domain.people import accounts, two_factor
@@ -172,17 +172,7 @@ async def _renew_api_key(owner: DemoOwner, user: UserRef) -> str:
 
 async def _sign_in(owner: DemoOwner, row: Record) -> dict[str, str]:
     """Open a session without the sign-in route, which counts attempts."""
-    user = AuthenticatedUser(
-        id=row["id"],
-        public_id=row["public_id"],
-        password_hash=row["password_hash"],
-        user_type=row["user_type"],
-        status=row["status"],
-        email=row["email"],
-        email_verified_at=row["email_verified_at"],
-        vendor_id=row["vendor_id"],
-        subject=user_subject(row["id"]),
-    )
+    user = authenticated_user(row, user_subject(row["id"]))
     scope = owner.scope()
     with active_scope(scope):
         signed_in = await complete_sign_in(scope, user)
