@@ -182,88 +182,57 @@ async def _in_store(store: Store, work: Callable[[Scope], Awaitable[object]]) ->
 
 # --- The jobs --------------------------------------------------------------------------------------------------------------
 
-_STORES_WITH_UNPAID_ORDERS = """
-    select * from tenants where id in (
-        select tenant_id from orders
-        where hold_until <= $1 and status = 'O' and payment_status = 'unpaid' and deleted_at is null
-    ) order by id
-"""
-_STORES_WITH_MAILS = """
-    select * from tenants where id in (select tenant_id from mails where status = 'Q' and due_at <= $1) order by id
-"""
-_STORES_WITH_NOTIFICATIONS = """
-    select * from tenants where id in (
-        select tenant_id from gateway_notifications where not processed and due_at <= $1
-    ) order by id
-"""
-_STORES_WITH_OVERDUE_CARTS = """
-    select * from tenants where id in (
-        select tenant_id from carts where status = 'open' and expires_at <= $1
-    ) order by id
-"""
-_STORES_WITH_PENDING_CART_EVENTS = """
-    select * from tenants where id in (
-        select tenant_id from carts where is_untold and told_at <= $1::timestamptz - interval '5 seconds'
-    ) order by id
+
+def _stores_with(table: str, condition: str) -> str:
+    """Return the statement that finds the stores with such rows of a table."""
+    return f"select * from tenants where id in (select tenant_id from {table} where {condition}) order by id"
+
+
+_STORES_WITH_UNPAID_ORDERS = _stores_with(
+    "orders", "hold_until <= $1 and status = 'O' and payment_status = 'unpaid' and deleted_at is null"
+)
+_STORES_WITH_MAILS = _stores_with("mails", "status = 'Q' and due_at <= $1")
+_STORES_WITH_NOTIFICATIONS = _stores_with("gateway_notifications", "not processed and due_at <= $1")
+_STORES_WITH_OVERDUE_CARTS = _stores_with("carts", "status = 'open' and expires_at <= $1")
+_STORES_WITH_PENDING_CART_EVENTS = _stores_with(
+    "carts", "is_untold and told_at <= $1::timestamptz - interval '5 seconds'"
+)
+_STORES_WITH_ABANDONED_CARTS = _stores_with(
+    "carts", "status = 'open' and abandoned_at is null and updated_at <= $1::timestamptz - interval '1 hour'"
+)
+_STORES_WITH_STOCK_CHANGES = """
+    select * from tenants where created_at <= $1 and id in (select tenant_id from stock_changes) order by id
 """
 # The stores are divided among this many jobs, so that workers share them.
 _RETENTION_JOBS = 4
 _STORES_OF_JOB = "select * from tenants where created_at <= $1 and id % {count} = {number} order by id"
-_STORES_WITH_ABANDONED_CARTS = """
-    select * from tenants where id in (
-        select tenant_id from carts
-        where status = 'open' and abandoned_at is null and updated_at <= $1::timestamptz - interval '1 hour'
-    ) order by id
-"""
-_STORES_WITH_STOCK_CHANGES = """
-    select * from tenants where created_at <= $1 and id in (select tenant_id from stock_changes) order by id
-"""
-_ORDERS_PER_BATCH = 500
-_NOTIFICATIONS_PER_BATCH = 200
-_CARTS_PER_BATCH = 1_000
-_STOCK_CHANGES_PER_BATCH = 1_000
 _BULK_PER_BATCH = 500
 
 
-async def expire_unpaid_orders(scope: Scope) -> int:
-    """Move every order whose payment is overdue to status `F`; return how many."""
-    expired = 0
-    while True:
-        done = await expiry.expire_orders(scope, limit=_ORDERS_PER_BATCH)
-        expired += done
-        # A partial batch means that nothing is left, or only orders that can't be moved and would be selected again.
-        if done < _ORDERS_PER_BATCH:
-            return expired
+def _in_batches(name: str, work: Callable[..., Awaitable[int]], size: int) -> Callable[[Scope], Awaitable[int]]:
+    """Return the function of this name that calls `work` with a limit until a batch isn't full; it returns how many were done.
+
+    A partial batch means that nothing is left, or only what can't be done and would be selected again.
+    """
+
+    async def run(scope: Scope) -> int:
+        total = done = await work(scope, limit=size)
+        while done == size:
+            done = await work(scope, limit=size)
+            total += done
+        return total
+
+    run.__name__ = name
+    return run
 
 
-async def expire_carts(scope: Scope) -> None:
-    """Mark the store's abandoned carts as expired."""
-    while await cart_cleanup.expire_carts(scope, limit=_CARTS_PER_BATCH) == _CARTS_PER_BATCH:
-        pass
-
-
-async def emit_cart_updates(scope: Scope) -> None:
-    """Emit the debounced `cart.updated` events of the store's carts."""
-    while await cart_events.emit_due(scope, limit=_CARTS_PER_BATCH) == _CARTS_PER_BATCH:
-        pass
-
-
-async def emit_abandoned_carts(scope: Scope) -> None:
-    """Emit `cart.abandoned` for the store's abandoned carts."""
-    while await cart_events.emit_abandoned(scope, limit=_CARTS_PER_BATCH) == _CARTS_PER_BATCH:
-        pass
-
-
-async def emit_stock_changes(scope: Scope) -> None:
-    """Emit `stock.changed` for the products whose stock has changed."""
-    while await stock.emit_changes(scope, limit=_STOCK_CHANGES_PER_BATCH) == _STOCK_CHANGES_PER_BATCH:
-        pass
-
-
-async def apply_notifications(scope: Scope) -> None:
-    """Apply gateway notifications that were stored but not processed, because the process died or applying them failed."""
-    while await notifications.apply_pending(scope, limit=_NOTIFICATIONS_PER_BATCH) == _NOTIFICATIONS_PER_BATCH:
-        pass
+expire_unpaid_orders = _in_batches("expire_unpaid_orders", expiry.expire_orders, 500)
+expire_carts = _in_batches("expire_carts", cart_cleanup.expire_carts, 1_000)
+emit_cart_updates = _in_batches("emit_cart_updates", cart_events.emit_due, 1_000)
+emit_abandoned_carts = _in_batches("emit_abandoned_carts", cart_events.emit_abandoned, 1_000)
+emit_stock_changes = _in_batches("emit_stock_changes", stock.emit_changes, 1_000)
+# Those that were stored but not processed, because the process died or applying them failed.
+apply_notifications = _in_batches("apply_notifications", notifications.apply_pending, 200)
 
 
 async def delete_expired_data(scope: Scope, days: Mapping[str, int] = DEFAULT_DAYS) -> None:
