@@ -141,11 +141,11 @@ async def verify_api_key(scope: Scope, email: str, secret: str) -> VerifiedApiKe
     return None if row is None else VerifiedApiKey(row["id"], row["user_id"])
 
 
-async def record_api_key_use(scope: Scope, key_id: int) -> None:
-    """Record that a key was used, at most once a minute whatever the number of processes."""
+async def record_key_use(scope: Scope, table: str, key_id: int) -> None:
+    """Record that a key of `api_keys` or `storefront_keys` was used, at most once a minute whatever the number of processes."""
     await database.execute(
-        """
-        update api_keys set last_used_at = $3
+        f"""
+        update {table} set last_used_at = $3
         where tenant_id = $1 and id = $2 and (last_used_at is null or last_used_at <= $4)
         """,
         scope.store.id,

@@ -134,7 +134,7 @@ async def _api_key(scope: Scope, email: str, secret: str) -> VerifiedCredential:
     if verified is None:
         raise Unauthenticated(INVALID_CREDENTIALS)
     # A key is verified once a minute (REVERIFY_AFTER), so its use is recorded no more often.
-    await api_keys.record_api_key_use(scope, verified.key_id)
+    await api_keys.record_key_use(scope, "api_keys", verified.key_id)
     return await _user(scope, verified.user_id, scope.now + REVERIFY_AFTER)
 
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from auth.api_keys import USE_RECORDED_EVERY, record_key_use
 from auth.app_scopes import STOREFRONT_SCOPES, parse_storefront_scopes
 from auth.credential_cache import VerifiedCredential, invalidate_credentials
 from auth.secrets import keyed_hash
@@ -28,7 +29,6 @@ MAX_RATE_LIMIT = 100_000
 HINT_LENGTH = 4
 DERIVED_KEY_PURPOSE = "storefront-key"
 MAX_NAME = 100
-USE_RECORDED_EVERY = timedelta(minutes=1)
 _FIND = "select revoked_at from storefront_keys where tenant_id = $1 and key_hash = $2"
 # A key is valid until it is revoked; a cached one is verified again each minute (`auth.credentials.REVERIFY_AFTER`).
 _CACHE_LIFETIME = timedelta(minutes=5)
@@ -155,7 +155,7 @@ async def find_storefront_key(scope: Scope, key: str) -> VerifiedCredential | No
     if row is None:
         return None
     if row["last_used_at"] is None or row["last_used_at"] <= scope.now - USE_RECORDED_EVERY:
-        await _record_use(scope, row["id"])
+        await record_key_use(scope, "storefront_keys", row["id"])
     actor = Actor(
         kind=ActorKind.STOREFRONT,
         scopes=frozenset(row["scopes"]),
@@ -166,19 +166,6 @@ async def find_storefront_key(scope: Scope, key: str) -> VerifiedCredential | No
         credential=f"key:{row['id']}",
     )
     return VerifiedCredential(actor, scope.store.id, _credential_owner(row["id"]), scope.now + _CACHE_LIFETIME)
-
-
-async def _record_use(scope: Scope, number: int) -> None:
-    await database.execute(
-        """
-        update storefront_keys set last_used_at = $3
-        where tenant_id = $1 and id = $2 and (last_used_at is null or last_used_at <= $4)
-        """,
-        scope.store.id,
-        number,
-        scope.now,
-        scope.now - USE_RECORDED_EVERY,
-    )
 
 
 def _credential_owner(number: int) -> str:

@@ -127,6 +127,20 @@ def refers_to_or_none(column: str, table: str) -> Callable[[Any], Condition]:
     return build
 
 
+def linked_to(
+    table: str, key: str, column: str, target: str, description: str, *, internal: bool = False
+) -> EntityFilter:
+    """Return a filter of rows that an association table links by its `key` to records of `target`, to which its `column` refers."""
+    refers = refers_to(f"l.{column}", target)
+
+    def build(value: Any) -> Condition:
+        condition = refers(value)
+        sql = f"t.id IN (SELECT l.{key} FROM {table} l WHERE l.tenant_id = {{tenant}} AND ({condition.sql}))"
+        return Condition(sql, condition.params)
+
+    return EntityFilter("id", build, description, many=True, internal=internal)
+
+
 def has_vendor_name(column: str) -> Callable[[Any], Condition]:
     """Match rows whose vendor (`column`) has any of the names; the empty text matches rows without a vendor."""
     vendor_ids = "SELECT x.id FROM vendors x WHERE x.tenant_id = {tenant} AND x.name = ANY({}::text[])"

@@ -124,7 +124,9 @@ class CollectionHandlers:
     ) -> Any:
         """Execute a mutation and return its record; an error names every wrong field."""
         try:
-            return self._require_record(await _execute(scope, operation, variables, self.collection.field_codes))
+            return self._require_record(
+                await execute_with_codes(scope, operation, variables, self.collection.field_codes)
+            )
         except ValidationFailed as error:
             # Type errors are raised before the other checks; report all at once.
             if error.fields:
@@ -163,7 +165,7 @@ def order_status_handler(operation: FacadeOperation) -> Handler:
         if values.get("status", "") == "":
             raise ValidationFailed("status is required", fields={"status": REQUIRED})
         variables = {"id": path_uuid(request, "order"), **values}
-        record = await _execute(scope, operation, variables, _STATUS_CODES)
+        record = await execute_with_codes(scope, operation, variables, _STATUS_CODES)
         if record is None:
             raise NotFound("order")
         return json_response(record)
@@ -171,16 +173,18 @@ def order_status_handler(operation: FacadeOperation) -> Handler:
     return set_status
 
 
-def path_uuid(request: web.Request, display_name: str) -> str:
+def path_uuid(request: web.Request, display_name: str, variable: str = "id") -> str:
     """Return the UUID in the path; raises NotFound for any other text (docs/reference/shared.md#ids)."""
-    record_id = parse_uuid(request.match_info["id"])
+    record_id = parse_uuid(request.match_info[variable])
     if record_id is None:
         raise NotFound(display_name)
     return str(record_id)
 
 
-async def _execute(scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any], codes: FieldCodes) -> Any:
-    """Execute a mutation; validation errors get specific field codes."""
+async def execute_with_codes(
+    scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any], codes: FieldCodes
+) -> Any:
+    """Execute an operation and return its first field; validation errors get specific field codes."""
     try:
         data = await execute(scope, operation, variables)
     except ValidationFailed as error:

@@ -14,7 +14,6 @@ from aiohttp import web
 
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import NotFound, ValidationFailed
-from kernel.ids import parse_uuid
 from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_json_object
 from rest_facade.collections import Collection, unchanged
@@ -142,7 +141,4 @@ def _endpoint_id(request: web.Request) -> str:
 
 
 def _delivery_id(request: web.Request) -> str:
-    delivery = parse_uuid(request.match_info["delivery_id"])
-    if delivery is None:
-        raise NotFound(_DELIVERY_NAME)
-    return str(delivery)
+    return path_uuid(request, _DELIVERY_NAME, "delivery_id")

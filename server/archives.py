@@ -22,6 +22,7 @@ from typing import Any
 from kernel.clock import format_rfc3339, now
 from kernel.errors import OperatorError
 from models import migrate
+from server.embedded_postgres.data_folder import sync_folder
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -60,15 +61,7 @@ def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
             raise ArchiveError(f"{path} exists; expected the name of a new file") from error
         finally:
             draft.unlink(missing_ok=True)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_folder(path.parent)
 
 
 def write_manifest(archive: zipfile.ZipFile, kind: str, **contents: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from domain.filters import (
     full_text_search,
     has_vendor_name,
     ids,
+    linked_to,
     optional_references,
     references,
     sorts,
@@ -58,14 +59,6 @@ def product_count(scope: Scope) -> Condition:
     return Condition(f"{PRODUCT_COUNT[:-1]} AND p.status = 'A')" if is_shopper else PRODUCT_COUNT)
 
 
-def _in_order(value: Any) -> Condition:
-    condition = refers_to("ol.order_id", "orders")(value)
-    return Condition(
-        f"t.id IN (SELECT ol.product_id FROM order_lines ol WHERE ol.tenant_id = {{tenant}} AND ({condition.sql}))",
-        condition.params,
-    )
-
-
 PRODUCTS = Entity(
     table="products",
     visible=published(("view_products",), "read_products", vendor="t.vendor_id = {company}"),
@@ -81,7 +74,7 @@ PRODUCTS = Entity(
             "id", _below_category, "in any of these categories or their descendants", many=True
         ),
         "vendor_id": references("t.vendor_id", "vendors", "sold by any of these vendors"),
-        "tax_id": EntityFilter("id", has_tax("product_taxes"), "any of these taxes applies to it", many=True),
+        "tax_id": has_tax("product_taxes", "any of these taxes applies to it"),
         "price_from": EntityFilter("cents", compares("t.price_cents", ">="), "at least this price, in cents"),
         "price_to": EntityFilter("cents", compares("t.price_cents", "<="), "at most this price, in cents"),
         "stock_from": EntityFilter("big_int", compares("t.stock", ">="), "at least this available stock"),
@@ -102,7 +95,9 @@ PRODUCTS = Entity(
         ),
         **exact("text", "description", "short_description", internal=True),
         **exact("text", "page_title", "meta_keywords", "meta_description", internal=True),
-        "order_id": EntityFilter("id", _in_order, "sold in any of these orders", many=True, internal=True),
+        "order_id": linked_to(
+            "order_lines", "product_id", "order_id", "orders", "sold in any of these orders", internal=True
+        ),
         **exact("big_int", "min_quantity", "max_quantity", internal=True),
         "updated_at": exact_second("t.updated_at", "updated within that second"),
         **exact("big_int", "stock", "weight_grams", internal=True),
@@ -167,23 +162,6 @@ def _like_words(text: str) -> list[str]:
     return [f"%{term}%" for term in search_terms(text)] or ["%"]
 
 
-def _of_category(value: Any) -> Condition:
-    condition = refers_to("fc.category_id", "categories")(value)
-    return Condition(
-        "t.id IN (SELECT fc.feature_id FROM feature_categories fc WHERE fc.tenant_id = {tenant} AND ("
-        f"{condition.sql}))",
-        condition.params,
-    )
-
-
-def _of_product(value: Any) -> Condition:
-    condition = refers_to("fv.product_id", "products")(value)
-    return Condition(
-        f"t.id IN (SELECT fv.feature_id FROM feature_values fv WHERE fv.tenant_id = {{tenant}} AND ({condition.sql}))",
-        condition.params,
-    )
-
-
 # Reached only through a product or a feature, whose rows are already filtered.
 _WITH_PRODUCT = published(("view_products", "view_catalog", "view_orders"), "read_products", "")
 
@@ -201,10 +179,21 @@ FEATURES = Entity(
         **exact("feature_type", type="any of these types"),
         "status": statuses(),
         "group_id": optional_references("t.parent_id", "features", "in any of these groups; 0 means in none"),
-        "product_id": EntityFilter(
-            "id", _of_product, "of which any of these products has a value", many=True, internal=True
+        "product_id": linked_to(
+            "feature_values",
+            "feature_id",
+            "product_id",
+            "products",
+            "of which any of these products has a value",
+            internal=True,
         ),
-        "category_id": EntityFilter("id", _of_category, "used by products of any of these categories", many=True),
+        "category_id": linked_to(
+            "feature_categories",
+            "feature_id",
+            "category_id",
+            "categories",
+            "used by products of any of these categories",
+        ),
         **exact("text", "name"),
         **exact("big_int", "position", internal=True),
         **exact("text", "prefix", "suffix", internal=True),

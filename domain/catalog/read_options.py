@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from domain.filters import exact, exact_second, ids, optional_references, references, sorts, statuses
+from domain.filters import exact, exact_second, ids, linked_to, optional_references, references, sorts, statuses
 from domain.visibility import VisibleRows, published
-from models.queries import Condition, Entity, EntityFilter, Sort, compares, refers_to
+from models.queries import Entity, EntityFilter, Sort, compares
 
 _OF_PRODUCT = (
     "EXISTS (SELECT 1 FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id"
@@ -24,14 +24,6 @@ _SHOWN_OPTIONS = (
 _STAFF = ("view_catalog", "view_products")
 
 
-def _linked_to(value: object) -> Condition:
-    condition = refers_to("po.product_id", "products")(value)
-    return Condition(
-        f"t.id IN (SELECT po.option_id FROM product_options po WHERE po.tenant_id = {{tenant}} AND ({condition.sql}))",
-        condition.params,
-    )
-
-
 OPTIONS = Entity(
     table="options",
     visible=published(_STAFF, "read_products", _SHOWN_OPTIONS, vendor=_VENDORS_OPTIONS),
@@ -42,7 +34,9 @@ OPTIONS = Entity(
         "product_id": optional_references(
             "t.product_id", "products", "belongs to any of these products; 0 means shared by several"
         ),
-        "offered_by": EntityFilter("id", _linked_to, "is offered by any of these products", many=True),
+        "offered_by": linked_to(
+            "product_options", "option_id", "product_id", "products", "is offered by any of these products"
+        ),
         "vendor_id": optional_references("t.vendor_id", "vendors", "of any of these vendors; 0 means of none"),
         **exact("text", "name"),
         **exact("boolean", required="has to be chosen", inventory="takes part in combinations"),

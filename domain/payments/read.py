@@ -5,7 +5,7 @@ from __future__ import annotations
 from domain.filters import exact, ids, optional_references, references, sorts, statuses, substring
 from domain.taxes.read import has_tax
 from domain.visibility import ORDER_OF_CUSTOMER, ORDER_OF_VENDOR, VisibleRows, published
-from models.queries import Condition, Entity, EntityFilter, Sort
+from models.queries import Condition, Entity, Sort
 
 # As `domain.orders.order_references`.
 ACCEPTED = Condition("t.status = 'A'")
@@ -20,7 +20,7 @@ PAYMENT_METHODS = Entity(
         "vendor_id": references("t.vendor_id", "vendors", "of any of these vendors"),
         **exact("text", "name", processor="any of these processors"),
         "search": substring("name", "t.name"),
-        "tax_id": EntityFilter("id", has_tax("payment_method_taxes"), "has any of these taxes", many=True),
+        "tax_id": has_tax("payment_method_taxes", "has any of these taxes"),
         "seller_id": optional_references(
             "t.vendor_id", "vendors", "of any of these vendors; 0 means without a vendor", internal=True
         ),

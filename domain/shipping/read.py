@@ -26,7 +26,7 @@ SHIPPING_METHODS = Entity(
         "vendor_id": references("t.vendor_id", "vendors", "of any of these vendors"),
         **exact("text", "name"),
         "search": substring("name", "t.name"),
-        "tax_id": EntityFilter("id", has_tax("shipping_method_taxes"), "has any of these taxes", many=True),
+        "tax_id": has_tax("shipping_method_taxes", "has any of these taxes"),
         "seller_id": optional_references(
             "t.vendor_id", "vendors", "of any of these vendors; 0 means without a vendor", internal=True
         ),

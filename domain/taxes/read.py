@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from domain.filters import exact, ids, sorts, statuses, substring
+from domain.filters import exact, ids, linked_to, sorts, statuses, substring
 from domain.visibility import published
-from models.queries import Condition, Entity, refers_to
+from models.queries import Entity, EntityFilter
 
 TAXES = Entity(
     table="taxes",
@@ -35,22 +32,7 @@ TAX_RATE_TYPES = Entity(
     ),
 )
 
-_OWNERS = {
-    "product_taxes": "product_id",
-    "shipping_method_taxes": "shipping_method_id",
-    "payment_method_taxes": "payment_method_id",
-}
 
-
-def has_tax(table: str) -> Callable[[Any], Condition]:
-    """Match records with any of these taxes, linked through `table`."""
-    names = refers_to("l.tax_id", "taxes")
-
-    def build(value: Any) -> Condition:
-        condition = names(value)
-        return Condition(
-            f"t.id IN (SELECT l.{_OWNERS[table]} FROM {table} l WHERE l.tenant_id = {{tenant}} AND ({condition.sql}))",
-            condition.params,
-        )
-
-    return build
+def has_tax(table: str, description: str) -> EntityFilter:
+    """Return a filter of records with any of these taxes, linked through `table`."""
+    return linked_to(table, f"{table.removesuffix('taxes')}id", "tax_id", "taxes", description)

@@ -178,22 +178,11 @@ def moment(value: object) -> datetime | None:
     raise InvalidValue(f"is {repr_value(value)}; expected a time in the past such as 2026-11-22T14:00:00-03:00")
 
 
-def text_list(expected: str) -> Callable[[object], object]:
-    """Return a reader of lists of texts; null is none."""
+def list_of(type_: type, expected: str) -> Callable[[object], object]:
+    """Return a reader of lists of texts or objects; null is none."""
 
     def read(value: object) -> object:
-        if value is None or (isinstance(value, list) and all(isinstance(item, str) for item in value)):
-            return value
-        raise InvalidValue(f"is {repr_value(value)}; expected a list of {expected}")
-
-    return read
-
-
-def object_list(expected: str) -> Callable[[object], object]:
-    """Return a reader of lists of objects; null is none."""
-
-    def read(value: object) -> object:
-        if value is None or (isinstance(value, list) and all(isinstance(item, dict) for item in value)):
+        if value is None or (isinstance(value, list) and all(isinstance(item, type_) for item in value)):
             return value
         raise InvalidValue(f"is {repr_value(value)}; expected a list of {expected}")
 

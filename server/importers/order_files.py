@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from domain.imports.past_orders import import_past_orders
-from domain.imports.results import temporary_numbers
 from domain.orders.draft import ADDRESS_FIELDS
-from kernel.scope import Scope
-from models.numbers import take_numbers
-from server.importers.file_rows import Column, ColumnGroup, FileRow, RecordFormat, moment, money, whole
-from server.importers.record_files import BatchOutcome, FileKind, ImportOptions, outcome_of
+from server.importers.file_rows import Column, ColumnGroup, RecordFormat, moment, money, whole
+from server.importers.record_files import FileKind, writing
 
 _TEXTS = (
     *("number", "status", "email", "firstname", "lastname", "phone", "currency", "payment_method", "payment_kind"),
@@ -22,16 +17,6 @@ _AMOUNTS = ("total", "discount", "shipping", "surcharge", "tax", "paid", "refund
 def _amount(name: str) -> dict[str, Column]:
     """Return the two columns of an amount: with a decimal point, and in cents."""
     return {name: Column(f"{name}_cents", money, money), f"{name}_cents": Column(f"{name}_cents", whole)}
-
-
-async def _write(scope: Scope, batch: Sequence[FileRow], options: ImportOptions) -> BatchOutcome:
-    results = await import_past_orders(
-        scope,
-        [row.values for row in batch],
-        emit_events=options.events,
-        take=temporary_numbers if options.dry_run else take_numbers,
-    )
-    return outcome_of(batch, results)
 
 
 _ADDRESS_COLUMNS = {name: Column(name) for name in ADDRESS_FIELDS}
@@ -65,5 +50,5 @@ ORDERS = FileKind(
         ),
         key="number",
     ),
-    _write,
+    writing(import_past_orders),
 )

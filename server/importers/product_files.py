@@ -12,7 +12,7 @@ from kernel.product_fields import PRODUCT_FIELDS
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from models.database import fetch
-from server.importers.file_rows import Column, FileRow, RecordFormat, flag, money, object_list, text_list, texts, whole
+from server.importers.file_rows import Column, FileRow, RecordFormat, flag, list_of, money, texts, whole
 from server.importers.record_files import BatchOutcome, FileKind, ImportOptions
 
 _PATH_SEPARATOR = ">"
@@ -101,8 +101,8 @@ PRODUCTS = FileKind(
             **{name: Column(name, _parser(name)) for name in PRODUCT_FIELDS},
             "price": Column("price_cents", money, money),
             "compare_at": Column("compare_at_cents", money, money),
-            "categories": Column("categories", texts, text_list("paths such as Casa > Cozinha")),
-            "images": Column("images", _images, object_list("objects with a url")),
+            "categories": Column("categories", texts, list_of(str, "paths such as Casa > Cozinha")),
+            "images": Column("images", _images, list_of(dict, "objects with a url")),
         }
     ),
     _write,

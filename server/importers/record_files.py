@@ -14,16 +14,17 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Seque
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 from uuid import UUID
 
 from tqdm import tqdm
 
-from domain.imports.results import RecordResult
+from domain.imports.results import RecordResult, temporary_numbers
 from domain.stores import find_store
 from kernel.clock import now
 from kernel.scope import Scope, active_scope
 from models.database import retry_conflicts, transaction
+from models.numbers import take_numbers
 from server.importers.file_rows import FileRow, LineError, RecordFormat, read_rows
 from server.importers.olist_files import ImportFileError
 from server.store_admin import system_scope
@@ -65,13 +66,27 @@ def outcome_of(batch: Sequence[FileRow], results: Sequence[RecordResult]) -> Bat
     return outcome
 
 
+WriteBatch: TypeAlias = Callable[[Scope, Sequence[FileRow], ImportOptions], Awaitable[BatchOutcome]]
+
+
 @dataclass(frozen=True)
 class FileKind:
     """A kind of records: its name, what its files have, and the function that writes a batch in the open transaction."""
 
     name: str
     record_format: RecordFormat
-    write: Callable[[Scope, Sequence[FileRow], ImportOptions], Awaitable[BatchOutcome]]
+    write: WriteBatch
+
+
+def writing(upsert: Callable[..., Awaitable[Sequence[RecordResult]]]) -> WriteBatch:
+    """Return the function that writes a batch with the numbered records that `upsert` writes."""
+
+    async def write(scope: Scope, batch: Sequence[FileRow], options: ImportOptions) -> BatchOutcome:
+        take = temporary_numbers if options.dry_run else take_numbers
+        results = await upsert(scope, [row.values for row in batch], emit_events=options.events, take=take)
+        return outcome_of(batch, results)
+
+    return write
 
 
 @dataclass
