@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from server.commands import (
     tenants,
     users,
 )
+from server.commands.context import run_command
 from server.commands.output import print_error, print_line
 
 SUCCESS, FAILURE = 0, 1
@@ -33,7 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = parser().parse_args(arguments)
     collect_rarely_at_start()
     try:
-        code: int | None = args.run(args)
+        code = args.run(args)
+        if inspect.iscoroutine(code):
+            code = run_command(code)
         return code or SUCCESS
     except KeyboardInterrupt:
         print_error("interrupted")

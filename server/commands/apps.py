@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from server.commands.context import open_context, read_settings, run_command
+from server.commands.context import open_context, read_settings
 from server.commands.output import add_json_option, print_created
 
 
@@ -57,60 +57,56 @@ def add(commands: Any) -> None:
     add_json_option(create_key, _create_key)
 
 
-def _create_app(args: argparse.Namespace) -> None:
-    async def execute() -> dict[str, Any]:
-        from auth.app_scopes import APP_SCOPES
-        from domain.apps.registration import register_platform_app
+async def _create_app(args: argparse.Namespace) -> None:
+    from auth.app_scopes import APP_SCOPES
+    from domain.apps.registration import register_platform_app
 
-        values = {
-            "name": args.name,
-            "redirect_uris": args.redirect_uri,
-            "scopes": _parse_scopes(args.scopes, sorted(APP_SCOPES)),
-            "mode": args.mode,
-        }
-        async with open_context(read_settings()):
-            created = await register_platform_app(values)
-        return {
-            "id": str(created.id),
-            "name": created.name,
-            "client_id": created.client_id,
-            "client_secret": created.client_secret,
-            "redirect_uris": created.redirect_uris,
-            "scopes": created.scopes,
-            "mode": created.mode,
-        }
-
-    print_created(args, run_command(execute()), "The secret is shown only once.")
+    values = {
+        "name": args.name,
+        "redirect_uris": args.redirect_uri,
+        "scopes": _parse_scopes(args.scopes, sorted(APP_SCOPES)),
+        "mode": args.mode,
+    }
+    async with open_context(read_settings()):
+        created = await register_platform_app(values)
+    result = {
+        "id": str(created.id),
+        "name": created.name,
+        "client_id": created.client_id,
+        "client_secret": created.client_secret,
+        "redirect_uris": created.redirect_uris,
+        "scopes": created.scopes,
+        "mode": created.mode,
+    }
+    print_created(args, result, "The secret is shown only once.")
 
 
-def _create_key(args: argparse.Namespace) -> None:
-    async def execute() -> dict[str, Any]:
-        from auth.app_scopes import STOREFRONT_SCOPES
-        from auth.storefront_keys import create_storefront_key
-        from server import store_admin
+async def _create_key(args: argparse.Namespace) -> None:
+    from auth.app_scopes import STOREFRONT_SCOPES
+    from auth.storefront_keys import create_storefront_key
+    from server import store_admin
 
-        scopes = _parse_scopes(args.scopes, list(STOREFRONT_SCOPES))
-        values = {
-            "name": args.name,
-            "scopes": scopes,
-            "rate_limit": args.rate_limit,
-            "per_address": args.per_address,
-            "server_side": args.server_side,
-        }
-        async with open_context(read_settings()):
-            store = (await store_admin.find_store(args.tenant)).store
-            created = await create_storefront_key(store_admin.system_scope(store), values)
-        return {
-            "tenant_id": str(store.public_id),
-            "storefront_key_id": str(created.id),
-            "storefront_key": created.key,
-            "scopes": scopes,
-            "rate_limit": created.rate_limit,
-            "per_address": created.per_address,
-            "server_side": args.server_side,
-        }
-
-    print_created(args, run_command(execute()), "The key is shown only once.")
+    scopes = _parse_scopes(args.scopes, list(STOREFRONT_SCOPES))
+    values = {
+        "name": args.name,
+        "scopes": scopes,
+        "rate_limit": args.rate_limit,
+        "per_address": args.per_address,
+        "server_side": args.server_side,
+    }
+    async with open_context(read_settings()):
+        store = (await store_admin.find_store(args.tenant)).store
+        created = await create_storefront_key(store_admin.system_scope(store), values)
+    result = {
+        "tenant_id": str(store.public_id),
+        "storefront_key_id": str(created.id),
+        "storefront_key": created.key,
+        "scopes": scopes,
+        "rate_limit": created.rate_limit,
+        "per_address": created.per_address,
+        "server_side": args.server_side,
+    }
+    print_created(args, result, "The key is shown only once.")
 
 
 def _parse_scopes(text: str, everything: list[str]) -> list[str]:

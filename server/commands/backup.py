@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernel.clock import now
-from server.commands.context import quiet_logging, read_settings, run_command
+from server.commands.context import quiet_logging, read_settings
 from server.commands.output import add_json_option, print_fields, print_json, print_line
 
 if TYPE_CHECKING:
@@ -39,22 +39,17 @@ def add(commands: Any) -> None:
     add_json_option(restore, _restore)
 
 
-def _backup(args: argparse.Namespace) -> None:
+async def _backup(args: argparse.Namespace) -> None:
+    from server.backup import back_up, default_name
+    from server.database import database_location
+    from server.secret_key import with_secret_key
+
     settings = read_settings()
     quiet_logging(settings)
-
-    async def execute() -> tuple[Backup, Path]:
-        from server.backup import back_up, default_name
-        from server.database import database_location
-        from server.secret_key import with_secret_key
-
-        path = args.path / default_name(now()) if args.path.is_dir() else args.path
-        async with database_location(settings) as location:
-            keyed_settings = with_secret_key(settings)
-            made = await back_up(keyed_settings, location.owner_url, path, with_secret_keys=args.with_secret_key)
-        return made, path
-
-    made, path = run_command(execute())
+    path = args.path / default_name(now()) if args.path.is_dir() else args.path
+    async with database_location(settings) as location:
+        keyed_settings = with_secret_key(settings)
+        made = await back_up(keyed_settings, location.owner_url, path, with_secret_keys=args.with_secret_key)
     if args.json:
         print_json({"file": path, "bytes": path.stat().st_size, **_as_json(made)})
         return
@@ -63,22 +58,18 @@ def _backup(args: argparse.Namespace) -> None:
         print_line(f"not included: the secret key {made.key_ids[0]}; without it no encrypted value can be read")
 
 
-def _restore(args: argparse.Namespace) -> None:
+async def _restore(args: argparse.Namespace) -> None:
+    from server.backup import missing_keys, read_secret_keys, restore
+    from server.database import database_location
+    from server.secret_key import with_secret_key
+
     settings = read_settings()
     quiet_logging(settings)
-
-    async def execute() -> tuple[Backup, list[str]]:
-        from server.backup import missing_keys, read_secret_keys, restore
-        from server.database import database_location
-        from server.secret_key import with_secret_key
-
-        keys = read_secret_keys(args.path)
-        async with database_location(settings) as location:
-            restored = await restore(location.owner_url, args.path, replace=args.replace)
-        keyed_settings = with_secret_key(settings, initial=keys[0] if keys else None)
-        return restored, missing_keys(restored, keyed_settings)
-
-    restored, missing = run_command(execute())
+    keys = read_secret_keys(args.path)
+    async with database_location(settings) as location:
+        restored = await restore(location.owner_url, args.path, replace=args.replace)
+    keyed_settings = with_secret_key(settings, initial=keys[0] if keys else None)
+    missing = missing_keys(restored, keyed_settings)
     if args.json:
         print_json({"file": args.path, **_as_json(restored), "missing_keys": missing})
         return

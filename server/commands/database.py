@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from server.commands.context import quiet_logging, read_settings, run_command
+from server.commands.context import quiet_logging, read_settings
 from server.commands.output import print_line
 
 
@@ -19,18 +19,14 @@ def add(commands: Any) -> None:
     migrate.set_defaults(run=_migrate)
 
 
-def _migrate(_: argparse.Namespace) -> None:
+async def _migrate(_: argparse.Namespace) -> None:
+    from models import migrate
+    from server.database import database_location
+
     settings = read_settings()
     quiet_logging(settings)
-
-    async def execute() -> list[str]:
-        from models import migrate
-        from server.database import database_location
-
-        async with database_location(settings) as location:
-            return await migrate.migrate(location.owner_url)
-
-    applied = run_command(execute())
+    async with database_location(settings) as location:
+        applied = await migrate.migrate(location.owner_url)
     for name in applied:
         print_line(f"applied {name}")
     if not applied:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from server.commands.context import open_context, read_settings, run_command
+from server.commands.context import open_context, read_settings
 from server.commands.output import add_json_option, print_fields, print_json, print_line, print_table
 
 if TYPE_CHECKING:
@@ -24,20 +24,17 @@ def add(commands: Any) -> None:
     add_json_option(result, _demo)
 
 
-def _demo(args: argparse.Namespace) -> None:
+async def _demo(args: argparse.Namespace) -> None:
     settings = read_settings()
     if settings.is_production:
         from server.commands.errors import CommandError
 
         raise CommandError("vitrine demo is not available in production (VITRINE_ENV)")
 
-    async def execute() -> DemoResult:
-        from server.demo.setup import set_up_demo
+    from server.demo.setup import set_up_demo
 
-        async with open_context(settings) as context:
-            return await set_up_demo(context.settings, context.location, reset=args.reset)
-
-    result = run_command(execute())
+    async with open_context(settings) as context:
+        result = await set_up_demo(context.settings, context.location, reset=args.reset)
     if args.json:
         print_json(result.json)
     else:

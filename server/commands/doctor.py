@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from server.commands.context import run_command
 from server.commands.output import add_json_option, print_error, print_json, print_line
 
 if TYPE_CHECKING:
@@ -22,11 +21,11 @@ def add(commands: Any) -> None:
     add_json_option(doctor, _doctor)
 
 
-def _doctor(args: argparse.Namespace) -> int:
+async def _doctor(args: argparse.Namespace) -> int:
     import logging
 
     logging.disable(logging.ERROR)  # the results are printed instead
-    results = run_command(_run_checks(prints=not args.json))
+    results = await _run_checks(prints=not args.json)
     failed = [result for result in results if result.level == "fail"]
     if args.json:
         print_json(

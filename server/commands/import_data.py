@@ -8,15 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from server.commands.context import open_context, read_settings, run_command
+from server.commands.context import open_context, read_settings
 from server.commands.errors import CommandError
 from server.commands.output import print_error, print_line
 
 if TYPE_CHECKING:
     from server.importers.cscart.report import Report
     from server.importers.cscart.source import Source
-    from server.importers.olist import ImportReport
-    from server.importers.record_files import FileReport
 
 _KINDS = ("products", "customers", "orders")
 
@@ -87,20 +85,15 @@ def _time(text: str) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _olist(args: argparse.Namespace) -> int:
-    directory: Path = args.directory
-    if not directory.is_dir():
-        raise CommandError(f"{directory} is not a folder; expected the one with the Olist CSV files")
+async def _olist(args: argparse.Namespace) -> int:
+    from server import store_admin
+    from server.importers import olist
 
-    async def execute() -> ImportReport:
-        from server import store_admin
-        from server.importers import olist
-
-        async with open_context(read_settings()):
-            store = (await store_admin.find_store(args.tenant)).store
-            return await olist.run(directory, store.public_id, events=args.events, progress=not args.no_progress)
-
-    report = run_command(execute())
+    if not args.directory.is_dir():
+        raise CommandError(f"{args.directory} is not a folder; expected the one with the Olist CSV files")
+    async with open_context(read_settings()):
+        store = (await store_admin.find_store(args.tenant)).store
+        report = await olist.run(args.directory, store.public_id, events=args.events, progress=not args.no_progress)
     if report.is_rejected:
         for line in report.summary().splitlines()[:-1]:
             print_line(line)
@@ -110,19 +103,17 @@ def _olist(args: argparse.Namespace) -> int:
     return 0
 
 
-def _records(args: argparse.Namespace) -> int:
-    async def execute() -> FileReport:
-        from server import store_admin
-        from server.importers import customer_files, order_files, product_files, record_files
+async def _records(args: argparse.Namespace) -> int:
+    from server import store_admin
+    from server.importers import customer_files, order_files, product_files, record_files
 
-        kinds = (product_files.PRODUCTS, customer_files.CUSTOMERS, order_files.ORDERS)
-        kind = next(kind for kind in kinds if kind.name == args.kind)
-        async with open_context(read_settings()):
-            tenant = (await store_admin.find_store(args.tenant)).store.public_id
-            options = {"dry_run": args.dry_run, "events": args.events, "progress": not args.no_progress}
-            return await record_files.run(kind, args.file, args.format, tenant, **options)
+    kinds = (product_files.PRODUCTS, customer_files.CUSTOMERS, order_files.ORDERS)
+    kind = next(kind for kind in kinds if kind.name == args.kind)
+    async with open_context(read_settings()):
+        tenant = (await store_admin.find_store(args.tenant)).store.public_id
+        options = {"dry_run": args.dry_run, "events": args.events, "progress": not args.no_progress}
+        report = await record_files.run(kind, args.file, args.format, tenant, **options)
 
-    report = run_command(execute())
     for line in report.lines():
         print_line(line)
     if report.failed:
@@ -130,27 +121,25 @@ def _records(args: argparse.Namespace) -> int:
     return 1 if report.failed else 0
 
 
-def _cscart(args: argparse.Namespace) -> int:
+async def _cscart(args: argparse.Namespace) -> int:
+    from server import store_admin
+    from server.importers.cscart import run
+    from server.importers.cscart.progress import ProgressBars
+    from server.importers.cscart.source import FolderSource, HttpSource
+
     _check_source(args)
 
-    async def execute() -> Report:
-        from server import store_admin
-        from server.importers.cscart import run
-        from server.importers.cscart.progress import ProgressBars
-        from server.importers.cscart.source import FolderSource, HttpSource
+    async def fill(source: Source) -> Report:
+        store = (await store_admin.find_store(args.tenant)).store
+        progress = None if args.no_progress else ProgressBars()
+        return await run.run(source, store.public_id, since=args.since, dry_run=args.dry_run, progress=progress)
 
-        async def fill(source: Source) -> Report:
-            store = (await store_admin.find_store(args.tenant)).store
-            progress = None if args.no_progress else ProgressBars()
-            return await run.run(source, store.public_id, since=args.since, dry_run=args.dry_run, progress=progress)
-
-        async with open_context(read_settings()):
-            if args.directory is not None:
-                return await fill(FolderSource(args.directory))
+    async with open_context(read_settings()):
+        if args.directory is not None:
+            report = await fill(FolderSource(args.directory))
+        else:
             async with HttpSource(args.url, args.email, _api_key(args.api_key)) as source:
-                return await fill(source)
-
-    report = run_command(execute())
+                report = await fill(source)
     for line in report.lines():
         print_line(line)
     if report.stopped:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from server.commands.context import open_context, read_settings, run_command
+from server.commands.context import open_context, read_settings
 from server.commands.errors import CommandError
 from server.commands.output import add_json_option, print_json, print_line, print_table
 
@@ -39,31 +39,26 @@ def add(commands: Any) -> None:
     add_json_option(reencrypt, _reencrypt)
 
 
-def _rotate(args: argparse.Namespace) -> None:
-    async def execute() -> str:
-        from auth.signing_keys import process_key_ring
-        from kernel.clock import now
+async def _rotate(args: argparse.Namespace) -> None:
+    from auth.signing_keys import process_key_ring
+    from kernel.clock import now
 
-        async with open_context(read_settings()):
-            return await process_key_ring().rotate(now())
-
-    kid = run_command(execute())
+    async with open_context(read_settings()):
+        kid = await process_key_ring().rotate(now())
     if args.json:
         print_json({"kid": kid})
     else:
         print_line(f"tokens are now signed with the key {kid}; older tokens stay valid until they expire")
 
 
-def _reencrypt(args: argparse.Namespace) -> None:
+async def _reencrypt(args: argparse.Namespace) -> None:
     settings = read_settings()
 
-    async def execute() -> tuple[Reencryption, str]:
-        from domain.reencryption import current_key_id, reencrypt_values
+    from domain.reencryption import current_key_id, reencrypt_values
 
-        async with open_context(settings):
-            return await reencrypt_values(forget_hash_keys=args.forget_hash_keys), current_key_id()
+    async with open_context(settings):
+        result, key = await reencrypt_values(forget_hash_keys=args.forget_hash_keys), current_key_id()
 
-    result, key = run_command(execute())
     unreadable = [place for report in result.after for place in report.unreadable]
     outdated = sum(report.outdated for report in result.after)
     if args.json:

@@ -44,7 +44,7 @@ def print_fields(fields: Mapping[str, object]) -> None:
 
 
 def add_json_option(parser: argparse.ArgumentParser, command: Callable[[argparse.Namespace], object]) -> None:
-    """Let a command print JSON, and set the function that runs it."""
+    """Let a command print JSON, and set the function that runs it, a coroutine function or not."""
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=command)
 

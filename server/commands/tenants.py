@@ -6,13 +6,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from server.commands.context import open_context, read_settings, run_command
+from server.commands.context import open_context, read_settings
 from server.commands.errors import CommandError
 from server.commands.output import add_json_option, print_fields, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from server.store_admin import StoreWithHosts
-    from server.store_deletion import Receipt
     from server.store_transfer import Moved
 
 
@@ -40,14 +39,10 @@ def add(commands: Any) -> None:
     read_only = tenant_commands.add_parser(
         "read-only", help="answer reads only: every mutation gets a 503, as in maintenance"
     )
-    for subparser, command in (
-        (suspend, _suspend),
-        (resume, _resume),
-        (maintenance, _maintenance),
-        (read_only, _read_only),
-    ):
+    for subparser, status in ((suspend, "S"), (resume, "A"), (maintenance, "M"), (read_only, "A")):
         subparser.add_argument("id", metavar="ID", help="the store: UUID or host")
-        add_json_option(subparser, command)
+        subparser.set_defaults(status=status, message=None, read_only=subparser is read_only)
+        add_json_option(subparser, _set_status)
     _add_moves(tenant_commands)
     for subparser in (maintenance, read_only):
         subparser.add_argument("--message", metavar="TEXT", help="message for customers instead of the default")
@@ -83,31 +78,27 @@ def _add_moves(tenant_commands: Any) -> None:
     add_json_option(delete, _delete)
 
 
-def _create(args: argparse.Namespace) -> None:
+async def _create(args: argparse.Namespace) -> None:
     if args.owner_email is None and (args.owner_name or args.owner_password):
         raise CommandError("--owner-name and --owner-password need --owner-email")
 
-    async def execute() -> dict[str, Any]:
-        from domain import stores
-        from server import store_admin
+    from domain import stores
+    from server import store_admin
 
-        settings = read_settings()
-        async with open_context(settings):
-            store_admin.reject_shared_hosts(args.host, settings.shared_hosts)
-            owner = _read_owner(args)
-            new = await stores.create_store({"name": args.name, "currency": args.currency.upper()}, hosts=args.host)
-            created = await store_admin.find_store(str(new.store.public_id))
-            result = {**created.as_json(), "gateway": {"secret_key": new.gateway_secret}}
-            if owner is not None:
-                user = await store_admin.create_owner(new.store, owner)
-                result["owner"] = {
-                    "user_id": str(user.public_id),
-                    "email": owner["email"],
-                    "password": owner["password"],
-                }
-        return result
-
-    result = run_command(execute())
+    settings = read_settings()
+    async with open_context(settings):
+        store_admin.reject_shared_hosts(args.host, settings.shared_hosts)
+        owner = _read_owner(args)
+        new = await stores.create_store({"name": args.name, "currency": args.currency.upper()}, hosts=args.host)
+        created = await store_admin.find_store(str(new.store.public_id))
+        result = {**created.as_json(), "gateway": {"secret_key": new.gateway_secret}}
+        if owner is not None:
+            user = await store_admin.create_owner(new.store, owner)
+            result["owner"] = {
+                "user_id": str(user.public_id),
+                "email": owner["email"],
+                "password": owner["password"],
+            }
     if args.json:
         print_json(result)
         return
@@ -139,14 +130,11 @@ def _read_owner(args: argparse.Namespace) -> dict[str, Any] | None:
     return values
 
 
-def _list(args: argparse.Namespace) -> None:
-    async def execute() -> list[StoreWithHosts]:
-        from server import store_admin
+async def _list(args: argparse.Namespace) -> None:
+    from server import store_admin
 
-        async with open_context(read_settings()):
-            return await store_admin.list_stores()
-
-    entries = run_command(execute())
+    async with open_context(read_settings()):
+        entries = await store_admin.list_stores()
     if args.json:
         print_json([entry.as_json() for entry in entries])
     elif not entries:
@@ -162,63 +150,38 @@ def _table_row(entry: StoreWithHosts) -> tuple[object, ...]:
     return (store.public_id, status_name(store), store.currency, store.name, ", ".join(entry.hosts))
 
 
-def _suspend(args: argparse.Namespace) -> None:
-    _set_status(args, "S")
+async def _set_status(args: argparse.Namespace) -> None:
+    from server import store_admin
 
-
-def _resume(args: argparse.Namespace) -> None:
-    _set_status(args, "A")
-
-
-def _maintenance(args: argparse.Namespace) -> None:
-    _set_status(args, "M", args.message)
-
-
-def _read_only(args: argparse.Namespace) -> None:
-    _set_status(args, "A", args.message, read_only=True)
-
-
-def _set_status(args: argparse.Namespace, status: str, message: str | None = None, *, read_only: bool = False) -> None:
-    async def execute() -> StoreWithHosts:
-        from server import store_admin
-
-        async with open_context(read_settings()):
-            return await store_admin.set_status(args.id, status, message, read_only=read_only)
-
-    updated = run_command(execute())
+    async with open_context(read_settings()):
+        updated = await store_admin.set_status(args.id, args.status, args.message, read_only=args.read_only)
     if args.json:
         print_json(updated.as_json())
-        return
-    from server.store_admin import status_name
-
-    print_line(f"{updated.store.name} is {status_name(updated.store)}")
+    else:
+        print_line(f"{updated.store.name} is {store_admin.status_name(updated.store)}")
 
 
-def _export(args: argparse.Namespace) -> None:
-    async def execute() -> Moved:
-        from server import store_admin
-        from server.store_transfer import connect_owner, export_store, wait_for_transactions
+async def _export(args: argparse.Namespace) -> None:
+    from server import store_admin
+    from server.store_transfer import connect_owner, export_store, wait_for_transactions
 
-        async with open_context(read_settings()) as context:
-            url = context.location.owner_url
-            if args.read_only:
-                await store_admin.set_status(args.id, "A", read_only=True)
-                async with connect_owner(url) as connection:
-                    await wait_for_transactions(connection)
-            entry = await store_admin.find_store(args.id)
-            return await export_store(url, entry.store, entry.hosts, args.path, _key_path(args))
-
-    _print_moved("exported", run_command(execute()), args)
+    async with open_context(read_settings()) as context:
+        url = context.location.owner_url
+        if args.read_only:
+            await store_admin.set_status(args.id, "A", read_only=True)
+            async with connect_owner(url) as connection:
+                await wait_for_transactions(connection)
+        entry = await store_admin.find_store(args.id)
+        moved = await export_store(url, entry.store, entry.hosts, args.path, _key_path(args))
+    _print_moved("exported", moved, args)
 
 
-def _import(args: argparse.Namespace) -> None:
-    async def execute() -> Moved:
-        from server.store_transfer import import_store
+async def _import(args: argparse.Namespace) -> None:
+    from server.store_transfer import import_store
 
-        async with open_context(read_settings()) as context:
-            return await import_store(context.location.owner_url, args.path, _key_path(args))
-
-    _print_moved("imported", run_command(execute()), args)
+    async with open_context(read_settings()) as context:
+        moved = await import_store(context.location.owner_url, args.path, _key_path(args))
+    _print_moved("imported", moved, args)
 
 
 def _key_path(args: argparse.Namespace) -> Path:
@@ -241,18 +204,15 @@ def _print_moved(verb: str, moved: Moved, args: argparse.Namespace) -> None:
     print_fields({"tenant_id": moved.public_id, "file": args.path, "key": _key_path(args)})
 
 
-def _delete(args: argparse.Namespace) -> None:
-    async def execute() -> Receipt:
-        from server import store_admin
-        from server.store_deletion import delete_store
+async def _delete(args: argparse.Namespace) -> None:
+    from server import store_admin
+    from server.store_deletion import delete_store
 
-        async with open_context(read_settings()) as context:
-            entry = await store_admin.find_store(args.id)
-            if not args.yes:
-                _confirm(entry)
-            return await delete_store(context.location.owner_url, entry.store, entry.hosts)
-
-    receipt = run_command(execute()).as_json()
+    async with open_context(read_settings()) as context:
+        entry = await store_admin.find_store(args.id)
+        if not args.yes:
+            _confirm(entry)
+        receipt = (await delete_store(context.location.owner_url, entry.store, entry.hosts)).as_json()
     if args.json:
         print_json(receipt)
         return

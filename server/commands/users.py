@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from server.commands.context import open_context, read_settings, run_command
+from server.commands.context import open_context, read_settings
 from server.commands.errors import CommandError
 from server.commands.output import add_json_option, print_created
 
@@ -44,90 +44,84 @@ def _add_user_arguments(parser: argparse.ArgumentParser, command: Callable[[argp
     add_json_option(parser, command)
 
 
-def _create(args: argparse.Namespace) -> None:
+async def _create(args: argparse.Namespace) -> None:
     if args.type != "A" and (args.owner or args.privileges):
         raise CommandError("--owner and --privileges are for administrators (--type A)")
     if args.type == "V" and not args.vendor:
         raise CommandError("--type V requires --vendor")
 
-    async def execute() -> dict[str, Any]:
-        from domain.people import accounts
-        from kernel.ids import random_token
-        from models import database
-        from server import store_admin
+    from domain.people import accounts
+    from kernel.ids import random_token
+    from models import database
+    from server import store_admin
 
-        password = args.password or random_token(96)
-        values = {
-            "email": args.email,
-            "password": password,
-            "user_type": args.type,
-            "name": args.name,
-            "vendor_id": args.vendor,
-        }
-        async with open_context(read_settings()):
-            scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
-            async with database.transaction(scope):
-                user = await accounts.create_user(scope, values)
-                privileges = _parse_privileges(args.privileges or "")
-                if privileges:
-                    await accounts.set_privileges(scope, user.public_id, privileges)
-                if args.owner:
-                    await store_admin.set_owner(scope, user)
-        return {
-            "user_id": str(user.public_id),
-            "email": args.email.strip().lower(),
-            "password": password,
-            "type": args.type,
-            "privileges": privileges,
-            "owner": args.owner,
-        }
-
-    print_created(args, run_command(execute()))
+    password = args.password or random_token(96)
+    values = {
+        "email": args.email,
+        "password": password,
+        "user_type": args.type,
+        "name": args.name,
+        "vendor_id": args.vendor,
+    }
+    async with open_context(read_settings()):
+        scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+        async with database.transaction(scope):
+            user = await accounts.create_user(scope, values)
+            privileges = _parse_privileges(args.privileges or "")
+            if privileges:
+                await accounts.set_privileges(scope, user.public_id, privileges)
+            if args.owner:
+                await store_admin.set_owner(scope, user)
+    result = {
+        "user_id": str(user.public_id),
+        "email": args.email.strip().lower(),
+        "password": password,
+        "type": args.type,
+        "privileges": privileges,
+        "owner": args.owner,
+    }
+    print_created(args, result)
 
 
-def _api_key(args: argparse.Namespace) -> None:
-    async def execute() -> dict[str, Any]:
-        from auth.api_keys import create_api_key
-        from server import store_admin
+async def _api_key(args: argparse.Namespace) -> None:
+    from auth.api_keys import create_api_key
+    from server import store_admin
 
-        async with open_context(read_settings()):
-            scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+    async with open_context(read_settings()):
+        scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+        user = await _find_user(scope, args.email)
+        created = await create_api_key(scope, user.public_id, args.name)
+    result = {
+        "user_id": str(user.public_id),
+        "email": args.email.strip().lower(),
+        "api_key_id": str(created.info.id),
+        "api_key": created.secret,
+    }
+    print_created(args, result, "The key is shown only once.")
+
+
+async def _privileges(args: argparse.Namespace) -> None:
+    from auth import privileges
+    from domain.people import accounts
+    from kernel.scope import active_scope
+    from server import store_admin
+
+    async with open_context(read_settings()):
+        scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
+        with active_scope(scope):
             user = await _find_user(scope, args.email)
-            created = await create_api_key(scope, user.public_id, args.name)
-        return {
-            "user_id": str(user.public_id),
-            "email": args.email.strip().lower(),
-            "api_key_id": str(created.info.id),
-            "api_key": created.secret,
-        }
-
-    print_created(args, run_command(execute()), "The key is shown only once.")
-
-
-def _privileges(args: argparse.Namespace) -> None:
-    async def execute() -> dict[str, Any]:
-        from auth import privileges
-        from domain.people import accounts
-        from kernel.scope import active_scope
-        from server import store_admin
-
-        async with open_context(read_settings()):
-            scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
-            with active_scope(scope):
-                user = await _find_user(scope, args.email)
-                if args.set is not None:
-                    await accounts.set_privileges(scope, user.public_id, _parse_privileges(args.set))
-                account = await privileges.load_account(scope, user.id)
-        assert account is not None
-        return {
-            "user_id": str(user.public_id),
-            "email": args.email.strip().lower(),
-            "owner": account.is_owner,
-            "privileges": sorted(account.own),
-            "effective": sorted(account.privileges),
-        }
-
-    print_created(args, run_command(execute()))
+            if args.set is not None:
+                await accounts.set_privileges(scope, user.public_id, _parse_privileges(args.set))
+            account = await privileges.load_account(scope, user.id)
+    assert account is not None
+    result = {
+        "user_id": str(user.public_id),
+        "email": args.email.strip().lower(),
+        "owner": account.is_owner,
+        "privileges": sorted(account.own),
+        "effective": sorted(account.privileges),
+    }
+    print_created(args, result)
 
 
 def _parse_privileges(text: str) -> list[str]:
