@@ -28,7 +28,7 @@ class ChangingEntity:
 
     def __init__(self, table: str) -> None:
         self.calls = 0
-        self.entity = Entity(table, table, self.visible, sorts={"name": Sort("t.name", "text", "by name")})
+        self.entity = Entity(table, self.visible, sorts={"name": Sort("t.name", "text", "by name")})
 
     def visible(self, _scope: Scope) -> Condition:
         self.calls += 1
