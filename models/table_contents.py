@@ -8,7 +8,8 @@ A checksum is the sum of a 64-bit hash of each row, so it needs no order and can
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from typing import Any, NamedTuple
@@ -103,6 +104,19 @@ def quoted(name: str) -> str:
 def columns_sql(columns: Sequence[str]) -> str:
     """Return the columns, quoted and separated by commas."""
     return ", ".join(quoted(column) for column in columns)
+
+
+@asynccontextmanager
+async def connect_unlimited(url: str, application: str, **settings: str) -> AsyncIterator[asyncpg.Connection]:
+    """Yield a connection with `DIGEST_SETTINGS` and without time limits: a transaction may wait, idle, for another program."""
+    unlimited = dict.fromkeys(("statement_timeout", "idle_in_transaction_session_timeout"), "0")
+    connection = await asyncpg.connect(
+        url, timeout=30, server_settings={"application_name": application, **unlimited, **DIGEST_SETTINGS, **settings}
+    )
+    try:
+        yield connection
+    finally:
+        await connection.close()
 
 
 def digest_sql(relation: str, columns: Sequence[str], condition: str = "true") -> str:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import zipfile
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -25,7 +24,7 @@ from kernel.clock import now
 from kernel.settings import Settings
 from models import migrate
 from models.roles import BACKUP_ROLE, MANAGED_POLICIES, SET_ROLE_PRIVILEGE
-from models.table_contents import DIGEST_SETTINGS, Table, digest, digest_sql, quoted, read_tables
+from models.table_contents import DIGEST_SETTINGS, Table, connect_unlimited, digest, digest_sql, quoted, read_tables
 from server.archives import ArchiveError, new_archive, open_archive, read_chunks, write_manifest
 from server.postgres_programs import CHUNK_BYTES, Programs, find_programs, running
 
@@ -99,7 +98,7 @@ async def back_up(settings: Settings, url: str, path: Path, *, with_secret_keys:
     `with_secret_keys` adds VITRINE_SECRET_KEY and its fallbacks, which otherwise have to be kept apart.
     """
     started_at = now()
-    async with _connect(url) as connection:
+    async with connect_unlimited(url, _APPLICATION) as connection:
         programs = find_programs(connection.get_server_version().major)
         role = await _reading_role(connection)
         with new_archive(path) as archive:
@@ -114,19 +113,6 @@ async def back_up(settings: Settings, url: str, path: Path, *, with_secret_keys:
             manifest = write_manifest(archive, KIND, **contents, key_ids=key_ids)
         await connection.execute(_RECORD, BACKUP_RUN, started_at, now())
     return _backup(manifest, has_secret_keys=with_secret_keys)
-
-
-@asynccontextmanager
-async def _connect(url: str) -> AsyncIterator[asyncpg.Connection]:
-    # The snapshot stays open, idle, until pg_dump has ended.
-    unlimited = dict.fromkeys(("statement_timeout", "idle_in_transaction_session_timeout"), "0")
-    connection = await asyncpg.connect(
-        url, timeout=30, server_settings={"application_name": _APPLICATION, **unlimited, **DIGEST_SETTINGS}
-    )
-    try:
-        yield connection
-    finally:
-        await connection.close()
 
 
 async def _reading_role(connection: asyncpg.Connection) -> str | None:
@@ -210,7 +196,7 @@ async def restore(url: str, path: Path, *, replace: bool = False) -> Backup:
     `replace` drops what the schema contains. Raises ArchiveError, ProgramError, or MigrationError after the restore.
     """
     with open_archive(path, KIND) as (archive, manifest):
-        async with _connect(url) as connection:
+        async with connect_unlimited(url, _APPLICATION) as connection:
             major = connection.get_server_version().major
             if major < manifest["postgresql"]:
                 raise ArchiveError(
@@ -221,7 +207,7 @@ async def restore(url: str, path: Path, *, replace: bool = False) -> Backup:
         await _restore_dump(find_programs(major), url, archive, manifest, server_major=major)
         has_secret_keys = SECRET_KEYS in archive.namelist()
     await migrate.migrate(url)
-    async with _connect(url) as connection:
+    async with connect_unlimited(url, _APPLICATION) as connection:
         time = datetime.fromisoformat(manifest["created_at"])
         await connection.execute(_RECORD, BACKUP_RUN, time, time)
     return _backup(manifest, has_secret_keys=has_secret_keys)

@@ -28,7 +28,7 @@ from domain.reencryption import ENCRYPTED_COLUMNS, reencrypt_relation
 from kernel.scope import Store
 from kernel.setting_types import MIN_SECRET_LENGTH
 from models import migrate
-from models.table_contents import DIGEST_SETTINGS, OF_STORE, STORES, Digest, Table, columns_sql, digest, read_tables
+from models.table_contents import OF_STORE, STORES, Digest, Table, columns_sql, connect_unlimited, digest, read_tables
 from server.archives import CHUNK_BYTES, ArchiveError, damage_reported, new_archive, open_archive, write_manifest
 
 KIND = "export of a store"
@@ -207,20 +207,9 @@ def _also_reading(key: bytes) -> Iterator[None]:
 @asynccontextmanager
 async def connect_owner(url: str, store_id: int | None = None) -> AsyncIterator[asyncpg.Connection]:
     """Yield a connection of the owner, which sees the rows of the store, without time limits."""
-    settings = {
-        "application_name": "vitrine tenant",
-        "statement_timeout": "0",
-        "idle_in_transaction_session_timeout": "0",
-        "jit": "off",
-        **DIGEST_SETTINGS,
-    }
-    if store_id is not None:
-        settings["vitrine.tenant"] = str(store_id)
-    connection = await asyncpg.connect(url, timeout=30, server_settings=settings)
-    try:
+    settings = {"jit": "off"} if store_id is None else {"jit": "off", "vitrine.tenant": str(store_id)}
+    async with connect_unlimited(url, "vitrine tenant", **settings) as connection:
         yield connection
-    finally:
-        await connection.close()
 
 
 async def _export_part(connection: asyncpg.Connection, archive: zipfile.ZipFile, part: Part, store_id: int) -> Digest:
