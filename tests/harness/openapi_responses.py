@@ -73,7 +73,8 @@ def _operation(name: str, method: str, path: str) -> tuple[str, dict[str, Any]] 
     pattern = patterns[match.lastindex - 1]
     all_routes, all_patterns = _routes(name)
     first = all_routes.fullmatch(path)
-    assert first is not None and first.lastindex is not None
+    assert first is not None
+    assert first.lastindex is not None
     if _variable_segments(all_patterns[first.lastindex - 1]) < _variable_segments(pattern):
         return None  # another path has a fixed segment there, to methods that it doesn't have too
     return pattern, documents()[name]["paths"][pattern][method]
