@@ -136,7 +136,9 @@ async def test_an_unknown_category_is_reported_for_the_field_that_names_it(
 
 
 @pytest.mark.parametrize("items", [None, []])
-async def test_an_order_without_items_is_refused_in_the_words_of_the_input(sample: SampleStore, items: list[Any] | None):
+async def test_an_order_without_items_is_refused_in_the_words_of_the_input(
+    sample: SampleStore, items: list[Any] | None
+):
     input = {"email": "ana@example.com", **({} if items is None else {"items": items})}
     [error] = (await execute(sample, CREATE_ORDER, input=input))["errors"]
     assert (error["message"], error["extensions"]["field"]) == ("items is required", "items")
