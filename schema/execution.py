@@ -31,6 +31,7 @@ from kernel.scope import Scope
 from models.answer_size import AnswerSize, AnswerTooLarge, current_answer, value_size
 from models.row_reads import relation_loads
 from schema.documents import MAX_ERRORS, PreparedDocument
+from schema.validation_rules import without_values
 
 log = logging.getLogger("vitrine.graphql")
 
@@ -297,7 +298,7 @@ def format_error(error: GraphQLError, scope: Scope | None) -> dict[str, Any]:
     """Format an error for the response."""
     original, code = error_of(error), error_code(error)
     extensions: dict[str, Any] = {"code": code}
-    message = error.message
+    message = without_values(error.message)
     if original is not None:
         message, extensions = original.message, error_extensions(original)
     elif code == "INTERNAL":

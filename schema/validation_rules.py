@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
@@ -23,6 +24,14 @@ from graphql.validation import OverlappingFieldsCanBeMergedRule, ValuesOfCorrect
 from kernel.errors import ValidationFailed
 from schema.field_merging import FieldsMergeRule
 
+# graphql-core repeats the whole of an input object that lacks a field or has an unknown one.
+_REPEATED_VALUES = re.compile(r", found: [\[{].*", re.DOTALL)
+
+
+def without_values(message: str) -> str:
+    """Return an error message of graphql-core without the values of an input object, which may be passwords: clients log messages."""
+    return _REPEATED_VALUES.sub(".", message)
+
 
 class LiteralsRule(ValuesOfCorrectTypeRule):
     """Report a literal that its type refuses as the domain's error, as the same value in a variable is, with its place in the document."""
@@ -41,7 +50,7 @@ class LiteralsRule(ValuesOfCorrectTypeRule):
 
     def report_error(self, error: GraphQLError) -> None:
         """Report an error with its cause."""
-        error.original_error = ValidationFailed(error.message)
+        error.original_error = ValidationFailed(without_values(error.message))
         super().report_error(error)
 
 
