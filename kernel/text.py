@@ -129,8 +129,13 @@ def has_forbidden_characters(text: str) -> bool:
     return _FORBIDDEN.search(text) is not None
 
 
+_JSON_WORDS = {None: "null", True: "true", False: "false"}
+
+
 def repr_value(value: object) -> str:
-    """Return the repr of a rejected value for an error message, truncated after 60 characters."""
+    """Return a rejected value for an error message, truncated after 60 characters: `'Z'`, `12`, `null`, `true`, `[]`."""
+    if value is None or isinstance(value, bool):
+        return _JSON_WORDS[value]  # clients send JSON, not Python
     text = repr(value[:60]) if isinstance(value, str) else repr(value)
     return text if len(text) <= 64 else f"{text[:60]}…"
 

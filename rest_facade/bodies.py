@@ -126,10 +126,13 @@ async def read_json_object(request: web.Request, *, empty: bool = False) -> dict
 
 
 async def read_form_or_json(request: web.Request) -> dict[str, Any]:
-    """Read a form or a JSON object, depending on the content type (RFC 6749 prescribes forms)."""
+    """Read a form or a JSON object, depending on the content type (RFC 6749 prescribes forms, without repeated fields)."""
     raw = await read_raw(request)
     if request.content_type == _FORM_TYPE:
-        return await _parse_form(request, raw)
+        form = await _parse_form(request, raw)
+        if len(form) < len([field for field in raw.split(b"&") if field]):
+            raise MalformedRequest(detail="a field is sent several times")
+        return form
     if _is_json(request.content_type):
         return _parse_json(request, raw)
     content_type = _quoted(request.headers.get("Content-Type"))

@@ -31,6 +31,7 @@ from kernel.scope import Scope
 from models.answer_size import AnswerSize, AnswerTooLarge, current_answer, value_size
 from models.row_reads import relation_loads
 from schema.documents import MAX_ERRORS, PreparedDocument
+from schema.validation_rules import without_values
 
 log = logging.getLogger("vitrine.graphql")
 
@@ -268,6 +269,22 @@ def graphql_error_code(error: DomainError) -> str:
     return "INTERNAL"
 
 
+def error_extensions(error: DomainError) -> dict[str, Any]:
+    """Return the `extensions` of a domain error: `code`, `field` and `details`, where it has them."""
+    extensions: dict[str, Any] = {"code": graphql_error_code(error)}
+    details = dict(error.details)
+    if isinstance(error, ValidationFailed):
+        if error.field:
+            extensions["field"] = error.field
+        if error.fields:
+            details["fields"] = error.fields
+    if reason := getattr(error, "reason", None):
+        details["reason"] = reason
+    if details:
+        extensions["details"] = details
+    return extensions
+
+
 def error_code(error: GraphQLError) -> str:
     """Return the code of an error of an execution: its domain error's, `VALIDATION_FAILED` for an invalid variable, else `INTERNAL`."""
     original = error_of(error)
@@ -281,19 +298,9 @@ def format_error(error: GraphQLError, scope: Scope | None) -> dict[str, Any]:
     """Format an error for the response."""
     original, code = error_of(error), error_code(error)
     extensions: dict[str, Any] = {"code": code}
-    message = error.message
+    message = without_values(error.message)
     if original is not None:
-        message = original.message
-        if isinstance(original, ValidationFailed) and original.field:
-            extensions["field"] = original.field
-        details = dict(original.details)
-        if isinstance(original, ValidationFailed) and original.fields:
-            details["fields"] = original.fields
-        reason = getattr(original, "reason", None)
-        if reason:
-            details["reason"] = reason
-        if details:
-            extensions["details"] = details
+        message, extensions = original.message, error_extensions(original)
     elif code == "INTERNAL":
         request_id = scope.request_id if scope else ""
         log.error("unexpected error in GraphQL", exc_info=error.original_error, extra={"request_id": request_id})

@@ -20,7 +20,7 @@ from kernel import codes
 from kernel.clock import format_rfc3339
 from kernel.ids import PublicId, Reference, parse_reference
 from kernel.scope import current_scope
-from kernel.text import InvalidValue, has_forbidden_characters
+from kernel.text import InvalidValue, has_forbidden_characters, repr_value
 from schema.enums import (
     ENUMS,
     BulkOperationKind,
@@ -112,7 +112,7 @@ def _parse_int64(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
             return int(value)
-        raise _error(f"expected an integer, got {_truncate(value)}")
+        raise _error(f"expected an integer, got {repr_value(value)}")
     if not -_INT64 <= value < _INT64:
         raise _error("the integer does not fit in 64 bits")
     return value
@@ -136,7 +136,7 @@ def _parse_time(value: Any) -> datetime:
             return parsed.astimezone(UTC)
         except (ValueError, OverflowError):
             pass
-    raise _error(f"expected a time in RFC 3339 such as 2026-11-20T18:00:00Z, got {_truncate(value)}")
+    raise _error(f"expected a time in RFC 3339 such as 2026-11-20T18:00:00Z, got {repr_value(value)}")
 
 
 def _serialize_time(value: datetime) -> str:
@@ -168,11 +168,6 @@ def _has_forbidden(value: Any) -> bool:
     if isinstance(value, list):
         return any(_has_forbidden(item) for item in value)
     return isinstance(value, int) and not isinstance(value, bool) and not -_INT64 <= value < _INT64
-
-
-def _truncate(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 _ONE_LETTER = re.compile(r"[A-Za-z]")

@@ -6,14 +6,16 @@ docs/reference/shared.md#connections lists the limits.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from aiohttp import hdrs, web
 from aiohttp.http_exceptions import LineTooLong
+from aiohttp.http_parser import RawRequestMessage
 from aiohttp.typedefs import Middleware
-from aiohttp.web_protocol import RequestHandler
+from aiohttp.web_protocol import ERROR, RequestHandler
 from aiohttp.web_urldispatcher import UrlMappingMatchInfo
+from multidict import CIMultiDict, CIMultiDictProxy, istr
 
 from kernel import ids, logging
 from kernel.errors import MalformedRequest
@@ -34,6 +36,9 @@ OPTIONS: dict[str, Any] = {
     # rest_facade/bodies.py decompresses, up to the size limit and only bodies that are read.
     "auto_decompress": False,
 }
+
+# aiohttp itself refuses repeated headers of HTTP, such as `Host`.
+_SINGLE_HEADERS = (hdrs.AUTHORIZATION, istr("X-API-Key"), istr("X-Tenant-ID"), istr("Idempotency-Key"))
 
 # Replaces aiohttp's default, which reveals the versions of Python and aiohttp.
 SERVER_NAME = "vitrine"
@@ -200,7 +205,28 @@ class Runner(web.AppRunner):
     async def _make_server(self) -> web.Server:
         server = await super()._make_server()
         handler = _direct_handler(self._app, server.request_handler)
-        return _Server(self._app[SETTINGS], handler, request_factory=server.request_factory)
+        return _Server(self._app[SETTINGS], handler, request_factory=_with_combined_headers(server.request_factory))
+
+
+def _with_combined_headers(make_request: Callable[..., web.BaseRequest]) -> Callable[..., web.BaseRequest]:
+    """Make requests in which a credential, store or key that was sent several times is one list (RFC 9110, section 5.3).
+
+    The list is malformed, so that such a request is refused, whichever of the values a proxy in front looked at.
+    """
+
+    def make(message: RawRequestMessage, *arguments: Any) -> web.BaseRequest:
+        sent = message.headers
+        if message is ERROR:
+            return make_request(message, *arguments)  # a head that can't be parsed has no headers
+        repeated = {name: values for name in _SINGLE_HEADERS if len(values := sent.getall(name, ())) > 1}
+        if repeated:
+            headers = CIMultiDict(sent)
+            for name, values in repeated.items():
+                headers[name] = ", ".join(values)
+            message = message._replace(headers=CIMultiDictProxy(headers))
+        return make_request(message, *arguments)
+
+    return make
 
 
 def _direct_handler(app: web.Application, default: Any) -> Any:

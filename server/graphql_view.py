@@ -32,7 +32,7 @@ from rest_facade.bodies import read_raw, whole_body
 from rest_facade.responses import BytesResponse
 from rest_facade.routing import SCOPE, scope_of
 from schema.documents import INTROSPECTION_FIELDS, DocumentCache, PreparedDocument, calculate_cost, check_cost
-from schema.execution import format_document_error, format_error, graphql_error_code
+from schema.execution import error_extensions, format_document_error, format_error
 from schema.secret_fields import returns_secret
 from server.catalogue_cache import CATALOGUE_CACHE, RECOGNIZED_REQUESTS, is_cacheable
 from server.graphql_errors import ERROR_FORMAT
@@ -469,7 +469,4 @@ def malformed(message: str) -> dict[str, Any]:
 
 def formatted(error: DomainError) -> dict[str, Any]:
     """Return a domain error that is not of a field."""
-    extensions: dict[str, Any] = {"code": graphql_error_code(error)}
-    if error.details:
-        extensions["details"] = error.details
-    return {"message": error.message, "extensions": extensions}
+    return {"message": error.message, "extensions": error_extensions(error)}

@@ -6,7 +6,8 @@ Routes added directly (playground, health, CORS preflights) get their policy fro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from aiohttp import hdrs, web
@@ -45,10 +46,12 @@ def add_routes(app: web.Application, routes: Iterable[Route]) -> None:
         raise ValueError(f"{duplicate[0]} {duplicate[1]} is declared twice")
     policies = _policies_of(app)
     resources: dict[str, web.Resource] = {}
-    for route in [*declared, *_expand(declared, taken)]:
+    all_routes = [*declared, *_expand(declared, taken)]
+    literals = _literals([route.path for route in all_routes])
+    for route in all_routes:
         resource = resources.get(route.path)
         if resource is None:
-            resource = resources[route.path] = app.router.add_resource(route.path)
+            resource = resources[route.path] = app.router.add_resource(_pattern(route.path, literals))
         added = resource.add_route(route.method, route.handler)
         policies[added] = RoutePolicy(
             family_of(route.path),
@@ -79,6 +82,38 @@ def route_policies(app: web.Application) -> dict[web.AbstractRoute, RoutePolicy]
             raise ValueError(f"{added.method} {path} was added without a Route and its family declares no credential")
         policies[added] = RoutePolicy(family, credential, metric=_metric_labels(added))
     return policies
+
+
+def _literals(paths: Iterable[str]) -> dict[tuple[str, str], set[str]]:
+    """Return the fixed segments of the paths by what stands before and after them."""
+    literals: dict[tuple[str, str], set[str]] = {}
+    for path in paths:
+        for before, segment, after in _split(path):
+            if not segment.startswith("{"):
+                literals.setdefault((before, after), set()).add(segment)
+    return literals
+
+
+def _pattern(path: str, literals: Mapping[tuple[str, str], set[str]]) -> str:
+    """Return aiohttp's pattern of the path, whose parameters don't match what is a fixed segment of another path.
+
+    `/webhooks/rotate-secret` would be the record `rotate-secret` of `/webhooks/{id}` to methods that it doesn't have itself.
+    """
+    segments = []
+    for before, segment, after in _split(path):
+        reserved = literals.get((before, after)) if segment.startswith("{") and ":" not in segment else None
+        if reserved:
+            names = "|".join(re.escape(name) for name in sorted(reserved))
+            segment = f"{segment[:-1]}:(?!(?:{names})(?:/|$))[^{{}}/]+}}"
+        segments.append(segment)
+    return "/".join(segments)
+
+
+def _split(path: str) -> Iterator[tuple[str, str, str]]:
+    """Yield each segment of a path, between what stands before and after it."""
+    segments = path.split("/")
+    for index, segment in enumerate(segments):
+        yield "/".join(segments[:index]), segment, "/".join(segments[index + 1 :])
 
 
 def _metric_labels(added: web.AbstractRoute) -> metrics.Labels:

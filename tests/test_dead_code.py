@@ -14,6 +14,7 @@ FRAMEWORK_NAMES = [
     "Meta",  # Tortoise
     "enter_*",  # visitors of graphql-core
     "get_enter_leave_for_kind",
+    "is_valid_value_node",
     "get_fields",  # Strawberry's SchemaExtension and schema classes
     "_in_transaction",  # Tortoise's database client
     "execute_many",

@@ -154,7 +154,8 @@ async def _resolve_categories(scope: Scope, drafts: Sequence[ProductDraft]) -> N
     for draft in drafts:
         missing = [reference for reference in _categories_of(draft) if reference not in ids]
         if missing:
-            draft.errors["category"] = (NOT_FOUND, missing_message(CATEGORY, missing))
+            name = "category" if draft.values.get("category") in missing else "categories"
+            draft.errors[name] = (NOT_FOUND, missing_message(CATEGORY, missing))
             continue
         _set_categories(draft, ids)
         is_set = (draft.is_new and "id" not in draft.errors) or "category_id" in draft.columns

@@ -151,7 +151,8 @@ CATEGORIES = Entity(
     },
     sorts={
         "position": Sort("t.position", "bigint", "position among the siblings"),
-        **sorts("name", "created_at", "id"),
+        "name": Sort("vitrine_fold(t.name)", "text", "name, without case and accents"),
+        **sorts("created_at", "id"),
     },
 )
 

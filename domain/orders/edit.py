@@ -233,7 +233,7 @@ async def _new_lines(
     scope: Scope, locked: LockedOrder, drafts: Sequence[DraftLine], current: Sequence[PricedLine]
 ) -> list[PricedLine]:
     if not drafts:
-        raise ValidationFailed("products is required", field="lines", code="required")
+        raise ValidationFailed("items is required", field="lines", code="required")
     # For a product that is both bought and a gift, the first line's price counts: gifts come last.
     agreed = {
         (line.offer.id, selection_key(line.selection)): line.price_cents for line in reversed(current) if line.offer.id

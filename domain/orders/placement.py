@@ -208,7 +208,7 @@ def _validate(scope: Scope, draft: OrderDraft) -> None:
     if draft.user is None and not draft.email:
         raise ValidationFailed("customer_id or customer_email is required", field="user", code="required")
     if not draft.lines:
-        raise ValidationFailed("products is required", field="lines", code="required")
+        raise ValidationFailed("items is required", field="lines", code="required")
     if draft.status is not None and scope.actor.kind in _MAY_SET_STATUS:
         check_status(draft.status, scope.store.order_statuses)
 

@@ -137,7 +137,7 @@ async def resolve_units(
                 code="too_many",
             )
     if not units:
-        raise ValidationFailed("products is required", field="lines", code="required")
+        raise ValidationFailed("lines is required", field="lines", code="required")
     return units
 
 

@@ -17,7 +17,7 @@ from domain.outgoing.targets import parse_target
 from domain.webhooks.event_scopes import PING, READ_SCOPES, as_app, may_receive
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import InsufficientPrivileges, MissingScope, NotFound, RuleViolation, ValidationFailed
-from kernel.fields import InputField, InputValues, code_in, read_fields
+from kernel.fields import InputField, InputValues, check_fields, code_in, raise_field_errors, read_fields
 from kernel.ids import split_reference, uuid7
 from kernel.scope import ActorKind, Scope
 from kernel.text import InvalidValue, has_forbidden_characters, repr_value
@@ -91,7 +91,10 @@ async def create_endpoint(scope: Scope, values: InputValues, check_query: CheckQ
     `RuleViolation` if the app has too many endpoints.
     """
     check_may_manage(scope)
-    columns = read_fields(FIELDS, values, creating=True)
+    columns, errors = check_fields(FIELDS, values, creating=True)
+    if scope.actor.kind is not ActorKind.APP and values.get("installed_app_id") in (None, ""):
+        errors["installed_app_id"] = ("required", "installed_app_id is required")
+    raise_field_errors(errors)
     async with database.transaction(scope):
         installation = await _installation(scope, values.get("installed_app_id"))
         check_may_receive(scope, columns["events"], installation["scopes"])
@@ -304,8 +307,7 @@ async def _installation(scope: Scope, reference: object) -> Record:
         public_id,
     )
     if row is None:
-        code = "required" if reference is None else "not_found"
-        raise ValidationFailed("installed_app_id names no installed app", field="installed_app_id", code=code)
+        raise ValidationFailed("installed_app_id names no installed app", field="installed_app_id", code="not_found")
     return row
 
 

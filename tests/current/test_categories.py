@@ -29,6 +29,29 @@ async def test_every_field_is_stored_and_returned(admin: Client) -> None:
     assert record in listed["categories"]
 
 
+@pytest.mark.parametrize("order", ["asc", "desc"])
+async def test_names_are_sorted_without_regard_to_case_and_accents(admin: Client, order: str) -> None:
+    names = ["abajures", "Água", "Bebidas", "Úteis", "vasos", "Zíper"]
+    for name in ("Zíper", "Água", "vasos", "abajures", "Úteis", "Bebidas"):
+        await admin.post(CATEGORIES, {"name": name})
+    expected = names if order == "asc" else names[::-1]
+    pages = [
+        (await admin.get(f"{CATEGORIES}?sort_by=name&sort_order={order}&per_page=4&page={page}")).body["categories"]
+        for page in (1, 2)
+    ]
+    assert [category["name"] for page in pages for category in page] == expected
+    query = f"""query ($after: String) {{
+        category_connection(sort: NAME_{order.upper()}, first: 4, after: $after) {{
+            edges {{ node {{ name }} }} page_info {{ end_cursor }} }} }}"""
+    read, after = [], None
+    for _ in range(2):
+        answer = await admin.post("/graphql", {"query": query, "variables": {"after": after}})
+        connection = answer.body["data"]["category_connection"]
+        read += [edge["node"]["name"] for edge in connection["edges"]]
+        after = connection["page_info"]["end_cursor"]
+    assert read == expected
+
+
 async def test_only_the_name_is_required(admin: Client) -> None:
     made = await admin.post(CATEGORIES, {"name": "Roupas", "description": "ignored", "anything": 1})
     assert made.status == 201

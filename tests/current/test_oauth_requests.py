@@ -60,6 +60,8 @@ async def test_an_invalid_token_request_is_400_with_an_oauth_error(visitor, body
         (b"grant_type=%00", "application/x-www-form-urlencoded"),
         (b"grant_type=%ff", "application/x-www-form-urlencoded"),
         (b"grant_type[x]=1", "application/x-www-form-urlencoded"),
+        (b"grant_type=refresh_token&refresh_token=a&refresh_token=b", "application/x-www-form-urlencoded"),
+        (b"grant_type=password&grant_type=refresh_token&refresh_token=a", "application/x-www-form-urlencoded"),
         (b"<grant/>", "application/xml"),
         (b"", None),
     ],

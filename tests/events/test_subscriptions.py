@@ -109,6 +109,18 @@ async def test_a_refused_subscription_is_one_result_with_the_error(new_app, quer
         assert await stream.next() is None
 
 
+@pytest.mark.parametrize(
+    "arguments, field, code", [('after: "x"', "after", "invalid"), ('types: ["x"]', "types", "event_unknown")]
+)
+async def test_a_refused_argument_is_named_as_that_of_a_query_is(app, arguments, field, code):
+    expected = {"code": "VALIDATION_FAILED", "field": field, "details": {"fields": {field: code}}}
+    async with sse(app, f"subscription {{ events({arguments}) {{ id }} }}") as stream:
+        assert (await stream.next())["data"]["errors"][0]["extensions"] == expected
+    async with connect(app) as socket:
+        await socket.subscribe("1", f"subscription {{ events({arguments}) {{ id }} }}")
+        assert (await socket.receive())["payload"][0]["extensions"] == expected
+
+
 async def test_a_query_over_server_sent_events_is_one_result(app):
     async with sse(app, "{ store { currency } }") as stream:
         assert (await stream.next())["data"]["data"] == {"store": {"currency": "BRL"}}

@@ -113,6 +113,37 @@ async def test_a_reference_by_number_is_not_found(sample: SampleStore):
         assert error["extensions"]["details"]["fields"] == {"category_id": "not_found"}
 
 
+@pytest.mark.parametrize(
+    "main, others, field",
+    [
+        (None, [UNKNOWN_ID], "category_ids"),
+        ("valid", ["valid", UNKNOWN_ID], "category_ids"),
+        (UNKNOWN_ID, ["valid"], "category_id"),
+        (UNKNOWN_ID, [UNKNOWN_ID], "category_id"),
+    ],
+)
+async def test_an_unknown_category_is_reported_for_the_field_that_names_it(
+    sample: SampleStore, main: str | None, others: list[str], field: str
+):
+    valid = str(await sample.value("SELECT public_id FROM categories LIMIT 1"))
+    input = {
+        "category_ids": [valid if id == "valid" else id for id in others],
+        **({} if main is None else {"category_id": valid if main == "valid" else main}),
+    }
+    text = "mutation ($id: ID!, $input: ProductInput!) { product_update(id: $id, input: $input) { id } }"
+    [error] = (await execute(sample, text, id=sample.mug.id, input=input))["errors"]
+    assert error["extensions"]["details"]["fields"] == {field: "not_found"}
+
+
+@pytest.mark.parametrize("items", [None, []])
+async def test_an_order_without_items_is_refused_in_the_words_of_the_input(
+    sample: SampleStore, items: list[Any] | None
+):
+    input = {"email": "ana@example.com", **({} if items is None else {"items": items})}
+    [error] = (await execute(sample, CREATE_ORDER, input=input))["errors"]
+    assert (error["message"], error["extensions"]["field"]) == ("items is required", "items")
+
+
 async def test_zero_still_means_none(sample: SampleStore):
     category = await execute(
         sample, 'mutation { category_create(input: {name: "Raiz", parent_id: "0"}) { parent_id } }'

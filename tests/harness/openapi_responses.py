@@ -71,6 +71,12 @@ def _operation(name: str, method: str, path: str) -> tuple[str, dict[str, Any]] 
     if match is None or match.lastindex is None:
         return None
     pattern = patterns[match.lastindex - 1]
+    all_routes, all_patterns = _routes(name)
+    first = all_routes.fullmatch(path)
+    assert first is not None
+    assert first.lastindex is not None
+    if _variable_segments(all_patterns[first.lastindex - 1]) < _variable_segments(pattern):
+        return None  # another path has a fixed segment there, to methods that it doesn't have too
     return pattern, documents()[name]["paths"][pattern][method]
 
 
@@ -89,9 +95,13 @@ def _routes(name: str, method: str | None = None) -> tuple[re.Pattern[str], list
     # Fixed segments go before variable ones, as in the router.
     ordered = sorted(
         (path for path in paths if method is None or method in paths[path]),
-        key=lambda path: [part.startswith("{") for part in path.split("/")],
+        key=_variable_segments,
     )
     return re.compile("|".join(f"({_regex(path)})" for path in ordered) or "(?!)"), ordered
+
+
+def _variable_segments(path: str) -> list[bool]:
+    return [part.startswith("{") for part in path.split("/")]
 
 
 def _regex(path: str) -> str:

@@ -17,6 +17,7 @@ from kernel.codes import (
     parse_code,
     with_codes,
 )
+from kernel.text import repr_value
 
 TABLES = {name: table for name, table in vars(codes).items() if isinstance(table, CodeTable)}
 
@@ -52,7 +53,7 @@ def test_a_product_status_is_parsed_from_its_code_or_any_label(word, expected):
 def test_an_unknown_code_is_rejected_listing_the_allowed_codes(value):
     with pytest.raises(InvalidValue) as error:
         parse_code(value, ORDER_STATUSES)
-    assert str(error.value) == f"status is {value!r}; expected one of O, P, C, D, F, I, B"
+    assert str(error.value) == f"status is {repr_value(value)}; expected one of O, P, C, D, F, I, B"
 
 
 def test_every_entity_has_its_own_codes():

@@ -153,7 +153,7 @@ def test_nul_and_lone_surrogates_are_forbidden(text, forbidden):
 
 def test_repr_value_truncates_and_escapes():
     assert repr_value("Z") == "'Z'"
-    assert repr_value(None) == "None"
+    assert [repr_value(value) for value in (None, True, False, 1, 0, [])] == ["null", "true", "false", "1", "0", "[]"]
     assert repr_value("\x00\ud800") == "'\\x00\\ud800'"
     assert len(repr_value("x" * 10**6)) < 70
     assert len(repr_value(list(range(1000)))) < 70

@@ -82,8 +82,7 @@ ADDRESSES: dict[str, str] = {
     "notifications": "GET",
     "products/1/options/combinations": "GET POST",
     "products/1/options/combinations/1": "GET PUT DELETE",
-    # The router also matches `batch` as a record id.
-    "products/1/options/combinations/batch": "GET POST PUT DELETE",
+    "products/1/options/combinations/batch": "POST",
     "warehouses/1/delivery_areas": "GET POST",
     "warehouses/1/delivery_areas/1": "PUT DELETE",
     "warehouses/1/user_groups": "GET POST",

@@ -409,7 +409,7 @@ async def test_ip_addresses_of_posts_require_the_manage_privilege(sample):
         ({"product": "x", "price": "-1"}, "price is '-1'; expected zero or more"),
         ({"product": "x", "price": "1e3"}, "price is '1e3'; expected an amount such as \"129.90\""),
         ({"product": "x", "price": "abc"}, "price is 'abc'; expected an amount such as \"129.90\""),
-        ({"product": "x", "price": True}, 'price is True; expected an amount such as "129.90"'),
+        ({"product": "x", "price": True}, 'price is true; expected an amount such as "129.90"'),
         ({"product": "x", "price": "1", "status": "Z"}, "status is 'Z'; expected one of A, D, H, P"),
         ({"product": "x", "price": "1", "amount": "1.5"}, "amount is '1.5'; expected a whole number"),
         ({"product": "x", "price": "1", "amount": []}, "amount is []; expected a whole number"),

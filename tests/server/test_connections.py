@@ -16,7 +16,7 @@ from kernel.settings import Settings
 from rest_facade.bodies import read_raw
 from rest_facade.responses import BytesResponse, json_response
 from rest_facade.routing import Credential, Route
-from tests.server.middleware_server import Server, run_server
+from tests.server.middleware_server import DEMO, OTHER, Server, run_server
 
 LARGE = 20_000_000
 PROXIES = (ip_network("127.0.0.0/8"),)
@@ -358,3 +358,47 @@ async def test_concurrent_requests_are_limited_by_client_address_also_behind_a_p
         waiting.set()
         assert [(await task).status for task in running] == [200, 200]
         assert (await call("/api/v1/fine", "2001:db8::3")).status == 200
+
+
+# --- Repeated headers ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name, value, status",
+    [
+        ("Authorization", "Bearer admin", 401),
+        ("authorization", "Bearer customer", 401),
+        ("X-Tenant-ID", str(DEMO.public_id), 404),
+        ("X-Tenant-ID", str(OTHER.public_id), 404),
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_a_credential_or_store_that_is_sent_twice_is_refused_whichever_comes_first(name, value, status, is_first):
+    valid = ["Authorization: Bearer admin", f"X-Tenant-ID: {DEMO.public_id}"]
+    lines = [f"{name}: {value}", *valid] if is_first else [*valid, f"{name}: {value}"]
+    async with (
+        run_server(Route("GET", "/api/v1/admin/fine", fine, Credential.ADMIN)) as server,
+        connection(server) as (reader, writer),
+    ):
+        for sent, expected in ((valid, 200), (lines, status), (valid, 200), (lines, status)):
+            writer.write(head("/api/v1/admin/fine", *sent))
+            assert await status_of(reader) == expected
+
+
+async def test_an_application_sees_a_repeated_credential_store_or_key_as_one_list():
+    async def seen(request: web.Request) -> web.Response:
+        names = ("Authorization", "X-API-Key", "X-Tenant-ID", "Idempotency-Key", "Accept")
+        return json_response({name: request.headers.getall(name) for name in names})
+
+    lines = ("Authorization: a", "X-API-Key: b", "X-Tenant-ID: c", "Idempotency-Key: d", "Accept: e", "Accept: f")
+    async with run_server(Route("GET", "/api/v1/seen", seen, Credential.NONE)) as server:
+        raw = await server.send_raw(
+            head("/api/v1/seen", *lines, "AUTHORIZATION: A", "idempotency-key: D", "Connection: close")
+        )
+    assert json.loads(raw.partition(b"\r\n\r\n")[2]) == {
+        "Authorization": ["a, A"],
+        "X-API-Key": ["b"],
+        "X-Tenant-ID": ["c"],
+        "Idempotency-Key": ["d, D"],
+        "Accept": ["e", "f"],
+    }

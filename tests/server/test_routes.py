@@ -88,6 +88,20 @@ async def test_other_families_are_served_at_the_declared_path_only():
         assert (await server.get("/api/v1/admin/things/", "Bearer admin")).status == 404
 
 
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "HEAD"])
+async def test_a_fixed_segment_is_no_record_to_the_methods_that_its_path_does_not_have(method):
+    routes = (
+        Route("POST", "/api/v1/admin/things/rotate", echo, Credential.ADMIN),
+        *(Route(each, "/api/v1/admin/things/{id}", echo, Credential.ADMIN) for each in ("GET", "PUT", "DELETE")),
+    )
+    async with run_server(*routes) as server:
+        refused = await server.call(method, "/api/v1/admin/things/rotate", headers={"Authorization": "Bearer admin"})
+        assert (refused.status, refused.headers["Allow"], refused.body) == (405, "POST", b"")
+        assert (await server.call("OPTIONS", "/api/v1/admin/things/rotate")).headers["Allow"] == "OPTIONS, POST"
+        for record in ("rotated", "rotat", "rotate.d"):
+            assert (await server.get(f"/api/v1/admin/things/{record}", "Bearer admin")).json == {"id": record}
+
+
 def test_a_route_declared_twice_is_rejected_at_start():
     route = Route("GET", "/api/v1/admin/things", echo, Credential.ADMIN)
     with pytest.raises(ValueError, match="GET /api/v1/admin/things is declared twice"):

@@ -351,10 +351,13 @@ async def test_administrators_subscribe_an_app_by_its_installation(admin: Client
     created = await admin.post(ADMIN, body)
     assert (created.status, created.body["installed_app_id"]) == (201, installed)
     assert (await admin.post(ADMIN, {**body, "events": ["user.registered"]})).status == 403
-    for wrong in (None, UNKNOWN_ID, "x"):
+    for wrong, code in ((None, "required"), ("", "required"), (UNKNOWN_ID, "not_found"), ("x", "not_found")):
         response = await admin.post(ADMIN, {**body, "installed_app_id": wrong})
         assert (response.status, response.body["error"]) == (400, "validation_failed")
-        assert "installed_app_id" in response.body["fields"]
+        assert response.body["fields"] == {"installed_app_id": code}
+    missing = await admin.post(ADMIN, {})
+    required = dict.fromkeys(("url", "events", "installed_app_id"), "required")
+    assert (missing.status, missing.body["fields"]) == (400, required)
 
 
 async def test_endpoints_require_the_app_privileges(app: Client) -> None:
