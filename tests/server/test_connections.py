@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import time
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from ipaddress import ip_network
 
@@ -16,6 +17,8 @@ from kernel.settings import Settings
 from rest_facade.bodies import read_raw
 from rest_facade.responses import BytesResponse, json_response
 from rest_facade.routing import Credential, Route
+from rest_facade.streaming import send_parts
+from server.event_streams import start_response
 from tests.server.middleware_server import Server, run_server
 
 LARGE = 20_000_000
@@ -107,6 +110,37 @@ async def answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
     lines = (await reader.readuntil(b"\r\n\r\n")).decode().splitlines()
     length = next(int(line.split()[1]) for line in lines if line.lower().startswith("content-length"))
     return int(lines[0].split()[1]), json.loads(await reader.readexactly(length))
+
+
+async def parts(request: web.Request) -> web.StreamResponse:
+    async def each() -> AsyncIterator[bytes]:
+        for part in (b"[1", b"", b",2", b"]"):
+            yield part
+
+    return await send_parts(request, "application/json", each())
+
+
+async def events(request: web.Request) -> web.StreamResponse:
+    response = await start_response(request)
+    await response.write(b"data: 1\n\n")
+    return response
+
+
+@pytest.mark.parametrize("keeps", [b"", b"Connection: keep-alive\r\n"], ids=["closes", "keeps"])
+@pytest.mark.parametrize("path,body", [("parts", b"[1,2]"), ("events", b"data: 1\n\n")])
+async def test_a_stream_over_http_1_0_ends_with_its_connection(path, body, keeps):
+    """As nginx asks by default."""
+    routes = (
+        Route("GET", "/api/v1/parts", parts, Credential.NONE),
+        Route("GET", "/api/v1/events", events, Credential.NONE),
+    )
+    async with run_server(*routes) as server:
+        raw = await server.send_raw(f"GET /api/v1/{path} HTTP/1.0\r\nHost: localhost\r\n".encode() + keeps + b"\r\n")
+    head, _, received = raw.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.0 200 ")
+    assert b"transfer-encoding" not in head.lower()
+    assert b"keep-alive" not in head.lower()
+    assert received == body
 
 
 @pytest.mark.parametrize("sizes", [(1_000,), (40, 1_000), (1,), (90, 1, 1_000)], ids=str)
