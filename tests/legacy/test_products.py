@@ -81,6 +81,7 @@ async def test_a_product_is_created_with_defaults(sample):
         ("free_shipping", 1, "Y"),
         ("tracking", "D", "D"),
         ("tracking", "b", "B"),
+        ("tracking", "O", "B"),
         ("min_qty", "2", "2"),
         ("max_qty", 9, "9"),
         ("seo_name", "bule-azul", "bule-azul"),
