@@ -6,6 +6,7 @@ docs/reference/shared.md#connections lists the limits.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable
 from typing import Any, cast
 
@@ -199,11 +200,11 @@ class Runner(web.AppRunner):
 
     async def _make_server(self) -> web.Server:
         server = await super()._make_server()
-        handler = _direct_handler(self._app, server.request_handler)
+        handler = _direct_handler(self._app)
         return _Server(self._app[SETTINGS], handler, request_factory=server.request_factory)
 
 
-def _direct_handler(app: web.Application, default: Any) -> Any:
+def _direct_handler(app: web.Application) -> Any:
     """Route a request through the pipeline to its handler, skipping aiohttp's middleware and sub-application steps."""
     resolve, serve = app.router.resolve, app[PIPELINE]
     static_matches = _static_matches(app)
@@ -217,13 +218,15 @@ def _direct_handler(app: web.Application, default: Any) -> Any:
         return serve(request, match._route._handler)
 
     async def search(request: web.Request) -> web.StreamResponse:
-        if hdrs.EXPECT in request.headers:
-            response: web.StreamResponse = await default(request)
-            return response
         match = await resolve(request)
         match.add_app(app)
         match.freeze()
         request._match_info = match
+        if hdrs.EXPECT in request.headers:
+            with contextlib.suppress(
+                web.HTTPExpectationFailed
+            ):  # others than 100-continue are ignored (RFC 9110, 10.1.1)
+                await match.expect_handler(request)
         return await serve(request, match.handler)
 
     return handle

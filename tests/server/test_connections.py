@@ -161,6 +161,18 @@ async def test_requests_are_answered_in_order_however_their_bytes_arrive(sizes):
             assert (await answer(reader))[1]["body"] == "alone"
 
 
+@pytest.mark.parametrize("path,status", [("/api/v1/echo", b"200"), ("/api/v1/nothing", b"404")])
+async def test_a_client_that_waits_for_100_continue_gets_it_before_it_sends_the_body(path, status):
+    async with run_server(*ECHO) as server, connection(server) as (reader, writer):
+        lines = (f"POST {path} HTTP/1.1", "Host: localhost", "Content-Length: 3", "Expect: 100-Continue", "", "")
+        writer.write("\r\n".join(lines).encode())
+        assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        writer.write(b"one")
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 " + status)
+        assert b"application/json" in head
+
+
 async def test_requests_that_come_while_one_runs_wait_for_it_and_a_malformed_one_ends_the_connection():
     async with run_server(*ECHO) as server, connection(server) as (reader, writer):
         release = hold()
