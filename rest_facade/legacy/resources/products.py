@@ -65,7 +65,7 @@ PRODUCTS = Resource(
     required=("product", "price"),
     cscart_defaults={"price": "0.00"},
     coupled=(("category_ids", "main_category"),),
-    message_terms={"vendor": "company_id", "tax": "tax_ids", "taxes": "tax_ids"},
+    message_terms={"vendor": "company_id", "tax": "tax_ids", "taxes": "tax_ids", "url": "image_path"},
     filters=(
         SEARCH,
         QueryFilter("pcode", "sku", types.TEXT, keys_rows=False),
