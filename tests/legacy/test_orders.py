@@ -427,6 +427,22 @@ async def test_products_without_shipping_need_no_shipping_method(sample):
     assert (await create(sample, products=products, shipping_id=...)).isdigit()
 
 
+async def test_an_order_may_have_as_much_as_a_refused_change_says(sample):
+    """The units that it has already are available to it."""
+    free = int((await sample.get(f"/api/products/{sample.mug}")).body["amount"])
+    number = await create(sample, products=[{"product_id": sample.mug.number, "amount": 5}])
+    lines = {sample.mug.number: {"amount": free + 1}}
+    refused = await sample.put(f"/api/orders/{number}", {"products": lines})
+    assert (refused.status, [row["available"] for row in refused.body["products"]]) == (422, [free])
+    lines = {sample.mug.number: {"amount": free}}
+    assert (await sample.put(f"/api/orders/{number}", {"products": lines})).status == 200
+    choice = {str(sample.size): sample.large.number, str(sample.print): sample.plain.number}
+    line = {"product_id": sample.mug.number, "product_options": choice}
+    number = await create(sample, products=[{**line, "amount": 2}])
+    refused = await sample.put(f"/api/orders/{number}", {"products": [{**line, "amount": 4}]})
+    assert (refused.status, [row["available"] for row in refused.body["products"]]) == (422, [3])
+
+
 async def test_an_order_cannot_be_reopened_when_its_stock_is_sold_out(sample):
     await sample.put(f"/api/orders/{sample.order}", {"status": "D"})
     await sample.put(f"/api/products/{sample.mug}", {"amount": 1})
