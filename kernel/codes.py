@@ -42,10 +42,10 @@ class CodeTable:
 
 
 def parse_code(value: object, table: CodeTable) -> str:
-    """Parse a code or label, in either case; raise InvalidValue, naming the field and the allowed codes, for the rest."""
+    """Parse a code or label, in either case, with `_` or a space; raise InvalidValue with the field and its codes for the rest."""
     # Outside ASCII, changing the case can produce an ASCII letter: the long s would match S.
     if isinstance(value, str) and value.isascii():
-        code = table.by_label.get(value.lower())
+        code = table.by_label.get(value.lower().replace(" ", "_"))
         if code is not None:
             return code
     raise InvalidValue(f"{table.field} is {repr_value(value)}; expected one of {', '.join(table.codes)}")

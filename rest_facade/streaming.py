@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from aiohttp import hdrs, web
+from aiohttp import HttpVersion11, hdrs, web
 
 from rest_facade.compression import compress_stream
 from rest_facade.responses import RESTART_TIMEOUT
@@ -15,9 +15,8 @@ async def send_parts(request: web.Request, content_type: str, parts: AsyncIterat
     response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: content_type})
     if request.method == hdrs.METH_HEAD:
         return response  # without the ends of chunks and compression, which are a body
-    response.enable_chunked_encoding()
     compress_stream(request, response)
-    await response.prepare(request)
+    await prepare_stream(request, response)
     try:
         async for part in parts:
             if part:
@@ -29,3 +28,12 @@ async def send_parts(request: web.Request, content_type: str, parts: AsyncIterat
             request.transport.abort()
         raise
     return response
+
+
+async def prepare_stream(request: web.Request, response: web.StreamResponse) -> None:
+    """Send the head of a response whose length is unknown: it ends with its last chunk, over HTTP/1.0 with its connection."""
+    if request.version < HttpVersion11:
+        response.force_close()
+    else:
+        response.enable_chunked_encoding()
+    await response.prepare(request)

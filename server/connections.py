@@ -6,6 +6,7 @@ docs/reference/shared.md#connections lists the limits.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
@@ -204,7 +205,7 @@ class Runner(web.AppRunner):
 
     async def _make_server(self) -> web.Server:
         server = await super()._make_server()
-        handler = _direct_handler(self._app, server.request_handler)
+        handler = _direct_handler(self._app)
         return _Server(self._app[SETTINGS], handler, request_factory=_with_combined_headers(server.request_factory))
 
 
@@ -229,7 +230,7 @@ def _with_combined_headers(make_request: Callable[..., web.BaseRequest]) -> Call
     return make
 
 
-def _direct_handler(app: web.Application, default: Any) -> Any:
+def _direct_handler(app: web.Application) -> Any:
     """Route a request through the pipeline to its handler, skipping aiohttp's middleware and sub-application steps."""
     resolve, serve = app.router.resolve, app[PIPELINE]
     static_matches = _static_matches(app)
@@ -243,13 +244,14 @@ def _direct_handler(app: web.Application, default: Any) -> Any:
         return serve(request, match._route._handler)
 
     async def search(request: web.Request) -> web.StreamResponse:
-        if hdrs.EXPECT in request.headers:
-            response: web.StreamResponse = await default(request)
-            return response
         match = await resolve(request)
         match.add_app(app)
         match.freeze()
         request._match_info = match
+        if hdrs.EXPECT in request.headers:
+            # Others than 100-continue are ignored (RFC 9110, section 10.1.1).
+            with contextlib.suppress(web.HTTPExpectationFailed):
+                await match.expect_handler(request)
         return await serve(request, match.handler)
 
     return handle

@@ -22,6 +22,7 @@ from rest_facade.apps.errors import body_of
 from rest_facade.apps.events import EVENT_STREAM, OPEN_STREAM
 from rest_facade.responses import to_json
 from rest_facade.routing import CLIENT_IP, request_id_of, scope_of
+from rest_facade.streaming import prepare_stream
 from server.connections import SETTINGS
 from server.event_tails import EVENT_TAILS, EventTails, StoreTail, TailEvent
 from server.limits import ConcurrencyLimiter
@@ -203,5 +204,5 @@ async def start_response(request: web.Request) -> web.StreamResponse:
         "X-Accel-Buffering": "no",  # nginx passes each message on at once
     }
     response = web.StreamResponse(headers=headers)
-    await response.prepare(request)
+    await prepare_stream(request, response)
     return response

@@ -31,7 +31,7 @@ from server.database import DatabaseLocation, connection_pools, readiness_checks
 from server.health import HEALTH
 from server.outgoing import outgoing_client
 from server.process_metrics import ProcessMetrics
-from server.sockets import addresses_of
+from server.sockets import addresses_of, listen
 
 if TYPE_CHECKING:
     from server.shared_limits import SharedCounters
@@ -117,6 +117,7 @@ async def serve_application(
     garbage_collection.exclude_permanent_objects()
     try:
         for listener in sockets:
+            listen(listener)
             await web.SockSite(runner, listener).start()
         if app[SETTINGS].is_private_development:
             bureau.set_own_address(addresses_of(sockets)[0])

@@ -7,6 +7,8 @@ import socket
 
 from kernel.settings import SettingError, Settings
 
+# As of aiohttp's sites.
+_BACKLOG = 128
 # A machine without IPv6 has no ::1: ignored for default addresses, an error for configured ones.
 _ABSENT = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 
@@ -31,6 +33,18 @@ def open_sockets(settings: Settings) -> list[socket.socket]:
     if not listeners:
         raise SettingError("VITRINE_BIND is not set and this machine has none of the default addresses; set it")
     return listeners
+
+
+def listen(listener: socket.socket) -> None:
+    """Accept connections; raises SettingError when another program that had the address open, too, was the first to listen there.
+
+    A socket that can't listen is closed by uvloop without an error.
+    """
+    try:
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        address, port = listener.getsockname()[:2]
+        raise _setting_error(error, address, port) from error
 
 
 def addresses_of(sockets: list[socket.socket]) -> list[str]:

@@ -221,10 +221,7 @@ def _draft(
     payment: UUID | None,
     fields: Mapping[str, Any],
 ) -> OrderDraft:
-    address = cart.address or {}
-    # An account has its own name and phone.
-    guest = address if customer.user_id is None else {}
-    firstname, lastname = _names(fields.get("name") or guest.get("name", ""))
+    firstname, lastname = _names(fields.get("name") or "")
     return OrderDraft(
         lines=[
             DraftLine(item.line.offer.id, item.quantity, options=selection_input(item.options))
@@ -235,7 +232,6 @@ def _draft(
         email=customer.email,
         firstname=firstname,
         lastname=lastname,
-        phone=guest.get("phone", ""),
         addresses=_addresses(cart.address),
         payment_method=payment,
         coupon_code=cart.coupon_code,

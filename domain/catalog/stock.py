@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 from domain import events, record_events
@@ -78,11 +79,12 @@ _LOCK_COMBINATIONS = (
     "SELECT id FROM combinations WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE"
 )
 
+_NOTHING: Mapping[int, int] = MappingProxyType({})
 _UNAVAILABLE = """
-SELECT id, public_id, name, stock FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id
+SELECT id, id AS owner_id, public_id, name, stock FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id
 """
 _UNAVAILABLE_COMBINATIONS = """
-SELECT p.id, p.public_id, c.stock, p.name || coalesce((SELECT ' (' || string_agg(v.name, ', ' ORDER BY k.option_id) || ')'
+SELECT p.id, c.id AS owner_id, p.public_id, c.stock, p.name || coalesce((SELECT ' (' || string_agg(v.name, ', ' ORDER BY k.option_id) || ')'
         FROM combination_choices k JOIN option_variants v ON v.tenant_id = k.tenant_id AND v.id = k.variant_id
         WHERE k.tenant_id = c.tenant_id AND k.combination_id = c.id), '') AS name
 FROM combinations c JOIN products p ON p.tenant_id = c.tenant_id AND p.id = c.product_id
@@ -123,12 +125,15 @@ def sum_quantities(quantities: Iterable[tuple[int, int]]) -> dict[int, int]:
 
 
 async def adjust_stock(
-    scope: Scope, changes: Mapping[int, StockChange], owner: StockOwner = StockOwner.PRODUCT
+    scope: Scope,
+    changes: Mapping[int, StockChange],
+    owner: StockOwner = StockOwner.PRODUCT,
+    held: Mapping[int, int] = _NOTHING,
 ) -> None:
     """Change the stock of products (or of combinations), all or none, as part of the current transaction.
 
-    Callers that change both change products first. Raises RuleViolation `out_of_stock`, naming the products without
-    enough stock.
+    Callers that change both change products first. `held` are the units that the changed order has already. Raises RuleViolation
+    `out_of_stock`, naming the products without enough stock.
     """
     nonzero = [(product, change) for product, change in changes.items() if change != StockChange()]
     if not nonzero:
@@ -140,7 +145,7 @@ async def adjust_stock(
         [change.on_hand for _, change in nonzero],
         [change.reserved for _, change in nonzero],
     )
-    await check_changes(scope, dict(nonzero), changed, owner)
+    await check_changes(scope, dict(nonzero), changed, owner, held)
 
 
 async def check_changes(
@@ -148,6 +153,7 @@ async def check_changes(
     changes: Mapping[int, StockChange],
     changed: Sequence[Mapping[str, Any]],
     owner: StockOwner = StockOwner.PRODUCT,
+    held: Mapping[int, int] = _NOTHING,
 ) -> None:
     """Reject a change without enough stock, and notify of low stock; `changed` are the rows of the SQL function.
 
@@ -156,7 +162,7 @@ async def check_changes(
     changed_ids = {row["id"] for row in changed}
     unavailable = [product for product in changes if product not in changed_ids]
     if unavailable:
-        raise await out_of_stock_error(scope, unavailable, owner)
+        raise await out_of_stock_error(scope, unavailable, owner, held)
     await notifications.notify_low_stock(
         scope,
         [StockLevelChange(row["name"], row["vendor_id"], row["stock_before"], row["stock_after"]) for row in changed],
@@ -170,8 +176,10 @@ async def lock_stock(scope: Scope, products: Iterable[int], combinations: Iterab
             await execute(sql, scope.store.id, ids)
 
 
-async def out_of_stock_error(scope: Scope, ids: Iterable[int], owner: StockOwner = StockOwner.PRODUCT) -> RuleViolation:
-    """Return the error that names the products (or combinations) and the available units of each."""
+async def out_of_stock_error(
+    scope: Scope, ids: Iterable[int], owner: StockOwner = StockOwner.PRODUCT, held: Mapping[int, int] = _NOTHING
+) -> RuleViolation:
+    """Return the error that names the products (or combinations) and the available units of each, with those held."""
     products = await fetch(_UNAVAILABLE_STATEMENTS[owner], scope.store.id, list(ids))
     names = ", ".join(product["name"] for product in products)
     return RuleViolation(
@@ -182,7 +190,7 @@ async def out_of_stock_error(scope: Scope, ids: Iterable[int], owner: StockOwner
                 {
                     "product_id": ShownId(product["public_id"], product["id"]),
                     "name": product["name"],
-                    "available": product["stock"],
+                    "available": product["stock"] + held.get(product["owner_id"], 0),
                 }
                 for product in products
             ]

@@ -291,7 +291,8 @@ async def _adjust_stock(
 ) -> None:
     per_unit = stock.CHANGE_PER_UNIT[stock.UNRESERVED, STOCK_STATES[locked.status]]
     changed = {number: after.get(number, 0) - before.get(number, 0) for number in before.keys() | after.keys()}
-    await stock.adjust_stock(scope, {number: per_unit.times(units) for number, units in changed.items()}, owner)
+    changes = {number: per_unit.times(units) for number, units in changed.items()}
+    await stock.adjust_stock(scope, changes, owner, held=before)
 
 
 def _with_points(locked: LockedOrder, columns: Mapping[str, Any]) -> LockedOrder:

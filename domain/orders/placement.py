@@ -317,9 +317,15 @@ def _order_columns(
 
 
 def _contact(draft: OrderDraft, customer: CustomerAccount | None) -> dict[str, str]:
-    """Return the contact fields: the draft's, else the account's."""
-    account = customer.contact if customer is not None else {}
-    return {name: getattr(draft, name) or account.get(name, "") for name in ("email", "firstname", "lastname", "phone")}
+    """Return the contact fields: the draft's, else the account's; of a guest also the name and phone of an address."""
+    if customer is not None:
+        return {name: getattr(draft, name) or text for name, text in customer.contact.items()}
+    contact = {"email": draft.email}
+    for names in (("firstname", "lastname"), ("phone",)):
+        texts = [{name: getattr(draft, name) for name in names}]
+        texts += [{name: address.get(name, "") for name in names} for _, address in sorted(draft.addresses.items())]
+        contact |= next((each for each in texts if any(each.values())), texts[0])
+    return contact
 
 
 def _initial_status(scope: Scope, draft: OrderDraft, payment: ChosenPaymentMethod | None) -> str:

@@ -99,15 +99,19 @@ def _row_finder(
     operations: Operations, owner: Resource, list_operation: str, resource: Resource, variable: str
 ) -> Callable[[web.Request, Scope], Awaitable[Record]]:
     """Build the function that reads a row of a record, which the variable of the path names; it raises NotFound."""
-    operation = operations[list_operation]
+    operation, show = operations[list_operation], operations[f"{resource.display_name.capitalize()}Show"]
     render = record_renderer(resource.fields, prepare=resource.prepare)
 
     async def find(request: web.Request, scope: Scope) -> Record:
         parent = (await execute(scope, operation, {"id": request.match_info["id"]}))["parent"]
         if parent is None:
             raise NotFound(owner.display_name)
+        reference = request.match_info[variable]
+        if not reference.isdecimal():  # a UUID, which the rows don't have
+            record = (await execute(scope, show, {"id": reference}))["record"]
+            reference = "" if record is None else str(record[resource.key])
         for row in map(render, parent[resource.name] or []):
-            if row[resource.key] == request.match_info[variable]:
+            if row[resource.key] == reference:
                 return row
         raise NotFound(resource.display_name)
 
@@ -123,12 +127,13 @@ def _write_feature(operations: Operations) -> Handler:
         scope = authorize_entity(request, PRODUCTS, MANAGE, operation)
         feature = request.match_info["feature_id"]
         body = {name: value for name, value in (await read_legacy(request)).items() if name != "feature_id"}
-        if (await execute(scope, show, {"id": feature}))["record"] is None:
+        record = (await execute(scope, show, {"id": feature}))["record"]
+        if record is None:
             raise NotFound(PRODUCT_FEATURES.display_name)
         values = parse_product({"product_features": {feature: body}})["features"]
         variables = {"id": request.match_info["id"], "input": {"features": values}}
         await engine.execute_mutation(scope, operation, variables, rename, PRODUCTS)
-        return json_response(render_ids(scope, {"feature_id": int(feature) if feature.isdigit() else feature}))
+        return json_response(render_ids(scope, {"feature_id": int(record["feature_id"])}))
 
     return write
 

@@ -103,7 +103,7 @@ _SIGN_IN: dict[RouteKey, RouteDocs] = {
             ),
     ("POST", "/api/vendor_signup"): RouteDocs(
         "Register as a vendor",
-        object_schema(company_id=ID, user_id=ID, status=STRING),
+        object_schema(company_id=WRITTEN_ID, user_id=WRITTEN_ID, status=STRING),
         status=201,
         body=request_body(
             "company", "email", "password",
@@ -148,11 +148,11 @@ def _vendor_app() -> dict[RouteKey, RouteDocs]:
         ),
         ("GET", "/api/vendor_company"): RouteDocs("Retrieve the vendor's company", single_of(STORES)),
         ("PUT", "/api/vendor_company"): RouteDocs(
-            "Update the vendor's company", object_schema(company_id=STRING), body=update_body(STORES)
+            "Update the vendor's company", object_schema(company_id=WRITTEN_ID), body=update_body(STORES)
         ),
         ("GET", "/api/vendor_profile"): RouteDocs("Retrieve the signed-in user", single_of(USERS)),
         ("PUT", "/api/vendor_profile"): RouteDocs(
-            "Update the signed-in user", object_schema(user_id=STRING), body=update_body(USERS)
+            "Update the signed-in user", object_schema(user_id=WRITTEN_ID), body=update_body(USERS)
         ),
         ("GET", "/api/vendor_categories"): _list("List categories", VENDOR_CATEGORIES),
         ("GET", "/api/vendor_products"): _list("List the vendor's products", PRODUCTS),
@@ -199,7 +199,7 @@ def _vendor_app() -> dict[RouteKey, RouteDocs]:
         ("GET", "/api/vendor_order/{id}"): RouteDocs("Retrieve a vendor order", single_of(ORDERS)),
         ("PUT", "/api/vendor_order/{id}"): RouteDocs(
             "Update an order's status or tracking number",
-            object_schema(order_id=STRING),
+            object_schema(order_id=WRITTEN_ID),
             body=request_body(status=STRING, tracking_number=STRING, carrier=STRING),
                     ),
     }  # fmt: skip

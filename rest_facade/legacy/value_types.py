@@ -248,15 +248,18 @@ FLAG = ValueType(
 )
 
 
-def choice(*words: str) -> ValueType:
-    """Describe an uppercase enumeration."""
+def choice(*words: str, **synonyms: str) -> ValueType:
+    """Describe an uppercase enumeration; bodies may name a word by a synonym."""
+    bodies = {**{word: word for word in words}, **synonyms}
 
-    def parse(value: Any, label: str) -> str:
-        if not isinstance(value, str) or value.upper() not in words:
+    def parse(value: Any, label: str, accepted: Mapping[str, str] = bodies) -> str:
+        word = accepted.get(value.upper()) if isinstance(value, str) else None
+        if word is None:
             raise unexpected(label, value, f"one of {', '.join(words)}")
-        return value.upper()
+        return word
 
-    return ValueType(parse=parse, parse_filter=lambda text: parse(text, "the word"), body_schema=enum(words))
+    known = {word: word for word in words}
+    return ValueType(parse=parse, parse_filter=lambda text: parse(text, "the word", known), body_schema=enum(bodies))
 
 
 # --- Ids and times -----------------------------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from kernel.errors import DomainError, OperatorError, TenantNotFound, ValidationFailed
 from kernel.settings import SettingError
 
@@ -18,6 +20,8 @@ def describe_error(error: BaseException) -> str | None:
         return "store not found; list the stores with vitrine tenant list"
     if isinstance(error, DomainError):
         return _with_cause(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{os.fsdecode(error.filename)} can't be used: {error.strerror}"
     return _describe_database_error(error)
 
 

@@ -154,6 +154,8 @@ def _check_source(args: argparse.Namespace) -> None:
         raise CommandError("expected either --url or a folder of saved answers")
     if args.directory is not None and not args.directory.is_dir():
         raise CommandError(f"{args.directory} is not a folder; expected one with saved answers of the shop")
+    if args.directory is not None and not any(args.directory.glob("*.json")):
+        raise CommandError(f"{args.directory} has no saved answer of the shop; expected lists such as products.json")
     if args.url is not None and not (args.email and args.api_key):
         raise CommandError("--url needs --email and --api-key")
 

@@ -37,16 +37,16 @@ _BLOCKS: Sequence[dict[str, object]] = (
     {
         "type": "banner",
         "name": "Topo",
-        "properties": {"height": 320, "autoplay": True},
+        "properties": {"height": "320", "autoplay": "Y"},
         "content": {"title": "Feito à mão", "link": "/quem-somos"},
     },
     {
         "type": "menu",
         "name": "Rodapé",
-        "properties": {"columns": 3},
+        "properties": {"columns": "3"},
         "content": {"items": ["Quem somos", "Trocas e devoluções", "Fale conosco"]},
     },
-    {"type": "products", "name": "Novidades", "properties": {"limit": 8}, "content": {"sort": "newest"}},
+    {"type": "products", "name": "Novidades", "properties": {"limit": "8"}, "content": {"sort": "newest"}},
     {"type": "html", "name": "Aviso de férias", "content": {"html": "<b>Voltamos dia 7.</b>"}, "status": "D"},
 )
 _TESTIMONIALS: Sequence[tuple[int, str]] = (

@@ -109,7 +109,7 @@ async def create_promotions(
                 "set_value": "1",
                 "conditions": {"1": {"operator": "gte", "condition": "subtotal", "value": "150.00"}},
             },
-            "bonuses": {"free_shipping": True},
+            "bonuses": {"free_shipping": "Y"},
             "priority": 1,
         },
         {

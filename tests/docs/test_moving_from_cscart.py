@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import shlex
 from pathlib import Path
@@ -44,6 +45,7 @@ async def test_the_steps_move_a_shop(tmp_path: Path, database_url: str, http: Te
     vitrine = Vitrine(tmp_path, DATABASE_URL=database_url)
     saved = tmp_path / "saved"
     saved.mkdir()
+    (saved / "products.1.json").write_text(json.dumps(ANSWERS["products"]), encoding="utf-8")
     results: dict[str, CommandResult] = {}
     async with Shop(answer=answer) as shop:
         for command in COMMANDS:
@@ -55,7 +57,8 @@ async def test_the_steps_move_a_shop(tmp_path: Path, database_url: str, http: Te
     assert "products: 1 read, 1 added, 0 changed, 0 present" in first
     assert "customers: 0 there, 0 here: equal" in first
     assert "products: 1 read, 0 added, 0 changed, 1 present" in since
-    assert "products: not offered by the source" in folder
+    assert "products: 1 read, 0 added, 0 changed, 1 present" in folder
+    assert "users: not offered by the source" in folder
     store = re.search(r"[0-9a-f-]{36}", create)
     api_key = re.search(r"\b[0-9A-Za-z]{40}\b", key)
     assert store is not None

@@ -47,6 +47,11 @@ def test_a_product_status_is_parsed_from_its_code_or_any_label(word, expected):
     assert parse_code(word, PRODUCT_STATUSES) == expected
 
 
+@pytest.mark.parametrize("word,expected", [("in_progress", "I"), ("In progress", "I"), ("no answer", "F")])
+def test_a_label_of_several_words_may_have_spaces(word, expected):
+    assert parse_code(word, CALL_REQUEST_STATUSES) == expected
+
+
 @pytest.mark.parametrize(
     "value", ["Z", "", " O", "O ", "OP", "opened", "\u0131", "\u017f", "İ", None, 1, True, ["O"], "O\x00"]
 )

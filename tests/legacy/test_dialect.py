@@ -119,6 +119,24 @@ async def test_the_ids_of_written_records_are_integers(cscart: SampleStore, samp
         assert type(combination.body["combination_hash"]) is str
 
 
+async def test_the_ids_of_records_written_by_the_vendor_app_are_integers(
+    cscart: SampleStore, sample: SampleStore
+) -> None:
+    for store, type_ in ((cscart, int), (sample, str)):
+        signed_up = await store.anonymous.post(
+            "/api/vendor_signup",
+            {"company": "Nova", "email": "nova@vendas.example", "password": "a good long password"},
+        )
+        assert signed_up.status == 201, signed_up.raw
+        order = f"vendor_order/{store.order}"
+        bodies = {"vendor_company": {"city": "Olinda"}, "vendor_profile": {"lastname": "Sá"}, order: {"status": "P"}}
+        answers = [signed_up.body]
+        for path, body in bodies.items():
+            answers.append((await store.put(f"/api/{path}", body, by=store.vendor_user)).body)
+        ids = [value for answer in answers for name, value in answer.items() if name.endswith("_id")]
+        assert [type(value) for value in ids] == [type_] * 5, answers
+
+
 async def test_the_categories_of_a_product_are_integers(cscart: SampleStore) -> None:
     record = (await cscart.get(f"/api/products/{cscart.mug}")).body
     assert record["main_category"] == cscart.kitchen.number

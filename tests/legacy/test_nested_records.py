@@ -57,6 +57,22 @@ async def test_a_feature_of_a_product_is_read_written_and_deleted(sample: Sample
     assert str(sample.material) in features
 
 
+async def test_the_path_of_a_row_below_a_record_may_have_its_uuid(sample: SampleStore) -> None:
+    await sample.put(f"/api/users/{sample.caio}/usergroups/{sample.wholesale}", {"status": "A"})
+    for path, record in (
+        (f"/api/products/{sample.mug}/features", sample.colour),
+        (f"/api/users/{sample.caio}/usergroups", sample.wholesale),
+    ):
+        by_number = await sample.get(f"{path}/{record}")
+        assert by_number.status == 200, by_number.raw
+        assert (await sample.get(f"{path}/{str(record.id).upper()}")).body == by_number.body
+        assert (await sample.get(f"{path}/00000000-0000-7000-8000-000000000000")).status == 404
+    path = f"/api/products/{sample.mug}/features/{sample.colour.id}"
+    assert (await sample.put(path, {"variant": "Verde"})).body == {"feature_id": str(sample.colour)}
+    assert (await sample.delete(path)).status == 204
+    assert (await sample.get(path)).status == 404
+
+
 async def test_a_feature_of_the_path_that_does_not_exist_is_not_found(sample: SampleStore) -> None:
     for feature in ("999999999", "abc"):
         for body in ({"value": "x"}, {}):

@@ -353,6 +353,23 @@ async def test_an_exception_may_leave_a_variant_open_or_exclude_an_option(sample
         assert (await sample.post("/api/exceptions", body | {"combination": combination})).status == 400
 
 
+async def test_a_wrong_image_is_named_as_the_body_does(sample):
+    wrong, expected = {"icon": {"image_path": "ftp://a"}}, "image_path is 'ftp://a'; expected an http or https address"
+    option = f"/api/options/{sample.print}"
+    answers = [await sample.put(option, {"main_pair": wrong})]
+    assert answers[0].body["message"] == expected
+    answers.append(
+        await sample.post(
+            "/api/options", {"option_name": "Cor", "variants": [{"variant_name": "x", "image_pair": wrong}]}
+        )
+    )
+    assert answers[1].body["message"] == f"variants: {expected}"
+    path = f"/api/2.0/products/{sample.mug}/options/combinations/{sample.combination.number}"
+    answers.append(await sample.put(path, {"image_pairs": {"detailed": wrong["icon"]}}))
+    assert answers[2].body["message"] == expected
+    assert {answer.status for answer in answers} == {400}
+
+
 async def test_images_of_new_variants_land_on_the_variant_of_their_key(sample):
     created = await sample.post(
         "/api/options",

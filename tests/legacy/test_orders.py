@@ -185,6 +185,28 @@ async def test_a_guest_requires_an_email(sample):
     assert (answer.status, answer.body) == (400, {"status": 400, "message": "user_data.email is required"})
 
 
+@pytest.mark.parametrize(
+    "user_data, name, phone",
+    [
+        (
+            {"b_firstname": "Gil", "b_lastname": "Reis", "s_firstname": "Ana", "s_phone": "81988887777"},
+            "Gil Reis",
+            "81988887777",
+        ),
+        ({"s_firstname": "Ana", "b_phone": "11"}, "Ana", "11"),
+        ({"lastname": "Sá", "b_firstname": "Gil", "phone": "22", "b_phone": "11"}, "Sá", "22"),
+        ({"s_city": "Recife"}, "", ""),
+    ],
+)
+async def test_a_guest_has_the_name_and_phone_of_an_address_by_default(sample, user_data, name, phone):
+    created = await create(sample, user_id=0, user_data={"email": "gil@example.com", **user_data})
+    order = await read(sample, created)
+    assert (f"{order['firstname']} {order['lastname']}".strip(), order["phone"]) == (name, phone)
+    order = await read(sample, await create(sample, user_data=user_data))
+    account = (await sample.get(f"/api/users/{sample.caio}")).body
+    assert order["firstname"] == account["firstname"]
+
+
 ADDRESS = {
     f"{prefix}_{name}": f"{prefix}{name}"
     for prefix in "bs"
@@ -389,7 +411,7 @@ async def test_an_amount_of_zero_is_rejected(sample):
     products = [{"product_id": sample.mug.number, "amount": 0}]
     answer = await sample.post("/api/orders", order_body(sample, products=products))
     assert answer.status == 400
-    assert answer.body["message"].startswith("amount is 0; expected")
+    assert answer.body["message"].startswith("products: amount is 0; expected")
 
 
 async def test_ordering_more_than_the_stock_is_422(sample):
@@ -403,6 +425,22 @@ async def test_ordering_more_than_the_stock_is_422(sample):
 async def test_products_without_shipping_need_no_shipping_method(sample):
     products = [{"product_id": sample.ebook.number, "amount": 1}]
     assert (await create(sample, products=products, shipping_id=...)).isdigit()
+
+
+async def test_an_order_may_have_as_much_as_a_refused_change_says(sample):
+    """The units that it has already are available to it."""
+    free = int((await sample.get(f"/api/products/{sample.mug}")).body["amount"])
+    number = await create(sample, products=[{"product_id": sample.mug.number, "amount": 5}])
+    lines = {sample.mug.number: {"amount": free + 1}}
+    refused = await sample.put(f"/api/orders/{number}", {"products": lines})
+    assert (refused.status, [row["available"] for row in refused.body["products"]]) == (422, [free])
+    lines = {sample.mug.number: {"amount": free}}
+    assert (await sample.put(f"/api/orders/{number}", {"products": lines})).status == 200
+    choice = {str(sample.size): sample.large.number, str(sample.print): sample.plain.number}
+    line = {"product_id": sample.mug.number, "product_options": choice}
+    number = await create(sample, products=[{**line, "amount": 2}])
+    refused = await sample.put(f"/api/orders/{number}", {"products": [{**line, "amount": 4}]})
+    assert (refused.status, [row["available"] for row in refused.body["products"]]) == (422, [3])
 
 
 async def test_an_order_cannot_be_reopened_when_its_stock_is_sold_out(sample):

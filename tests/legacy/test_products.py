@@ -81,6 +81,7 @@ async def test_a_product_is_created_with_defaults(sample):
         ("free_shipping", 1, "Y"),
         ("tracking", "D", "D"),
         ("tracking", "b", "B"),
+        ("tracking", "O", "B"),
         ("min_qty", "2", "2"),
         ("max_qty", 9, "9"),
         ("seo_name", "bule-azul", "bule-azul"),
@@ -419,6 +420,10 @@ async def test_ip_addresses_of_posts_require_the_manage_privilege(sample):
         (
             {"product": "x", "price": "1", "weight": "-1"},
             "weight is '-1'; expected kilograms such as \"0.350\"",
+        ),
+        (
+            {"product": "x", "price": "1", "main_pair": {"detailed": {"image_path": "ftp://a"}}},
+            "image_path is 'ftp://a'; expected an http or https address",
         ),
         ({"product": "x" * 256, "price": "1"}, "product (name) has 256 characters; expected at most 255"),
     ],

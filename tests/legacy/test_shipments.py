@@ -144,6 +144,23 @@ async def test_order_status_updates_the_order(sample):
     assert tuple(events[-1]) == ("order.updated", "BR9")
 
 
+@pytest.mark.parametrize("empty", ["", None])
+async def test_empty_values_of_fields_with_a_default_count_as_absent(sample, empty):
+    names = ("shipping_id", "shipping", "user_id", "group_key", "order_timestamp", "status", "order_status")
+    defaults = await read(sample, await create(sample))
+    await sample.delete(f"/api/shipments/{defaults['shipment_id']}")
+    number = await create(sample, **dict.fromkeys(names, empty))
+    unnumbered = {"shipment_id": number, "timestamp": defaults["timestamp"]}
+    assert await read(sample, number) | unnumbered == defaults | unnumbered
+    changed = {"shipping": "Motoboy", "group_key": "7", "order_timestamp": "5", "status": "P"}
+    await sample.put(f"/api/shipments/{number}", changed)
+    before = await read(sample, number)
+    assert before | changed == before
+    answer = await sample.put(f"/api/shipments/{number}", dict.fromkeys(names, empty))
+    assert answer.status == 200, answer.raw
+    assert await read(sample, number) == before
+
+
 async def test_an_update_replaces_the_shipment_lines(sample):
     number = await create(sample)
     line = str(sample.order_line)

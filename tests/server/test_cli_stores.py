@@ -185,6 +185,17 @@ def test_a_marketplace_is_imported_once_and_rejected_as_a_whole(vitrine, store, 
     assert nowhere.endswith("is not a folder; expected the one with the Olist CSV files")
 
 
+def test_a_path_that_cannot_be_used_is_reported_in_one_line(vitrine, tmp_path, store):
+    file = tmp_path / "none" / "store.zip"
+    exported = vitrine("tenant", "export", str(store.public_id), str(file))
+    assert exported.error_line == f"{file}.key can't be used: No such file or directory"
+    assert vitrine("restore", str(tmp_path)).error_line == f"{tmp_path} can't be used: Is a directory"
+    imported = vitrine("import", "cscart", str(tmp_path / "none"), "--tenant", str(store.public_id))
+    assert imported.error_line.endswith("is not a folder; expected one with saved answers of the shop")
+    imported = vitrine("import", "cscart", str(tmp_path), "--tenant", str(store.public_id))
+    assert imported.error_line == f"{tmp_path} has no saved answer of the shop; expected lists such as products.json"
+
+
 def test_import_csv_and_jsonl_report_rows_by_line(vitrine, tmp_path, store):
     table, lines = tmp_path / "products.csv", tmp_path / "products.jsonl"
     table.write_text("sku,name,price\nCAN-1,Caneca,49.90\nCAN-2,Prato,x\n", encoding="utf-8")

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import time
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from ipaddress import ip_network
 
@@ -16,6 +17,8 @@ from kernel.settings import Settings
 from rest_facade.bodies import read_raw
 from rest_facade.responses import BytesResponse, json_response
 from rest_facade.routing import Credential, Route
+from rest_facade.streaming import send_parts
+from server.event_streams import start_response
 from tests.server.middleware_server import DEMO, OTHER, Server, run_server
 
 LARGE = 20_000_000
@@ -109,6 +112,37 @@ async def answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
     return int(lines[0].split()[1]), json.loads(await reader.readexactly(length))
 
 
+async def parts(request: web.Request) -> web.StreamResponse:
+    async def each() -> AsyncIterator[bytes]:
+        for part in (b"[1", b"", b",2", b"]"):
+            yield part
+
+    return await send_parts(request, "application/json", each())
+
+
+async def events(request: web.Request) -> web.StreamResponse:
+    response = await start_response(request)
+    await response.write(b"data: 1\n\n")
+    return response
+
+
+@pytest.mark.parametrize("keeps", [b"", b"Connection: keep-alive\r\n"], ids=["closes", "keeps"])
+@pytest.mark.parametrize("path,body", [("parts", b"[1,2]"), ("events", b"data: 1\n\n")])
+async def test_a_stream_over_http_1_0_ends_with_its_connection(path, body, keeps):
+    """As nginx asks by default."""
+    routes = (
+        Route("GET", "/api/v1/parts", parts, Credential.NONE),
+        Route("GET", "/api/v1/events", events, Credential.NONE),
+    )
+    async with run_server(*routes) as server:
+        raw = await server.send_raw(f"GET /api/v1/{path} HTTP/1.0\r\nHost: localhost\r\n".encode() + keeps + b"\r\n")
+    head, _, received = raw.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.0 200 ")
+    assert b"transfer-encoding" not in head.lower()
+    assert b"keep-alive" not in head.lower()
+    assert received == body
+
+
 @pytest.mark.parametrize("sizes", [(1_000,), (40, 1_000), (1,), (90, 1, 1_000)], ids=str)
 async def test_requests_are_answered_in_order_however_their_bytes_arrive(sizes):
     whole = post(b"one") + head("/api/v1/echo") + post(b"three") + post(b"")
@@ -125,6 +159,18 @@ async def test_requests_are_answered_in_order_however_their_bytes_arrive(sizes):
             assert bodies == ["one", "", "three", ""]
             writer.write(post(b"alone"))
             assert (await answer(reader))[1]["body"] == "alone"
+
+
+@pytest.mark.parametrize("path,status", [("/api/v1/echo", b"200"), ("/api/v1/nothing", b"404")])
+async def test_a_client_that_waits_for_100_continue_gets_it_before_it_sends_the_body(path, status):
+    async with run_server(*ECHO) as server, connection(server) as (reader, writer):
+        lines = (f"POST {path} HTTP/1.1", "Host: localhost", "Content-Length: 3", "Expect: 100-Continue", "", "")
+        writer.write("\r\n".join(lines).encode())
+        assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        writer.write(b"one")
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 " + status)
+        assert b"application/json" in head
 
 
 async def test_requests_that_come_while_one_runs_wait_for_it_and_a_malformed_one_ends_the_connection():

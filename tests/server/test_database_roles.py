@@ -1,4 +1,4 @@
-"""The server acts as the serving role or refuses to serve (docs/deploy.md#roles)."""
+"""The server acts as the serving role or refuses to serve (docs/deploy.md#postgresql)."""
 
 from __future__ import annotations
 

@@ -247,6 +247,14 @@ async def test_content_is_created(created):
     assert {row[0] for row in spoken_of} == set("PE")
 
 
+async def test_free_objects_hold_texts_as_legacy_records_do(created):
+    """Programs that read a store through the legacy API meet no booleans and numbers there."""
+    objects = "select properties || content from blocks where tenant_id = $1"
+    objects += " union all select conditions || bonuses from promotions where tenant_id = $1"
+    flat = f"select distinct jsonb_typeof(m.value) from ({objects}) o (v), jsonb_each(o.v) m"
+    assert {row[0] for row in await rows(flat)} <= {"string", "array", "object"}
+
+
 async def test_sixty_orders_cover_every_status_with_a_plausible_history(created):
     statuses = [row[0] for row in await rows("select status from orders where tenant_id = $1")]
     assert len(statuses) == 60

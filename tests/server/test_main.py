@@ -18,10 +18,12 @@ from kernel.settings import SettingError, Settings
 from models.migrate import migrate
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Route
+from server.app import create_app
 from server.health import HEALTH
-from server.sockets import addresses_of, open_sockets
+from server.process import Stop, serve_application
+from server.sockets import addresses_of, listen, open_sockets
 from tests.harness import programs
-from tests.server.middleware_server import run_server
+from tests.server.middleware_server import FakeAuthenticator, FakeStoreResolver, run_server
 
 ROOT = programs.ROOT
 READY = {"serving": "ok", "database": "ok", "role": "ok", "migrations": "ok"}
@@ -57,6 +59,17 @@ def test_a_used_port_is_reported_in_one_line():
         port = other.getsockname()[1]
         with pytest.raises(SettingError, match=f"^PORT is {port}, which is taken by another program"):
             open_sockets(Settings(port=port))
+
+
+async def test_a_port_that_another_program_took_during_the_start_is_reported():
+    """Two that start at once both open the port, since neither listens yet."""
+    app = create_app(Settings(), store_resolver=FakeStoreResolver(), authenticate=FakeAuthenticator(), routes=())
+    with opened(Settings(port=0)) as others:
+        port = others[0].getsockname()[1]
+        with opened(Settings(port=port)) as sockets:
+            listen(others[0])
+            with pytest.raises(SettingError, match=f"^PORT is {port}, which is taken by another program at 127.0.0.1"):
+                await serve_application(app, sockets, Stop(), lambda: pytest.fail("not ready"))
 
 
 @pytest.mark.parametrize("address", ["192.0.2.1", "no.such.host.invalid"])

@@ -220,6 +220,8 @@ OPTIONS = Resource(
         "vendor": "company_id",
         "type": "option_type",
         "variants: name": "variants: variant_name",
+        "variants: image_url": "variants: image_path",
+        "url": "image_path",
     },
     sorts={"position": "POSITION", "option_name": "NAME", "option_id": "ID"},
 )
@@ -273,6 +275,7 @@ COMBINATION_TERMS = {
     "stock": "amount",
     "price_cents": "price",
     "product": "product_id",
+    "url": "image_path",
 }
 
 COMBINATIONS = Resource(

@@ -84,8 +84,8 @@ ORDERS = Resource(
     cscart_defaults={"user_id": None},
     message_terms={
         "customer_id or customer_email": "user_data.email",
-        "quantity": "amount",
-        "price_cents": "price",
+        "quantity": "products: amount",
+        "price_cents": "products: price",
         "number": "address",
     },
     complete=parts.complete_order,

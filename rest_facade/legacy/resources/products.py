@@ -46,7 +46,8 @@ PRODUCTS = Resource(
         RecordField("short_description", types.TEXT, "short_description", "short_description"),
         RecordField("full_description", types.TEXT, "description", "description"),
         *same_names(types.FLAG, "is_edp", "free_shipping"),
-        RecordField("tracking", types.choice("B", "D"), "tracking", "tracking"),
+        # CS-Cart 4 to 4.11 has O for stock of combinations, which a product that has them always has here.
+        RecordField("tracking", types.choice("B", "D", O="B"), "tracking", "tracking"),
         RecordField("min_qty", types.INTEGER, "min_quantity", "min_quantity"),
         RecordField("max_qty", types.INTEGER, "max_quantity", "max_quantity"),
         RecordField("tax_ids", types.IDS, "tax_ids", "tax_id"),
@@ -63,7 +64,7 @@ PRODUCTS = Resource(
     required=("product", "price"),
     cscart_defaults={"price": "0.00"},
     coupled=(("category_ids", "main_category"),),
-    message_terms={"vendor": "company_id", "tax": "tax_ids", "taxes": "tax_ids"},
+    message_terms={"vendor": "company_id", "tax": "tax_ids", "taxes": "tax_ids", "url": "image_path"},
     filters=(
         SEARCH,
         QueryFilter("pcode", "sku", types.TEXT, keys_rows=False),

@@ -65,7 +65,7 @@ def _parse_time(value: Any, label: str) -> Any:
 
 # Missing and empty values get the defaults.
 _METHOD = replace(types.ID, parse=_parse_optional_id)
-_METHOD_NAME = types.ValueType(parse=_parse_optional_text, parse_filter=types.TEXT.parse_filter)
+_OPTIONAL_TEXT = types.ValueType(parse=_parse_optional_text, parse_filter=types.TEXT.parse_filter)
 _ORDER_TIME = replace(types.UNIX_TIME, parse=_parse_time, body_schema=TIME_INPUT)
 _PRODUCTS = described(map_of(types.INTEGER.schema), "The amount of each order line, by `item_id`.")
 _LINE_INPUT = named("ShipmentLineBody", object_schema(item_id=types.ID.body_schema, amount=types.INTEGER.body_schema))
@@ -87,15 +87,16 @@ SHIPMENTS = Resource(
             source="lines { line_number quantity }",
         ),
         RecordField("shipping_id", _METHOD, "shipping_method_id", "shipping_method_id", source="shipping_number"),
-        RecordField("shipping", _METHOD_NAME, "shipping_name", "shipping_name"),
+        RecordField("shipping", _OPTIONAL_TEXT, "shipping_name", "shipping_name"),
         RecordField("carrier", types.TEXT, "carrier", "carrier"),
         RecordField("user_id", types.optional(types.ID), "user_id", "user_id"),
-        *same_names(types.TEXT, "tracking_number", "comments", "group_key"),
+        *same_names(types.TEXT, "tracking_number", "comments"),
+        RecordField("group_key", _OPTIONAL_TEXT, "group_key", "group_key"),
         RecordField("order_timestamp", _ORDER_TIME, "order_placed_at", "order_placed_at", source="order_unix"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
-        RecordField("status", types.open_code(SHIPMENT_STATUSES), "status", "status"),
+        RecordField("status", types.optional(types.open_code(SHIPMENT_STATUSES)), "status", "status"),
     ),
-    input_fields=(RecordField("order_status", types.ORDER_STATUS, "order_status"),),
+    input_fields=(RecordField("order_status", types.optional(types.ORDER_STATUS), "order_status"),),
     # `shipping_id`, `shipping` and `carrier` are required too, but have defaults.
     required=("order_id", "products"),
     message_terms={"order": "order_id", "user": "user_id", "shipping method": "shipping_id"},

@@ -15,7 +15,7 @@ from kernel.scope import Scope
 from resolvers.execute import FacadeOperation, execute
 from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_legacy
-from rest_facade.legacy.engine import execute_mutation
+from rest_facade.legacy.engine import execute_mutation, render_ids
 from rest_facade.legacy.reshape import body_parser, message_renamer, record_renderer
 from rest_facade.legacy.resource import RecordField, Resource
 from rest_facade.legacy.resources.stores import STORES
@@ -77,7 +77,7 @@ def _update_handler(
         variables: dict[str, Any] = {"input": parse(await read_legacy(request))}
         variables["id"] = _company_id(scope) if key == "company_id" else str(scope.actor.user_id)
         done = await execute_mutation(scope, operation, variables, rename, resource)
-        return json_response({key: str(done[key])})
+        return json_response(render_ids(scope, {key: done[key]}))
 
     return handler
 

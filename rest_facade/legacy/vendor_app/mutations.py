@@ -12,7 +12,7 @@ from kernel.text import repr_value
 from resolvers.execute import FacadeOperation
 from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_legacy
-from rest_facade.legacy.engine import execute_mutation
+from rest_facade.legacy.engine import execute_mutation, render_ids
 from rest_facade.legacy.reshape import body_parser, message_renamer
 from rest_facade.legacy.resource import RecordField
 from rest_facade.legacy.resources.orders import ORDERS
@@ -63,6 +63,6 @@ def update_order(operation: FacadeOperation) -> Handler:
         body = {name: value for name, value in (await read_legacy(request)).items() if value != ""}
         variables = {**parse(body), "id": request.match_info["id"]}
         done = await execute_mutation(scope, operation, variables, rename, ORDERS)
-        return json_response({"order_id": str(done["order_id"])})
+        return json_response(render_ids(scope, {"order_id": done["order_id"]}))
 
     return handler

@@ -9,7 +9,7 @@ from aiohttp import web
 from resolvers.execute import FacadeOperation
 from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_legacy
-from rest_facade.legacy.engine import execute_mutation
+from rest_facade.legacy.engine import execute_mutation, render_ids
 from rest_facade.legacy.reshape import body_parser, message_renamer, require
 from rest_facade.legacy.resource import RecordField
 from rest_facade.legacy.resources.stores import STORES
@@ -78,7 +78,7 @@ def sign_up(operation: FacadeOperation) -> Handler:
         body = await read_legacy(request)
         require(body, ("company", "email", "password"))
         done = await execute_mutation(scope, operation, {"input": parse(body)}, rename, STORES)
-        result = {"company_id": str(done["company_id"]), "user_id": str(done["user_id"]), "status": done["status"]}
-        return json_response(result, status=201)
+        ids = {name: done[name] for name in ("company_id", "user_id", "status")}
+        return json_response(render_ids(scope, ids), status=201)
 
     return handler
