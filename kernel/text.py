@@ -46,7 +46,6 @@ _MARKS = re.compile(f"[{MARKS}]+")
 # Also NUL and lone surrogates, which never reach the database.
 _WORD_BREAKS = re.compile(rf"[\x00\ud800-\udfff{WORD_BREAKS}]+")
 _NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
-_FORBIDDEN = re.compile("[\x00\ud800-\udfff]")
 
 
 class InvalidValue(ValueError):
@@ -126,7 +125,13 @@ def slugify(text: str) -> str:
 
 def has_forbidden_characters(text: str) -> bool:
     """Return whether the text contains NUL or a lone surrogate, which PostgreSQL can't store."""
-    return _FORBIDDEN.search(text) is not None
+    if not text.isascii():
+        # The encoder finds a surrogate several times as fast as a regular expression.
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return True
+    return "\0" in text
 
 
 _JSON_WORDS = {None: "null", True: "true", False: "false"}

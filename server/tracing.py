@@ -9,6 +9,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kernel import tracing
@@ -48,13 +49,18 @@ async def tracing_to_collector(settings: Settings, service: str) -> AsyncIterato
     os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = settings.otlp_endpoint  # as checked, for the exporter
     name = os.environ.get("OTEL_SERVICE_NAME") or f"vitrine-{service}"
     provider = TracerProvider(resource=Resource.create({"service.name": name}), shutdown_on_exit=False)
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    exporter = OTLPSpanExporter()
+    provider.add_span_processor(BatchSpanProcessor(exporter))
     tracing.configure(OpenTelemetry(provider))
     try:
         yield
     finally:
         tracing.configure(None)
-        await asyncio.to_thread(provider.force_flush, int(_FLUSH_SECONDS * 1_000))
+        # `force_flush` ignores its time limit (open-telemetry/opentelemetry-python#4568), and tries for up to ten seconds.
+        flush = Thread(target=provider.force_flush, daemon=True)
+        flush.start()
+        await asyncio.to_thread(flush.join, _FLUSH_SECONDS)
+        exporter.shutdown()
 
 
 class _Span:

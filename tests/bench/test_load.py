@@ -43,7 +43,7 @@ class _Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def address() -> Iterator[tuple[str, int]]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield server.server_address[0], server.server_address[1]  # type: ignore[misc]

@@ -16,6 +16,7 @@ from rest_facade import bodies
 from rest_facade.bodies import MAX_BYTES, read_form_or_json, read_json_object, read_legacy, read_raw
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Route
+from server import connections
 from tests.server.middleware_server import run_server
 
 
@@ -125,7 +126,8 @@ async def test_an_empty_body_is_an_empty_object_only_on_routes_that_allow_it():
     assert (await post("/api/v1/json", b"", None)).status == 400
 
 
-async def test_a_body_may_have_at_most_2_mib():
+async def test_a_body_may_have_at_most_2_mib(monkeypatch):
+    monkeypatch.setitem(connections.OPTIONS, "lingering_time", 0.1)
     assert (await post("/api/v1/raw", b"x" * MAX_BYTES)).status_and_json == (200, {"received": MAX_BYTES})
     large = await post("/api/v1/raw", b"x" * (MAX_BYTES + 1))
     assert large.status_and_json == (413, {"error": f"the request body is larger than {MAX_BYTES} bytes"})
@@ -221,6 +223,7 @@ async def test_chunked_bodies_are_read_and_broken_ones_are_400(chunks, status):
 
 async def test_a_slow_body_times_out(monkeypatch):
     monkeypatch.setattr(bodies, "BODY_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setitem(connections.OPTIONS, "lingering_time", 0.1)
     async with run_server(*ROUTES) as server:
         head = b"POST /api/v1/json HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n"
         async with asyncio.timeout(8):

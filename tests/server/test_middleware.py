@@ -15,6 +15,7 @@ from models.database_errors import UniqueViolation
 from rest_facade.bodies import read_json_object
 from rest_facade.responses import json_response
 from rest_facade.routing import CLIENT_IP, Credential, Route, request_id_of, scope_of
+from server import connections
 from tests.server.middleware_server import DEMO, IN_MAINTENANCE, MAINTENANCE, OTHER, SUSPENDED, run_server
 
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -363,7 +364,8 @@ async def test_a_handler_that_ignores_cancellation_can_respond():
         assert (await server.get("/api/v1/x")).status_and_json == (200, {"kept": True})
 
 
-async def test_a_body_that_never_arrives_times_out():
+async def test_a_body_that_never_arrives_times_out(monkeypatch):
+    monkeypatch.setitem(connections.OPTIONS, "lingering_time", 0.1)
     async with run_server(*ROUTES, settings=HURRY) as server:
         head = (
             "POST /api/v1/admin/things HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer admin\r\n"

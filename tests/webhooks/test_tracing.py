@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -183,7 +184,8 @@ async def test_a_missing_package_is_reported_in_one_line(monkeypatch: pytest.Mon
 async def test_a_collector_that_does_not_answer_delays_the_end_only_briefly(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(server_tracing, "_FLUSH_SECONDS", 0.1)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
-    async with tracing_to_collector(Settings(otlp_endpoint="http://127.0.0.1:1"), "web"):
+    # The exporter alone would try again for more than six seconds.
+    async with asyncio.timeout(5), tracing_to_collector(Settings(otlp_endpoint="http://127.0.0.1:1"), "web"):
         assert tracing.active is not None
         with tracing.active.request("GET /", {}) as span:
             span.set("http.route", "/")
