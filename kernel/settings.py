@@ -241,7 +241,11 @@ class Settings:
         10, "VITRINE_POOL_SIZE", integer_between(2, 1_000), "The maximum number of database connections per process."
     )
     compiled_reads: bool = _setting(
-        True, "VITRINE_COMPILED_READS", BOOLEAN, "Whether queries bypass the GraphQL executor; 0 to compare.", unset="1"
+        True,
+        "VITRINE_COMPILED_READS",
+        BOOLEAN,
+        "Whether queries, and the answers of mutations, bypass the GraphQL executor; 0 to compare.",
+        unset="1",
     )
     pipelined_binding: bool = _setting(
         True,

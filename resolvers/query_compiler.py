@@ -1,4 +1,4 @@
-"""Compile read-only queries to SQL reads that bypass the GraphQL executor, once per document and variables.
+"""Compile queries, and the answers of mutations, to SQL reads that bypass the GraphQL executor, once per document and variables.
 
 A query whose root fields all come from `resolvers.entity_queries`, search products or are declared in `resolvers.compiled_results` is
 compiled to a list of reads: entity, conditions, page bounds, and a compiled reader of the response shape. Running it executes only SQL
@@ -32,6 +32,7 @@ from kernel.scope import Scope
 from models.replicas import PRIMARY, replica_read
 from models.response_shapes import NotCompiled
 from resolvers.compiled_fields import CompilationValues, CompiledRootField, CompiledTypename
+from resolvers.compiled_mutations import MutationPlan, changed_record
 from resolvers.compiled_results import OWN_RECORD, RESULT, CompiledOwnRecord, CompiledResult
 from resolvers.compiled_search import CompiledSearch
 from resolvers.entity_queries import ENTITY_QUERY
@@ -69,6 +70,9 @@ class QueryPlan:
         for field in self._fields:
             data[field.key] = await field.run(scope, variables)
         return data
+
+
+Plan: TypeAlias = QueryPlan | MutationPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,7 @@ class QueryCompiler:
     def __init__(self, schema: GraphQLSchema, *, native: bool) -> None:
         self._schema = schema
         self._native = native
-        self._plans: OrderedDict[tuple[int, str, bytes], tuple[PreparedDocument, QueryPlan | None]] = OrderedDict()
+        self._plans: OrderedDict[tuple[int, str, bytes], tuple[PreparedDocument, Plan | None]] = OrderedDict()
         self._variable_usage: dict[str, tuple[PreparedDocument, VariableUsage]] = {}
         self._tokens = 0
 
@@ -132,7 +136,17 @@ class QueryCompiler:
         if values is None:
             return None
         plan = self._plan(prepared, operation, values)
-        return None if plan is None else CompiledQuery(plan, values)
+        return CompiledQuery(plan, values) if isinstance(plan, QueryPlan) else None
+
+    def get_mutation(
+        self, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any] | None
+    ) -> tuple[MutationPlan, VariableValues] | None:
+        """Return the plan of a mutation and its variables, or None if the executor must run the operation."""
+        if not _enabled or changed_record(self._schema, operation) is None:
+            return None
+        values = self._values(prepared, operation, variables or {})
+        plan = None if values is None else self._plan(prepared, operation, values)
+        return (plan, values) if isinstance(plan, MutationPlan) and values is not None else None
 
     def cached_plan(self, prepared: PreparedDocument, name: str | None) -> ReusablePlan | None:
         """Return the plan cached for the document's only operation, if a request names that or none."""
@@ -161,7 +175,7 @@ class QueryCompiler:
 
     def _plan(
         self, prepared: PreparedDocument, operation: OperationDefinitionNode, values: VariableValues
-    ) -> QueryPlan | None:
+    ) -> Plan | None:
         """Return the cached or newly compiled plan; None if the executor must always run the operation."""
         name = operation.name.value if operation.name else ""
         structural = self._usage(prepared, operation, name)[0]
@@ -193,7 +207,7 @@ class QueryCompiler:
             cached = self._variable_usage[key] = (prepared, usage)
         return cached[1]
 
-    def _store(self, key: tuple[int, str, bytes], prepared: PreparedDocument, plan: QueryPlan | None) -> None:
+    def _store(self, key: tuple[int, str, bytes], prepared: PreparedDocument, plan: Plan | None) -> None:
         self._plans[key] = (prepared, plan)
         self._tokens += prepared.size
         while len(self._plans) > MAX_CACHED_OPERATIONS or (self._tokens > MAX_CACHED_TOKENS and len(self._plans) > 1):
@@ -206,11 +220,13 @@ class QueryCompiler:
 
     def _compile(
         self, prepared: PreparedDocument, operation: OperationDefinitionNode, values: VariableValues
-    ) -> QueryPlan | None:
+    ) -> Plan | None:
         root = self._schema.query_type
         assert root is not None
         compilation = CompilationValues(prepared.fragments, values, prepared.conversions)
         try:
+            if operation.operation is OperationType.MUTATION:
+                return MutationPlan(self._schema, operation, compilation, native=self._native)
             return QueryPlan(self._root_fields(compilation, root, operation))
         except (NotCompiled, DomainError):
             return None

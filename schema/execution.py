@@ -29,6 +29,7 @@ from graphql import (
 from kernel.errors import DomainError, TooComplex, ValidationFailed
 from kernel.scope import Scope
 from models.answer_size import AnswerSize, AnswerTooLarge, current_answer, value_size
+from models.compiled_reads import CompiledReader
 from models.row_reads import relation_loads
 from schema.documents import MAX_ERRORS, PreparedDocument
 from schema.validation_rules import without_values
@@ -54,13 +55,39 @@ CODES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class ReadRecord:
+    """A record as the response contains it, read by a compiled reader."""
+
+    data: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the resolver of a mutation returned or raised."""
+
+    result: Any = None
+    error: Exception | None = None
+
+    def get(self) -> Any:
+        """Return the result, or raise the error."""
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+
 @dataclass(slots=True)
 class ExecutionContext:
-    """The context of one execution; `public` if the document was sent by a client."""
+    """The context of one execution; `public` if the document was sent by a client.
+
+    A mutation may read the changed record by a `record_reader`. With an `outcome` its resolver has already run.
+    """
 
     scope: Scope
     public: bool = True
     extensions: dict[str, Any] = field(default_factory=dict)
+    record_reader: CompiledReader | None = None
+    outcome: Outcome | None = None
 
 
 # Introspection along with other fields.

@@ -315,6 +315,8 @@ def root_field(
         @wraps(resolver)
         async def checked(*args: Any, **kwargs: Any) -> Any:
             info = kwargs["info"]
+            if info.context.outcome is not None:
+                return info.context.outcome.get()
             access.check(info.context.scope)
             if info.operation.operation is not OperationType.MUTATION:
                 return await resolver(*args, **kwargs)

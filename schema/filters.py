@@ -17,6 +17,7 @@ from kernel.text import MAX_FILTER_LENGTH
 from models.queries import Condition, Entity
 from schema.column_guards import ColumnGuards
 from schema.fields import INTERNAL, TEXT_INTERNALLY
+from schema.inputs import built_of_provided, provided_fields
 from schema.scalars import FILTER_ENUMS, FILTER_SCALARS, parse_id
 
 
@@ -33,11 +34,8 @@ def build_filter_input(entity: Entity, name: str) -> Any:
             description=declared.description[:1].upper() + declared.description[1:] + ".",
             metadata={INTERNAL: declared.internal, TEXT_INTERNALLY: declared.value_type in FILTER_ENUMS},
         )
-    return strawberry.input(
-        type(name, (), namespace),
-        name=name,
-        description=f"Filters a list of {_label(entity, name)} records; all conditions must match.",
-    )
+    description = f"Filters a list of {_label(entity, name)} records; all conditions must match."
+    return built_of_provided(strawberry.input(type(name, (), namespace), name=name, description=description))
 
 
 @cache
@@ -67,7 +65,7 @@ def build_conditions(
     """
     values: Mapping[str, Any] = filter if isinstance(filter, Mapping) else {}
     if filter and values is not filter:
-        values = {name: value for name in entity.filters if (value := getattr(filter, name)) is not UNSET}
+        values = provided_fields(filter)
     conditions: list[Condition] = []
     if status is not None:
         guards.check_filter(scope, "status")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, TypeVar, dataclass_transform
 
 import strawberry
 from strawberry import UNSET
+from strawberry.types.arguments import InputContext
+from strawberry.types.base import StrawberryList, StrawberryOptional, has_object_definition
 
 from schema.fields import INTERNAL, TEXT_INTERNALLY
 
@@ -15,8 +18,37 @@ T = TypeVar("T")
 
 @dataclass_transform(kw_only_default=True)
 def input_type(cls: type[T]) -> type[T]:
-    """Declare an input, which its docstring describes."""
-    return strawberry.input(cls, description=" ".join((cls.__doc__ or "").split()))
+    """Declare an input, which its docstring describes. A field is required or an `optional_field`."""
+    return built_of_provided(strawberry.input(cls, description=" ".join((cls.__doc__ or "").split())))
+
+
+def built_of_provided(cls: type[T]) -> type[T]:
+    """Let an input be built of the fields that a request provides; Strawberry converts each field of the type, thirty of a product."""
+    cls.__strawberry_definition__.from_input = _build_input  # type: ignore[attr-defined]
+    return cls
+
+
+def _build_input(cls: Any, value: Mapping[str, Any], context: InputContext) -> Any:
+    """Return an input with these fields; the class has the defaults of the others, UNSET."""
+    types = _converted_types(cls)
+    input = cls.__new__(cls)
+    for name, item in value.items():
+        setattr(input, name, context.convert(item, types[name], name) if name in types else item)
+    return input
+
+
+@cache
+def _converted_types(cls: type) -> dict[str, Any]:
+    """Return the types of an input's fields whose values Strawberry converts: other inputs, and lists, which it copies."""
+    definition = cls.__strawberry_definition__  # type: ignore[attr-defined]
+    types = {field.python_name: field.resolve_type(type_definition=definition) for field in definition.fields}
+    return {name: type_ for name, type_ in types.items() if _is_converted(type_)}
+
+
+def _is_converted(type_: Any) -> bool:
+    if isinstance(type_, StrawberryOptional):
+        return _is_converted(type_.of_type)
+    return isinstance(type_, StrawberryList) or has_object_definition(type_)
 
 
 def optional_field(description: str, *, internal: bool = False, text_internally: bool = False) -> Any:
@@ -50,9 +82,7 @@ def optional_copies(object_type: Any, names: str | Iterable[str]) -> Callable[[t
 
 def provided_fields(input: Any) -> dict[str, Any]:
     """Return the fields of an input that are not UNSET, nested inputs included, as plain data for the domain."""
-    return {
-        name: _to_plain(value) for name in input.__dataclass_fields__ if (value := getattr(input, name)) is not UNSET
-    }
+    return {name: _to_plain(value) for name, value in vars(input).items() if value is not UNSET}
 
 
 def _to_plain(value: Any) -> Any:
