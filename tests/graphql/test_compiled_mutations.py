@@ -42,6 +42,7 @@ WRITER = frozenset({"write_products", "write_inventory"})
 def executed(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Return the contexts of the operations that the executor completes from now on."""
     contexts: list[Any] = []
+
     async def record(schema: Any, prepared: Any, context: Any, *arguments: Any) -> Any:
         contexts.append(context)
         return await execute_document(schema, prepared, context, *arguments)
