@@ -128,11 +128,11 @@ async def adjust_stock(
     scope: Scope,
     changes: Mapping[int, StockChange],
     owner: StockOwner = StockOwner.PRODUCT,
-    held: Mapping[int, int] = _NOTHING,
+    current: Mapping[int, int] = _NOTHING,
 ) -> None:
     """Change the stock of products (or of combinations), all or none, as part of the current transaction.
 
-    Callers that change both change products first. `held` are the units that the changed order has already. Raises RuleViolation
+    Callers that change both change products first. `current` are the units that the changed order has already. Raises RuleViolation
     `out_of_stock`, naming the products without enough stock.
     """
     nonzero = [(product, change) for product, change in changes.items() if change != StockChange()]
@@ -145,7 +145,7 @@ async def adjust_stock(
         [change.on_hand for _, change in nonzero],
         [change.reserved for _, change in nonzero],
     )
-    await check_changes(scope, dict(nonzero), changed, owner, held)
+    await check_changes(scope, dict(nonzero), changed, owner, current)
 
 
 async def check_changes(
@@ -153,7 +153,7 @@ async def check_changes(
     changes: Mapping[int, StockChange],
     changed: Sequence[Mapping[str, Any]],
     owner: StockOwner = StockOwner.PRODUCT,
-    held: Mapping[int, int] = _NOTHING,
+    current: Mapping[int, int] = _NOTHING,
 ) -> None:
     """Reject a change without enough stock, and notify of low stock; `changed` are the rows of the SQL function.
 
@@ -162,7 +162,7 @@ async def check_changes(
     changed_ids = {row["id"] for row in changed}
     unavailable = [product for product in changes if product not in changed_ids]
     if unavailable:
-        raise await out_of_stock_error(scope, unavailable, owner, held)
+        raise await out_of_stock_error(scope, unavailable, owner, current)
     await notifications.notify_low_stock(
         scope,
         [StockLevelChange(row["name"], row["vendor_id"], row["stock_before"], row["stock_after"]) for row in changed],
@@ -177,9 +177,9 @@ async def lock_stock(scope: Scope, products: Iterable[int], combinations: Iterab
 
 
 async def out_of_stock_error(
-    scope: Scope, ids: Iterable[int], owner: StockOwner = StockOwner.PRODUCT, held: Mapping[int, int] = _NOTHING
+    scope: Scope, ids: Iterable[int], owner: StockOwner = StockOwner.PRODUCT, current: Mapping[int, int] = _NOTHING
 ) -> RuleViolation:
-    """Return the error that names the products (or combinations) and the available units of each, with those held."""
+    """Return the error that names the products (or combinations) and the available units of each, `current` included."""
     products = await fetch(_UNAVAILABLE_STATEMENTS[owner], scope.store.id, list(ids))
     names = ", ".join(product["name"] for product in products)
     return RuleViolation(
@@ -190,7 +190,7 @@ async def out_of_stock_error(
                 {
                     "product_id": ShownId(product["public_id"], product["id"]),
                     "name": product["name"],
-                    "available": product["stock"] + held.get(product["owner_id"], 0),
+                    "available": product["stock"] + current.get(product["owner_id"], 0),
                 }
                 for product in products
             ]
