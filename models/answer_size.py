@@ -14,6 +14,7 @@ from typing import Any
 from kernel.errors import TooComplex
 
 _NESTED = (dict, list)  # not `dict | list`, which makes a type each time
+_SCALARS = frozenset({int, bool, float, type(None)})
 _TEXT_OR_NULL = {str, type(None)}
 # A larger answer is serialized in parts.
 LARGE_OBJECTS, LARGE_BYTES = 500, 256 * 1024
@@ -116,18 +117,21 @@ def add_values(answer: AnswerSize, values: Iterable[Any]) -> None:
         value = waiting.pop()
         if isinstance(value, dict):
             objects += 1
-            size += sum(map(len, value))
-            for item in value.values():
-                if isinstance(item, str):
-                    size += len(item)
-                elif isinstance(item, _NESTED):
-                    waiting.append(item)
-                else:
-                    size += 1
-        elif isinstance(value, list):
-            waiting += value
-        else:
+            size += len("".join(value))
+            value = value.values()
+        elif not isinstance(value, list):
             size += len(value) if isinstance(value, str) else 1
+            continue
+        for item in value:
+            kind = type(item)
+            if kind is str:
+                size += len(item)
+            elif kind in _NESTED:
+                waiting.append(item)
+            elif kind in _SCALARS:
+                size += 1
+            else:
+                waiting.append(item)
     answer.add(objects, size)
 
 

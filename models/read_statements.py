@@ -117,7 +117,7 @@ class ReadStatement:
             guard.check(scope)
         for column in self.columns:
             if isinstance(column, RelationField):
-                _collect_related(column.shape, scope, collector)
+                collect_related(column.shape, scope, collector)
             elif not isinstance(column, str):
                 collector.add(column(scope))
         for entity in (*(join.entity for join in self._joins), self.entity):
@@ -207,13 +207,21 @@ def json_object_starts(fields: tuple[ResponseField, ...]) -> set[str]:
     return starts
 
 
-def _collect_related(shape: ResponseShape, scope: Scope, collector: ConditionCollector) -> None:
+def related_sql(
+    relation: RelationField, alias: str, first: int, access: Sequence[str], limits: AnswerLimits | None
+) -> str:
+    """Write the relation of the row `alias` of any statement, as JSON text; the parameters of `access` begin with the number `first`."""
+    return _Writer(access, limits, first - 1).text(relation, alias)
+
+
+def collect_related(shape: ResponseShape, scope: Scope, collector: ConditionCollector) -> None:
+    """Collect the conditions of related records that follow from the caller's access, as `ReadStatement.collect` does."""
     collector.add(shape.entity.visible(scope))
     for field in row_fields(shape.fields):
         if field.guard is not None:
             field.guard.check(scope)
         if isinstance(field, RelationField):
-            _collect_related(field.shape, scope, collector)
+            collect_related(field.shape, scope, collector)
         elif not isinstance(field.sql, str):
             collector.add(field.sql(scope))
 
@@ -255,10 +263,10 @@ def _join_sql(join: JoinedRecord, visible: str) -> str:
 class _Writer:
     """Takes the collected texts of one statement in order, and numbers parameters: `{}` becomes `$2`, `$3`, …, `{tenant}` `$1`."""
 
-    def __init__(self, texts: Sequence[str], limits: AnswerLimits | None = None) -> None:
+    def __init__(self, texts: Sequence[str], limits: AnswerLimits | None = None, parameters: int = 1) -> None:
         self._texts: Iterator[str] = iter(texts)
         self._limits = limits
-        self._parameters = 1
+        self._parameters = parameters
         self._aliases = 0
 
     def take(self) -> str:
@@ -277,9 +285,9 @@ class _Writer:
         first, *pieces = text.split("{}")
         return (first + "".join([self.next_parameter() + piece for piece in pieces])).replace("{tenant}", "$1")
 
-    def text(self, relation: RelationField) -> str:
+    def text(self, relation: RelationField, parent: str = "t") -> str:
         """Return the JSON of a relation as text: at most one character more than an answer may have bytes, so that it is refused."""
-        text = f"({self.relation(relation, 't')})::text"
+        text = f"({self.relation(relation, parent)})::text"
         return f"left({text}, {self._limits.max_bytes + 1})" if self._limits is not None else text
 
     def relation(self, relation: RelationField, parent: str) -> str:

@@ -9,6 +9,7 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.carts import change, checkout, placed_orders
+from domain.carts.items import FIRST_PARAMETER, ITEM
 from domain.carts.locked import find_cart
 from domain.carts.merge import merge_cart
 from domain.carts.read import CUSTOMER_CARTS, LATEST_OPEN, STAFF
@@ -17,7 +18,7 @@ from domain.carts.reorder import reorder
 from domain.carts.totals import shipping_options_for
 from models import row_reads
 from models.queries import Row, refers_to
-from resolvers.compiled_results import RESULT, ResultField
+from resolvers.compiled_results import RESULT, JoinedRelation, ResultField
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import rename_error_fields, rename_fields, rename_line_fields
 from resolvers.results import cart_result, linked, load_linked_cart
@@ -64,7 +65,10 @@ class CartQueries:
         VIEW_CARTS,
         metadata={
             RESULT: ResultField(
-                VIEW_CARTS, load_linked_cart, executed=frozenset({"payment_methods", "shipping_options"})
+                VIEW_CARTS,
+                load_linked_cart,
+                executed=frozenset({"payment_methods", "shipping_options"}),
+                joined=JoinedRelation("items", "product", ITEM, FIRST_PARAMETER),
             )
         },
     )

@@ -11,7 +11,17 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphql import FieldNode, GraphQLError, GraphQLField, GraphQLObjectType, get_named_type
+import orjson
+from graphql import (
+    FieldNode,
+    GraphQLError,
+    GraphQLField,
+    GraphQLObjectType,
+    GraphQLOutputType,
+    get_named_type,
+    get_nullable_type,
+    is_list_type,
+)
 from graphql.execution.values import VariableValues, get_argument_values
 
 from auth.access import Access
@@ -20,7 +30,9 @@ from kernel.scope import Scope
 from models.answer_size import add_values, current_answer
 from models.compiled_reads import CompiledReader, RecordReader
 from models.queries import Condition
-from models.response_shapes import NotCompiled, ResponseShape
+from models.read_statements import fits_json
+from models.related_columns import RelatedColumn
+from models.response_shapes import NotCompiled, RelationField, ResponseShape
 from resolvers.compiled_fields import CompilationValues
 from schema.fields import INHERITED, access_of, entity_of, field_source
 from schema.selection import collect_fields, response_relation, response_shape
@@ -41,9 +53,20 @@ class OwnRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinedRelation:
+    """A relation of the results that are a member of the result, as a column of their rows `alias`: JSON in their member `further`."""
+
+    member: str
+    name: str
+    alias: str
+    first_parameter: int
+
+
+@dataclass(frozen=True, slots=True)
 class ResultField:
     """Marks a root field whose result the domain calculates: `load(scope, **arguments)`. Members in `executed` need the executor.
 
+    A `joined` relation is read by the statement of `load`, which gets its column as `column`.
     `link(scope, result, names)` sets the ids of the rows to which the selected members of these names refer. A field that `writes` uses no
     replica.
     """
@@ -52,6 +75,7 @@ class ResultField:
     load: Callable[..., Awaitable[Any]]
     executed: frozenset[str] = frozenset()
     link: Callable[[Scope, Any, Collection[str]], Awaitable[None]] | None = None
+    joined: JoinedRelation | None = None
     writes: bool = False
 
 
@@ -82,7 +106,7 @@ class CompiledOwnRecord:
 class CompiledResult:
     """A compiled result, independent of its arguments."""
 
-    __slots__ = ("_field", "_level", "_node", "_result", "key")
+    __slots__ = ("_builder", "_field", "_node", "_result", "key")
 
     def __init__(
         self,
@@ -98,7 +122,7 @@ class CompiledResult:
         self._field, self._node = field, nodes[0]
         if any(access_of(each) not in (None, INHERITED, result.access) for each in _result_types(type_)):
             raise NotCompiled
-        self._level = _Level(values, type_, nodes, result.executed)
+        self._builder = _ResultBuilder(values, field.type, nodes, result)
 
     @property
     def writes(self) -> bool:
@@ -110,16 +134,25 @@ class CompiledResult:
         try:
             self._result.access.check(scope)
             arguments = get_argument_values(self._field, self._node, variables)
+            if self._builder.column is not None:
+                arguments["column"] = self._builder.column.bind(scope)
             value = await self._result.load(scope, **arguments)
             if self._result.link is not None:
-                await self._result.link(scope, value, self._level.references)
-            built = await self._level.values(scope, [value])
+                await self._result.link(scope, value, self._builder.references)
+            built = await self._builder.build(scope, _mappings(value, self._builder.names))
         except (DomainError, GraphQLError) as error:
             raise NotCompiled from error
         answer = current_answer()
         if answer is not None:
-            add_values(answer, built)
-        return built[0]
+            add_values(answer, [built])
+        return built
+
+
+def _mappings(result: Any, names: Collection[str]) -> Any:
+    """Return a result as a mapping, or a list of them; some are objects with the names of the type's fields."""
+    if isinstance(result, list):
+        return [_mappings(each, names) for each in result]
+    return result if result is None or hasattr(result, "keys") else {name: getattr(result, name) for name in names}
 
 
 def _result_types(type_: GraphQLObjectType, known: tuple[GraphQLObjectType, ...] = ()) -> Sequence[GraphQLObjectType]:
@@ -132,79 +165,131 @@ def _result_types(type_: GraphQLObjectType, known: tuple[GraphQLObjectType, ...]
     return known
 
 
-class _Level:
-    """The selected fields of a result: plain values, results in it, and records that it refers to."""
+class _ResultBuilder:
+    """Builds what the response contains of a result: plain values, results in it, and records that it refers to.
 
-    __slots__ = ("_fields", "references")
+    Two functions are compiled of the selection: one returns the ids of the rows that a result refers to, for each relation, the other the
+    response, of the result and functions that return the related records.
+    """
+
+    __slots__ = ("_build", "_further", "_readers", "_references", "_result", "column", "names", "references")
 
     def __init__(
-        self,
-        values: CompilationValues,
-        type_: GraphQLObjectType,
-        nodes: list[FieldNode],
-        executed: frozenset[str] = frozenset(),
+        self, values: CompilationValues, type_: GraphQLOutputType, nodes: list[FieldNode], result: ResultField
     ) -> None:
+        self._result = result
+        self.column: RelatedColumn | None = None
+        """The column of the joined relation, if it is selected and PostgreSQL can build it."""
         self.references: set[str] = set()
-        self._fields: list[tuple[str, str, _Level | RecordReader | type[str] | None]] = []
+        """The names of the selected members that refer to rows."""
+        self.names: set[str] = set()
+        """Those of the members of the result."""
+        self._readers: list[RecordReader] = []
+        self._references: list[Callable[[Any], list[Any]]] = []
+        literal = self._value("r0", "", 0, type_, values, nodes)
+        relations = "".join([f", m{index}" for index in range(len(self._readers))])
+        self._build: Callable[..., Any] = _compiled(f"lambda r0{relations}: {literal}")
+
+    async def build(self, scope: Scope, result: Any) -> Any:
+        """Return what the response contains of a result; records that it refers to take one statement for each relation."""
+        related = []
+        if self.column is not None:
+            self.column.count(self._further(result))
+        for reader, references in zip(self._readers, self._references, strict=True):
+            related.append((await reader.read_related(scope, references(result))).get)
+        return self._build(result, *related)
+
+    def _value(
+        self,
+        source: str,
+        path: str,
+        depth: int,
+        type_: GraphQLOutputType,
+        values: CompilationValues,
+        nodes: list[FieldNode],
+        member: str = "",
+    ) -> str:
+        """Return the expression of a result, a list of results, or None, that `source` is; `path` is the loops over the results above."""
+        name, nullable, record = f"r{depth}", get_nullable_type(type_), get_named_type(type_)
+        assert isinstance(record, GraphQLObjectType)
+        if is_list_type(nullable):
+            path = f"{path} for {name} in {source} or ()"
+            literal = self._object(path, depth, record, values, nodes, member)
+            listed = f"[{literal} for {name} in {source}]"
+            return listed if nullable is not type_ else f"(None if {source} is None else {listed})"
+        path = f"{path} for {name} in ({source},) if {name} is not None"
+        literal = self._object(path, depth, record, values, nodes, member)
+        return f"(None if ({name} := {source}) is None else {literal})"
+
+    def _object(
+        self,
+        path: str,
+        depth: int,
+        type_: GraphQLObjectType,
+        values: CompilationValues,
+        nodes: list[FieldNode],
+        member: str,
+    ) -> str:
+        members = []
         for key, group in collect_fields(values, type_, nodes).items():
             name = group[0].name.value
-            if name in executed:
+            if not depth and name in self._result.executed:
                 raise NotCompiled
             if name == "__typename":
-                self._fields.append((key, f"={type_.name}", None))
+                members.append(f"{key!r}: {type_.name!r}")
                 continue
-            field = type_.fields[name]
-            target = get_named_type(field.type)
-            inner: _Level | RecordReader | type[str] | None = None
-            if field_source(field) is not None:
-                inner = _record_reader(values, type_, group)
+            if not depth:
+                self.names.add(name)
+            value = f"r{depth}[{name!r}]"
+            if field_source(type_.fields[name]) is not None:
                 self.references.add(name)
-            elif isinstance(target, GraphQLObjectType):
-                if entity_of(target) is not None or group[0].arguments:
-                    raise NotCompiled
-                inner = _Level(values, target, group)
-                self.references |= inner.references
-            elif target.name == "ID":
-                inner = str  # orjson doesn't know the UUIDs of the database driver
-            self._fields.append((key, name, inner))
-
-    async def values(self, scope: Scope, results: Sequence[Any]) -> list[Any]:
-        """Return what the response contains of results, each of them a record, a list of records, or None."""
-        records = [record for result in results for record in (result if isinstance(result, list) else [result])]
-        built = iter(await self._objects(scope, [record for record in records if record is not None]))
-        return [
-            [next(built) for _ in result] if isinstance(result, list) else None if result is None else next(built)
-            for result in results
-        ]
-
-    async def _objects(self, scope: Scope, records: Sequence[Any]) -> list[dict[str, Any]]:
-        if not records:
-            return []
-        columns: list[Sequence[Any]] = []
-        for _, name, inner in self._fields:
-            if name[0] == "=":
-                shown: Sequence[Any] = [name[1:]] * len(records)
+                value = self._related(
+                    value, path, _relation(values, type_, group), f"{member}.{name}" if depth == 1 else ""
+                )
             else:
-                shown = [_member(record, name) for record in records]
-            if isinstance(inner, RecordReader):
-                known = await inner.read_related(scope, list(shown))
-                shown = [known.get(number) for number in shown]
-            elif isinstance(inner, _Level):
-                shown = await inner.values(scope, shown)
-            elif inner is not None:
-                shown = [value if value is None else inner(value) for value in shown]
-            columns.append(shown)
-        keys = [key for key, _, _ in self._fields]
-        return [dict(zip(keys, values, strict=True)) for values in zip(*columns, strict=True)]
+                target = get_named_type(type_.fields[name].type)
+                if isinstance(target, GraphQLObjectType):
+                    if entity_of(target) is not None or group[0].arguments:
+                        raise NotCompiled
+                    value = self._value(value, path, depth + 1, type_.fields[name].type, values, group, name)
+                elif target.name == "ID":
+                    value = f"text({value})"
+            members.append(f"{key!r}: {value}")
+        return f"{{{', '.join(members)}}}"
+
+    def _related(self, value: str, path: str, relation: RelationField, name: str) -> str:
+        """Return the expression of the record that `value` is the id of."""
+        joined = self._result.joined
+        if (
+            joined is not None
+            and self.column is None
+            and name == f"{joined.member}.{joined.name}"
+            and fits_json(relation)
+        ):
+            self.column = RelatedColumn(relation, joined.alias, joined.first_parameter)
+            self._further: Callable[[Any], list[Any]] = _compiled(f"lambda r0: [r1['further']{path}]")
+            return "json(r1['further'])"
+        self._readers.append(RecordReader(relation.shape, native=True, whole=True, relation=relation))
+        self._references.append(_compiled(f"lambda r0: [{value}{path}]"))
+        return f"m{len(self._readers) - 1}({value})"
 
 
-def _record_reader(values: CompilationValues, type_: GraphQLObjectType, group: list[FieldNode]) -> RecordReader:
+def _text(value: Any) -> str | None:
+    """Return an id as text: orjson doesn't know the UUIDs of the database driver."""
+    return None if value is None else str(value)
+
+
+def _json(text: str | None) -> orjson.Fragment | None:
+    return None if text is None else orjson.Fragment(text)
+
+
+def _compiled(source: str) -> Callable[..., Any]:
+    compiled: Callable[..., Any] = eval(source, {"text": _text, "json": _json})  # noqa: S307  # made of names and repr() of keys
+    return compiled
+
+
+def _relation(values: CompilationValues, type_: GraphQLObjectType, group: list[FieldNode]) -> RelationField:
     relation = response_relation(values, type_, group)
     if relation is None or not relation.is_one or relation.guard is not None:
         raise NotCompiled
-    return RecordReader(relation.shape, native=True, whole=True, relation=relation)
-
-
-def _member(record: Any, name: str) -> Any:
-    # isinstance() takes longer for an abstract class.
-    return record[name] if hasattr(record, "keys") else getattr(record, name)
+    return relation

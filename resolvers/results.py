@@ -13,6 +13,7 @@ from kernel.errors import DomainError
 from kernel.scope import Scope
 from models import row_reads
 from models.queries import Row
+from models.related_columns import BoundColumn
 from models.row_reads import link_rows
 from schema.selection import is_requested, requested_shape, selected_relations
 
@@ -54,9 +55,9 @@ def _linked_items(info: Any, records: Iterable[Mapping[str, Any]], *path: str) -
     return items
 
 
-async def load_linked_cart(scope: Scope, id: object) -> dict[str, Any] | None:
+async def load_linked_cart(scope: Scope, id: object, column: BoundColumn | None = None) -> dict[str, Any] | None:
     """Return the record of a cart whose warnings contain the lines that they are about; None for none."""
-    record = await load_cart_record(scope, id)
+    record = await load_cart_record(scope, id, column)
     if record is None:
         return None
     by_id = {item["id"]: item for item in record["items"]}

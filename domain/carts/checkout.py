@@ -17,8 +17,8 @@ import orjson
 
 from domain import events
 from domain.carts.change import SAVE_ITEM_PRICES, item_price_columns
-from domain.carts.items import PricedCartItem, load_items
-from domain.carts.locked import LockedCart, lock_open_cart
+from domain.carts.items import CART_WITH_ITEMS, PricedCartItem, items_of
+from domain.carts.locked import LockedCart, lock_open_cart_with
 from domain.carts.messages import ERROR_TEXTS, portuguese_errors
 from domain.carts.placed_orders import order_token
 from domain.carts.shipping import load_selected_option
@@ -98,9 +98,9 @@ async def check_out(scope: Scope, cart: object, values: InputValues) -> Checkout
     fields = read_fields(CHECKOUT, values)
     payment = _payment_id(values.get("payment"))
     async with transaction(scope, Plans.REUSED):
-        locked = await lock_open_cart(scope, cart)
+        locked, rows = await lock_open_cart_with(scope, cart, CART_WITH_ITEMS)
         customer = await _resolve_customer(scope, locked, values.get("customer"), fields.get("email", ""))
-        items = await load_items(scope, locked.id)
+        items = await items_of(scope, rows)
         lines = order_lines(items)
         content_hash = _content_hash(items, customer)
         await _reject_duplicate(scope, content_hash)

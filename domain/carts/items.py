@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 import orjson
 
+from domain.carts.locked import statement_with_items
 from domain.carts.messages import portuguese_errors
 from domain.orders.draft import MAX_UNITS, DraftLine, options_object
 from domain.orders.lines import OFFER_COLUMNS, OFFER_VENDOR, Offer, PricedLine, load_offers, offers_of, price_lines
@@ -27,15 +29,25 @@ MAX_ITEMS = 200
 _OWN_COLUMNS = """i.id AS item_id, i.public_id AS item_public_id, i.quantity, i.options::text AS options, i.product_name,
     i.price_cents AS item_price_cents, i.added_price_cents, p.deleted_at IS NULL AS is_available"""
 _OWN_COUNT = 8
-ITEM_COLUMNS = f"{_OWN_COLUMNS}, {OFFER_COLUMNS}"
-ITEM_JOINS = f"cart_items i JOIN products p ON p.tenant_id = i.tenant_id AND p.id = i.product_id {OFFER_VENDOR}"
-_ITEMS = f"SELECT {ITEM_COLUMNS} FROM {ITEM_JOINS} WHERE i.tenant_id = $1 AND i.cart_id = $2 ORDER BY i.id"
+_COLUMNS = f"{_OWN_COLUMNS}, {OFFER_COLUMNS}"
+_JOINS = f"cart_items i JOIN products p ON p.tenant_id = i.tenant_id AND p.id = i.product_id {OFFER_VENDOR}"
+CART_WITH_ITEMS = statement_with_items(_COLUMNS, _JOINS)
+"""The statement of a cart with the items of `items_of`."""
+ITEM, FIRST_PARAMETER = "i", 3
+"""The alias of an item in it, and the number of the first parameter of further columns."""
+_ITEMS = f"SELECT {_COLUMNS} FROM {_JOINS} WHERE i.tenant_id = $1 AND i.cart_id = $2 ORDER BY i.id"
 
 QUANTITY: Mapping[str, InputField] = {
     "quantity": InputField("quantity", integer(1, MAX_UNITS), code="quantity_invalid", required="required")
 }
 
 OPTIONS: Mapping[str, InputField] = {"options": InputField("options", options_object, code="options_invalid")}
+
+
+@lru_cache(maxsize=512)
+def cart_with_items_and(column: str) -> str:
+    """Return `CART_WITH_ITEMS` with a further column of the items (trusted SQL) at its end."""
+    return statement_with_items(f"{_COLUMNS}, {column}", _JOINS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +97,7 @@ async def load_items(scope: Scope, cart_id: int, *, closed: bool = False) -> lis
 
 
 async def items_of(scope: Scope, rows: Sequence[tuple[Any, ...]], *, closed: bool = False) -> list[PricedCartItem]:
-    """Return the items of rows with the columns `ITEM_COLUMNS`, as `load_items` does; options, if any, take two statements."""
+    """Return the items of rows with the columns `_COLUMNS`, as `load_items` does; options, if any, take two statements."""
     available = {} if closed else {row[_OWN_COUNT]: row[_OWN_COUNT:] for row in rows if row[_OWN_COUNT - 1]}
     with active_scope(scope):
         offers: dict[object, Offer] = {offer.id: offer for offer in await offers_of(scope, list(available.values()))}

@@ -18,7 +18,7 @@ from domain import events
 from kernel.errors import Conflict, NotFound, RuleViolation
 from kernel.ids import parse_uuid
 from kernel.scope import ActorKind, Scope, active_scope
-from models.database import Plans, fetch, fetchrow
+from models.database import Plans, execute_later, fetch, fetchrow
 
 OPEN, ORDERED, EXPIRED = "open", "ordered", "expired"
 _STAFF = (ActorKind.ADMIN, ActorKind.APP, ActorKind.SYSTEM)
@@ -35,6 +35,10 @@ _JOINS = "FROM carts c LEFT JOIN users u ON u.tenant_id = c.tenant_id AND u.id =
 _WHERE = "WHERE c.tenant_id = $1 AND c.public_id = $2"
 _FIND = f"SELECT {_COLUMNS} {_JOINS} {_WHERE}"
 _LOCK = f"{_FIND} FOR NO KEY UPDATE OF c"
+# Returns no row.
+_LOCK_ONLY = """
+SELECT WHERE (SELECT count(*) FROM (SELECT FROM carts c WHERE c.tenant_id = $1 AND c.public_id = $2 FOR NO KEY UPDATE) AS locked) < 0
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +83,37 @@ def statement_with_items(columns: str, source: str) -> str:
     )
 
 
-async def find_cart_with(scope: Scope, cart: object, statement: str) -> tuple[LockedCart, list[tuple[Any, ...]]]:
-    """Return a cart as `find_cart` does, and the columns of its items that the statement reads; raises NotFound."""
+async def find_cart_with(
+    scope: Scope, cart: object, statement: str, params: Sequence[object] = ()
+) -> tuple[LockedCart, list[tuple[Any, ...]]]:
+    """Return a cart as `find_cart` does, and the columns of its items that the statement reads; raises NotFound.
+
+    `params` are the parameters of these columns: the third one and those after it.
+    """
     public_id = parse_uuid(cart)
     with active_scope(scope):
-        records = await fetch(statement, scope.store.id, public_id, plans=Plans.REUSED) if public_id is not None else []
+        records = (
+            await fetch(statement, scope.store.id, public_id, *params, plans=Plans.REUSED)
+            if public_id is not None
+            else []
+        )
     accessible = _accessible(scope, records[0] if records else None)
     # A cart without items is one row without an item.
     items = [tuple(record)[_COUNT:] for record in records]
     return accessible, [item for item in items if item[0] is not None]
+
+
+async def lock_open_cart_with(scope: Scope, cart: object, statement: str) -> tuple[LockedCart, list[tuple[Any, ...]]]:
+    """Lock a cart as `lock_open_cart` does, and return it with its items as `find_cart_with` does, in one round trip.
+
+    The items are those after the lock: a statement that did both would read them as they were before it waited.
+    """
+    public_id = parse_uuid(cart)
+    if public_id is not None:
+        await execute_later(_LOCK_ONLY, scope.store.id, public_id)
+    locked, items = await find_cart_with(scope, public_id, statement)
+    reject_closed(scope, locked)
+    return locked, items
 
 
 async def lock_cart(scope: Scope, cart: object) -> LockedCart:

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from domain.carts.items import ITEM_COLUMNS, ITEM_JOINS, PricedCartItem, items_of
-from domain.carts.locked import OPEN, LockedCart, find_cart_with, statement_with_items
+from domain.carts.items import CART_WITH_ITEMS, PricedCartItem, cart_with_items_and, items_of
+from domain.carts.locked import OPEN, LockedCart, find_cart_with
 from domain.carts.shipping import ShippingOption
 from domain.carts.totals import CartTotals, calculate_cart_totals, is_coupon_usable
 from domain.carts.warnings import COUPON_UNAVAILABLE, SHIPPING_UNAVAILABLE, CartWarning, item_warnings
 from domain.orders.option_selection import selection_input
 from kernel.errors import NotFound
 from kernel.scope import Scope
+from models.related_columns import BoundColumn
 
 ADDRESS_FIELDS = (
     "name",
@@ -30,19 +31,24 @@ ADDRESS_FIELDS = (
     "phone",
 )
 
-_CART_WITH_ITEMS = statement_with_items(ITEM_COLUMNS, ITEM_JOINS)
 
-
-async def load_cart_record(scope: Scope, cart: object) -> dict[str, Any] | None:
-    """Return a cart's record with current totals; None when the caller has no such cart."""
+async def load_cart_record(scope: Scope, cart: object, column: BoundColumn | None = None) -> dict[str, Any] | None:
+    """Return a cart's record with current totals; None when the caller has no such cart. Items have the `column` as `further`."""
+    statement, params = (CART_WITH_ITEMS, ()) if column is None else (cart_with_items_and(column.sql), column.params)
     try:
-        locked, rows = await find_cart_with(scope, cart, _CART_WITH_ITEMS)
+        locked, rows = await find_cart_with(scope, cart, statement, params)
     except NotFound:
         return None
+    further = []
+    if column is not None:
+        further, rows = [row[-1] for row in rows], [row[:-1] for row in rows]
     items = await items_of(scope, rows, closed=locked.status_at(scope.now) != OPEN)
     totals = await calculate_cart_totals(scope, locked, items)
     has_usable_coupon = totals.is_coupon_valid or await is_coupon_usable(scope, locked)
-    return cart_record(scope, locked, totals, has_usable_coupon=has_usable_coupon)
+    record = cart_record(scope, locked, totals, has_usable_coupon=has_usable_coupon)
+    for item, value in zip(record["items"], further, strict=False):
+        item["further"] = value
+    return record
 
 
 def cart_record(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
 
 from domain.carts.locked import LockedCart
+from domain.destinations.matching import DestinationAddress
 from domain.orders.lines import PricedLine, needs_shipping
 from domain.orders.order_references import ChosenShippingMethod
-from domain.orders.pricing import FIRST_PARAMETER, Purchase, Terms, load_terms, terms_statement
+from domain.orders.terms import FIRST_PARAMETER, FurtherTerms, Purchase, Terms, load_terms, terms_statement
 from domain.orders.vendor_shippings import offers_method
 from domain.promotions.calculation import Reward
 from domain.shipping.quotes import MethodsForAddress, Quote, method_sql, method_to, quote_methods, quote_shipping
@@ -28,10 +30,13 @@ from kernel.scope import Scope, active_scope
 from models.database import fetchrow
 
 # What `load_terms` reads besides: the selected method, and the warehouses that may dispatch to the address.
-_SELECTED = terms_statement(f"""
+_SELECTED = terms_statement(
+    f"""
 , (SELECT json_agg(m) FROM ({method_sql("$4")}) AS m) AS methods,
 (SELECT json_agg(w) FROM ({candidates_sql(*[f"${FIRST_PARAMETER + place}" for place in range(5)])}) AS w) AS warehouses
-""")
+""",
+    "EXISTS (SELECT FROM warehouse_usergroups g WHERE g.tenant_id = $1)",
+)
 _LOAD = "SELECT id, public_id, name, delivery_time FROM shipping_methods WHERE tenant_id = $1 AND id = $2"
 
 
@@ -79,37 +84,56 @@ async def load_selected_option(
 
     The option is that of `find_shipping_options`.
     """
-    lines, destination = purchase.lines, _destination(cart.address)
+    lines = purchase.lines
     vendors = _shippings_by_vendor(lines)
-    arguments = candidate_arguments(vendors, destination, cart.user_id)
-    terms = await load_terms(scope, purchase, shipping_method=method, statement=_SELECTED, arguments=arguments)
-    if not vendors:
-        return terms, None
-    has_address = terms.address.is_specified
-    dispatch = Dispatch()
-    if has_address:
-        dispatched = choose_dispatches(vendors, orjson.loads(terms.record["warehouses"] or "[]"))
-        if len(dispatched) < len(vendors):
-            return terms, None
-        dispatch = slowest_dispatch(dispatched.values())
-    rows: list[dict[str, Any]] = orjson.loads(terms.record["methods"] or "[]")
-    methods = [
-        method_to(
-            {**row, "public_id": UUID(row["public_id"])}, terms.rates, terms.destination_id if has_address else None
-        )
-        for row in rows
-    ]
-    quotes = quote_methods(
-        MethodsForAddress(methods, has_address), [line.totals_line for line in lines], subtotal_cents, dispatch
+    arguments = partial(_candidate_arguments, vendors.keys(), cart)
+    further = FurtherTerms(
+        _SELECTED, arguments, frozenset(vendors), cart.user_id, partial(_selected_method, vendors.keys())
     )
+    terms = await load_terms(scope, purchase, shipping_method=method, further=further)
+    selected: _SelectedMethod | None = terms.store.further
+    if selected is None:
+        return terms, None
+    quotes = quote_methods(selected.methods, [line.totals_line for line in lines], subtotal_cents, selected.dispatch)
     options = _offered(quotes, vendors)
-    if not options:
-        return terms, None
-    row = methods[0]
-    chosen = ChosenShippingMethod.from_row(
-        row, id=row["id"], public_id=row["public_id"], available=True, is_current=False
+    return terms, (options[0], selected.chosen) if options else None
+
+
+class _SelectedMethod(NamedTuple):
+    """The selected method at an address, and its dispatch."""
+
+    methods: MethodsForAddress
+    dispatch: Dispatch
+    chosen: ChosenShippingMethod
+
+
+def _selected_method(
+    vendors: Collection[int | None],
+    record: Mapping[str, Any],
+    address: DestinationAddress,
+    destination: int | None,
+    rates: Sequence[Mapping[str, Any]],
+) -> _SelectedMethod | None:
+    """Return the method of a row of `_SELECTED`; None where nothing is shipped, it isn't active, or a vendor can't dispatch."""
+    [row] = orjson.loads(record["methods"] or "[null]")
+    if not vendors or row is None:
+        return None
+    dispatch = Dispatch()
+    if address.is_specified:
+        dispatched = choose_dispatches(vendors, orjson.loads(record["warehouses"] or "[]"))
+        if len(dispatched) < len(vendors):
+            return None
+        dispatch = slowest_dispatch(dispatched.values())
+    row = {**row, "public_id": UUID(row["public_id"])}
+    return _SelectedMethod(
+        MethodsForAddress([method_to(row, rates, destination if address.is_specified else None)], address.is_specified),
+        dispatch,
+        ChosenShippingMethod.from_row(row, id=row["id"], public_id=row["public_id"], available=True, is_current=False),
     )
-    return terms, (options[0], chosen)
+
+
+def _candidate_arguments(vendors: Collection[int | None], cart: LockedCart) -> Sequence[object]:
+    return candidate_arguments(vendors, _destination(cart.address), cart.user_id)
 
 
 def _destination(address: Mapping[str, str] | None) -> dict[str, str]:

@@ -19,9 +19,10 @@ from domain.carts.shipping import (
 )
 from domain.orders.draft import SHIPPING
 from domain.orders.lines import PricedLine
-from domain.orders.order_references import OrderReferences, load_references
-from domain.orders.pricing import PricingResult, Purchase, Terms, price_purchase
-from domain.orders.totals import OrderTotals, calculate_totals
+from domain.orders.order_references import NO_REFERENCES, OrderReferences, load_references
+from domain.orders.pricing import PricingResult, price_purchase
+from domain.orders.terms import Purchase, Terms
+from domain.orders.totals import OrderTotals, subtotal_cents
 from domain.points.spending import NOTHING_SPENT, SpentPoints, requested_points
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.money import MAX_CENTS
@@ -108,7 +109,7 @@ async def _shipping_options(scope: Scope, cart: LockedCart, lines: Sequence[Pric
 
 def lines_subtotal(lines: Sequence[PricedLine]) -> int:
     """Return the subtotal by which shipping is quoted. Raises ValidationFailed for amounts above 10**15 cents."""
-    return calculate_totals([line.totals_line for line in lines]).subtotal_cents
+    return subtotal_cents([line.totals_line for line in lines])
 
 
 async def _price_with_option(
@@ -118,22 +119,15 @@ async def _price_with_option(
     if cart.shipping_method_id is None:
         return (None, *await _price_lines(scope, cart, lines))
     with active_scope(scope):
-        purchase, terms, option = await _with_option(
-            scope, cart, _purchase(scope, cart, lines), cart.shipping_method_id
+        purchase = _purchase(scope, cart, lines)
+        terms, selected = await load_selected_option(
+            scope, purchase, cart, cart.shipping_method_id, lines_subtotal(lines)
         )
+        if selected is None:
+            return (None, *await _price(scope, purchase, terms))
+        option, chosen = selected
+        purchase = _purchase(scope, cart, lines, OrderReferences(shipping_method=chosen))
         return (option, *await _price(scope, purchase, terms))
-
-
-async def _with_option(
-    scope: Scope, cart: LockedCart, purchase: Purchase, method: int
-) -> tuple[Purchase, Terms, ShippingOption | None]:
-    """Return the purchase with the shipping method if it is available, what applies to it, and the method's option."""
-    subtotal = lines_subtotal(purchase.lines)
-    terms, selected = await load_selected_option(scope, purchase, cart, method, subtotal)
-    if selected is None:
-        return purchase, terms, None
-    option, chosen = selected
-    return replace(purchase, references=OrderReferences(shipping_method=chosen)), terms, option
 
 
 async def _price_lines(
@@ -142,13 +136,15 @@ async def _price_lines(
     """Price the lines like an order; without the coupon when it gives no discount. Returns the result and whether the coupon applied."""
     with active_scope(scope):
         references = await load_references(scope, payment_method=payment_method)
-        return await _price(scope, replace(_purchase(scope, cart, lines), references=references))
+        return await _price(scope, _purchase(scope, cart, lines, references))
 
 
-def _purchase(scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]) -> Purchase:
+def _purchase(
+    scope: Scope, cart: LockedCart, lines: Sequence[PricedLine], references: OrderReferences = NO_REFERENCES
+) -> Purchase:
     return Purchase(
         lines=lines,
-        references=OrderReferences(),
+        references=references,
         addresses={SHIPPING: cart.address} if cart.address is not None else {},
         user_id=cart.user_id,
         email=cart.customer.email if cart.customer is not None else "",

@@ -19,7 +19,6 @@ Combinations have their own stock, handled the same way; a line with a combinati
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -118,10 +117,10 @@ _UNAVAILABLE_STATEMENTS = {StockOwner.PRODUCT: _UNAVAILABLE, StockOwner.COMBINAT
 
 def sum_quantities(quantities: Iterable[tuple[int, int]]) -> dict[int, int]:
     """Sum the units per product, because an order may contain a product in several lines."""
-    units: Counter[int] = Counter()
+    units: dict[int, int] = {}
     for product_id, quantity in quantities:
-        units[product_id] += quantity
-    return dict(units)
+        units[product_id] = units.get(product_id, 0) + quantity
+    return units
 
 
 async def adjust_stock(

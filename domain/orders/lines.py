@@ -11,6 +11,7 @@ import orjson
 
 from domain.catalog import stock
 from domain.orders.draft import DraftLine
+from domain.orders.kept_terms import VERSION_SQL
 from domain.orders.option_selection import (
     OptionSelection,
     SelectableOptions,
@@ -19,10 +20,11 @@ from domain.orders.option_selection import (
     selection_key,
 )
 from domain.orders.totals import TotalsLine
+from domain.promotions.kept import KeptPromotions
 from kernel.errors import RuleViolation
 from kernel.ids import Reference, ShownId, parse_reference
 from kernel.scope import Scope
-from models.database import fetch
+from models.database import Plans, fetch
 from models.references import PRODUCT, reject_missing
 
 _ON_SALE = "A"
@@ -34,7 +36,9 @@ _SELECTION_KEYS = ("product_options", "product_options_value")
 class Offer:
     """A product as it is sold now; `stock` is the sellable quantity, weight in grams.
 
-    `required` maps the ids of products it must be bought with to their names; `selectable_options` is None without options.
+    `required` maps the ids of products it must be bought with to their names; `selectable_options` is None without options. `taxes` are the
+    ids of the product's taxes, `category_paths` what promotions ask of it; the versions are those of the store when it was read
+    (`domain.orders.kept_terms`, `domain.promotions.kept`).
     """
 
     id: int
@@ -52,6 +56,10 @@ class Offer:
     min_quantity: int
     max_quantity: int
     vendor_sells: bool
+    taxes: Sequence[int] = ()
+    terms_version: int | None = None
+    category_paths: str | None = None
+    promotions_version: int | None = None
     vendor_shippings: Mapping[str, Any] = field(default_factory=dict)
     required: Mapping[int, str] = field(default_factory=dict)
     selectable_options: SelectableOptions | None = None
@@ -107,10 +115,18 @@ class PricedLine:
         )
 
 
-# Of a product `p` and its vendor `v`, in the order of `Offer`.
-OFFER_COLUMNS = """p.id, p.public_id, p.vendor_id, p.name, p.sku, p.status, p.price_cents, p.stock, p.tracking, p.weight_grams,
+PROMOTIONS = KeptPromotions()
+"""The promotions that apply to purchases without a coupon."""
+_PROMOTION_COLUMNS = (
+    f"{PROMOTIONS.category_paths_sql('p.id')} AS category_paths, {PROMOTIONS.version_sql} AS promotions_version"
+).replace("{tenant}", "$1")
+
+# Of a product `p` and its vendor `v`, in the order of `Offer`; parameter 1 is the store.
+OFFER_COLUMNS = f"""p.id, p.public_id, p.vendor_id, p.name, p.sku, p.status, p.price_cents, p.stock, p.tracking, p.weight_grams,
     p.is_edp, p.free_shipping, p.min_quantity, p.max_quantity,
-    coalesce(v.status = 'A' AND v.deleted_at IS NULL, true) AS vendor_sells, nullif(v.shippings, '{}')::text AS vendor_shippings,
+    coalesce(v.status = 'A' AND v.deleted_at IS NULL, true) AS vendor_sells,
+    ARRAY(SELECT l.tax_id FROM product_taxes l WHERE l.tenant_id = p.tenant_id AND l.product_id = p.id) AS taxes,
+    {VERSION_SQL} AS terms_version, {_PROMOTION_COLUMNS}, nullif(v.shippings, '{{}}')::text AS vendor_shippings,
     (SELECT jsonb_object_agg(q.id, q.name) FROM required_products r
         JOIN products q ON q.tenant_id = r.tenant_id AND q.id = r.required_id AND q.deleted_at IS NULL
         WHERE r.tenant_id = p.tenant_id AND r.product_id = p.id)::text AS required,
@@ -137,6 +153,7 @@ async def load_offers(scope: Scope, references: Iterable[object], *, skip_missin
         scope.store.id,
         [reference for reference in valid if isinstance(reference, int)],
         [reference for reference in valid if isinstance(reference, UUID)],
+        plans=Plans.REUSED,
     )
     by_reference: dict[Reference, Offer] = {}
     for offer in await offers_of(scope, [tuple(product) for product in products]):

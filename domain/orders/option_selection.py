@@ -128,6 +128,8 @@ def select_options(product: OptionedProduct, values: Mapping[str, Any]) -> Optio
     Raises ValidationFailed for options not of the product and for a missing required one (`option_required`), RuleViolation
     `combination_unavailable` when no combination matches the variants, and `option_exception`.
     """
+    if product.selectable_options is None and not values:
+        return None
     selectable = product.selectable_options or SelectableOptions()
     selected = _read(product.name, selectable.options, values)
     _reject_incomplete(product.name, selectable.options, selected)

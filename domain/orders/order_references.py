@@ -83,6 +83,8 @@ class OrderReferences:
     shipping_method: ChosenShippingMethod | None = None
 
 
+NO_REFERENCES = OrderReferences()
+
 _REFERENCES = """
 SELECT u.id AS user_id, u.public_id AS user_public_id, coalesce(u.email, '') AS email, u.firstname, u.lastname,
     coalesce(u.phone, '') AS phone,
@@ -116,7 +118,7 @@ async def load_references(
     The order's current methods stay usable after they were disabled or deleted.
     """
     if user is None and payment_method is None and shipping_method is None:
-        return OrderReferences()
+        return NO_REFERENCES
     keys = [*_keys(user), *_keys(payment_method), *_keys(shipping_method)]
     record = await fetchrow(_REFERENCES, scope.store.id, *keys, current_payment_method, current_shipping_method)
     assert record is not None  # VALUES yields one row whatever the joins match

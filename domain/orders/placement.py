@@ -47,7 +47,8 @@ from domain.orders.order_rows import (
     insert_order_alone,
 )
 from domain.orders.payments import payment_status
-from domain.orders.pricing import PricingResult, Purchase, Terms, price_purchase
+from domain.orders.pricing import PricingResult, price_purchase
+from domain.orders.terms import Purchase, Terms
 from domain.orders.transitions import (
     CANCELLED,
     COMPLETE,

@@ -20,7 +20,8 @@ from domain.orders.locked import LockedOrder
 from domain.orders.option_selection import OptionCombination, OptionSelection
 from domain.orders.order_references import OrderReferences
 from domain.orders.order_rows import tax_rows
-from domain.orders.pricing import PricingResult, Purchase, price_purchase
+from domain.orders.pricing import PricingResult, price_purchase
+from domain.orders.terms import Purchase
 from domain.orders.totals import OrderTotals, calculate_totals
 from domain.points.spending import NO_POINTS, PointsRequest
 from domain.promotions.rewards import delete_uses, load_order_promotions

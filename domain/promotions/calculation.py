@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from domain.promotions.conditions import CATALOG, mentions_coupon
+from domain.promotions.conditions import CATALOG, mentions_coupon, tests_of
 from domain.promotions.rules import Rule, RuleContext, RuleLine, evaluate
 from kernel.money import divide_half_up
 
@@ -36,6 +36,11 @@ class ActivePromotion:
     stop: bool = False
     name: str = ""
     is_issued: bool = False
+    tests: frozenset[str] = field(init=False)
+    """The names of the tests in the rule."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tests", frozenset([test["test"] for test in tests_of(self.rule)]))
 
     @property
     def is_used_up(self) -> bool:

@@ -13,8 +13,9 @@ from typing import Any
 
 import orjson
 
+from domain.promotions.calculation import ActivePromotion
 from domain.promotions.conditions import tests_of
-from domain.promotions.rules import NO_PURCHASES, EarlierPurchases, FeatureValues, Rule, feature_texts
+from domain.promotions.rules import NO_PURCHASES, EarlierPurchases, FeatureValues, feature_texts
 from kernel.scope import Scope
 from models.database import fetch
 
@@ -54,13 +55,21 @@ class PurchaseFacts:
     points: int = 0
 
 
+_NO_FACTS = PurchaseFacts()
+
+
 async def load_facts(
-    scope: Scope, rules: Sequence[Rule], products: Sequence[int], user_id: int | None, order_id: int | None
+    scope: Scope,
+    promotions: Sequence[ActivePromotion],
+    products: Sequence[int],
+    user_id: int | None,
+    order_id: int | None,
 ) -> PurchaseFacts:
-    """Return the facts that the rules test, in one statement; none without such tests."""
-    tests = [test for rule in rules for test in tests_of(rule) if test["test"] in _NEED_FACTS]
-    if not tests:
-        return PurchaseFacts()
+    """Return the facts that the promotions' rules test, in one statement; none without such tests."""
+    asking = [promotion.rule for promotion in promotions if not promotion.tests.isdisjoint(_NEED_FACTS)]
+    if not asking:
+        return _NO_FACTS
+    tests = [test for rule in asking for test in tests_of(rule) if test["test"] in _NEED_FACTS]
     [record] = await fetch(
         _FACTS,
         scope.store.id,

@@ -22,7 +22,6 @@ from domain.destinations.matching import NO_ADDRESS, DestinationAddress
 from domain.promotions import issued_coupons
 from domain.promotions.calculation import ActivePromotion, calculate_reward
 from domain.promotions.calculation import Reward as Reward
-from domain.promotions.conditions import has_test
 from domain.promotions.facts import PurchaseFacts, load_facts
 from domain.promotions.rules import NO_FEATURES, RuleContext, RuleLine
 from kernel.errors import RuleViolation
@@ -34,6 +33,7 @@ from models.database import execute, fetch
 MAX_COUPON = 255
 ONCE = "once_per_customer"
 """The test that asks for the customer's uses of a promotion."""
+_OF_CUSTOMERS = frozenset({"usergroups", ONCE})
 # Longer texts of promotions are parsed at each use.
 _MAX_CACHED_TEXT = 16_384
 
@@ -177,8 +177,7 @@ async def evaluate_promotions(
     products = list({line.product_id for line in lines})
     record = known or await load_context(scope, promotions, products, context)
     categories: dict[str, str] = _json(record["categories"])
-    rules = [promotion.rule for promotion in promotions]
-    facts: PurchaseFacts = await load_facts(scope, rules, products, context.user_id, context.order_id)
+    facts: PurchaseFacts = await load_facts(scope, promotions, products, context.user_id, context.order_id)
     rule_context = RuleContext(
         lines=[
             RuleLine(
@@ -211,6 +210,11 @@ async def evaluate_promotions(
     return calculate_reward(promotions, rule_context)
 
 
+def ask_of_customer(promotions: Sequence[ActivePromotion]) -> bool:
+    """Return whether any rule tests what the `context_columns` say of the customer."""
+    return any(not promotion.tests.isdisjoint(_OF_CUSTOMERS) for promotion in promotions)
+
+
 def uses_of(record: Mapping[str, Any]) -> dict[int, int]:
     """Return the customer's uses by promotion, of a row with the `context_columns`."""
     return {int(number): uses for number, uses in _json(record["used_by_customer"]).items()}
@@ -226,7 +230,7 @@ async def load_context(
     scope: Scope, promotions: Sequence[ActivePromotion], products: Sequence[int], context: PromotionContext
 ) -> Mapping[str, Any]:
     """Return the `context_columns` of promotions, in one statement."""
-    numbers = [promotion.id for promotion in promotions if has_test(promotion.rule, ONCE)]
+    numbers = [promotion.id for promotion in promotions if ONCE in promotion.tests]
     [record] = await fetch(
         _CONTEXT, scope.store.id, products, context.user_id, context.email, numbers, context.order_id
     )

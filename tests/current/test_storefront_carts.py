@@ -452,8 +452,10 @@ async def test_the_statement_count_of_a_cart_is_constant(storefront: StorefrontC
     products = [await storefront.sample.add_product() for _ in range(12)]
     cart = await storefront.cart(*((product, 1) for product in products))
     few = await storefront.cart((storefront.sample.plate, 1))
+    await storefront.get(f"carts/{few}")  # the first one reads the terms of its price
     shown, small_cart = await storefront.get(f"carts/{cart}"), await storefront.get(f"carts/{few}")
     assert shown.statements == small_cart.statements <= 8
     change = {"product_id": storefront.sample.mug.id, "quantity": 1}
-    added = await storefront.post(f"carts/{cart}/items", change)
-    assert added.statements == (await storefront.post(f"carts/{few}/items", change)).statements <= 24
+    for _ in range(2):
+        added = [(await storefront.post(f"carts/{id_}/items", change)).statements for id_ in (cart, few)]
+    assert added[0] == added[1] <= 24

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
+import asyncpg
 import pytest
 
 from domain import jobs, retention
@@ -90,6 +91,33 @@ async def test_an_ordered_cart_emits_no_more_cart_events(kit):
     await checkout.check_out(after(front, 2), cart, {"customer_email": "ana@example.com", "payment": payment})
     await events.emit_due(after(kit.scope, 60))
     assert await kit.event_names(cart) == ["cart.updated", "checkout.completed"]
+
+
+async def test_a_checkout_that_waits_for_a_change_orders_what_the_cart_has_after_it(kit, database_url):
+    product = await kit.product(is_edp=True, price_cents=1_000, stock=10)
+    payment = await kit.public_id("payment_methods", await kit.payment())
+    values = {"customer_email": "ana@example.com", "payment": payment}
+    # A connection defers only what it has prepared: the first checkouts prepare it.
+    for _ in range(12):
+        await checkout.check_out(kit.as_storefront(), await create_cart(kit, (product, 1)), values)
+        await kit.rows("UPDATE products SET on_hand = on_hand + 1 WHERE tenant_id = $1 AND id = $2", product)
+    cart = await create_cart(kit, (product, 1))
+    other = await asyncpg.connect(database_url)
+    try:
+        await other.execute(f"SELECT set_config('vitrine.tenant', '{kit.store.id}', false)")
+        async with other.transaction():
+            number = await other.fetchval("UPDATE carts SET updated_at = now() WHERE public_id = $1 RETURNING id", cart)
+            await other.execute("UPDATE cart_items SET quantity = 3 WHERE cart_id = $1", number)
+            placed = asyncio.create_task(checkout.check_out(kit.as_storefront(), cart, values))
+            waiting = (
+                "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+            )
+            while not await other.fetchval(waiting):
+                await asyncio.sleep(0.01)
+    finally:
+        await other.close()
+    order = await placed
+    assert [line["quantity"] for line in await kit.lines(order.id)] == [3]
 
 
 async def test_the_event_has_the_known_customer_data(kit):

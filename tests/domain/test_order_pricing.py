@@ -379,14 +379,15 @@ async def test_an_explicit_discount_above_the_subtotal_is_rejected(kit):
 
 async def test_pricing_takes_a_fixed_number_of_statements(kit):
     number = await tax(kit)
-    products = [await kit.product(taxes=[number]) for _ in range(15)]
+    products = [await kit.product(taxes=[number], stock=100) for _ in range(15)]
     await kit.delivery()
     counts = []
-    for some in (products[:1], products):
+    for some in (products[:1], products[:1], products):
         with database.count_statements() as counted:
             await kit.order(*((product, 1) for product in some))
         counts.append(counted.count)
-    assert counts[0] == counts[1] <= 7
+    # The first one reads the terms.
+    assert counts[0] - 1 == counts[1] == counts[2] <= 6
     await promotion(kit, bonuses={"order_discount": "10%"})
     counts = []
     for some in (products[:1], products):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -12,6 +13,7 @@ import pytest
 from domain.promotions.promotions import PROMOTION_RECORDS
 from kernel.scope import Actor, ActorKind, Scope, active_scope
 from models import database
+from models.answer_size import AnswerLimits, AnswerTooLarge, limited_answer
 from models.response_shapes import NotCompiled
 from resolvers import root
 from resolvers.query_compiler import CompiledQuery, QueryCompiler
@@ -41,6 +43,15 @@ query($id: ID!) {
     }
     warnings { code item { id product { id } } product { name } }
     gifts { name product { id } }
+  }
+}
+"""
+SEVERAL = """
+query($id: ID!) {
+  cart(id: $id) {
+    items { product { id slug } same: product { name main_image { url } category { name } } }
+    again: items { product { id } }
+    warnings { item { product { id slug } } }
   }
 }
 """
@@ -128,7 +139,47 @@ async def test_a_cart_is_that_of_the_executor(sample: SampleStore, name: str) ->
     assert shown["warnings"][0]["item"]["id"] == shown["items"][0]["id"]
 
 
-async def test_a_cart_with_shipping_and_promotions_takes_three_statements(sample: SampleStore) -> None:
+async def test_products_of_a_cart_may_be_selected_several_times(sample: SampleStore) -> None:
+    shop = await open_storefront(sample)
+    cart = await shop.cart((sample.mug, 1), (sample.plate, 2))
+    await sample.execute(
+        "UPDATE products SET status = 'D' WHERE tenant_id = $1 AND public_id = $2", sample.store.id, UUID(sample.mug.id)
+    )
+    for caller, is_hidden in ((_guest(sample), True), (sample.scope, False)):
+        data, expected, _ = await _both(caller, SEVERAL, id=cart)
+        assert data == expected
+        assert [item["product"] is None for item in data["cart"]["items"]] == [is_hidden, False]
+        assert data["cart"]["warnings"][0]["item"]["product"] == data["cart"]["items"][0]["product"]
+
+
+async def test_the_products_of_a_cart_count_toward_the_limits_of_its_answer(sample: SampleStore) -> None:
+    shop = await open_storefront(sample)
+    cart = await shop.cart((sample.mug, 1), (sample.plate, 2))
+    _, compiled = _compile(SEVERAL, {"id": cart})
+    assert compiled is not None
+    scope = _guest(sample)
+    for limits, is_refused in (
+        (AnswerLimits(1_000, 10_000), False),
+        (AnswerLimits(1_000, 100), True),
+        (AnswerLimits(2, 10_000), True),
+    ):
+        with (
+            active_scope(scope),
+            limited_answer(limits),
+            pytest.raises((NotCompiled, AnswerTooLarge)) if is_refused else nullcontext(),
+        ):
+            await compiled.run(scope)
+
+
+async def test_results_that_are_objects_show_the_name_of_their_type(sample: SampleStore) -> None:
+    data, expected, _ = await _both(
+        _customer(sample), "{ two_factor { __typename enabled } sessions { __typename id } }"
+    )
+    assert data == expected
+    assert data["two_factor"]["__typename"] == "TwoFactorState"
+
+
+async def test_a_cart_with_shipping_and_promotions_takes_one_statement(sample: SampleStore) -> None:
     shop = await open_storefront(sample)
     with active_scope(sample.scope):
         for zone, bonus in (("catalog", "product_discount"), ("cart", "order_discount")):
@@ -141,7 +192,7 @@ async def test_a_cart_with_shipping_and_promotions_takes_three_statements(sample
         assert data == expected
         assert data["cart"]["discount_cents"] > 0
         assert data["cart"]["shipping_cents"] > 0
-        assert statements == 3  # the cart with its items, the terms of its price, the products
+        assert statements == 1  # with its products; the executor has read the terms of its price
 
 
 async def test_a_cart_that_does_not_exist_is_null(sample: SampleStore) -> None:

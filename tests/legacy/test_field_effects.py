@@ -50,7 +50,7 @@ CONTENT: Mapping[str, str] = {
 }
 """Texts and pictures by entity."""
 
-_PRODUCTS, _LINES, _PRICING = "domain/catalog/read.py", "domain/orders/lines.py", "domain/orders/pricing.py"
+_PRODUCTS, _LINES, _TERMS = "domain/catalog/read.py", "domain/orders/lines.py", "domain/orders/terms.py"
 _OPTIONS, _FEATURES = "domain/orders/option_selection.py", "domain/catalog/feature_values.py"
 _RATES, _PEOPLE = "domain/orders/order_references.py", "domain/people/accounts.py"
 _PROMOTIONS, _LEGACY = "domain/promotions/rewards.py", "rest_facade/legacy/resources"
@@ -60,7 +60,7 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "status": f"{_LINES} status", "company_id": f"{_LINES} vendor_id", "category_ids": f"{_PROMOTIONS} product_categories",
         "main_category": f"{_PRODUCTS} category", "weight": f"{_LINES} weight_grams", "is_edp": f"{_LINES} is_edp",
         "free_shipping": f"{_LINES} ships_free", "tracking": f"{_LINES} tracking", "min_qty": f"{_LINES} min_quantity",
-        "max_qty": f"{_LINES} max_quantity", "tax_ids": f"{_PRICING} product_taxes", "seo_name": f"{_PRODUCTS} slug",
+        "max_qty": f"{_LINES} max_quantity", "tax_ids": f"{_TERMS} product_taxes", "seo_name": f"{_PRODUCTS} slug",
         "product_features": "domain/promotions/facts.py feature_values",
     },
     "categories": {
@@ -89,9 +89,9 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "user_id": f"{_PROMOTIONS} user_id", "status": "domain/orders/lifecycle.py status", "email": f"{_PROMOTIONS} email",
         "products": f"{_LINES} quantity", "payment_id": f"{_RATES} payment_method_id", "shipping_id": f"{_RATES} shipping_method_id",
         "shipping_ids": f"{_RATES} shipping_method_id", "restock": "domain/orders/transitions.py restock",
-        "coupon_code": f"{_PRICING} coupon_code", "points_to_use": "domain/points/spending.py points",
-        **dict.fromkeys(("b_state", "b_country", "b_zipcode"), f"{_PRICING} billed"),
-        **dict.fromkeys(("s_state", "s_country", "s_zipcode", "s_city"), f"{_PRICING} shipped"),
+        "coupon_code": f"{_TERMS} coupon_code", "points_to_use": "domain/points/spending.py points",
+        **dict.fromkeys(("b_state", "b_country", "b_zipcode"), f"{_TERMS} billed"),
+        **dict.fromkeys(("s_state", "s_country", "s_zipcode", "s_city"), f"{_TERMS} shipped"),
     },
     "shipments": {
         "order_id": "domain/orders/shipments.py order", "products": "domain/orders/shipment_rows.py quantity",
@@ -101,14 +101,14 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
     },
     "payments": {
         "processor_type": "domain/orders/placement.py processor", "a_surcharge": "domain/orders/totals.py surcharge",
-        "p_surcharge": "domain/orders/totals.py percent", "tax_ids": f"{_PRICING} payment_method_taxes",
+        "p_surcharge": "domain/orders/totals.py percent", "tax_ids": f"{_TERMS} payment_method_taxes",
         "position": "domain/payments/read.py position", "status": f"{_RATES} payment_available",
     },
     "shippings": {
         "company_id": "domain/shipping/quotes.py vendor_id", "min_weight": f"{_RATES} min_weight_grams",
         "max_weight": f"{_RATES} max_weight_grams", "free_from": "domain/orders/totals.py free_from_cents",
-        "tax_ids": f"{_PRICING} shipping_method_taxes", "position": "domain/shipping/quotes.py position",
-        "status": f"{_RATES} shipping_available", "rates": f"{_PRICING} shipping_rates",
+        "tax_ids": f"{_TERMS} shipping_method_taxes", "position": "domain/shipping/quotes.py position",
+        "status": f"{_RATES} shipping_available", "rates": f"{_TERMS} shipping_rates",
     },
     "promotions": {
         "zone": "domain/promotions/calculation.py zone", "conditions": "domain/promotions/rules.py rule",
@@ -118,9 +118,9 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "status": f"{_PROMOTIONS} status",
     },
     "taxes": {
-        "address_type": f"{_PRICING} address_type", "rate_type": "domain/taxes/calculation.py rate_type",
+        "address_type": f"{_TERMS} address_type", "rate_type": "domain/taxes/calculation.py rate_type",
         "rate_value": "domain/taxes/calculation.py rate_value", "price_includes_tax": "domain/taxes/calculation.py included",
-        "priority": "domain/taxes/calculation.py priority", "status": f"{_PRICING} status", "rates": f"{_PRICING} tax_rates",
+        "priority": "domain/taxes/calculation.py priority", "status": f"{_TERMS} status", "rates": f"{_TERMS} tax_rates",
     },
     "statuses": {
         "status": "domain/orders/statuses.py letter", "type": "domain/orders/statuses.py type",

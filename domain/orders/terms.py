@@ -1,0 +1,307 @@
+"""Load what applies to a purchase: destinations, the rates of its shipping method, taxes and promotions.
+
+It takes one statement, and none where a process has kept what the store's settings say (`domain.orders.kept_terms`) and the purchase asks
+nothing of its own: no coupon, no points, no promotion that depends on the customer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from domain.destinations.matching import (
+    HAS_ZIPCODES,
+    DestinationAddress,
+    candidate_from,
+    destination_address,
+    most_specific,
+    width_sql,
+)
+from domain.orders.draft import BILLING, SHIPPING, fill_missing_address
+from domain.orders.kept_terms import VERSION_SQL, KeptTerms
+from domain.orders.lines import PROMOTIONS, PricedLine
+from domain.orders.order_references import OrderReferences
+from domain.points.spending import NO_POINTS, PointsRequest
+from domain.promotions.calculation import ActivePromotion
+from domain.promotions.rewards import (
+    ONCE,
+    active_sql,
+    ask_of_customer,
+    context_columns,
+    coupon_key,
+    promotions_of_json,
+)
+from domain.taxes.calculation import AppliedTax
+from kernel.scope import Scope
+from models.database import Plans, fetch
+
+# Promotions come with what their rules ask.
+_TERMS = f"""
+WITH active AS MATERIALIZED ({active_sql("$7", "$8")} AND $9)
+SELECT
+    (SELECT json_agg(entry) FROM (
+        SELECT d.id, d.countries, d.states, d.cities, {HAS_ZIPCODES} AS has_zipcodes,
+            {width_sql("$2::text")} AS shipped, {width_sql("$3::text")} AS billed
+        FROM destinations d WHERE d.tenant_id = $1 AND d.status = 'A' AND d.deleted_at IS NULL
+    ) AS entry) AS destinations,
+    (SELECT json_agg(r) FROM shipping_rates r WHERE r.tenant_id = $1 AND r.shipping_method_id = $4) AS rates,
+    (SELECT json_agg(entry) FROM (
+        SELECT x.id, x.name, x.address_type, x.rate_type, x.rate_value, x.price_includes_tax, x.priority,
+            ARRAY(SELECT l.product_id FROM product_taxes l
+                WHERE l.tenant_id = x.tenant_id AND l.tax_id = x.id AND l.product_id = ANY((SELECT $5::bigint[])::bigint[])) AS products,
+            EXISTS (SELECT 1 FROM shipping_method_taxes l
+                WHERE l.tenant_id = x.tenant_id AND l.tax_id = x.id AND l.shipping_method_id = $4) AS on_shipping,
+            EXISTS (SELECT 1 FROM payment_method_taxes l
+                WHERE l.tenant_id = x.tenant_id AND l.tax_id = x.id AND l.payment_method_id = $6) AS on_surcharge,
+            (SELECT json_agg(r) FROM tax_rates r WHERE r.tenant_id = x.tenant_id AND r.tax_id = x.id) AS rates
+        FROM taxes x WHERE x.tenant_id = $1 AND x.status = 'A' AND x.deleted_at IS NULL
+    ) AS entry) AS taxes,
+    (SELECT u.points FROM users u WHERE u.tenant_id = $1 AND u.id = $10) AS balance, {VERSION_SQL} AS version,
+    promotions.entries AS promotions, context.*
+"""
+_ONCE = f"""ARRAY(SELECT id FROM active WHERE rule::text LIKE '%"{ONCE}"%')"""
+_PROMOTIONS = f"""
+FROM (SELECT json_agg(active) AS entries FROM active) AS promotions LEFT JOIN LATERAL (
+    SELECT {context_columns(_ONCE, "$5", "$11::bigint", "$12::text", "$13::bigint")}
+) AS context ON promotions.entries IS NOT NULL
+"""
+FIRST_PARAMETER = 14
+"""The number of the first parameter of what a statement of terms reads besides."""
+
+
+def terms_statement(columns: str = "", depends_on_customer: str = "false") -> str:
+    """Return the statement of `load_terms`; `columns` (trusted SQL that begins with a comma) are read besides.
+
+    `depends_on_customer` is the SQL of whether these depend on the customer.
+    """
+    return f"{_TERMS}{columns}, {depends_on_customer} AS depends_on_customer{_PROMOTIONS}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purchase:
+    """The input of pricing.
+
+    `discount_cents` is an explicit discount; None leaves it to promotions. With `prices_agreed` (a changed order) catalogue promotions
+    don't lower the prices again and no gifts are added. `order_promotions` are the promotions such an order already has. `points` are the
+    reward points to be spent.
+    """
+
+    lines: Sequence[PricedLine]
+    references: OrderReferences
+    addresses: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    user_id: int | None = None
+    email: str = ""
+    coupon_code: str = ""
+    discount_cents: int | None = None
+    prices_agreed: bool = False
+    order_promotions: Sequence[ActivePromotion] | None = None
+    order_id: int | None = None
+    fixed_shipping_cents: int = 0
+    points: PointsRequest = NO_POINTS
+
+
+@dataclass(frozen=True, slots=True)
+class StoreTerms:
+    """What the settings of a store say of purchases to an address by certain methods, whatever their products, customers and coupons.
+
+    `taxes` by id, with their rates at the addresses; `further` is what a caller reads besides (`FurtherTerms`).
+    """
+
+    address: DestinationAddress
+    destination_id: int | None
+    rates: Sequence[Mapping[str, Any]]
+    taxes: Mapping[int, AppliedTax]
+    on_shipping: Sequence[int]
+    on_surcharge: Sequence[int]
+    depends_on_customer: bool
+    further: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What applies to a purchase; `on_products` are the taxes by product, `context` are the `context_columns` if they were read."""
+
+    store: StoreTerms
+    promotions: Sequence[ActivePromotion]
+    on_products: Mapping[int, Sequence[int]]
+    balance: int
+    context: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherTerms:
+    """What a caller reads besides: with a statement of `terms_statement` and its arguments, of which `build` makes `StoreTerms.further`.
+
+    `build` takes the row, and the address, destination and rates of the purchase. The arguments depend on the address, the customer and
+    what `key` names.
+    """
+
+    statement: str = terms_statement()
+    arguments: Callable[[], Sequence[object]] = tuple
+    key: Hashable = None
+    customer_id: int | None = None
+    build: Callable[[Mapping[str, Any], DestinationAddress, int | None, Sequence[Mapping[str, Any]]], object] | None = (
+        None
+    )
+
+
+_NOTHING = FurtherTerms()
+_kept: KeptTerms[StoreTerms] = KeptTerms()
+
+
+async def load_terms(
+    scope: Scope, purchase: Purchase, *, shipping_method: int | None = None, further: FurtherTerms = _NOTHING
+) -> Terms:
+    """Load what applies to a purchase by its shipping method, or by the one with this id."""
+    references = purchase.references
+    addresses = fill_missing_address(purchase.addresses)
+    # Of the store's UUID: its number may be that of another store in another database.
+    key = (
+        scope.store.public_id,
+        references.shipping_method.id if references.shipping_method else shipping_method,
+        references.payment_method.id if references.payment_method else None,
+        *(_place(addresses.get(kind)) for kind in (SHIPPING, BILLING)),
+        further.key,
+    )
+    return await _kept_terms(scope, purchase, key, further) or await _read_terms(
+        scope, purchase, key, further, addresses
+    )
+
+
+def _place(address: Mapping[str, str] | None) -> tuple[str | None, ...]:
+    """Return what destinations match of an address."""
+    return () if address is None else tuple([address.get(name) for name in ("country", "state", "city", "zipcode")])
+
+
+async def _kept_terms(scope: Scope, purchase: Purchase, key: Hashable, further: FurtherTerms) -> Terms | None:
+    """Return the terms without a statement, at most one for the promotions; None where it takes one of the purchase's own."""
+    offers = [line.offer for line in purchase.lines]
+    if (
+        purchase.coupon_code
+        or purchase.points.points
+        or len({(o.terms_version, o.promotions_version) for o in offers}) != 1
+    ):
+        return None
+    offer = offers[0]
+    store = _kept.find(key, offer.terms_version)
+    if store is None or (store.depends_on_customer and further.customer_id is not None):
+        return None
+    promotions, context = purchase.order_promotions, None
+    if promotions is None:
+        promotions = []
+        if _takes_promotions(purchase) and offer.promotions_version is not None:
+            promotions = await PROMOTIONS.active(scope, offer.promotions_version)
+        if (purchase.user_id is not None or purchase.email) and ask_of_customer(promotions):
+            return None
+        categories = {str(offer.id): offer.category_paths or "" for offer in offers}
+        context = {"categories": categories, "usergroups": (), "used_by_customer": {}}
+    return Terms(store, promotions, {offer.id: offer.taxes for offer in offers}, 0, context)
+
+
+def _takes_promotions(purchase: Purchase) -> bool:
+    return purchase.discount_cents is None and purchase.order_promotions is None
+
+
+async def _read_terms(
+    scope: Scope,
+    purchase: Purchase,
+    key: tuple[Any, ...],
+    further: FurtherTerms,
+    addresses: Mapping[str, Mapping[str, str]],
+) -> Terms:
+    """Read the terms, and keep those of the store."""
+    shipped = destination_address(addresses.get(SHIPPING))
+    has_one_address = addresses.get(BILLING) == addresses.get(SHIPPING)
+    billed = shipped if has_one_address else destination_address(addresses.get(BILLING))
+    _, shipping_method, payment_method, *_ = key
+    [record] = await fetch(
+        further.statement,
+        scope.store.id,
+        shipped.zipcode,
+        billed.zipcode,
+        shipping_method,
+        [line.offer.id for line in purchase.lines],
+        payment_method,
+        scope.now,
+        coupon_key(purchase.coupon_code),
+        _takes_promotions(purchase),
+        purchase.user_id if purchase.points.points else None,
+        purchase.user_id,
+        purchase.email,
+        purchase.order_id,
+        *further.arguments(),
+        plans=Plans.REUSED,
+    )
+    taxes = _json_list(record["taxes"])
+    store = _store_terms(record, taxes, shipped, billed, further)
+    if not (store.depends_on_customer and further.customer_id is not None):
+        _kept.keep(key, record["version"], store, _size(record))
+    promotions = purchase.order_promotions
+    return Terms(
+        store,
+        promotions_of_json(record["promotions"]) if promotions is None else promotions,
+        _by_product(taxes),
+        record["balance"] or 0,
+        # Of an order's own promotions nothing has been read.
+        record if promotions is None else None,
+    )
+
+
+def _store_terms(
+    record: Mapping[str, Any],
+    taxes: Sequence[Mapping[str, Any]],
+    shipped: DestinationAddress,
+    billed: DestinationAddress,
+    further: FurtherTerms,
+) -> StoreTerms:
+    destinations = _json_list(record["destinations"])
+    destination = most_specific((candidate_from(candidate, "shipped") for candidate in destinations), shipped)
+    destinations_by_type = {
+        "S": destination,
+        "B": most_specific((candidate_from(candidate, "billed") for candidate in destinations), billed),
+    }
+    rates = _json_list(record["rates"])
+    return StoreTerms(
+        address=shipped,
+        destination_id=destination,
+        rates=rates,
+        taxes={tax["id"]: _applied(tax, destinations_by_type[tax["address_type"]]) for tax in taxes},
+        on_shipping=[tax["id"] for tax in taxes if tax["on_shipping"]],
+        on_surcharge=[tax["id"] for tax in taxes if tax["on_surcharge"]],
+        depends_on_customer=record["depends_on_customer"],
+        further=None if further.build is None else further.build(record, shipped, destination, rates),
+    )
+
+
+def _size(record: Mapping[str, Any]) -> int:
+    """Return about how many bytes the terms of a row take: the objects of a JSON text take some times its length."""
+    return 2_000 + 8 * sum(len(value) for value in record.values() if isinstance(value, str))
+
+
+def _applied(tax: Mapping[str, Any], destination: int | None) -> AppliedTax:
+    """Return a tax with its rate for the destination, else its own rate."""
+    rates = [rate for rate in _json_list(tax["rates"]) if rate["destination_id"] == destination]
+    rate = rates[0] if rates else tax
+    return AppliedTax(
+        tax["id"],
+        tax["name"],
+        rate["rate_type"],
+        rate["rate_value"],
+        tax["price_includes_tax"],
+        tax["priority"],
+    )
+
+
+def _by_product(taxes: Sequence[Mapping[str, Any]]) -> dict[int, list[int]]:
+    taxes_by_product: dict[int, list[int]] = {}
+    for tax in taxes:
+        for product in tax["products"]:
+            taxes_by_product.setdefault(product, []).append(tax["id"])
+    return taxes_by_product
+
+
+def _json_list(value: Any) -> list[Any]:
+    return (orjson.loads(value) if isinstance(value, str | bytes) else value) or []
