@@ -275,7 +275,7 @@ async def test_a_slow_body_and_a_slow_handler_are_not_bound_by_the_header_time()
 
 async def test_an_idle_connection_is_closed_after_the_keep_alive_time():
     async with (
-        run_server(*ROUTES, settings=Settings(keep_alive=1.0)) as server,
+        run_server(*ROUTES, settings=Settings(keep_alive=0.3)) as server,
         connection(server) as (idle, _),
         connection(server) as (reader, writer),
     ):
