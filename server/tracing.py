@@ -60,7 +60,7 @@ async def tracing_to_collector(settings: Settings, service: str) -> AsyncIterato
         flush = Thread(target=provider.force_flush, daemon=True)
         flush.start()
         await asyncio.to_thread(flush.join, _FLUSH_SECONDS)
-        exporter.shutdown()
+        exporter.shutdown()  # type: ignore[no-untyped-call]
 
 
 class _Span:

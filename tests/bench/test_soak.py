@@ -328,7 +328,8 @@ def test_what_a_run_prints_is_kept_with_the_machine(tmp_path, capsys):
     assert "```text\ncluster: no wrong answer\n```\n" in text
 
 
-async def test_a_lost_answer_is_found_out_by_repeating(findings, store):
+async def test_a_lost_answer_is_found_out_by_repeating(findings, store, monkeypatch):
+    monkeypatch.setattr("bench.soak.calls.random.uniform", lambda shortest, longest: 0.0)  # the pause before it
     answers = [(0, ""), (409, '{"error": "in_progress"}'), (503, "{}"), (201, '{"id": 1}')]
     async with answering(findings, *answers) as client:
         client.timeline.open()

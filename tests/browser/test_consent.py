@@ -80,7 +80,7 @@ async def save_screenshot(page: Page, name: str) -> None:
     await page.screenshot(SCREENSHOTS / f"consent-{name}.png")
 
 
-pytestmark = [pytest.mark.browser, needs_chromium]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, needs_chromium]
 
 
 async def test_an_administrator_approves_an_app(consent_page: ConsentPage, browser: Browser) -> None:

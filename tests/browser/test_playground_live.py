@@ -16,6 +16,8 @@ from tests.browser.test_playground import (
 )
 from tests.harness.sample_store import SampleStore
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.browser
 @needs_assets

@@ -16,7 +16,6 @@ from graphql import OperationDefinitionNode, parse
 from kernel.ids import uuid7
 from kernel.scope import active_scope
 from models import database
-from server.openapi.documents import documents
 from tests.auth.two_factor_users import add_two_factor_user
 from tests.clients.fake_feed import COMPLETE, CUT_IN_A_MESSAGE, ENDED, NO_STREAM, SILENT, FakeFeed
 from tests.clients.fault_proxy import CUT, LIMITED, LOST, UNAVAILABLE, FaultProxy
@@ -239,7 +238,6 @@ async def test_the_feed_is_followed_without_loss_or_repetition_through_interrupt
     assert set(feed.opened) == {CUT_IN_A_MESSAGE, ENDED, NO_STREAM, SILENT, COMPLETE}
 
 
-@pytest.mark.skipif(FEED not in documents()["apps"]["paths"], reason="the application has no event feed")
 @pytest.mark.parametrize("as_user", [False, True], ids=["app", "user"])
 async def test_the_feed_of_the_application_is_followed_through_cut_streams(
     typed_client: TypedClient, sample: SampleStore, proxy: FaultProxy, as_user: bool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -37,13 +38,37 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
-    # First, so that no process is left with a slow test at the end.
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    items[:] = _deal_slow_tests(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
     if config.getoption("fast"):
         fast = [item for item in items if isinstance(item, pytest.Function) and _is_fast(item)]
         selected = set(fast)
         config.hook.pytest_deselected(items=[item for item in items if item not in selected])
         items[:] = fast
+
+
+def _deal_slow_tests(items: list[pytest.Item], processes: int) -> list[pytest.Item]:
+    """Order the tests so that every process begins with slow ones, and none is left with one at the end.
+
+    pytest-xdist gives each process an equal number of tests, one after the other in this order, and those that are left of another
+    when it has finished its own (`--dist worksteal`). The modules with most slow tests come first, each whole in one process.
+    """
+    modules: dict[str, list[pytest.Item]] = {}
+    others = []
+    for item in items:
+        if item.get_closest_marker("slow"):
+            modules.setdefault(item.nodeid.partition("::")[0], []).append(item)
+        else:
+            others.append(item)
+    slow: list[list[pytest.Item]] = [[] for _ in range(processes)]
+    for module in sorted(modules.values(), key=len, reverse=True):
+        min(slow, key=len).extend(module)
+    ordered: list[pytest.Item] = []
+    for number, part in enumerate(slow):
+        size = (len(items) - len(ordered)) // (processes - number)
+        used = max(0, size - len(part))
+        ordered += part + others[:used]
+        del others[:used]
+    return ordered + others
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -8,31 +8,34 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any
+
+# Between rounds, or the measured loop, which never waits for events, would leave no CPU to other threads.
+IDLE_SECONDS = 0.0002
 
 
 class LoopPauses:
     """Measure each round of the event loop in a `with` block; `longest` is in CPU seconds of the thread."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
-        self._loop: Any = loop or asyncio.get_running_loop()
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
         self.longest = 0.0
 
     def __enter__(self) -> LoopPauses:
-        run_once = self._loop._run_once
-
-        def timed() -> None:
-            started = time.thread_time()
-            try:
-                run_once()
-            finally:
-                self.longest = max(self.longest, time.thread_time() - started)
-
-        self._loop._run_once = timed
+        self._begin_round()
         return self
 
+    def _begin_round(self) -> None:
+        self._started = time.thread_time()
+        # A callback that is added in a round runs in the next one.
+        self._next = self._loop.call_soon(self._end_round)
+
+    def _end_round(self) -> None:
+        self.longest = max(self.longest, time.thread_time() - self._started)
+        time.sleep(IDLE_SECONDS)
+        self._begin_round()
+
     def __exit__(self, *_: object) -> None:
-        del self._loop._run_once
+        self._next.cancel()
 
 
 def unit_of_work() -> float:

@@ -22,6 +22,8 @@ from tests.harness.cloning import copy_store
 from tests.harness.database import TEMPLATE, new_database
 from tests.harness.sample_store import NewSampleStore
 
+pytestmark = pytest.mark.slow
+
 NAMES = [migration.name for migration in disk_migrations()]
 STORE = 7
 # What the previous version repeats by itself (models/conflicts.py), and what it answers with "try again".
@@ -133,7 +135,6 @@ class Load:
         self.rounds += 1
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("name", NAMES[1:])
 async def test_a_migration_runs_during_the_statements_of_the_previous_version(

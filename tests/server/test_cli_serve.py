@@ -18,6 +18,8 @@ import pytest
 from tests.server.command_line import RunningCommand, Vitrine
 from tests.server.embedded import fresh_folder, postgres_processes
 
+pytestmark = pytest.mark.slow
+
 STOP_SECONDS = 15
 
 
@@ -49,7 +51,6 @@ async def status_of(client: aiohttp.ClientSession, path: str) -> int:
         return answer.status
 
 
-@pytest.mark.slow
 async def test_serve_starts_from_scratch_alongside_commands_and_survives_kills(folder: Path):
     vitrine = Vitrine(folder, PORT="0", VITRINE_SECRET_KEY="")
     async with vitrine.running("serve") as server:
@@ -123,7 +124,6 @@ async def test_pending_migrations_are_logged_and_fail_readiness(tmp_path: Path, 
         assert await status_of(client, "/health/ready") == 200
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 async def test_an_interrupted_command_leaves_no_database_running(folder: Path, number: signal.Signals):
     postgres = folder / "data" / "postgres"

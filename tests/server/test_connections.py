@@ -293,10 +293,13 @@ async def test_a_request_head_that_arrives_too_slowly_closes_the_connection(earl
         for byte in head("/api/v1/fine", "X-Slow: 1")[:-2]:
             writer.write(bytes([byte]))
             await asyncio.sleep(0.05)
-            if reader.at_eof():
+            if reader.at_eof() or writer.is_closing():
                 break
-        assert await reader.read() == b""
-        assert 0.4 < time.monotonic() - started < 2
+        else:
+            pytest.fail("the connection was open for the three seconds of the head")
+        with contextlib.suppress(ConnectionResetError):  # when a byte arrived after the end
+            assert await reader.read() == b""
+        assert time.monotonic() - started > 0.4
 
 
 async def test_a_slow_body_and_a_slow_handler_are_not_bound_by_the_header_time():
@@ -318,7 +321,7 @@ async def test_a_slow_body_and_a_slow_handler_are_not_bound_by_the_header_time()
 
 async def test_an_idle_connection_is_closed_after_the_keep_alive_time():
     async with (
-        run_server(*ROUTES, settings=Settings(keep_alive=1.0)) as server,
+        run_server(*ROUTES, settings=Settings(keep_alive=0.3)) as server,
         connection(server) as (idle, _),
         connection(server) as (reader, writer),
     ):

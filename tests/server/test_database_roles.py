@@ -14,6 +14,8 @@ from server.database import DatabaseLocation, connection_pools, readiness_checks
 from server.embedded_postgres import EmbeddedPostgres
 from tests.server.embedded import FAST
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def own_process(monkeypatch):

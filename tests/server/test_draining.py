@@ -14,6 +14,8 @@ import pytest
 from tests.server.test_main import get_json, running
 from tests.server.test_processes import PRODUCTION, children, is_alive
 
+pytestmark = pytest.mark.slow
+
 # Longer than a test may take: a server that drains for it would fail the test.
 FOREVER = "300"
 

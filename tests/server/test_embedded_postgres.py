@@ -26,6 +26,8 @@ from tests.server.embedded import (
     running_postgres,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder() -> Iterator[Path]:

@@ -18,6 +18,8 @@ from server.embedded_postgres import EmbeddedPostgresError
 from tests.server.embedded import READ, WRITE, copy_used_folder, fresh_folder, query
 from tests.server.middleware_server import LogLines
 
+pytestmark = pytest.mark.slow
+
 GONE = "the embedded PostgreSQL is gone and is started again"
 FAILED = "the embedded PostgreSQL did not start"
 AGAIN = "the embedded PostgreSQL runs again"

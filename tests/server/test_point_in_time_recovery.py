@@ -14,6 +14,8 @@ from server.embedded_postgres.data_folder import environment
 from tests.server.command_line import Vitrine
 from tests.server.embedded import FAST, fresh_folder
 
+pytestmark = pytest.mark.slow
+
 ARCHIVE_SECONDS = 60
 
 

@@ -19,6 +19,8 @@ from tests.harness.sample_store import SampleStore
 from tests.models.test_replicas import standby
 from tests.server.command_line import Vitrine
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["standby"]
 
 
@@ -36,7 +38,6 @@ class TestPooler:
         assert result.code == 1
         assert re.search(r"^fail +database .*connection pooler in transaction mode", result.out, re.MULTILINE)
 
-    @pytest.mark.slow
     async def test_serve_answers_through_a_pooler(self, tmp_path, postgres, database_url, database_name):
         with running_pgbouncer(postgres, default_pool_size=2) as pooler:
             vitrine = Vitrine(

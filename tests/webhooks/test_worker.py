@@ -33,6 +33,8 @@ from tests.webhooks.killed_worker import LEASE
 from tests.webhooks.kit import deliveries, emit_events, endpoint, states, subscribe
 from tests.webhooks.receiver import Received, Receiver, answers, wait_until
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 _KILLS = 4
 
@@ -85,7 +87,6 @@ async def _kill(worker: Process) -> None:
     await worker.wait()
 
 
-@pytest.mark.slow
 async def test_killed_workers_lose_no_events_and_duplicate_only_those_in_flight(
     app: Client, receiver: Receiver, database_url: str
 ) -> None:
