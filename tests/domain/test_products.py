@@ -139,7 +139,7 @@ async def test_the_event_data_are_the_product_record(kit):
         ({"images": [{"alt": "x"}]}, {"images.url": "required"}),
         ({"images": "x"}, {"images": "invalid"}),
         ({"category": 10**12}, {"category": "not_found"}),
-        ({"categories": [10**12]}, {"category": "not_found"}),
+        ({"categories": [10**12]}, {"categories": "not_found"}),
         ({"vendor": 10**12}, {"vendor": "not_found"}),
         ({"features": [{"feature": 10**12, "value": "x"}]}, {"features": "not_found"}),
         (
