@@ -164,13 +164,22 @@ def _starts_processes(function: Any) -> bool:
 
 @functools.cache
 def _reaches_processes(function: FunctionType) -> bool:
-    """Return whether the function, or a function of the tests that it refers to, names something that starts processes."""
-    names = set(_names(function.__code__))
-    if names & _STARTS_PROCESSES:
-        return True
-    return any(
-        _starts_processes(used) for name in names for used in _functions(function.__globals__.get(name), function)
-    )
+    """Return whether the function, or one that it reaches through functions of the tests, names something that starts processes."""
+    pending, reached = [function], {function}
+    while pending:
+        names, used = _references(pending.pop())
+        if names & _STARTS_PROCESSES:
+            return True
+        pending += used - reached
+        reached |= used
+    return False
+
+
+@functools.cache
+def _references(function: FunctionType) -> tuple[frozenset[str], frozenset[FunctionType]]:
+    """Return the names in a function, and the functions of the tests that they refer to."""
+    names = frozenset(_names(function.__code__))
+    return names, frozenset(used for name in names for used in _functions(function.__globals__.get(name), function))
 
 
 def _functions(value: Any, user: FunctionType) -> Iterable[Any]:
