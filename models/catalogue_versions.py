@@ -54,9 +54,9 @@ class CatalogueVersions:
     async def current(self, scope: Scope) -> str:
         """Return the version of the scope's store; what is read from the database afterwards is at least as new."""
         store = scope.store.id
-        known = self._versions.get(store)
-        if known is not None and monotonic() < known.expires_at:
-            return known.version
+        known = self.known(store)
+        if known is not None:
+            return known
         # A write that ends meanwhile may not be counted yet.
         generation, asked_at = self._generation, monotonic()
         row = await database.fetchrow(_READ, store)
@@ -71,6 +71,11 @@ class CatalogueVersions:
             if len(self._versions) > MAX_STORES:
                 self._versions.popitem(last=False)
         return version
+
+    def known(self, store: int) -> str | None:
+        """Return the version of a store that is remembered and current."""
+        known = self._versions.get(store)
+        return known.version if known is not None and monotonic() < known.expires_at else None
 
     def forget(self, store: int) -> None:
         """Ask PostgreSQL for the store's version at the next read."""

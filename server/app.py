@@ -9,6 +9,7 @@ from aiohttp import hdrs, web
 import rest_facade.apps
 import rest_facade.current
 import rest_facade.legacy
+from kernel import tracing
 from kernel.errors import TenantClosed, TenantNotFound
 from kernel.settings import Settings
 from models.answer_size import AnswerLimits
@@ -42,6 +43,7 @@ from server.middleware.pipeline import pipeline
 from server.middleware.timeout import RequestTimeouts
 from server.openapi import page
 from server.playground import STORE_KEY, OfferedStore
+from server.repeated_requests import REPEATED_REQUESTS, RepeatedRequests
 from server.routes import add_routes, route_policies
 from server.script_address import ScriptAddress
 
@@ -99,6 +101,10 @@ def create_app(
     app[RESTART_TIMEOUT] = timeouts.restart
     authenticator = Authenticator(store_resolver, authenticate)
     app[PIPELINE] = pipeline(timeouts, settings, policies, limiter, authenticator, app[CATALOGUE_CACHE], app[HEALTH])
+    if settings.catalogue_cache_bytes and limiter.counts_at_once and tracing.active is None:
+        app[REPEATED_REQUESTS] = RepeatedRequests(
+            settings, limiter, authenticator, app[CATALOGUE_CACHE], app[HEALTH], policies
+        )
     app.middlewares.append(app[PIPELINE])
     event_streams.add_streams(app, timeouts, limiter, authenticator)
     app[graphql_view.SEND_RESULTS] = graphql_streams.send_results

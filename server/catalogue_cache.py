@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Hashable
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import TypeAlias
 
 from aiohttp import hdrs, web
 
@@ -24,6 +25,8 @@ from rest_facade.responses import BytesResponse
 
 CATALOGUE_CACHE: web.AppKey[CatalogueCache] = web.AppKey("catalogue_cache")
 RECOGNIZED_REQUESTS: web.AppKey[RecognizedRequests] = web.AppKey("recognized_requests")
+KEPT_ANSWER: web.RequestKey[Answer] = web.RequestKey("kept_answer")
+"""The answer in memory that a request got, or has by its tag."""
 
 # Besides the body: the key, the headers, and what compression adds for each coding.
 _ENTRY_BYTES = 2_000
@@ -32,16 +35,19 @@ _REVALIDATED = (hdrs.METH_GET, hdrs.METH_HEAD)
 # A 304 replaces the headers that a cache keeps with the body, which may be compressed (RFC 9111, section 3.2): they are the same with both.
 _VARY = (hdrs.AUTHORIZATION, "X-API-Key", "X-Tenant-ID", hdrs.ACCEPT_ENCODING)
 _ALL_VARY = ", ".join(_VARY)
+Key: TypeAlias = tuple[int, str, frozenset[str], bool, Hashable]
+"""Of an answer: store, version of its catalogue, scopes of the key and whether it is a server's, and what the request asks for."""
 _RECOGNIZED, _RECOGNIZED_BYTES = 2_000, 4_000
 # A persisted document counts as used when it is looked up.
 _RECOGNIZED_SECONDS = 600.0
 _USES = metrics.counter("vitrine_cache_requests_total", "Questions to a cache, by its answer.", "cache", "result")
 
 
-@dataclass(slots=True)
-class _Answer:
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class Answer:
     """A response to repeat, with its tag and its body in each content coding that a client asked for."""
 
+    key: Key
     body: bytes
     status: int
     content_type: str
@@ -52,6 +58,7 @@ class _Answer:
 
     @property
     def size(self) -> int:
+        """Return about how much memory it takes, in bytes."""
         return 2 * len(self.body) + _ENTRY_BYTES
 
 
@@ -61,7 +68,7 @@ class CatalogueCache:
     def __init__(self, max_bytes: int, versions: CatalogueVersions | None = None) -> None:
         self._max_bytes = max_bytes
         self._versions = versions or process_versions()
-        self._answers: OrderedDict[Hashable, _Answer] = OrderedDict()
+        self._answers: OrderedDict[Key, Answer] = OrderedDict()
         self._bytes = 0
         self._stores: dict[int, tuple[Store, str]] = {}
 
@@ -81,7 +88,7 @@ class CatalogueCache:
         known = _known_tags(request)
         answer = self._find(key, scope.store)
         if answer is not None:
-            return _repeated(answer, scope, known)
+            return _repeated(request, answer, scope, known)
         tag = self._tag(scope, version, identity)
         if tag in known:
             _USES.add("catalogue", "revalidated")
@@ -92,16 +99,21 @@ class CatalogueCache:
             return response
         if isinstance(response, BytesResponse) and isinstance(response.body, bytes):
             headers = dict(response.headers)
-            answer = _Answer(response.body, response.status, response.content_type, headers, scope.store, tag)
+            answer = Answer(key, response.body, response.status, response.content_type, headers, scope.store, tag)
             response.encodings = answer.encodings
-            self._keep(key, answer)
+            self._keep(answer)
         return _marked(_not_modified() if "*" in known else response, scope, tag)
 
     async def repeat(self, request: web.Request, scope: Scope, identity: Hashable) -> web.StreamResponse | None:
         """Return the answer in memory, or its 304; None without one."""
-        version = await self._versions.current(scope)
-        answer = self._find(_key(scope, version, identity), scope.store)
-        return None if answer is None else _repeated(answer, scope, _known_tags(request))
+        key = _key(scope, await self._versions.current(scope), identity)
+        answer = self._find(key, scope.store)
+        return None if answer is None else _repeated(request, answer, scope, _known_tags(request))
+
+    def is_current(self, answer: Answer) -> bool:
+        """Return whether the answer is in memory and known to be of its store's current version; it is used by that."""
+        store, version, *_ = answer.key
+        return self._versions.known(store) == version and self._get(answer.key) is answer
 
     def _tag(self, scope: Scope, version: str, identity: Hashable) -> str:
         """Return the tag, which only a successful answer to the same request had: with it, no error is missed by a 304."""
@@ -113,19 +125,22 @@ class CatalogueCache:
         parts = (known[1], version, *sorted(scope.actor.scopes), str(scope.actor.server_side), repr(identity))
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
 
-    def _find(self, key: Hashable, store: Store) -> _Answer | None:
-        answer = self._answers.get(key)
+    def _find(self, key: Key, store: Store) -> Answer | None:
+        answer = self._get(key)
         # Name, currency and settings of the store are no rows of the catalogue.
-        if answer is None or not (answer.store is store or answer.store == store):
-            return None
-        self._answers.move_to_end(key)
+        return answer if answer is not None and (answer.store is store or answer.store == store) else None
+
+    def _get(self, key: Key) -> Answer | None:
+        answer = self._answers.get(key)
+        if answer is not None:
+            self._answers.move_to_end(key)
         return answer
 
-    def _keep(self, key: Hashable, answer: _Answer) -> None:
+    def _keep(self, answer: Answer) -> None:
         if answer.size * _MAX_SHARE > self._max_bytes:
             return
-        replaced = self._answers.pop(key, None)
-        self._answers[key] = answer
+        replaced = self._answers.pop(answer.key, None)
+        self._answers[answer.key] = answer
         self._bytes += answer.size - (replaced.size if replaced is not None else 0)
         while self._bytes > self._max_bytes:
             self._bytes -= self._answers.popitem(last=False)[1].size
@@ -164,7 +179,7 @@ class RecognizedRequests:
             self._identities.popitem(last=False)
 
 
-def _key(scope: Scope, version: str, identity: Hashable) -> Hashable:
+def _key(scope: Scope, version: str, identity: Hashable) -> Key:
     return (scope.store.id, version, scope.actor.scopes, scope.actor.server_side, identity)
 
 
@@ -179,11 +194,17 @@ def _not_modified() -> BytesResponse:
     return BytesResponse(b"", status=304)
 
 
-def _repeated(answer: _Answer, scope: Scope, known: Collection[str]) -> web.Response:
-    if known and (answer.tag in known or "*" in known):
-        _USES.add("catalogue", "revalidated")
+def count_repeated(*, is_revalidated: bool) -> None:
+    """Count a request that got an answer in memory, or its 304."""
+    _USES.add("catalogue", "revalidated" if is_revalidated else "hit")
+
+
+def _repeated(request: web.Request, answer: Answer, scope: Scope, known: Collection[str]) -> web.Response:
+    request._state[KEPT_ANSWER] = answer
+    is_revalidated = bool(known) and (answer.tag in known or "*" in known)
+    count_repeated(is_revalidated=is_revalidated)
+    if is_revalidated:
         return _marked(_not_modified(), scope, answer.tag)
-    _USES.add("catalogue", "hit")
     response = BytesResponse(
         answer.body, status=answer.status, headers=answer.headers, content_type=answer.content_type
     )

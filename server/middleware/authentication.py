@@ -65,7 +65,7 @@ class Authenticate(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _CachedCaller:
+class CachedCaller:
     """The cached store and caller of a set of headers, valid until stores or credentials change."""
 
     store: Store
@@ -85,7 +85,7 @@ class Authenticator:
         self._store_resolver = store_resolver
         self._authenticate = authenticate
         self._credentials = process_cache()
-        self._cache: dict[bytes, _CachedCaller] = {}
+        self._cache: dict[bytes, CachedCaller] = {}
 
     async def create_scope(
         self,
@@ -118,8 +118,9 @@ class Authenticator:
         )
         actor = await self._caller(store, policy, headers, now, client_ip, request_id)
         if policy.credential not in _ANONYMOUS and generations[0] is not None and actor.verified_until is not None:
-            caller = _CachedCaller(store, actor, actor.verified_until, generations)
-            self._store(_cache_key(headers, host, policy), caller)
+            self._store(
+                _cache_key(headers, host, policy), CachedCaller(store, actor, actor.verified_until, generations)
+            )
         user_agent = _truncated(headers.get(hdrs.USER_AGENT, ""))
         return Scope(store, actor, request_id, now, policy.family.name, client_ip, user_agent)
 
@@ -129,17 +130,26 @@ class Authenticator:
         """Return what `create_scope` would, where the store and caller of the headers are cached; else None."""
         if policy.credential in _ANONYMOUS:
             return None
-        cached = self._cache.get(_cache_key(headers, headers.get(hdrs.HOST, ""), policy))
-        if cached is None:
-            return None
         now = clock.now()
-        generations = (getattr(self._store_resolver, "generation", None), self._credentials.generation)
-        if cached.until <= now or cached.generations != generations:
+        cached = self.find(self.key(headers, policy), now)
+        if cached is None:
             return None
         user_agent = headers.get(hdrs.USER_AGENT, "")
         if len(user_agent) > _MAX_USER_AGENT_LENGTH or not user_agent.isascii():
             user_agent = _truncated(user_agent)
         return Scope(cached.store, cached.actor, request_id, now, policy.family.name, client_ip, user_agent)
+
+    def key(self, headers: Mapping[str, str], policy: RoutePolicy) -> bytes:
+        """Return the hash of the headers by which their store and caller are cached."""
+        return _cache_key(headers, headers.get(hdrs.HOST, ""), policy)
+
+    def find(self, key: bytes, now: datetime) -> CachedCaller | None:
+        """Return the store and caller cached by `key`, if they are valid."""
+        cached = self._cache.get(key)
+        if cached is None or cached.until <= now:
+            return None
+        generations = (getattr(self._store_resolver, "generation", None), self._credentials.generation)
+        return cached if cached.generations == generations else None
 
     async def _tenant(self, request: web.Request, policy: RoutePolicy, host: str) -> str | None:
         """Return the store id that a request names: in its header, else at a shared address in the body of a token request."""
@@ -170,7 +180,7 @@ class Authenticator:
             family=policy.family.name,
         )
 
-    def _store(self, key: bytes, caller: _CachedCaller) -> None:
+    def _store(self, key: bytes, caller: CachedCaller) -> None:
         if len(self._cache) >= _MAX_CACHED:
             del self._cache[next(iter(self._cache))]
         self._cache[key] = caller

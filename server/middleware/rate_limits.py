@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 
 from aiohttp import hdrs, web
 from multidict import istr
@@ -13,10 +13,10 @@ from auth import storefront_keys
 from kernel import metrics
 from kernel.errors import RateLimited
 from kernel.ip_addresses import rate_limit_key
-from kernel.scope import Actor, ActorKind, Scope
+from kernel.scope import Actor, ActorKind, Scope, Store
 from kernel.settings import Settings
 from server.families import RouteFamily
-from server.limits import MINUTE, ConcurrencyLimiter, Counters, RateLimitState, resolved
+from server.limits import MINUTE, ConcurrencyLimiter, Counters, ProcessCounters, RateLimitState, resolved
 
 APP_RATE = 120
 # The error text of a storefront key differs from all others.
@@ -32,7 +32,11 @@ LimitOf = Callable[[Actor], int]
 HEADER_STATE = web.RequestKey("reported_rate", RateLimitState)
 """The state for the X-RateLimit-* headers, in the families that have them."""
 
-_LIMIT, _REMAINING, _RESET = istr("X-RateLimit-Limit"), istr("X-RateLimit-Remaining"), istr("X-RateLimit-Reset")
+HEADERS = _LIMIT, _REMAINING, _RESET = (
+    istr("X-RateLimit-Limit"),
+    istr("X-RateLimit-Remaining"),
+    istr("X-RateLimit-Reset"),
+)
 _SLOT = web.RequestKey("slot", str)
 
 # multidict's istr is looked up without case folding each time.
@@ -65,6 +69,11 @@ class RateLimiter:
         self._limit_of = limit_of
         self._requests = ConcurrencyLimiter(settings.address_requests)
 
+    @property
+    def counts_at_once(self) -> bool:
+        """Whether `count_at_once` can count: in the memory of this process."""
+        return isinstance(self._counters, ProcessCounters)
+
     def begin_request(self, request: web.Request, family: RouteFamily, address: str) -> None:
         """Count a request that runs, until `end_request`; reject it if its client address has too many."""
         requests = self._requests
@@ -89,7 +98,7 @@ class RateLimiter:
             # These families always send the headers: report the default limit.
             _set_header_state(request, family, RateLimitState(APP_RATE, APP_RATE, time.time() + MINUTE, allowed=True))
         elif family.is_rate_limited:
-            state = self._counters.hit(f"ip:{rate_limit_key(address)}", self._ip_rate)
+            state = self._counters.hit(_address_key(address), self._ip_rate)
             if type(state) is not RateLimitState:
                 return self._check_address(request, family, state)
             if family.has_rate_limit_headers:
@@ -128,14 +137,29 @@ class RateLimiter:
         elif self._legacy_rate and family.name == "legacy":
             await self._count(request, family, scope, self._legacy_rate, "with this credential")
 
+    def count_at_once(self, family: RouteFamily, address: str, store: Store, actor: Actor) -> RateLimitState | None:
+        """Count a request with a storefront key that is answered at once, as the other methods do; return the state of the key's limit.
+
+        None, and nothing is counted, if a limit refuses the request or a window begins with it.
+        """
+        counters, running = self._counters, self._requests
+        assert isinstance(counters, ProcessCounters)
+        if running.limit and running.count(rate_limit_key(address)) >= running.limit:
+            return None
+        key = _caller_key(family, store, actor)
+        limits = [(_address_key(address), self._ip_rate)] if self._ip_rate else []
+        if actor.rate_limit_per_address:
+            limits.append((_share_key(key, address), actor.rate_limit_per_address))
+        return counters.hit_all([*limits, (key, self._limit_of(actor))])
+
     async def _count_address_with_key(self, request: web.Request, family: RouteFamily, scope: Scope) -> None:
         """Count the request against its address's share of a storefront key; one over it leaves the key's own count alone."""
         actor = scope.actor
         limit = actor.rate_limit_per_address
         if not limit:
             return
-        key = _caller_key(family, scope)
-        state = await resolved(self._counters.hit(f"{key}:{rate_limit_key(scope.client_ip)}", limit))
+        key = _caller_key(family, scope.store, actor)
+        state = await resolved(self._counters.hit(_share_key(key, scope.client_ip), limit))
         if not state.allowed:
             _set_header_state(request, family, await resolved(self._counters.peek(key, self._limit_of(actor))))
             raise _error("key_address", limit, "with this key from this address", STOREFRONT_KEY_MESSAGE)
@@ -149,16 +173,24 @@ class RateLimiter:
         scope_text: str,
         message: str = "rate limit exceeded",
     ) -> None:
-        state = await resolved(self._counters.hit(_caller_key(family, scope), limit))
+        state = await resolved(self._counters.hit(_caller_key(family, scope.store, scope.actor), limit))
         _set_header_state(request, family, state)
         if not state.allowed:
             raise _error("caller", limit, scope_text, message)
 
 
-def _caller_key(family: RouteFamily, scope: Scope) -> str:
+def _address_key(address: str) -> str:
+    return f"ip:{rate_limit_key(address)}"
+
+
+def _caller_key(family: RouteFamily, store: Store, actor: Actor) -> str:
     # All customers' tokens share the limit of the storefront key.
-    credential = scope.actor.credential.partition("/")[0]
-    return f"{family.name if family.name == 'legacy' else 'caller'}:{scope.store.id}:{credential}"
+    credential = actor.credential.partition("/")[0]
+    return f"{family.name if family.name == 'legacy' else 'caller'}:{store.id}:{credential}"
+
+
+def _share_key(caller_key: str, address: str) -> str:
+    return f"{caller_key}:{rate_limit_key(address)}"
 
 
 def _set_header_state(request: web.Request, family: RouteFamily, state: RateLimitState) -> None:
@@ -175,7 +207,10 @@ def add_headers(request: web.Request, headers: MutableMapping[str, str]) -> None
     """Add the rate-limit headers to those of a response, in the families that have them."""
     state = request._state.get(HEADER_STATE)
     if state is not None:
-        limit, remaining, reset_at, _ = state
-        headers[_LIMIT] = str(limit)
-        headers[_REMAINING] = str(remaining)
-        headers[_RESET] = str(math.ceil(reset_at))
+        headers.update(headers_of(state))
+
+
+def headers_of(state: RateLimitState) -> Iterable[tuple[str, str]]:
+    """Return the rate-limit headers."""
+    limit, remaining, reset_at, _ = state
+    return ((_LIMIT, str(limit)), (_REMAINING, str(remaining)), (_RESET, str(math.ceil(reset_at))))

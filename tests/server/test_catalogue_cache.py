@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from random import Random
 from types import MappingProxyType
+from typing import ClassVar
 from urllib.parse import urlencode
 
 import asyncpg
@@ -448,6 +449,7 @@ async def test_the_memory_is_bounded(sample: SampleStore):
     class Request:
         method = "POST"
         headers: Mapping[str, str] = MappingProxyType({})
+        _state: ClassVar[dict[object, object]] = {}
 
     scope: Scope = sample.as_storefront()
     produced = 0

@@ -1,0 +1,419 @@
+"""Requests for the catalogue that are answered by their bytes, before HTTP is parsed: nothing differs but the time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from ipaddress import ip_network
+from random import Random
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from aiohttp import web
+
+from auth.credential_cache import process_cache
+from auth.schemes import authenticate
+from auth.store_resolution import CachedStoreResolver
+from kernel import logging
+from kernel.settings import Settings
+from server import repeated_requests
+from server.app import create_app
+from server.catalogue_cache import CATALOGUE_CACHE
+from server.connections import Runner
+from server.health import HEALTH
+from server.middleware import request_metrics
+from server.repeated_requests import REPEATED_REQUESTS, RepeatedRequests
+from tests.harness.records import Record
+from tests.harness.sample_store import NewSampleStore
+from tests.harness.storefront import StorefrontClient, open_storefront
+
+PRODUCTS = "{ product_page(sort: NAME_ASC) { items { name price_cents } total } }"
+DESCRIPTIONS = "{ product_page(sort: NAME_ASC) { items { name description sku slug id } } }"
+SETTINGS = Settings(ip_rate=0, failed_auth_rate=0, trusted_proxies=(ip_network("127.0.0.0/8"),))
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def lasting(self) -> tuple[int, dict[str, str], bytes]:
+        """What is the same each time."""
+        changing = ("date", "x-request-id", "x-ratelimit-remaining", "x-ratelimit-reset")
+        return self.status, {name: text for name, text in self.headers.items() if name not in changing}, self.body
+
+
+@dataclass
+class Line:
+    """A connection to the server."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    async def send(self, *pieces: bytes) -> None:
+        for piece in pieces:
+            self.writer.write(piece)
+            await self.writer.drain()
+            if len(pieces) > 1:
+                await asyncio.sleep(0.01)  # each in a segment of its own
+
+    async def read(self) -> Answer:
+        async with asyncio.timeout(10):
+            head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
+            first, *lines = head.strip().split("\r\n")
+            headers = {name.lower(): text.strip() for name, _, text in (line.partition(":") for line in lines)}
+            return Answer(
+                int(first.split()[1]), headers, await self.reader.readexactly(int(headers.get("content-length", 0)))
+            )
+
+    async def ask(self, request: bytes) -> Answer:
+        await self.send(request)
+        return await self.read()
+
+
+@dataclass
+class Site:
+    """The application on a socket, with the requests that it answered by their bytes."""
+
+    port: int
+    app: web.Application
+    by_bytes: list[int] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def line(self, **options: Any) -> AsyncIterator[Line]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, **options)
+        try:
+            yield Line(reader, writer)
+        finally:
+            writer.close()
+
+
+@asynccontextmanager
+async def served(settings: Settings = SETTINGS, *, is_repeating: bool = True) -> AsyncIterator[Site]:
+    app = create_app(settings, store_resolver=CachedStoreResolver(settings.shared_hosts), authenticate=authenticate)
+    site = Site(0, app)
+    if is_repeating:
+        _record(app[REPEATED_REQUESTS], site.by_bytes)
+    else:
+        del app[REPEATED_REQUESTS]
+    runner = Runner(app, shutdown_timeout=1.0)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        site.port = runner.addresses[0][1]
+        yield site
+    finally:
+        await runner.cleanup()
+
+
+def _record(repeated: RepeatedRequests, answered: list[int]) -> None:
+    answer = repeated.answer
+
+    def record(digest: bytes, remote: str) -> bytes | None:
+        response = answer(digest, remote)
+        if response is not None:
+            answered.append(int(response.split()[1]))
+        return response
+
+    repeated.answer = record  # type: ignore[method-assign]
+
+
+@pytest.fixture
+async def site(database: object) -> AsyncIterator[Site]:
+    async with served() as site:
+        yield site
+
+
+@pytest.fixture
+async def shop(new_sample: NewSampleStore) -> StorefrontClient:
+    storefront = await open_storefront(await new_sample())
+    await storefront.get("products?limit=1")  # the key's first use is noted, which is a write
+    return storefront
+
+
+def request(shop: StorefrontClient, target: str = "/graphql", body: Any = None, **headers: str) -> bytes:
+    """Return the bytes of a request: POST with a body, else GET."""
+    content = b"" if body is None else json.dumps(body).encode()
+    lines = [
+        f"{'GET' if body is None else 'POST'} {target} HTTP/1.1",
+        "Host: localhost",
+        f"X-Tenant-ID: {shop.sample.store.public_id}",
+        f"X-API-Key: {shop.key}",
+        f"X-Forwarded-For: {shop.sample.ip}",
+        *(f"{name.replace('_', '-')}: {text}" for name, text in headers.items()),
+        *([f"Content-Type: application/json\r\nContent-Length: {len(content)}"] if content else []),
+    ]
+    return "\r\n".join([*lines, "", ""]).encode() + content
+
+
+def products(shop: StorefrontClient, **headers: str) -> bytes:
+    return request(shop, "/graphql", {"query": PRODUCTS}, **headers)
+
+
+async def learn(line: Line, asked: bytes) -> list[Answer]:
+    """Send a request until it can be answered by its bytes: read, repeated from memory, remembered."""
+    return [await line.ask(asked) for _ in range(3)]
+
+
+# --- the same answer -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "target, body, headers",
+    [
+        ("/graphql", {"query": PRODUCTS}, {}),
+        ("/graphql", {"query": PRODUCTS}, {"Accept": "application/graphql-response+json"}),
+        (f"/graphql?query={quote(PRODUCTS)}", None, {}),
+        (f"/graphql?query={quote(PRODUCTS)}", None, {"If_None_Match": "*"}),
+        ("/graphql", {"query": DESCRIPTIONS}, {"Accept_Encoding": "gzip, br"}),
+        ("/api/v1/storefront/products?limit=2", None, {}),
+        ("/api/v1/storefront/products?limit=2", None, {"Origin": "https://shop.example"}),
+        ("/api/v1/storefront/products", None, {"X_Request_Id": "mine-7"}),
+    ],
+)  # fmt: skip
+async def test_a_repeated_request_is_answered_by_its_bytes_as_before(
+    target: str, body: Any, headers: dict[str, str], site: Site, shop: StorefrontClient
+):
+    for n in range(20):
+        await shop.sample.add_product(description=f"Caneca {n} de cerâmica esmaltada. " * 3)
+    asked = request(shop, target, body, **headers)
+    async with site.line() as line, site.line() as other:
+        first, second, third = await learn(line, asked)
+        assert b"errors" not in first.body
+        assert site.by_bytes == []
+        for each in (line, other, line):
+            again = await each.ask(asked)
+            assert again.lasting == third.lasting == second.lasting == first.lasting
+            assert (again.headers["x-request-id"] == "mine-7") == ("X_Request_Id" in headers)
+        assert site.by_bytes == [first.status] * 3
+    assert ("content-encoding" in first.headers) == ("Accept_Encoding" in headers)
+    assert ("access-control-allow-origin" in first.headers) == ("Origin" in headers)
+    assert (first.status == 304) == ("If_None_Match" in headers)
+
+
+async def test_each_response_has_an_id_of_its_own_and_counts_against_the_limit(site: Site, shop: StorefrontClient):
+    async with site.line() as line:
+        answers = [await line.ask(products(shop)) for _ in range(8)]
+    assert len(site.by_bytes) == 5
+    assert len({answer.headers["x-request-id"] for answer in answers}) == 8
+    assert all(re.fullmatch("[0-9a-f-]{36}", answer.headers["x-request-id"]) for answer in answers)
+    remaining = [int(answer.headers["x-ratelimit-remaining"]) for answer in answers]
+    assert remaining == list(range(remaining[0], remaining[0] - 8, -1))
+    assert len({answer.headers["x-ratelimit-limit"] for answer in answers}) == 1
+
+
+async def test_a_request_over_a_limit_is_refused(site: Site, shop: StorefrontClient):
+    await shop.sample.execute("UPDATE storefront_keys SET rate_limit = 6")
+    process_cache().clear()
+    async with site.line() as line:
+        answers = [await line.ask(products(shop)) for _ in range(9)]
+    assert [answer.status for answer in answers] == [200] * 6 + [429] * 3
+    assert len(site.by_bytes) == 3
+    assert [answer.headers["x-ratelimit-remaining"] for answer in answers] == list("543210000")
+    assert json.loads(answers[-1].body)["error"] == "rate_limit_exceeded"
+
+
+async def test_requests_count_against_their_address(shop: StorefrontClient):
+    async with served(replace(SETTINGS, ip_rate=6)) as site, site.line() as line:
+        answers = [await line.ask(products(shop)) for _ in range(8)]
+        other = await line.ask(products(shop).replace(shop.sample.ip.encode(), b"198.51.100.7"))
+    assert [answer.status for answer in answers] == [200] * 6 + [429] * 2
+    assert other.status == 200
+    assert len(site.by_bytes) == 3
+
+
+async def test_it_is_logged_and_counted_as_another(site: Site, shop: StorefrontClient):
+    async with site.line() as line:
+        await learn(line, products(shop))
+        before = dict(request_metrics._REQUESTS.values)
+        with log_lines() as lines:
+            answer = await line.ask(products(shop))
+        changed = {labels: count - before.get(labels, 0) for labels, count in request_metrics._REQUESTS.values.items()}
+    assert site.by_bytes == [200]
+    assert {labels: n for labels, n in changed.items() if n} == {("graphql", "POST", "/graphql", "200"): 1}
+    (logged,) = [each for each in map(json.loads, lines) if each["event"] == "request"]
+    assert logged.pop("ms") >= 0
+    del logged["time"]
+    assert logged == {
+        "level": "info",
+        "event": "request",
+        "request_id": answer.headers["x-request-id"],
+        "method": "POST",
+        "path": "/graphql",
+        "status": 200,
+        "store": str(shop.sample.store.public_id),
+        "actor": logged["actor"],
+    }
+    assert logged["actor"].startswith("key:")
+
+
+@contextmanager
+def log_lines() -> Iterator[list[bytes]]:
+    lines: list[bytes] = []
+    before = logging.set_sink(lines.append)
+    try:
+        yield lines
+    finally:
+        logging.set_sink(before)
+
+
+# --- what may change in between --------------------------------------------------------------------------------------
+
+
+async def test_a_change_of_the_catalogue_is_seen(site: Site, shop: StorefrontClient):
+    mug: Record = shop.sample.mug
+    async with site.line() as line:
+        for price in (1_111, 2_222, 3_333):
+            admin = await shop.sample.client(shop.sample.owner)
+            changed = await admin.put(f"/api/v1/admin/products/{mug.id}", {"price_cents": price})
+            assert changed.status == 200, changed
+            for _ in range(5):
+                items = json.loads((await line.ask(products(shop))).body)["data"]["product_page"]["items"]
+                assert price in [item["price_cents"] for item in items]
+    assert len(site.by_bytes) == 2 + 3 + 3  # the first is remembered when it is repeated, the others at once
+
+
+async def test_a_revoked_key_and_a_suspended_store_are_refused(site: Site, shop: StorefrontClient):
+    async with site.line() as line:
+        await learn(line, products(shop))
+        assert (await line.ask(products(shop))).status == 200
+        await shop.sample.execute("UPDATE storefront_keys SET revoked_at = now()")
+        process_cache().clear()
+        assert (await line.ask(products(shop))).status == 401
+    assert len(site.by_bytes) == 1
+
+
+async def test_a_server_that_stops_closes_the_connection(site: Site, shop: StorefrontClient):
+    async with site.line() as line:
+        await learn(line, products(shop))
+        site.app[HEALTH].stopping = True
+        assert (await line.ask(products(shop))).headers["connection"] == "close"
+    assert site.by_bytes == []
+
+
+# --- what isn't answered by its bytes --------------------------------------------------------------------------------
+
+
+async def test_others_go_the_whole_way(site: Site, shop: StorefrontClient):
+    cart = await shop.cart((shop.sample.mug, 1))
+    requests = [
+        products(shop, Connection="close"),
+        products(shop, Expect="something"),
+        products(shop).replace(b"HTTP/1.1", b"HTTP/1.0"),
+        request(shop, "/api/v1/storefront/products").replace(b"GET", b"HEAD", 1),
+        request(shop, "/api/v1/storefront/products/unknown"),
+        request(shop, f"/api/v1/storefront/carts/{cart}"),
+        request(shop, "/graphql", {"query": "{ unknown }"}),
+        request(shop, "/graphql", {"query": f'{{ cart(id: "{cart}") {{ id }} }}'}),
+        request(shop, "/graphql", {"query": PRODUCTS + " " * 9_000}),
+    ]
+    for asked in requests:
+        for _ in range(4):
+            async with site.line() as line:
+                await line.send(asked)
+                head = await line.reader.readuntil(b"\r\n\r\n")
+                assert head.startswith(b"HTTP/1.")
+                assert b" 500 " not in head
+    assert site.by_bytes == []
+
+
+async def test_bytes_that_do_not_begin_a_request_are_none(site: Site, shop: StorefrontClient):
+    """A known request as the end of another's head, as its body, in pieces, or two in one piece."""
+    asked = products(shop)
+    async with site.line() as line:
+        known = (await learn(line, asked))[-1]
+    async with site.line() as line:
+        await line.send(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nX-Any: thing\r\n", asked)
+        assert (await line.read()).status == 400
+    async with site.line() as line:
+        await line.send(
+            request(shop, "/graphql", {}).replace(
+                b"Content-Length: 2\r\n\r\n{}", b"Content-Length: %d\r\n\r\n" % len(asked)
+            ),
+            asked,
+        )
+        assert b"invalid request body" in (await line.read()).body
+        assert (await line.ask(asked)).lasting == known.lasting
+    async with site.line() as line:
+        await line.send(asked[:50], asked[50:])
+        assert (await line.read()).lasting == known.lasting
+        await line.send(asked + asked)
+        assert [(await line.read()).lasting for _ in range(2)] == [known.lasting] * 2
+    assert site.by_bytes == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_any_division_into_segments_gives_the_same_responses(seed: int, shop: StorefrontClient):
+    """Generated requests in generated pieces: the responses are those of a server that parses every request."""
+    rng = Random(seed)
+    choices = [
+        products(shop),
+        request(shop, "/api/v1/storefront/products?limit=1"),
+        request(shop, f"/graphql?query={quote(PRODUCTS)}", If_None_Match="*"),
+        request(shop, "/graphql", {"query": "{ store { name } }"}),
+        request(shop, "/api/v1/storefront/products/unknown"),
+        b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ]
+    sent = [rng.choice(choices) for _ in range(150)]
+    async with served() as site, served(is_repeating=False) as plain, site.line() as line, plain.line() as other:
+        position, was_divided = 0, False
+        while position < len(sent):
+            batch = sent[position : position + rng.choice((1, 1, 1, 1, 2, 3))]
+            position += len(batch)
+            pieces = _divided(b"".join(batch), rng) if rng.random() < 0.15 else [b"".join(batch)]
+            for each in (line, other):
+                await each.send(*pieces)
+            for _ in batch:
+                assert (await line.read()).lasting == (await other.read()).lasting
+            was_divided |= len(batch) > 1 or len(pieces) > 1
+            if was_divided and rng.random() < 0.5:  # all that comes on this connection is parsed
+                was_divided = False
+                line.writer.close()
+                reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+                line.reader, line.writer = reader, writer
+    assert site.by_bytes
+    assert plain.by_bytes == []
+
+
+def _divided(content: bytes, rng: Random) -> list[bytes]:
+    at = sorted(rng.sample(range(1, len(content)), 2))
+    return [content[start:end] for start, end in zip([0, *at], [*at, len(content)], strict=True)]
+
+
+# --- memory ----------------------------------------------------------------------------------------------------------
+
+
+async def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, site: Site, shop: StorefrontClient):
+    monkeypatch.setattr(repeated_requests, "_MAX_REQUESTS", 5)
+    repeated = site.app[REPEATED_REQUESTS]
+    async with site.line() as line:
+        for n in range(12):
+            asked = request(shop, f"/api/v1/storefront/products?limit={n + 1}")
+            await learn(line, asked)
+            assert len(repeated) <= 5
+            assert len(repeated._once) <= 5
+        assert site.by_bytes == []
+        await line.ask(asked)
+        assert len(site.by_bytes) == 1  # the newest
+        await line.ask(request(shop, "/api/v1/storefront/products?limit=1"))
+        assert len(site.by_bytes) == 1  # the oldest is forgotten
+
+
+async def test_an_answer_that_the_cache_no_longer_has_is_not_kept_by_its_request(site: Site, shop: StorefrontClient):
+    async with site.line() as line:
+        known = (await learn(line, products(shop)))[-1]
+        site.app[CATALOGUE_CACHE]._answers.clear()
+        await line.ask(
+            b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        )  # the connection keeps its last response
+        (entry,) = site.app[REPEATED_REQUESTS]._known.values()
+        assert entry.answer() is None
+        assert (await line.ask(products(shop))).lasting == known.lasting
+    assert site.by_bytes == []
