@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from graphql import ExecutionResult, GraphQLSchema, OperationDefinitionNode, OperationType
+from graphql.execution.values import VariableValues
 
 from domain.idempotency import KeyClaim, complete, current_claim, release
 from kernel import tracing
@@ -23,7 +24,7 @@ from models.answer_size import AnswerLimits, AnswerTooLarge, limited_answer
 from models.database import retry_conflicts, transaction
 from models.response_shapes import NotCompiled
 from resolvers.introspection import Introspector, is_introspection
-from resolvers.query_compiler import QueryCompiler
+from resolvers.query_compiler import QueryCompiler, ReusablePlan
 from schema.documents import PreparedDocument
 from schema.execution import ExecutionContext, error_code, error_of, execute_document, has_many_values, refused
 
@@ -61,9 +62,19 @@ class OperationExecutor:
     async def _execute_cached_plan(
         self, scope: Scope, prepared: PreparedDocument, name: str | None, variables: Mapping[str, Any]
     ) -> dict[str, Any] | None:
+        planned = self.find_plan(prepared, name, variables)
+        return None if planned is None else await self.execute_plan(scope, *planned)
+
+    def find_plan(
+        self, prepared: PreparedDocument, name: str | None, variables: Mapping[str, Any]
+    ) -> tuple[ReusablePlan, VariableValues] | None:
+        """Return the cached plan of a document's only operation with the values of its variables; None when no plan fits."""
         plan = self._compiler.cached_plan(prepared, name)
-        if plan is None or (values := plan.values(variables)) is None:
-            return None
+        values = None if plan is None else plan.values(variables)
+        return None if plan is None or values is None else (plan, values)
+
+    async def execute_plan(self, scope: Scope, plan: ReusablePlan, values: VariableValues) -> dict[str, Any] | None:
+        """Return the response of a plan; None where the executor must take over. Raise `AnswerTooLarge` as `execute_cached_plan`."""
         with limited_answer(self._limits) as size:
             try:
                 data = await plan.plan.run(scope, values)

@@ -54,15 +54,16 @@ CompiledField: TypeAlias = CompiledRootField | CompiledSearch | CompiledTypename
 class QueryPlan:
     """The compiled root fields of an operation, independent of the root fields' arguments."""
 
-    __slots__ = ("_fields", "_writes")
+    __slots__ = ("_fields", "writes")
 
     def __init__(self, fields: list[CompiledField]) -> None:
         self._fields = fields
-        self._writes = any(isinstance(field, CompiledResult) and field.writes for field in fields)
+        self.writes = any(isinstance(field, CompiledResult) and field.writes for field in fields)
+        """Whether a field changes what it reads, as one that takes over a cart does."""
 
     async def run(self, scope: Scope, variables: VariableValues) -> dict[str, Any]:
         """Return the data. Raises `NotCompiled` if the executor must take over."""
-        read = PRIMARY if self._writes else replica_read(scope.store.id)
+        read = PRIMARY if self.writes else replica_read(scope.store.id)
         if read is not PRIMARY:
             with read:
                 return {field.key: await field.run(scope, variables) for field in self._fields}

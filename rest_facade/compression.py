@@ -71,9 +71,7 @@ async def compress(request: web.Request, response: web.Response) -> None:
     kept = response.encodings if isinstance(response, BytesResponse) else None
     encoded = kept.get(coding) if kept is not None else None
     if encoded is None:
-        encode, started = CODINGS[coding], perf_counter()
-        encoded = encode(body) if len(body) <= _MAX_SIZE_ON_LOOP else await asyncio.to_thread(encode, body)
-        record_compression(perf_counter() - started)
+        encoded = await encode(body, coding)
         if kept is not None:
             kept[coding] = encoded
     if len(encoded) >= len(body):
@@ -84,6 +82,14 @@ async def compress(request: web.Request, response: web.Response) -> None:
     if tag is not None and not tag.startswith("W/"):
         # A strong tag names bytes, and these are others; `If-None-Match` compares weakly.
         headers[hdrs.ETAG] = f"W/{tag}"
+
+
+async def encode(body: bytes, coding: str) -> bytes:
+    """Return a body in a content coding; a large one is compressed in a thread."""
+    encode_all, started = CODINGS[coding], perf_counter()
+    encoded = encode_all(body) if len(body) <= _MAX_SIZE_ON_LOOP else await asyncio.to_thread(encode_all, body)
+    record_compression(perf_counter() - started)
+    return encoded
 
 
 def compress_stream(request: web.Request, response: web.StreamResponse) -> None:

@@ -30,10 +30,12 @@ from server import (
     mail_page,
 )
 from server.catalogue_cache import CATALOGUE_CACHE, RECOGNIZED_REQUESTS, CatalogueCache, RecognizedRequests
-from server.connections import PIPELINE, SERVER_NAME
+from server.connections import DIRECT_ANSWERS, PIPELINE, SERVER_NAME
 from server.connections import SETTINGS as SETTINGS
 from server.cross_origin import allow_cross_origin
 from server.demo import DEMO_STORE_ID
+from server.direct_answers import DirectAnswers
+from server.direct_queries import DirectQueries
 from server.families import family_of
 from server.health import HEALTH, Checks, Readiness
 from server.limits import Counters, ProcessCounters
@@ -43,7 +45,8 @@ from server.middleware.pipeline import pipeline
 from server.middleware.timeout import RequestTimeouts
 from server.openapi import page
 from server.playground import STORE_KEY, OfferedStore
-from server.repeated_requests import REPEATED_REQUESTS, RepeatedRequests
+from server.repeated_requests import RepeatedRequests
+from server.request_heads import RequestHeads
 from server.routes import add_routes, route_policies
 from server.script_address import ScriptAddress
 
@@ -101,9 +104,11 @@ def create_app(
     app[RESTART_TIMEOUT] = timeouts.restart
     authenticator = Authenticator(store_resolver, authenticate)
     app[PIPELINE] = pipeline(timeouts, settings, policies, limiter, authenticator, app[CATALOGUE_CACHE], app[HEALTH])
-    if settings.catalogue_cache_bytes and limiter.counts_at_once and tracing.active is None:
-        app[REPEATED_REQUESTS] = RepeatedRequests(
-            settings, limiter, authenticator, app[CATALOGUE_CACHE], app[HEALTH], policies
+    if limiter.counts_at_once and tracing.active is None:
+        heads = RequestHeads(settings, limiter, authenticator, app[HEALTH], policies)
+        app[DIRECT_ANSWERS] = DirectAnswers(
+            RepeatedRequests(heads, app[CATALOGUE_CACHE]),
+            DirectQueries(heads, app[graphql_view.REPEATED_QUERIES], timeouts),
         )
     app.middlewares.append(app[PIPELINE])
     event_streams.add_streams(app, timeouts, limiter, authenticator)

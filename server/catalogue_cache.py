@@ -18,7 +18,7 @@ from aiohttp import hdrs, web
 
 from domain.store_settings import setting
 from kernel import metrics
-from kernel.scope import ActorKind, Scope, Store
+from kernel.scope import Actor, ActorKind, Scope, Store
 from models.catalogue_versions import CatalogueVersions, process_versions
 from rest_facade.compression import add_vary
 from rest_facade.responses import BytesResponse
@@ -155,8 +155,13 @@ class CatalogueCache:
 
 
 def is_cacheable(scope: Scope) -> bool:
+    """Return whether answers to the caller may be kept: those to a storefront key without a shopper."""
+    return has_no_shopper(scope.actor)
+
+
+def has_no_shopper(actor: Actor) -> bool:
     """Return whether the caller is a storefront key without a shopper."""
-    return scope.actor.kind is ActorKind.STOREFRONT and scope.actor.user_id is None
+    return actor.kind is ActorKind.STOREFRONT and actor.user_id is None
 
 
 class RecognizedRequests:

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from aiohttp import hdrs, web
 from aiohttp.http_exceptions import LineTooLong
 from aiohttp.http_parser import RawRequestMessage
-from aiohttp.streams import StreamReader
 from aiohttp.typedefs import Middleware
-from aiohttp.web_protocol import ERROR, RequestHandler, _ErrInfo
+from aiohttp.web_protocol import ERROR, RequestHandler
 from aiohttp.web_urldispatcher import UrlMappingMatchInfo
 from multidict import CIMultiDict, CIMultiDictProxy, istr
 
@@ -25,9 +24,9 @@ from kernel.ip_addresses import is_trusted, rate_limit_key
 from kernel.settings import Settings
 from rest_facade.responses import UNEXPECTED_ERROR
 from server import graphql_errors
+from server.direct_answers import DirectAnswers, DirectConnection
 from server.limits import ConcurrencyLimiter
 from server.middleware.request_id import HEADER
-from server.repeated_requests import REPEATED_REQUESTS, RepeatedRequests
 
 # How long the rest of a rejected body is read and discarded, so that a client still sending it can read the response.
 LINGER_SECONDS = 3.0
@@ -46,39 +45,25 @@ _SINGLE_HEADERS = (hdrs.AUTHORIZATION, istr("X-API-Key"), istr("X-Tenant-ID"), i
 # Replaces aiohttp's default, which reveals the versions of Python and aiohttp.
 SERVER_NAME = "vitrine"
 SETTINGS = web.AppKey("settings", Settings)
+DIRECT_ANSWERS = web.AppKey("direct_answers", DirectAnswers)
 PIPELINE: web.AppKey[Middleware] = web.AppKey("pipeline")
 """The application's only middleware."""
 
 
-class Connection(RequestHandler):
+class Connection(DirectConnection):
     """Answer malformed HTTP and errors outside the middleware in JSON, with a request id; close connections that exceed a limit.
 
     The route is unknown here, so the body carries `error`, `message` and `status` like `graphql_errors`.
     """
 
-    __slots__ = (
-        "_address_key",
-        "_digest",
-        "_head_timer",
-        "_is_between_requests",
-        "_limits",
-        "_remote",
-        "_write_timer",
-        "is_excess",
-    )
+    __slots__ = ("_address_key", "_head_timer", "_limits", "_write_timer")
 
     def __init__(self, limits: _ConnectionLimits, **options: Any) -> None:
-        super().__init__(**options)
+        super().__init__(limits.direct, **options)
         self._limits = limits
         self._address_key = ""
         self._head_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
-        self.is_excess = False
-        """Whether its address has too many connections: the first request is answered with 429."""
-        self._remote = ""
-        # Whether all received so far were whole requests, each by itself; if so, what comes next begins one.
-        self._is_between_requests = limits.repeated is not None
-        self._digest: bytes | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Count the connection of its address."""
@@ -86,7 +71,6 @@ class Connection(RequestHandler):
         limits = self._limits
         cast(asyncio.Transport, transport).set_write_buffer_limits(high=limits.settings.write_buffer)
         peer = transport.get_extra_info("peername")
-        self._remote = peer[0] if peer and not isinstance(peer, str) else ""
         if not limits.connections.limit or not peer or isinstance(peer, str):
             return  # a Unix socket has no address
         if is_trusted(peer[0], limits.settings.trusted_proxies):
@@ -108,55 +92,15 @@ class Connection(RequestHandler):
         self._cancel_write_timer()
         super().connection_lost(exc)
 
-    def data_received(self, data: bytes) -> None:
-        """Answer a request that repeats an earlier one, or parse the data; start the time-out of a request head that is incomplete."""
-        if self._is_between_requests:
-            if self._is_answered(data):
-                return
-            count = len(self._messages)
-            super().data_received(data)
-            self._is_between_requests = len(self._messages) == count + 1 and _is_whole(data, self._messages[-1])
-            if not self._is_between_requests:
-                self._digest = None
-        else:
-            super().data_received(data)
+    def parse(self, data: bytes) -> None:
+        """Parse the data; start the time-out of a request head that is incomplete."""
+        super().parse(data)
         waiter = self._waiter
         if waiter is None or waiter.done():
             if self._head_timer is not None:
                 self._cancel_head_timer()
         elif data and self._head_timer is None:
             self._start_head_timer()
-
-    def _is_answered(self, data: bytes) -> bool:
-        """Answer a request that repeats an earlier one; remember which one it may repeat otherwise."""
-        waiter, transport, repeated = self._waiter, self.transport, self._limits.repeated
-        if waiter is None or waiter.done() or transport is None or repeated is None or self.is_excess:
-            return False
-        digest = self._digest = repeated.digest(data)
-        if digest is None or self._paused or self._force_close or self._close:
-            return False
-        response = repeated.answer(digest, self._remote)
-        if response is None:
-            return False
-        self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
-        transport.write(response)
-        return True
-
-    def finish_response(
-        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
-    ) -> Coroutine[Any, Any, tuple[web.StreamResponse, bool]]:
-        """Send the response, and remember a request that may be repeated."""
-        digest, self._digest = self._digest, None
-        finished = super().finish_response(request, resp, start_time)
-        return finished if digest is None else self._remember(digest, request, finished)
-
-    async def _remember(
-        self, digest: bytes, request: web.BaseRequest, finished: Awaitable[tuple[web.StreamResponse, bool]]
-    ) -> tuple[web.StreamResponse, bool]:
-        response, is_lost = await finished
-        if self._limits.repeated is not None and not is_lost:
-            self._limits.repeated.remember(digest, request, response)
-        return response, is_lost
 
     def _start_head_timer(self) -> None:
         self._head_timer = self._loop.call_later(self._limits.settings.header_timeout, self._abandon_head)
@@ -231,21 +175,12 @@ def _reason(error: BaseException | None) -> str:
     return "this is not HTTP as this server reads it"
 
 
-def _is_whole(data: bytes, message: tuple[RawRequestMessage | _ErrInfo, StreamReader]) -> bool:
-    """Return whether a request that was parsed with the data is all of the data."""
-    head, payload = message
-    if isinstance(head, _ErrInfo) or not payload.is_eof():
-        return False
-    end = data.find(b"\r\n\r\n")
-    return end + 4 + int(head.headers.get(hdrs.CONTENT_LENGTH, 0)) == len(data)
-
-
 class _ConnectionLimits:
-    """The settings of all connections of a server, the number of those open by client address, and what is repeated on them."""
+    """The settings of all connections of a server, the number of those open by client address, and their direct answers."""
 
-    def __init__(self, settings: Settings, repeated: RepeatedRequests | None) -> None:
+    def __init__(self, settings: Settings, direct: DirectAnswers | None) -> None:
         self.settings = settings
-        self.repeated = repeated
+        self.direct = direct
         self.connections = ConcurrencyLimiter(settings.address_connections)
 
 
@@ -272,7 +207,7 @@ class Runner(web.AppRunner):
     async def _make_server(self) -> web.Server:
         server = await super()._make_server()
         handler = _direct_handler(self._app)
-        limits = _ConnectionLimits(self._app[SETTINGS], self._app.get(REPEATED_REQUESTS))
+        limits = _ConnectionLimits(self._app[SETTINGS], self._app.get(DIRECT_ANSWERS))
         return _Server(limits, handler, request_factory=_with_combined_headers(server.request_factory))
 
 

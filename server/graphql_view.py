@@ -21,7 +21,7 @@ from kernel.errors import DomainError, MalformedRequest, Unauthenticated
 from kernel.large_json import dumps_in_parts
 from kernel.request_bodies import MalformedBody, parse_json
 from kernel.request_parts import record_serialization
-from kernel.scope import ActorKind, Scope
+from kernel.scope import Actor, ActorKind, Scope
 from models.answer_size import AnswerLimits, LargeAnswer, too_many_bytes
 from resolvers import root
 from resolvers.catalogue_reads import is_catalogue_read
@@ -42,6 +42,9 @@ from server.playground import add_asset_routes, playground
 DOCUMENTS = web.AppKey("documents", DocumentCache)
 EXECUTOR = web.AppKey("executor", OperationExecutor)
 LIMITS = web.AppKey("limits", AnswerLimits)
+REPEATED_QUERIES: web.AppKey[RepeatedQueries] = web.AppKey("repeated_queries")
+HAS_PLAN = web.RequestKey("has_plan", bool)
+"""Whether a request was answered by the plan of its document."""
 WITHOUT_CREDENTIAL = web.AppKey("without_credential", frozenset[str])
 """The root fields that callers without a credential may select."""
 SEND_RESULTS: web.AppKey[Callable[[web.Request, dict[str, Any], bool], Awaitable[web.StreamResponse]]] = web.AppKey(
@@ -71,7 +74,8 @@ def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspe
         INTROSPECTION_FIELDS if anonymous_introspection else ()
     )
     app[EXECUTOR] = OperationExecutor(schema, public=True, limits=limits)
-    app.router.add_post("/graphql", partial(post, RepeatedQueries(app[DOCUMENTS], app[EXECUTOR], limits)))
+    app[REPEATED_QUERIES] = RepeatedQueries(app[DOCUMENTS], app[EXECUTOR], limits)
+    app.router.add_post("/graphql", partial(post, app[REPEATED_QUERIES]))
     app.router.add_get("/graphql", get)
     app.router.add_get("/graphql/schema", schema_text)
     app.router.add_get("/graphql/playground", playground)
@@ -155,32 +159,45 @@ class RepeatedQueries:
 
         With `is_kept` answers of the catalogue are kept, so that only other queries are answered here.
         """
-        text, variables, name = body.get("query"), body.get("variables"), body.get("operationName")
-        if type(text) is not str or "extensions" in body or "documentId" in body:
-            return None
-        if not (variables is None or type(variables) is dict) or not (name is None or type(name) is str):
-            return None
-        prepared = self.documents.find(text)
-        if prepared is None or not prepared.reusable_plans or scope.actor.kind is ActorKind.ANONYMOUS:
-            return None
         accept = request.headers.get(hdrs.ACCEPT, "")
-        # A document that has a plan has one operation.
-        if EVENT_STREAM in accept or (is_kept and False not in prepared.catalogue_reads.values()):
+        found = self.find(scope.actor, accept, body, is_kept=is_kept)
+        if found is None:
             return None
+        prepared, name, variables = found
         try:
-            answer = await self.executor.execute_cached_plan(scope, prepared, name or None, variables or {})
+            answer = await self.executor.execute_cached_plan(scope, prepared, name, variables)
         except DomainError as error:
             return _refused(request, scope, error)
         if answer is None:
             return await _execute_prepared(
-                request, scope, prepared, name or None, variables or {}, allow_mutations=True, has_plan=False
+                request, scope, prepared, name, variables, allow_mutations=True, has_plan=False
             )
+        request._state[HAS_PLAN] = True
         if type(answer["data"]) is LargeAnswer:
             return await _respond_with_data(request, answer, 200)
         content = _serialize_at_once(self.limits, answer)
         if content is None:
             return _domain_error_response(request, too_many_bytes(self.limits))
         return BytesResponse(content, content_type=_RESPONSE_JSON if _RESPONSE_JSON in accept else _JSON)
+
+    def find(
+        self, actor: Actor, accept: str, body: Any, *, is_kept: bool
+    ) -> tuple[PreparedDocument, str | None, dict[str, Any]] | None:
+        """Return the document of a body, which has a plan, the name of its operation and the variables; None as `answer`."""
+        if type(body) is not dict or "extensions" in body or "documentId" in body:
+            return None
+        text, variables, name = body.get("query"), body.get("variables"), body.get("operationName")
+        if type(text) is not str or not (variables is None or type(variables) is dict):
+            return None
+        if not (name is None or type(name) is str):
+            return None
+        prepared = self.documents.find(text)
+        if prepared is None or not prepared.reusable_plans or actor.kind is ActorKind.ANONYMOUS:
+            return None
+        # A document that has a plan has one operation.
+        if EVENT_STREAM in accept or (is_kept and False not in prepared.catalogue_reads.values()):
+            return None
+        return prepared, name or None, variables or {}
 
 
 @lru_cache(maxsize=1)

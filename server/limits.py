@@ -25,6 +25,13 @@ class RateLimitState(NamedTuple):
     allowed: bool
 
 
+class Counted(NamedTuple):
+    """The windows in which a request was counted, and the state to report."""
+
+    windows: Sequence[_Window]
+    state: RateLimitState
+
+
 class Counters(Protocol):
     """Count requests (hits) of a key in fixed windows; a key's window starts with its first hit and lasts `window` seconds.
 
@@ -75,8 +82,8 @@ class ProcessCounters:
             RateLimitState, (limit, limit - count if count < limit else 0, current.reset_at, count <= limit)
         )
 
-    def hit_all(self, limits: Sequence[tuple[str, int]]) -> RateLimitState | None:
-        """Count one request of each key in the windows of a minute and return the state of the last.
+    def hit_all(self, limits: Sequence[tuple[str, int]]) -> Counted | None:
+        """Count one request of each key in the windows of a minute; the state is that of the last.
 
         None, and nothing is counted, if the limit of one of them is reached or its window begins with this request.
         """
@@ -89,7 +96,7 @@ class ProcessCounters:
             counted.append(current)
         for each in counted:
             each.count += 1
-        return _state(limit, each.count, each.reset_at)
+        return Counted(counted, _state(limit, each.count, each.reset_at))
 
     def peek(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
         """Return what `hit` would return, without counting."""

@@ -16,7 +16,7 @@ from kernel.ip_addresses import rate_limit_key
 from kernel.scope import Actor, ActorKind, Scope, Store
 from kernel.settings import Settings
 from server.families import RouteFamily
-from server.limits import MINUTE, ConcurrencyLimiter, Counters, ProcessCounters, RateLimitState, resolved
+from server.limits import MINUTE, ConcurrencyLimiter, Counted, Counters, ProcessCounters, RateLimitState, resolved
 
 APP_RATE = 120
 # The error text of a storefront key differs from all others.
@@ -95,8 +95,7 @@ class RateLimiter:
     def count_address(self, request: web.Request, family: RouteFamily, address: str) -> Awaitable[None] | None:
         """Count the request against its client address, before any other check; the result is to be awaited if it is not None."""
         if not self._ip_rate:
-            # These families always send the headers: report the default limit.
-            _set_header_state(request, family, RateLimitState(APP_RATE, APP_RATE, time.time() + MINUTE, allowed=True))
+            _set_header_state(request, family, _unlimited())
         elif family.is_rate_limited:
             state = self._counters.hit(_address_key(address), self._ip_rate)
             if type(state) is not RateLimitState:
@@ -137,8 +136,8 @@ class RateLimiter:
         elif self._legacy_rate and family.name == "legacy":
             await self._count(request, family, scope, self._legacy_rate, "with this credential")
 
-    def count_at_once(self, family: RouteFamily, address: str, store: Store, actor: Actor) -> RateLimitState | None:
-        """Count a request with a storefront key that is answered at once, as the other methods do; return the state of the key's limit.
+    def count_at_once(self, family: RouteFamily, address: str, store: Store, actor: Actor) -> Counted | None:
+        """Count a request that is answered without the other methods, as they would.
 
         None, and nothing is counted, if a limit refuses the request or a window begins with it.
         """
@@ -146,11 +145,26 @@ class RateLimiter:
         assert isinstance(counters, ProcessCounters)
         if running.limit and running.count(rate_limit_key(address)) >= running.limit:
             return None
-        key = _caller_key(family, store, actor)
         limits = [(_address_key(address), self._ip_rate)] if self._ip_rate else []
-        if actor.rate_limit_per_address:
-            limits.append((_share_key(key, address), actor.rate_limit_per_address))
-        return counters.hit_all([*limits, (key, self._limit_of(actor))])
+        if actor.kind is ActorKind.APP or actor.kind is ActorKind.STOREFRONT:
+            key = _caller_key(family, store, actor)
+            if actor.rate_limit_per_address:
+                limits.append((_share_key(key, address), actor.rate_limit_per_address))
+            limits.append((key, self._limit_of(actor)))
+        return counters.hit_all(limits) if limits else Counted((), _unlimited())
+
+    def take_back(self, counted: Counted) -> None:
+        """Undo `count_at_once`."""
+        for window in counted.windows:
+            window.count -= 1
+
+    def begin_admitted(self, address: str) -> None:
+        """Count a request that `count_at_once` let through as running, until `end_admitted`."""
+        self._requests.begin(rate_limit_key(address))
+
+    def end_admitted(self, address: str) -> None:
+        """Count the request as running no longer."""
+        self._requests.end(rate_limit_key(address))
 
     async def _count_address_with_key(self, request: web.Request, family: RouteFamily, scope: Scope) -> None:
         """Count the request against its address's share of a storefront key; one over it leaves the key's own count alone."""
@@ -191,6 +205,11 @@ def _caller_key(family: RouteFamily, store: Store, actor: Actor) -> str:
 
 def _share_key(caller_key: str, address: str) -> str:
     return f"{caller_key}:{rate_limit_key(address)}"
+
+
+def _unlimited() -> RateLimitState:
+    """Return the default limit, which families with the headers report where there is none."""
+    return RateLimitState(APP_RATE, APP_RATE, time.time() + MINUTE, allowed=True)
 
 
 def _set_header_state(request: web.Request, family: RouteFamily, state: RateLimitState) -> None:

@@ -15,7 +15,7 @@ class RequestTimeouts:
     """Track the deadlines of tasks and cancel those that exceed them."""
 
     def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+        self.seconds = seconds
         self._deadlines: dict[asyncio.Task[Any], float] = {}
         self._timed_out: set[asyncio.Task[Any]] = set()
         self._unlimited: set[asyncio.Task[Any]] = set()
@@ -23,16 +23,16 @@ class RequestTimeouts:
 
     def begin(self, task: asyncio.Task[Any], loop: asyncio.AbstractEventLoop) -> None:
         """Start the task's timeout."""
-        self._deadlines[task] = loop.time() + self._seconds
+        self._deadlines[task] = loop.time() + self.seconds
         if not self._timer_is_set:
             self._timer_is_set = True
-            loop.call_later(self._seconds, self._cancel_expired, loop)
+            loop.call_later(self.seconds, self._cancel_expired, loop)
 
     def restart(self) -> None:
         """Start the current task's timeout again: a response sent in pieces has the whole time for each."""
         task = asyncio.current_task()
         if task is not None and self._deadlines.pop(task, None) is not None:
-            self._deadlines[task] = task.get_loop().time() + self._seconds
+            self._deadlines[task] = task.get_loop().time() + self.seconds
 
     def lift(self) -> None:
         """Let the current task take as long as it needs: a stream ends with its client or credential."""

@@ -2,127 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
-from ipaddress import ip_network
-from random import Random
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-from aiohttp import web
 
 from auth.credential_cache import process_cache
-from auth.schemes import authenticate
-from auth.store_resolution import CachedStoreResolver
 from kernel import logging
-from kernel.settings import Settings
-from server import repeated_requests
-from server.app import create_app
 from server.catalogue_cache import CATALOGUE_CACHE
-from server.connections import Runner
+from server.connections import DIRECT_ANSWERS
 from server.health import HEALTH
 from server.middleware import request_metrics
-from server.repeated_requests import REPEATED_REQUESTS, RepeatedRequests
 from tests.harness.records import Record
 from tests.harness.sample_store import NewSampleStore
 from tests.harness.storefront import StorefrontClient, open_storefront
+from tests.server.direct_requests import SETTINGS, Site, compare, http_bytes, learn, served
 
 PRODUCTS = "{ product_page(sort: NAME_ASC) { items { name price_cents } total } }"
 DESCRIPTIONS = "{ product_page(sort: NAME_ASC) { items { name description sku slug id } } }"
-SETTINGS = Settings(ip_rate=0, failed_auth_rate=0, trusted_proxies=(ip_network("127.0.0.0/8"),))
-
-
-@dataclass
-class Answer:
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def lasting(self) -> tuple[int, dict[str, str], bytes]:
-        """What is the same each time."""
-        changing = ("date", "x-request-id", "x-ratelimit-remaining", "x-ratelimit-reset")
-        return self.status, {name: text for name, text in self.headers.items() if name not in changing}, self.body
-
-
-@dataclass
-class Line:
-    """A connection to the server."""
-
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
-
-    async def send(self, *pieces: bytes) -> None:
-        for piece in pieces:
-            self.writer.write(piece)
-            await self.writer.drain()
-            if len(pieces) > 1:
-                await asyncio.sleep(0.01)  # each in a segment of its own
-
-    async def read(self) -> Answer:
-        async with asyncio.timeout(10):
-            head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
-            first, *lines = head.strip().split("\r\n")
-            headers = {name.lower(): text.strip() for name, _, text in (line.partition(":") for line in lines)}
-            return Answer(
-                int(first.split()[1]), headers, await self.reader.readexactly(int(headers.get("content-length", 0)))
-            )
-
-    async def ask(self, request: bytes) -> Answer:
-        await self.send(request)
-        return await self.read()
-
-
-@dataclass
-class Site:
-    """The application on a socket, with the requests that it answered by their bytes."""
-
-    port: int
-    app: web.Application
-    by_bytes: list[int] = field(default_factory=list)
-
-    @asynccontextmanager
-    async def line(self, **options: Any) -> AsyncIterator[Line]:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, **options)
-        try:
-            yield Line(reader, writer)
-        finally:
-            writer.close()
-
-
-@asynccontextmanager
-async def served(settings: Settings = SETTINGS, *, is_repeating: bool = True) -> AsyncIterator[Site]:
-    app = create_app(settings, store_resolver=CachedStoreResolver(settings.shared_hosts), authenticate=authenticate)
-    site = Site(0, app)
-    if is_repeating:
-        _record(app[REPEATED_REQUESTS], site.by_bytes)
-    else:
-        del app[REPEATED_REQUESTS]
-    runner = Runner(app, shutdown_timeout=1.0)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        site.port = runner.addresses[0][1]
-        yield site
-    finally:
-        await runner.cleanup()
-
-
-def _record(repeated: RepeatedRequests, answered: list[int]) -> None:
-    answer = repeated.answer
-
-    def record(digest: bytes, remote: str) -> bytes | None:
-        response = answer(digest, remote)
-        if response is not None:
-            answered.append(int(response.split()[1]))
-        return response
-
-    repeated.answer = record  # type: ignore[method-assign]
 
 
 @pytest.fixture
@@ -139,27 +41,12 @@ async def shop(new_sample: NewSampleStore) -> StorefrontClient:
 
 
 def request(shop: StorefrontClient, target: str = "/graphql", body: Any = None, **headers: str) -> bytes:
-    """Return the bytes of a request: POST with a body, else GET."""
-    content = b"" if body is None else json.dumps(body).encode()
-    lines = [
-        f"{'GET' if body is None else 'POST'} {target} HTTP/1.1",
-        "Host: localhost",
-        f"X-Tenant-ID: {shop.sample.store.public_id}",
-        f"X-API-Key: {shop.key}",
-        f"X-Forwarded-For: {shop.sample.ip}",
-        *(f"{name.replace('_', '-')}: {text}" for name, text in headers.items()),
-        *([f"Content-Type: application/json\r\nContent-Length: {len(content)}"] if content else []),
-    ]
-    return "\r\n".join([*lines, "", ""]).encode() + content
+    named = {name.replace("_", "-"): text for name, text in headers.items()}
+    return http_bytes(shop.sample, target, body, {"X-API-Key": str(shop.key), **named})
 
 
 def products(shop: StorefrontClient, **headers: str) -> bytes:
     return request(shop, "/graphql", {"query": PRODUCTS}, **headers)
-
-
-async def learn(line: Line, asked: bytes) -> list[Answer]:
-    """Send a request until it can be answered by its bytes: read, repeated from memory, remembered."""
-    return [await line.ask(asked) for _ in range(3)]
 
 
 # --- the same answer -------------------------------------------------------------------------------------------------
@@ -352,7 +239,6 @@ async def test_bytes_that_do_not_begin_a_request_are_none(site: Site, shop: Stor
 @pytest.mark.parametrize("seed", range(6))
 async def test_any_division_into_segments_gives_the_same_responses(seed: int, shop: StorefrontClient):
     """Generated requests in generated pieces: the responses are those of a server that parses every request."""
-    rng = Random(seed)
     choices = [
         products(shop),
         request(shop, "/api/v1/storefront/products?limit=1"),
@@ -361,44 +247,24 @@ async def test_any_division_into_segments_gives_the_same_responses(seed: int, sh
         request(shop, "/api/v1/storefront/products/unknown"),
         b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n",
     ]
-    sent = [rng.choice(choices) for _ in range(150)]
-    async with served() as site, served(is_repeating=False) as plain, site.line() as line, plain.line() as other:
-        position, was_divided = 0, False
-        while position < len(sent):
-            batch = sent[position : position + rng.choice((1, 1, 1, 1, 2, 3))]
-            position += len(batch)
-            pieces = _divided(b"".join(batch), rng) if rng.random() < 0.15 else [b"".join(batch)]
-            for each in (line, other):
-                await each.send(*pieces)
-            for _ in batch:
-                assert (await line.read()).lasting == (await other.read()).lasting
-            was_divided |= len(batch) > 1 or len(pieces) > 1
-            if was_divided and rng.random() < 0.5:  # all that comes on this connection is parsed
-                was_divided = False
-                line.writer.close()
-                reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
-                line.reader, line.writer = reader, writer
+    async with served() as site, served(is_direct=False) as plain:
+        await compare(seed, choices, site, plain)
     assert site.by_bytes
     assert plain.by_bytes == []
-
-
-def _divided(content: bytes, rng: Random) -> list[bytes]:
-    at = sorted(rng.sample(range(1, len(content)), 2))
-    return [content[start:end] for start, end in zip([0, *at], [*at, len(content)], strict=True)]
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------
 
 
 async def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, site: Site, shop: StorefrontClient):
-    monkeypatch.setattr(repeated_requests, "_MAX_REQUESTS", 5)
-    repeated = site.app[REPEATED_REQUESTS]
+    repeated = site.app[DIRECT_ANSWERS].repeated
+    monkeypatch.setattr(repeated._known, "_size", 5)
     async with site.line() as line:
         for n in range(12):
             asked = request(shop, f"/api/v1/storefront/products?limit={n + 1}")
             await learn(line, asked)
             assert len(repeated) <= 5
-            assert len(repeated._once) <= 5
+            assert len(repeated._known._once) <= 5
         assert site.by_bytes == []
         await line.ask(asked)
         assert len(site.by_bytes) == 1  # the newest
@@ -413,7 +279,7 @@ async def test_an_answer_that_the_cache_no_longer_has_is_not_kept_by_its_request
         await line.ask(
             b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
         )  # the connection keeps its last response
-        (entry,) = site.app[REPEATED_REQUESTS]._known.values()
+        (entry,) = site.app[DIRECT_ANSWERS].repeated._known._values.values()
         assert entry.answer() is None
         assert (await line.ask(products(shop))).lasting == known.lasting
     assert site.by_bytes == []

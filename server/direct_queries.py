@@ -1,0 +1,155 @@
+"""Answer queries whose document has a plan, sent with a head that was sent before, without aiohttp's request and response.
+
+Half of what a small read costs is the way to its plan and back: parsing the head, the objects of a request and a response, the task of the
+connection. Here the head is recognized by its bytes (`server.request_heads`), and the body's document by its text, as `RepeatedQueries`
+does. Whatever turns out not to be a plain answer (an error, a plan that doesn't fit) is not answered here: the request goes the
+whole way, and is counted there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import hdrs, web
+from graphql.execution.values import VariableValues
+
+from kernel import logging
+from kernel.errors import Unavailable
+from kernel.request_bodies import MalformedBody, parse_json
+from kernel.scope import Scope, activate
+from resolvers.query_compiler import ReusablePlan
+from rest_facade.compression import MIN_SIZE, encode, preferred_coding
+from server.catalogue_cache import has_no_shopper
+from server.graphql_view import HAS_PLAN, RepeatedQueries, serialize
+from server.middleware.timeout import RequestTimeout, RequestTimeouts
+from server.remembered import Remembered
+from server.request_heads import Admission, RequestHead, RequestHeads, lasting_head
+
+_OK = 200
+_BEGINNING = b"POST /graphql "
+_END = b"\r\n\r\n"
+_MAX_HEADS = 2_000
+# Larger ones come in several segments.
+_MAX_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The head of a request, and how its answers begin: small ones, larger ones, and compressed ones."""
+
+    head: RequestHead
+    length: int
+    accept: str
+    coding: str | None
+    small: bytes
+    large: bytes
+    compressed: bytes
+
+
+class DirectQueries:
+    """The heads of queries that a process remembers."""
+
+    def __init__(self, heads: RequestHeads, queries: RepeatedQueries, timeouts: RequestTimeouts) -> None:
+        self._heads = heads
+        self._queries = queries
+        self._timeouts = timeouts
+        self._known: Remembered[_Known] = Remembered(_MAX_HEADS)
+
+    @property
+    def timeout(self) -> float:
+        """How many seconds a query may take."""
+        return self._timeouts.seconds
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the server stops, so that a connection ends after its response."""
+        return self._heads.health.stopping
+
+    def begin(self, data: bytes, remote: str) -> Coroutine[Any, Any, bytes | None] | None:
+        """Return the coroutine that answers a request of the connection with this peer; None for one that must go the whole way.
+
+        Its result is the response, or None for a request that must go the whole way after all; raises Unavailable after the time-out.
+        """
+        if not data.startswith(_BEGINNING) or len(data) > _MAX_BYTES:
+            return None
+        end = data.find(_END) + len(_END)
+        known = self._known.find(data[:end])
+        if known is None or len(data) - end != known.length:
+            return None
+        actor = known.head.caller.actor
+        try:
+            body = parse_json(data[end:])
+        except MalformedBody:
+            return None
+        found = self._queries.find(actor, known.accept, body, is_kept=has_no_shopper(actor))
+        planned = None if found is None else self._queries.executor.find_plan(*found)
+        if planned is None or planned[0].plan.writes:
+            return None
+        admission = self._heads.admit(known.head, remote)
+        return None if admission is None else self._answer(known, admission, *planned)
+
+    async def _answer(
+        self, known: _Known, admission: Admission, plan: ReusablePlan, values: VariableValues
+    ) -> bytes | None:
+        scope = self._heads.scope(admission)
+        is_answered = False
+        logging.request_id.set(scope.request_id)
+        activate(scope)  # the connection runs this in a task of its own
+        try:
+            with RequestTimeout(self._timeouts, asyncio.get_running_loop()):
+                content = await self._content(scope, plan, values)
+                if content is None:
+                    return None
+                begin = known.small
+                if len(content) > MIN_SIZE:
+                    begin = known.large
+                    if known.coding is not None and len(encoded := await encode(content, known.coding)) < len(content):
+                        begin, content = known.compressed, encoded
+            is_answered = True
+        except TimeoutError as error:
+            raise Unavailable from error
+        except Exception:  # whatever it is, it is reported by the whole way
+            return None
+        finally:
+            self._heads.release(admission, is_answered=is_answered)
+        own = self._heads.finish(admission, _OK, scope.request_id)
+        if self.is_last:
+            own += b"Connection: close\r\n"
+        return b"%s%sContent-Length: %d\r\n\r\n%s" % (begin, own, len(content), content)
+
+    async def _content(self, scope: Scope, plan: ReusablePlan, values: VariableValues) -> bytes | None:
+        answer = await self._queries.executor.execute_plan(scope, plan, values)
+        return None if answer is None else await serialize(self._queries.limits, answer)
+
+    def remember(self, data: bytes, request: web.BaseRequest, response: web.StreamResponse) -> None:
+        """Remember the head of a request that was answered by a plan, if it came before."""
+        if HAS_PLAN not in request._state or not isinstance(request, web.Request) or response.status != _OK:
+            return
+        end = data.find(_END) + len(_END)
+        if not data.startswith(_BEGINNING) or not self._known.is_repeated(data[:end]):
+            return
+        head = self._heads.read(request, response)
+        if head is None:
+            return
+        headers = dict(response.headers)
+        headers.pop(hdrs.CONTENT_ENCODING, None)
+        vary = [name for name in headers.pop(hdrs.VARY, "").split(", ") if name and name != hdrs.ACCEPT_ENCODING]
+        small = headers | {hdrs.VARY: ", ".join(vary)} if vary else headers
+        large = headers | {hdrs.VARY: ", ".join([hdrs.ACCEPT_ENCODING, *vary])}
+        coding = preferred_coding(request)
+        known = _Known(
+            head,
+            int(request.headers.get(hdrs.CONTENT_LENGTH, 0)),
+            request.headers.get(hdrs.ACCEPT, ""),
+            coding,
+            lasting_head(response, small),
+            lasting_head(response, large),
+            lasting_head(response, large | {hdrs.CONTENT_ENCODING: coding or ""}),
+        )
+        self._known.add(data[:end], known)
+
+    def __len__(self) -> int:
+        return len(self._known)

@@ -1,0 +1,154 @@
+"""What the head of a request says, for requests that are answered without aiohttp: by which route, for whom, within which limits.
+
+Clients that keep a connection repeat their head. `RequestHeads.read` takes it apart once, after a request that went the whole way;
+`admit` and `finish` do for later ones what `server.middleware.pipeline` does before and after the handler, with the same parts: both must
+check, count and log the same. Where a check fails, nothing is counted, and the request goes the whole way, which answers with the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import NamedTuple
+
+from aiohttp import HttpVersion11, hdrs, web
+from aiohttp.helpers import rfc822_formatted_time
+
+from kernel import clock, ids
+from kernel.ip_addresses import client_address
+from kernel.scope import Scope
+from kernel.settings import Settings
+from rest_facade.routing import SCOPE
+from server.health import Readiness
+from server.limits import Counted
+from server.middleware import access_log, rate_limits, request_id, request_metrics
+from server.middleware.authentication import Authenticator, CachedCaller
+from server.routes import RoutePolicy
+
+# Written for each response; the length belongs to the body.
+_CHANGING = {each.lower() for each in (hdrs.DATE, hdrs.CONTENT_LENGTH, request_id.HEADER, *rate_limits.HEADERS)}
+_METHODS = (hdrs.METH_GET, hdrs.METH_POST)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHead:
+    """The parts of a request's head that later steps depend on."""
+
+    policy: RoutePolicy
+    method: str
+    path: str
+    forwarded_for: tuple[str, ...]
+    request_id: str | None
+    """The valid one that the client sent."""
+    user_agent: str
+    caller_key: bytes
+    caller: CachedCaller
+
+
+class Admission(NamedTuple):
+    """A request that was counted against its limits."""
+
+    head: RequestHead
+    address: str
+    counted: Counted
+    started: float
+
+
+class RequestHeads:
+    """Read heads, and check the requests that have them."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        limiter: rate_limits.RateLimiter,
+        authenticator: Authenticator,
+        health: Readiness,
+        policies: Mapping[web.AbstractRoute, RoutePolicy],
+    ) -> None:
+        self._trusted = settings.trusted_proxies
+        self._limiter = limiter
+        self._authenticator = authenticator
+        self.health = health
+        self.policies = policies
+
+    def read(self, request: web.BaseRequest, response: web.StreamResponse) -> RequestHead | None:
+        """Return the head of a request that was answered; None for one that aiohttp has to read each time."""
+        headers = request.headers
+        if (
+            not isinstance(request, web.Request)
+            or request.method not in _METHODS
+            or request.version != HttpVersion11
+            or not response.keep_alive
+            or hdrs.EXPECT in headers
+            or hdrs.UPGRADE in headers
+            or hdrs.CONTENT_ENCODING in headers
+        ):
+            return None
+        policy, scope = self.policies[request.match_info.route], request[SCOPE]
+        caller_key = self._authenticator.key(headers, policy)
+        caller = self._authenticator.find(caller_key, clock.now())
+        if caller is None or caller.store is not scope.store:
+            return None
+        sent_id = headers.get(request_id.HEADER)
+        return RequestHead(
+            policy,
+            request.method,
+            request.rel_url.path,
+            tuple(headers.getall(hdrs.X_FORWARDED_FOR, ())),
+            sent_id if ids.request_id_from(sent_id) == sent_id else None,
+            scope.user_agent,
+            caller_key,
+            caller,
+        )
+
+    def admit(self, head: RequestHead, remote: str) -> Admission | None:
+        """Count a request of the connection with this peer; None, and nothing is counted, where something else is to be answered."""
+        if self.health.stopping or self._authenticator.find(head.caller_key, clock.now()) is not head.caller:
+            return None
+        started = perf_counter()
+        address = client_address(remote, head.forwarded_for, self._trusted)
+        counted = self._limiter.count_at_once(head.policy.family, address, head.caller.store, head.caller.actor)
+        return None if counted is None else Admission(head, address, counted, started)
+
+    def scope(self, admission: Admission) -> Scope:
+        """Return the scope of an admitted request, which runs until `release`."""
+        head, caller = admission.head, admission.head.caller
+        self._limiter.begin_admitted(admission.address)
+        own_id = head.request_id or ids.request_id_from(None)
+        return Scope(
+            caller.store, caller.actor, own_id, clock.now(), head.policy.family.name, admission.address, head.user_agent
+        )
+
+    def release(self, admission: Admission, *, is_answered: bool) -> None:
+        """Count the request as running no longer; if it is not answered, it goes the whole way and is counted there."""
+        self._limiter.end_admitted(admission.address)
+        if not is_answered:
+            self._limiter.take_back(admission.counted)
+
+    def finish(self, admission: Admission, status: int, own_id: str | None = None) -> bytes:
+        """Log and measure an answered request; return the headers of this response."""
+        head = admission.head
+        family, own_id = head.policy.family, own_id or head.request_id or ids.request_id_from(None)
+        request_metrics.record(head.policy, family.name, status, perf_counter() - admission.started)
+        access_log.write_line(own_id, head.method, head.path, status, admission.started, head.caller)
+        lines = f"Date: {rfc822_formatted_time()}\r\nX-Request-Id: {own_id}\r\n"
+        if family.has_rate_limit_headers:
+            lines += "".join(f"{name}: {value}\r\n" for name, value in rate_limits.headers_of(admission.counted.state))
+        return lines.encode("ascii")
+
+
+def lasting_head(response: web.StreamResponse, headers: Mapping[str, str]) -> bytes:
+    """Return the status line of a response and those of the headers that are the same each time."""
+    lines = [f"HTTP/1.1 {response.status} {response.reason}"]
+    lines += [f"{name}: {value}" for name, value in headers.items() if name.lower() not in _CHANGING]
+    return "\r\n".join([*lines, ""]).encode()
+
+
+def beginnings(routes: Iterable[web.AbstractRoute]) -> tuple[bytes, ...]:
+    """Return how requests to the routes may begin, up to the first parameter of the path."""
+    return tuple(
+        f"{route.method} {route.resource.canonical.partition('{')[0]}".encode()
+        for route in routes
+        if route.method in _METHODS and route.resource is not None
+    )
