@@ -84,8 +84,8 @@ class DirectQueries:
             body = parse_json(data[end:])
         except MalformedBody:
             return None
-        found = self._queries.find(actor, known.accept, body, is_kept=has_no_shopper(actor))
-        planned = None if found is None else self._queries.executor.find_plan(*found)
+        matched = self._queries.find(actor, known.accept, body, is_kept=has_no_shopper(actor))
+        planned = None if matched is None else self._queries.executor.find_plan(*matched)
         if planned is None or planned[0].plan.writes:
             return None
         admission = self._heads.admit(known.head, remote)

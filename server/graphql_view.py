@@ -160,10 +160,10 @@ class RepeatedQueries:
         With `is_kept` answers of the catalogue are kept, so that only other queries are answered here.
         """
         accept = request.headers.get(hdrs.ACCEPT, "")
-        found = self.find(scope.actor, accept, body, is_kept=is_kept)
-        if found is None:
+        matched = self.find(scope.actor, accept, body, is_kept=is_kept)
+        if matched is None:
             return None
-        prepared, name, variables = found
+        prepared, name, variables = matched
         try:
             answer = await self.executor.execute_cached_plan(scope, prepared, name, variables)
         except DomainError as error:
