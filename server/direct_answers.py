@@ -89,12 +89,14 @@ class DirectConnection(RequestHandler):
             return False
         if self._paused or self._force_close or self._close:
             return False
-        response = direct.repeated.answer(data, self._remote)
-        if response is not None:
-            transport.write(response)
-            self._keep_open(0)
-            return True
-        answer = direct.queries.begin(data, self._remote)
+        known = direct.queries.find(data)
+        if known is None or known.may_be_kept:
+            response = direct.repeated.answer(data, self._remote)
+            if response is not None:
+                transport.write(response)
+                self._keep_open(0)
+                return True
+        answer = None if known is None else direct.queries.begin(known, data, self._remote)
         if answer is None:
             return False
         self._keep_open(direct.queries.timeout)

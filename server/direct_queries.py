@@ -19,7 +19,7 @@ from graphql.execution.values import VariableValues
 from kernel import logging
 from kernel.errors import Unavailable
 from kernel.request_bodies import MalformedBody, parse_json
-from kernel.scope import Scope, activate
+from kernel.scope import activate
 from resolvers.query_compiler import ReusablePlan
 from rest_facade.compression import MIN_SIZE, encode, preferred_coding
 from server.catalogue_cache import has_no_shopper
@@ -37,11 +37,15 @@ _MAX_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """The head of a request, and how its answers begin: small ones, larger ones, and compressed ones."""
+class KnownHead:
+    """The head of a request of so many bytes, and how its answers begin: small ones, larger ones, and compressed ones."""
 
     head: RequestHead
+    size: int
     length: int
+    """The size of the body."""
+    may_be_kept: bool
+    """Whether answers of the catalogue to its caller are kept in memory."""
     accept: str
     coding: str | None
     small: bytes
@@ -56,7 +60,7 @@ class DirectQueries:
         self._heads = heads
         self._queries = queries
         self._timeouts = timeouts
-        self._known: Remembered[_Known] = Remembered(_MAX_HEADS)
+        self._known: Remembered[KnownHead] = Remembered(_MAX_HEADS)
 
     @property
     def timeout(self) -> float:
@@ -68,23 +72,23 @@ class DirectQueries:
         """Whether the server stops, so that a connection ends after its response."""
         return self._heads.health.stopping
 
-    def begin(self, data: bytes, remote: str) -> Coroutine[Any, Any, bytes | None] | None:
+    def find(self, data: bytes) -> KnownHead | None:
+        """Return the known head of a request."""
+        if not data.startswith(_BEGINNING) or len(data) > _MAX_BYTES:
+            return None
+        known = self._known.find(data[: data.find(_END) + len(_END)])
+        return known if known is not None and len(data) == known.size + known.length else None
+
+    def begin(self, known: KnownHead, data: bytes, remote: str) -> Coroutine[Any, Any, bytes | None] | None:
         """Return the coroutine that answers a request of the connection with this peer; None for one that must go the whole way.
 
         Its result is the response, or None for a request that must go the whole way after all; raises Unavailable after the time-out.
         """
-        if not data.startswith(_BEGINNING) or len(data) > _MAX_BYTES:
-            return None
-        end = data.find(_END) + len(_END)
-        known = self._known.find(data[:end])
-        if known is None or len(data) - end != known.length:
-            return None
-        actor = known.head.caller.actor
         try:
-            body = parse_json(data[end:])
+            body = parse_json(data[known.size :])
         except MalformedBody:
             return None
-        matched = self._queries.find(actor, known.accept, body, is_kept=has_no_shopper(actor))
+        matched = self._queries.find(known.head.caller.actor, known.accept, body, is_kept=known.may_be_kept)
         planned = None if matched is None else self._queries.executor.find_plan(*matched)
         if planned is None or planned[0].plan.writes:
             return None
@@ -92,7 +96,7 @@ class DirectQueries:
         return None if admission is None else self._answer(known, admission, *planned)
 
     async def _answer(
-        self, known: _Known, admission: Admission, plan: ReusablePlan, values: VariableValues
+        self, known: KnownHead, admission: Admission, plan: ReusablePlan, values: VariableValues
     ) -> bytes | None:
         scope = self._heads.scope(admission)
         is_answered = False
@@ -100,7 +104,8 @@ class DirectQueries:
         activate(scope)  # the connection runs this in a task of its own
         try:
             with RequestTimeout(self._timeouts, asyncio.get_running_loop()):
-                content = await self._content(scope, plan, values)
+                answer = await self._queries.executor.execute_plan(scope, plan, values)
+                content = None if answer is None else await serialize(self._queries.limits, answer)
                 if content is None:
                     return None
                 begin = known.small
@@ -120,10 +125,6 @@ class DirectQueries:
             own += b"Connection: close\r\n"
         return b"%s%sContent-Length: %d\r\n\r\n%s" % (begin, own, len(content), content)
 
-    async def _content(self, scope: Scope, plan: ReusablePlan, values: VariableValues) -> bytes | None:
-        answer = await self._queries.executor.execute_plan(scope, plan, values)
-        return None if answer is None else await serialize(self._queries.limits, answer)
-
     def remember(self, data: bytes, request: web.BaseRequest, response: web.StreamResponse) -> None:
         """Remember the head of a request that was answered by a plan, if it came before."""
         if HAS_PLAN not in request._state or not isinstance(request, web.Request) or response.status != _OK:
@@ -140,9 +141,11 @@ class DirectQueries:
         small = headers | {hdrs.VARY: ", ".join(vary)} if vary else headers
         large = headers | {hdrs.VARY: ", ".join([hdrs.ACCEPT_ENCODING, *vary])}
         coding = preferred_coding(request)
-        known = _Known(
+        known = KnownHead(
             head,
+            end,
             int(request.headers.get(hdrs.CONTENT_LENGTH, 0)),
+            has_no_shopper(head.caller.actor),
             request.headers.get(hdrs.ACCEPT, ""),
             coding,
             lasting_head(response, small),

@@ -19,6 +19,7 @@ from kernel.settings import Settings
 from server.app import create_app
 from server.connections import DIRECT_ANSWERS, Runner
 from server.direct_answers import DirectAnswers, DirectConnection
+from server.direct_queries import KnownHead
 from tests.harness.sample_store import SampleStore
 
 SETTINGS = Settings(ip_rate=0, failed_auth_rate=0, trusted_proxies=(ip_network("127.0.0.0/8"),))
@@ -122,8 +123,8 @@ def _record(direct: DirectAnswers, site: Site) -> None:
             site.by_bytes.append(int(response.split()[1]))
         return response
 
-    def record_query(data: bytes, remote: str) -> Coroutine[Any, Any, bytes | None] | None:
-        query = begin(data, remote)
+    def record_query(known: KnownHead, data: bytes, remote: str) -> Coroutine[Any, Any, bytes | None] | None:
+        query = begin(known, data, remote)
         return None if query is None else run(query)
 
     async def run(query: Coroutine[Any, Any, bytes | None]) -> bytes | None:
