@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import json
+import re
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import asyncpg
 import pytest
+
+pytestmark = pytest.mark.slow
 
 PRODUCTS = 2_050
 COLUMNS = "product_id, price_cents, vendor_id, rating, in_stock, status, category_ids, variant_ids, name_words"
@@ -21,6 +26,8 @@ FILL = (
     " select gen_random_uuid(), p.id, c.id from products p, categories c where (p.id + c.id) % 3 > 0",
     "insert into feature_values (public_id, product_id, feature_id, variant_id)"
     " select gen_random_uuid(), p.id, v.feature_id, v.id from products p, feature_variants v where p.id % 2 = 0",
+    "insert into feature_value_variants (public_id, feature_value_id, variant_id)"
+    " select gen_random_uuid(), f.id, f.variant_id from feature_values f where f.product_id % 4 = 0",
     "insert into combinations (public_id, product_id, hash, on_hand)"
     " select gen_random_uuid(), p.id, '1_' || p.id, p.id % 5 from products p where p.id % 3 = 0",
     "insert into discussion_threads (public_id, object_type, object_id)"
@@ -140,6 +147,28 @@ async def test_a_product_of_a_large_store_is_looked_up_in_a_few_blocks(
         else:
             await shop.calculate(function, store, list(range(1, products + 1)))
         assert (await shop.blocks_read() - before) / products < blocks
+
+
+async def test_reviews_are_not_compared_with_all_threads_of_a_store(shop: Shop) -> None:
+    """The planner took the threads of a new store for one row, and a nested loop over all of them for cheap."""
+    await shop.connection.execute("analyze")
+    await shop.add_store()
+    await shop.fill(2_000)
+    body = await shop.connection.fetchval("select prosrc from pg_proc where proname = 'vitrine_reviews_changed'")
+    query = re.search(r"FOR store, ids IN(.*?)LOOP", body, flags=re.DOTALL)
+    assert query is not None
+    changed = "with changed as materialized (select * from discussion_posts)"
+    explained = await shop.connection.fetchval(f"explain (analyze, format json) {changed} {query[1]}")
+    plan = json.loads(explained)[0]["Plan"]
+    (rows,) = [node["Actual Rows"] for node in nodes(plan) if node["Node Type"] == "CTE Scan"]
+    assert rows > 200
+    assert sum(node.get("Rows Removed by Join Filter", 0) for node in nodes(plan)) < rows
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for child in plan.get("Plans", ()):
+        yield from nodes(child)
 
 
 @pytest.mark.parametrize("function", ["vitrine_update_search_entries", "vitrine_update_entry_categories"])

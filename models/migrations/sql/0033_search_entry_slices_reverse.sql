@@ -1,5 +1,38 @@
 -- Undo 0033_search_entry_slices.
 
+CREATE OR REPLACE FUNCTION vitrine_feature_choices_changed() RETURNS trigger LANGUAGE plpgsql AS $function$
+DECLARE
+    store bigint;
+    ids bigint[];
+BEGIN
+    FOR store, ids IN
+        SELECT c.tenant_id, array_agg(DISTINCT f.product_id)
+        FROM changed c JOIN feature_values f ON f.tenant_id = c.tenant_id AND f.id = c.feature_value_id
+        GROUP BY c.tenant_id ORDER BY c.tenant_id
+    LOOP
+        PERFORM vitrine_update_search_entries(store, ids);
+    END LOOP;
+    RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION vitrine_reviews_changed() RETURNS trigger LANGUAGE plpgsql AS $function$
+DECLARE
+    store bigint;
+    ids bigint[];
+BEGIN
+    FOR store, ids IN
+        SELECT c.tenant_id, array_agg(DISTINCT h.object_id)
+        FROM changed c JOIN discussion_threads h ON h.tenant_id = c.tenant_id AND h.id = c.thread_id
+        WHERE h.object_type = 'P'
+        GROUP BY c.tenant_id ORDER BY c.tenant_id
+    LOOP
+        PERFORM vitrine_update_search_entries(store, ids);
+    END LOOP;
+    RETURN NULL;
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION vitrine_update_entry_categories(store bigint, ids bigint[]) RETURNS void LANGUAGE plpgsql
     SET enable_seqscan = off SET plan_cache_mode = force_custom_plan AS $function$
 BEGIN
