@@ -294,9 +294,7 @@ async def _delete_variants(scope: Scope, option_id: int, variant_ids: list[int])
         await execute(_DELETE_VARIANTS, scope.store.id, option_id, variant_ids)
 
 
-async def _set_images(
-    scope: Scope, option_id: int, images: Sequence[InputValues], sent: Sequence[InputValues]
-) -> None:
+async def _set_images(scope: Scope, option_id: int, images: Sequence[InputValues], sent: Sequence[InputValues]) -> None:
     """Set the images of variants, each identified by its key among those `sent`, else by its id, else by its index from 0."""
     if not images:
         return

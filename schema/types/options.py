@@ -231,7 +231,9 @@ class OptionVariantInput:
 class VariantPictureInput:
     """An image of a variant."""
 
-    variant: ID = strawberry.field(description="The key of the variant in `variants`, its ID, or its index starting at 0.")
+    variant: ID = strawberry.field(
+        description="The key of the variant in `variants`, its ID, or its index starting at 0."
+    )
     url: str = strawberry.field(description="The URL, http or https.")
 
 
