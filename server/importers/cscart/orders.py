@@ -138,7 +138,7 @@ def _status(context: Context, status: str, type_: str) -> str:
     return status
 
 
-def _is_letter(status: str) -> bool:
+def _is_status_code(status: str) -> bool:
     return len(status) == 1 and "A" <= status <= "Z"
 
 
@@ -287,7 +287,7 @@ def _history(context: Context, order: int, record: Record, status: str, created:
         {
             "order_id": order,
             "at": moment(step, "timestamp") or created,
-            "from_status": before if _is_letter(before := text(step, "status_from")) else "",
+            "from_status": before if _is_status_code(before := text(step, "status_from")) else "",
             "to_status": after,
             "forced": flag(step, "forced"),
             "reason": text(step, "reason")[:MAX_NAME],
@@ -295,7 +295,7 @@ def _history(context: Context, order: int, record: Record, status: str, created:
             "user_id": context.optional(step, "user_id", "users"),
         }
         for step in objects(record.get("status_history"))
-        if _is_letter(after := text(step, "status"))
+        if _is_status_code(after := text(step, "status"))
     ]
     present = {"order_id": order, "at": created, "to_status": status, "reason": _IMPORTED}
     return steps or [{**present, "from_status": "", "forced": False, "actor_kind": "system", "user_id": None}]
