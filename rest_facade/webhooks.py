@@ -16,7 +16,7 @@ from kernel.codes import SWITCH_STATUSES
 from kernel.errors import NotFound, ValidationFailed
 from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_json_object
-from rest_facade.collections import Collection, unchanged
+from rest_facade.collections import Collection, array, unchanged
 from rest_facade.field_errors import with_field_codes
 from rest_facade.list_parameters import FilterParameter, ListDefinition, choice_parser, code_parser
 from rest_facade.records import CollectionHandlers, path_uuid
@@ -37,7 +37,7 @@ ENDPOINT_COLLECTION = Collection(
         },
         sorts={"id": "ID"},
     ),
-    body=dict.fromkeys(("url", "events", "query", "status", "installed_app_id"), unchanged),
+    body=dict.fromkeys(("url", "events", "query", "status", "installed_app_id"), unchanged) | {"events": array},
     field_codes={"url": "url_invalid", "events": "event_unknown", "query": "query_invalid", "status": "status_invalid"},
 )
 DELIVERY_LIST = ListDefinition(
@@ -48,7 +48,7 @@ DELIVERY_LIST = ListDefinition(
     sorts={"id": "ID"},
 )
 _DELIVERY_NAME = "event delivery"
-_REPLAY_FIELDS = ("since", "until", "events")
+_REPLAY_FIELDS = {"since": unchanged, "until": unchanged, "events": array}
 _REPLAY_CODES = {"since": "date_invalid", "until": "date_invalid", "events": "event_unknown"}
 
 
@@ -88,7 +88,7 @@ class WebhookEndpointHandlers:
         """Redeliver the events of a period: `{since, until?, events?}`."""
         operation = self._authorize(request, "EventEndpointReplay")
         body = await read_json_object(request)
-        values = {name: body[name] for name in _REPLAY_FIELDS if body.get(name) is not None}
+        values = {name: read(body[name]) for name, read in _REPLAY_FIELDS.items() if body.get(name) is not None}
         if "since" not in values:
             raise ValidationFailed("since is required", field="since", code="required")
         variables = {"id": _endpoint_id(request), **values}
