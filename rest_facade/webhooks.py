@@ -48,7 +48,7 @@ DELIVERY_LIST = ListDefinition(
     sorts={"id": "ID"},
 )
 _DELIVERY_NAME = "event delivery"
-_REPLAY_FIELDS = {"since": unchanged, "until": unchanged, "events": array}
+_REPLAY_FIELDS = ("since", "until", "events")
 _REPLAY_CODES = {"since": "date_invalid", "until": "date_invalid", "events": "event_unknown"}
 
 
@@ -88,7 +88,7 @@ class WebhookEndpointHandlers:
         """Redeliver the events of a period: `{since, until?, events?}`."""
         operation = self._authorize(request, "EventEndpointReplay")
         body = await read_json_object(request)
-        values = {name: read(body[name]) for name, read in _REPLAY_FIELDS.items() if body.get(name) is not None}
+        values = {name: body[name] for name in _REPLAY_FIELDS if body.get(name) is not None}
         if "since" not in values:
             raise ValidationFailed("since is required", field="since", code="required")
         variables = {"id": _endpoint_id(request), **values}
