@@ -30,10 +30,15 @@ def unchanged(value: Any) -> Any:
     return value
 
 
+def array(value: Any) -> Any:
+    """Return an array unchanged, and a single value as what no array holds: GraphQL would take it for an array of one."""
+    return value if value is None or isinstance(value, list) else [[value]]
+
+
 def image_inputs(value: Any) -> Any:
     """Select the known members of image inputs."""
     if not isinstance(value, list):
-        return value
+        return array(value)
     return [
         {name: image[name] for name in ("url", "alt") if name in image} if isinstance(image, dict) else image
         for image in value

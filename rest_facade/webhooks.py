@@ -16,7 +16,7 @@ from kernel.codes import SWITCH_STATUSES
 from kernel.errors import NotFound, ValidationFailed
 from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_json_object
-from rest_facade.collections import Collection, unchanged
+from rest_facade.collections import Collection, array, unchanged
 from rest_facade.field_errors import with_field_codes
 from rest_facade.list_parameters import FilterParameter, ListDefinition, choice_parser, code_parser
 from rest_facade.records import CollectionHandlers, path_uuid
@@ -37,7 +37,7 @@ ENDPOINT_COLLECTION = Collection(
         },
         sorts={"id": "ID"},
     ),
-    body=dict.fromkeys(("url", "events", "query", "status", "installed_app_id"), unchanged),
+    body=dict.fromkeys(("url", "events", "query", "status", "installed_app_id"), unchanged) | {"events": array},
     field_codes={"url": "url_invalid", "events": "event_unknown", "query": "query_invalid", "status": "status_invalid"},
 )
 DELIVERY_LIST = ListDefinition(

@@ -104,10 +104,10 @@ async def check_out(scope: Scope, cart: object, values: InputValues) -> Checkout
         lines = order_lines(items)
         content_hash = _content_hash(items, customer)
         await _reject_duplicate(scope, content_hash)
-        _reject_incomplete(locked, items)
         # A total of zero needs no payment method.
         if payment is None and (await calculate_cart_totals(scope, locked)).total_cents:
             raise ValidationFailed("payment_id is required", field="payment", code="required")
+        _reject_incomplete(locked, items)
         placed = await _place(scope, locked, _draft(locked, items, customer, payment, fields), lines)
         priced = cart_totals(items, placed.pricing, None).items
         await _mark(scope, locked, priced, placed.id, content_hash, customer.email or locked.customer_email)

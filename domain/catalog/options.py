@@ -105,12 +105,11 @@ async def create_option(scope: Scope, values: InputValues) -> int:
         await option.save()
         option_id: int = option.id
         await _write_links(scope, option_id, columns["product_id"], columns["vendor_id"], values)
-        if values.get("variants") is not None:
-            # No variant exists yet, so ids are ignored.
-            new = [{**variant, "id": None} for variant in values["variants"]]
+        # No variant exists yet, so ids are ignored.
+        new = [{**variant, "id": None} for variant in values.get("variants") or ()]
+        if new:
             await _replace_variants(scope, option_id, columns.get("type", "S"), new)
-        keys = {str(variant["id"]): variant["name"] for variant in values.get("variants") or () if variant.get("id")}
-        await _set_images(scope, option_id, values.get("variant_pictures") or (), keys)
+        await _set_images(scope, option_id, values.get("variant_pictures") or (), new)
         await audit.record(scope, "option.created", "option", option.public_id)
     return option_id
 
@@ -144,7 +143,7 @@ async def update_option(scope: Scope, option: object, values: InputValues) -> in
             await _replace_variants(scope, current["id"], current["type"], ())
         if values.get("variants") is not None:
             await _replace_variants(scope, current["id"], type_, values["variants"])
-        await _set_images(scope, current["id"], values.get("variant_pictures") or ())
+        await _set_images(scope, current["id"], values.get("variant_pictures") or (), values.get("variants") or ())
         await audit.record_update(scope, "option", current["public_id"], values)
     return int(current["id"])
 
@@ -295,21 +294,26 @@ async def _delete_variants(scope: Scope, option_id: int, variant_ids: list[int])
         await execute(_DELETE_VARIANTS, scope.store.id, option_id, variant_ids)
 
 
-async def _set_images(
-    scope: Scope, option_id: int, images: Sequence[InputValues], keys: Mapping[str, str] | None = None
-) -> None:
-    """Set the images of variants, each identified by its id, else by its index from 0; `keys` name those of new variants."""
+async def _set_images(scope: Scope, option_id: int, images: Sequence[InputValues], sent: Sequence[InputValues]) -> None:
+    """Set the images of variants, each identified by its key among those `sent`, else by its id, else by its index from 0."""
     if not images:
         return
     existing = await fetch(_VARIANTS, scope.store.id, option_id)
-    by_name = {str(index): variant["id"] for index, variant in enumerate(existing)}
-    by_name |= {str(variant[key]): variant["id"] for variant in existing for key in ("id", "public_id")}
-    created = {variant["name"]: variant["id"] for variant in existing}
-    by_name |= {key: created[name] for key, name in (keys or {}).items() if name in created}
+    by_id = {str(variant[key]): variant["id"] for variant in existing for key in ("id", "public_id")}
+    by_name = {variant["name"]: variant["id"] for variant in reversed(existing)}
+    indexes = {str(index): variant["id"] for index, variant in enumerate(existing)}
+    keys: dict[str, int] = {}
+    for index, variant in enumerate(sent):
+        variant_id = by_id.get(str(variant["id"]).lower()) if variant.get("id") else by_name.get(variant.get("name"))
+        if variant_id is not None and variant.get("key") is not None:
+            keys[variant["key"].lower()] = variant_id
+        elif variant_id is not None:
+            indexes[str(index)] = variant_id
+    identified = indexes | by_id | keys
     changed: dict[int, dict[str, Any]] = {}
     for image in images:
         columns = read_fields({"url": VARIANT_FIELDS["image_url"]}, image)
-        variant_id = by_name.get(str(image["variant"]).lower())
+        variant_id = identified.get(str(image["variant"]).lower())
         if variant_id is None:
             raise ValidationFailed(f"variant {image['variant']} not found", field="variant_pictures", code="not_found")
         changed[variant_id] = {"id": variant_id, "image_url": columns["image_url"]}

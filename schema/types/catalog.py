@@ -374,7 +374,7 @@ class CategoryInput:
     slug: str | None = optional_field("The URL slug; derived from the name if empty, a taken one gets a suffix.")
     parent_id: ID | None = optional_field("The parent category; null or 0 for a root category.")
     position: int | None = optional_field("The sort position among sibling categories.")
-    status: CategoryStatus | None = optional_field("The status code.")
+    status: CategoryStatus | None = optional_field("The status code.", text_internally=True)
     description: str | None = optional_field("The description as unsanitized HTML.")
     image: CategoryImageInput | None = optional_field("The image; null removes it.")
     vendor_id: ID | None = optional_field("The vendor that owns the record.")

@@ -224,13 +224,16 @@ class OptionVariantInput:
 
     id: ID | None = optional_field("The existing variant to keep; omitted, the variant is matched by name or created.")
     image_url: str | None = optional_field("The image URL; empty removes the image.")
+    key: str | None = optional_field("The name by which `variant_pictures` refers to it.", internal=True)
 
 
 @input_type
 class VariantPictureInput:
     """An image of a variant."""
 
-    variant: ID = strawberry.field(description="The variant ID, or its index starting at 0.")
+    variant: ID = strawberry.field(
+        description="The key of the variant in `variants`, its ID, or its index starting at 0."
+    )
     url: str = strawberry.field(description="The URL, http or https.")
 
 

@@ -278,9 +278,7 @@ class OrderObject:
     )
     payment_method: PaymentMethodObject | None = relation(ToOne("payment_method_id"), "The payment method.")
     shipping_method: ShippingMethodObject | None = relation(ToOne("shipping_method_id"), "The shipping method.")
-    history: list[OrderStatusChangeObject] = relation(
-        ToMany("t.order_id", "t.at, t.id"), "The status history, oldest first."
-    )
+    history: list[OrderStatusChangeObject] = relation(ToMany("t.order_id", "t.id"), "The status history, oldest first.")
     taxes: list[OrderTaxObject] = relation(
         ToMany("t.order_id", "t.position, t.id"), "The tax amounts, including taxes contained in the prices."
     )

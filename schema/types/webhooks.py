@@ -95,4 +95,4 @@ class EventEndpointInput:
     query: str | None = optional_field(
         "A GraphQL selection on the events' subject (`{ id total_cents }`), executed as the app; its result becomes `data`."
     )
-    status: SwitchStatus | None = optional_field("Whether deliveries are enabled.")
+    status: SwitchStatus | None = optional_field("Whether deliveries are enabled.", text_internally=True)

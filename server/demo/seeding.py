@@ -181,11 +181,15 @@ async def _create_orders(
             created[index] = await _create_order(owner, customer_data, planned_orders[index], ids)
         else:
             await _apply_step(owner, gateway, planned_orders[index], created[index], step, at)
-    await _send_invalid_notifications(gateway, planned_orders, created)
+    # Last, so that the numbers of notifications are in the order of their times.
+    await _send_invalid_notifications(gateway, planned_orders, created, max(at for at, _, _ in history))
 
 
 async def _send_invalid_notifications(
-    gateway: DemoGateway, planned_orders: Sequence[DemoOrder], created: Mapping[int, Mapping[str, Any]]
+    gateway: DemoGateway,
+    planned_orders: Sequence[DemoOrder],
+    created: Mapping[int, Mapping[str, Any]],
+    at: datetime,
 ) -> None:
     """Send notifications for an unknown order and, late, for a failed payment."""
     delivered = [
@@ -193,7 +197,6 @@ async def _send_invalid_notifications(
     ]
     for index in delivered[-1:]:
         planned, order = planned_orders[index], created[index]
-        at = planned.placed_at + planned.steps[-1].after
         await gateway.notify("charge.payment_failed", at, order, planned.payment.processor)
         unknown = {**order, "id": "PDV-0042", "number": "PDV-0042"}
         await gateway.notify("charge.paid", at, unknown, planned.payment.processor)

@@ -342,6 +342,7 @@ async def test_admin_routes_update_the_rate_limit_and_narrow_the_scopes(admin, n
         ({"rate_limit": "30"}, {"rate_limit": "rate_limit_invalid"}),
         ({"rate_limit": 2**40}, {"rate_limit": "rate_limit_invalid"}),
         ({"scopes": 5}, {"scopes": "scope_unknown"}),
+        ({"scopes": "read_orders"}, {"scopes": "scope_unknown"}),
     ):
         answer = await admin.put(path, body)
         assert (answer.status, answer.body) == (400, {"error": "validation_failed", "fields": fields})

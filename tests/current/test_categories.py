@@ -124,6 +124,7 @@ async def test_a_category_with_products_or_subcategories_is_not_deleted(admin: C
         ({"status": "on"}, {"status": "status_invalid"}),
         ({"status": 1}, {"status": "status_invalid"}),
         ({"status": None}, {"status": "status_invalid"}),
+        ({"status": "on", "position": -1}, {"status": "status_invalid", "position": "position_invalid"}),
         ({"parent_id": UNKNOWN_ID}, {"parent_id": "not_found"}),
         ({"parent_id": "abc"}, {"parent_id": "not_found"}),
         ({"parent_id": {}}, {"parent_id": "invalid"}),

@@ -129,6 +129,7 @@ async def test_a_deleted_product_is_not_found_and_its_sku_can_be_reused(admin: C
         ({"category_id": []}, {"category_id": "invalid"}),
         ({"category_id": True}, {"category_id": "invalid"}),
         ({"images": "x"}, {"images": "invalid"}),
+        ({"images": {"url": "https://img.example.com/1.jpg"}}, {"images": "invalid"}),
         ({"images": [1]}, {"images": "invalid"}),
         ({"images": [None]}, {"images": "invalid"}),
         ({"images": [{}]}, {"images.url": "required"}),

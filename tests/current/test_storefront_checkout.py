@@ -233,6 +233,7 @@ async def test_out_of_stock_names_the_products(storefront: StorefrontClient) -> 
 async def test_physical_products_require_a_shipping_method(storefront: StorefrontClient) -> None:
     cart = await storefront.cart((storefront.sample.mug, 1), ready=False)
     assert error_of(await storefront.check_out(cart)) == (422, "shipping_required")
+    assert (await storefront.check_out(cart, payment_id=None)).body.get("fields") == {"payment_id": "required"}
     await storefront.put(f"carts/{cart}/address", ADDRESS)
     assert error_of(await storefront.check_out(cart)) == (422, "shipping_required")
     await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": storefront.sample.sedex.id})

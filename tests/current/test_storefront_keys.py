@@ -100,6 +100,7 @@ async def test_an_address_over_its_share_of_a_key_is_429_on_every_route(admin):
         ({"scopes": ["storefront:admin"]}, {"scopes": "scope_unknown"}),
         ({"scopes": ["read_orders"]}, {"scopes": "scope_unknown"}),
         ({"scopes": "storefront:admin"}, {"scopes": "scope_unknown"}),
+        ({"scopes": "storefront:read"}, {"scopes": "scope_unknown"}),
         ({"scopes": 5}, {"scopes": "scope_unknown"}),
         ({"rate_limit": 0}, {"rate_limit": "rate_limit_invalid"}),
         ({"rate_limit": 10**6}, {"rate_limit": "rate_limit_invalid"}),

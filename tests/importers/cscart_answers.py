@@ -255,7 +255,9 @@ SHOP: dict[str, Any] = {
                          "lang_code": "en", "timestamp": "1328040000", "description": "<p>x</p>", "position": "10"}]},
     "orders": {"orders": [row_of(order(number)) for number in (97, 98, 99, 100, 101)], "params": {
         "page": 1, "items_per_page": "250", "total_items": "5"}},
-    "orders/97": order(97),
+    "orders/97": order(97, status_history=[
+        {"timestamp": "1456917981", "status_from": "", "status": "X"},  # deleted since
+        {"timestamp": "1456917982", "status_from": "X", "status": "O"}]),
     "orders/98": order(98, user_id="0", status="C", products={
         "1104482741": line("1104482741", "12", 1, "325.00"), "5": line("5", "999", "3", "1.00", company_id="7")}),
     "orders/99": order(99, is_parent_order="Y"),

@@ -383,3 +383,36 @@ async def test_images_of_new_variants_land_on_the_variant_of_their_key(sample):
     variants = (await sample.get(f"/api/options/{created.body['option_id']}")).body["variants"].values()
     images = {row["variant_name"]: row["image_pair"].get("icon", {}).get("image_path") for row in variants}
     assert images == {"Azul": None, "Verde": "https://img.example.com/verde.jpg"}
+
+
+async def test_images_land_on_the_variants_of_any_keys(sample):
+    blue, green, red = (f"https://img.example.com/{name}.jpg" for name in ("azul", "verde", "vermelho"))
+    created = await sample.post(
+        "/api/options",
+        {
+            "option_name": "Cor",
+            "variants": {"a": {"variant_name": "Azul", "position": 2}, "b": {"variant_name": "Verde", "position": 1}},
+            "main_pair": {"icon": {"image_path": {"a": blue, "b": green}}},
+        },
+    )
+    assert created.status == 201, created.raw
+    number = created.body["option_id"]
+
+    async def images() -> dict[str, str]:
+        rows = (await read(sample, number))["variants"].values()
+        return {row["variant_name"]: row["image_pair"].get("icon", {}).get("image_path") for row in rows}
+
+    assert await images() == {"Azul": blue, "Verde": green}
+    kept = next(iter((await read(sample, number))["variants"]))
+    body = {
+        "variants": {kept: {"variant_name": "Verde"}, "0": {"variant_name": "Vermelho"}},
+        "main_pair": {"icon": {"image_path": {"0": red}}},
+    }
+    assert (await sample.put(f"/api/options/{number}", body)).status == 200
+    assert await images() == {"Verde": green, "Vermelho": red}
+    body = {
+        "variants": [{"variant_name": "Vermelho", "position": 9}, {"variant_name": "Verde", "position": 1}],
+        "main_pair": {"icon": {"image_path": [blue, red]}},
+    }
+    assert (await sample.put(f"/api/options/{number}", body)).status == 200
+    assert await images() == {"Verde": red, "Vermelho": blue}

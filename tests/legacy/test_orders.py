@@ -320,6 +320,15 @@ async def test_administrators_force_any_status_and_the_history_records_it(sample
     ]
 
 
+async def test_the_history_is_in_the_order_of_the_changes(sample):
+    """A request that waited for a later one to change the order carries the time at which it began."""
+    for status in ("P", "C"):
+        assert (await sample.put(f"/api/orders/{sample.order}", {"status": status})).status == 200
+    await sample.execute("update order_status_changes set at = at - interval '1 hour' where to_status = 'C'")
+    history = (await read(sample, sample.order))["status_history"]
+    assert [(step["status_from"], step["status"]) for step in history] == [("", "O"), ("O", "P"), ("P", "C")]
+
+
 async def test_setting_the_current_status_changes_nothing(sample):
     assert (await sample.put(f"/api/orders/{sample.order}", {"status": "open"})).status == 200
     assert len((await read(sample, sample.order))["status_history"]) == 1

@@ -255,6 +255,14 @@ async def test_free_objects_hold_texts_as_legacy_records_do(created):
     assert {row[0] for row in await rows(flat)} <= {"string", "array", "object"}
 
 
+async def test_gateway_notifications_are_numbered_in_the_order_of_their_times(created):
+    times = [
+        row[0] for row in await rows("select created_at from gateway_notifications where tenant_id = $1 order by id")
+    ]
+    assert times == sorted(times)
+    assert len(times) > 2
+
+
 async def test_sixty_orders_cover_every_status_with_a_plausible_history(created):
     statuses = [row[0] for row in await rows("select status from orders where tenant_id = $1")]
     assert len(statuses) == 60

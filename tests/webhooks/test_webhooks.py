@@ -78,10 +78,12 @@ async def test_an_endpoint_is_created_read_updated_and_deleted(app: Client) -> N
         ({"url": URL, "events": ["order.exploded"]}, {"events": "event_unknown"}),
         ({"url": URL, "events": ["ping"]}, {"events": "event_unknown"}),
         ({"url": URL, "events": "order.created,order.updated"}, {"events": "event_unknown"}),
+        ({"url": URL, "events": "order.created"}, {"events": "event_unknown"}),
         ({"url": URL, "events": [1]}, {"events": "event_unknown"}),
         ({"url": URL, "events": {"order": True}}, {"events": "event_unknown"}),
         ({"url": URL, "events": ["order.created"], "status": "Z"}, {"status": "status_invalid"}),
         ({"url": URL, "events": ["order.created"], "status": 7}, {"status": "status_invalid"}),
+        ({"events": ["x"], "status": "Z"}, {"url": "required", "events": "event_unknown", "status": "status_invalid"}),
         ({"url": URL, "events": ["order.created"], "query": "{ nothing }"}, {"query": "query_invalid"}),
         ({"url": URL, "events": ["order.created"], "query": ["x"]}, {"query": "query_invalid"}),
         (

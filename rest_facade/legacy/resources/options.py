@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kernel.codes import EXCEPTION_TYPES, MODIFIER_TYPES, OPTION_TYPES, SWITCH_STATUSES
-from kernel.ids import parse_reference
 from kernel.json_schema import (
     INTEGER,
     NULL,
@@ -77,8 +76,11 @@ def _parse_variants(value: Any, label: str) -> list[dict[str, Any]]:
     assert types.SIGNED_MONEY.parse is not None
     assert _MODIFIER_TYPE.parse is not None
     variants = []
-    for variant_id, entry in variant_entries(value, label, name="variant_name"):
+    keys = list(value) if isinstance(value, Mapping) else []
+    for index, (variant_id, entry) in enumerate(variant_entries(value, label, name="variant_name")):
         variant: dict[str, Any] = {} if variant_id is None else {"id": variant_id}
+        if keys:
+            variant["key"] = keys[index]
         if entry.get("variant_name") is not None:
             variant["name"] = types.parse_text(entry["variant_name"], f"{label}: variant_name")
         if entry.get("modifier") not in (None, ""):
@@ -114,7 +116,7 @@ def _image_path(icon: Mapping[str, Any]) -> Any:
 def _parse_variant_images(value: Any, label: str) -> list[dict[str, Any]]:
     """Parse variant images: `{icon: {image_path: {<n>: url}}}`, `{<n>: {icon: {image_path}}}` or one for the first variant.
 
-    `<n>` is a variant's id, else its position from 0.
+    `<n>` is the variant's key in `variants`, else its id, else its position from 0.
     """
     if value in (None, "", {}, []):
         return []
@@ -137,7 +139,7 @@ def _numbered_urls(value: Any, label: str) -> Iterator[tuple[str, str]]:
     if not isinstance(paths, Mapping):
         raise types.unexpected(f"{label}.icon.image_path", paths, "addresses keyed by number")
     for key, url in paths.items():
-        if not isinstance(url, str) or not (key == "0" or parse_reference(key) is not None):
+        if not isinstance(url, str):
             raise types.unexpected(f"{label}.icon.image_path", url, "addresses keyed by number", verb="holds")
         yield key, url
 
@@ -176,7 +178,7 @@ _VARIANT_IMAGES = described(
         named("OptionVariantImages", {**object_schema(icon=_NUMBERED_PATHS), "additionalProperties": False}),
         named("OptionVariantImageMap", map_of(_ICON_INPUT)),
     ),
-    "Images of variants by their id, or by their position from 0.",
+    "Images of variants by their key in `variants`, by their id, or by their position from 0.",
 )
 
 OPTIONS = Resource(

@@ -138,6 +138,10 @@ def _status(context: Context, status: str, type_: str) -> str:
     return status
 
 
+def _is_status_code(status: str) -> bool:
+    return len(status) == 1 and "A" <= status <= "Z"
+
+
 def _amount(record: Record, name: str) -> int:
     amount = cents(record, name)
     if not 0 <= amount <= MAX_CENTS:
@@ -278,19 +282,20 @@ def _taxes(context: Context, order: int, record: Record) -> list[Row]:
 
 
 def _history(context: Context, order: int, record: Record, status: str, created: Any) -> list[Row]:
-    """Return the changes of the status; CS-Cart has none in its answers, so the present status is one change."""
+    """Return the changes of the status, also to one that was deleted since; without any in the answer the present one is a change."""
     steps = [
         {
             "order_id": order,
             "at": moment(step, "timestamp") or created,
-            "from_status": text(step, "status_from"),
-            "to_status": _status(context, text(step, "status"), ORDERS),
+            "from_status": before if _is_status_code(before := text(step, "status_from")) else "",
+            "to_status": after,
             "forced": flag(step, "forced"),
             "reason": text(step, "reason")[:MAX_NAME],
             "actor_kind": text(step, "actor")[:MAX_NAME] or "system",
             "user_id": context.optional(step, "user_id", "users"),
         }
         for step in objects(record.get("status_history"))
+        if _is_status_code(after := text(step, "status"))
     ]
     present = {"order_id": order, "at": created, "to_status": status, "reason": _IMPORTED}
     return steps or [{**present, "from_status": "", "forced": False, "actor_kind": "system", "user_id": None}]
