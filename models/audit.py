@@ -16,8 +16,7 @@ from models import database, references
 # The store's settings and sessions have no numeric id to resolve.
 _TABLES = {
     name: reference_type.table
-    for reference_type in vars(references).values()
-    if isinstance(reference_type, references.ReferenceType)
+    for reference_type in references.BY_TABLE.values()
     for name in (reference_type.name.replace(" ", "_"), singular(reference_type.table))
 }
 _INSERT = """
