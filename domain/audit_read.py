@@ -14,7 +14,7 @@ AUDIT_ENTRIES = Entity(
         "action": EntityFilter("text", any_of("t.action"), "any of these actions, such as `user.deleted`", many=True),
         "subject_type": EntityFilter("text", any_of("t.subject_type"), "about any of these record types", many=True),
         "subject_id": EntityFilter("text", any_of("t.subject_id"), "about any of these records", many=True),
-        "user_id": references("t.user_id", "users", "done by any of these users"),
+        "user_id": references("users", "done by any of these users"),
         "created_from": EntityFilter("time", compares("t.at", ">="), "done at or after this time"),
         "created_before": EntityFilter("time", compares("t.at", "<"), "done before this time"),
     },

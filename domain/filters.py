@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kernel.text import fold, prefix_tsquery
+from kernel.text import fold, prefix_tsquery, singular
 from models.queries import Condition, EntityFilter, Sort, any_of, by_ids, compares, flag, refers_to
 
 _COMMON_SORTS = {
@@ -66,18 +66,22 @@ def statuses(type_: str = "switch_status") -> EntityFilter:
     return EntityFilter(type_, any_of("t.status", skewed=True), "any of these statuses", many=True)
 
 
-def references(column: str, table: str, description: str, *, internal: bool = False) -> EntityFilter:
-    """Return a filter by a reference."""
-    return EntityFilter(
-        "id", refers_to(column, table), description, many=True, internal=internal, of_users=table == "users"
-    )
+def references(
+    table: str,
+    description: str,
+    *,
+    column: str = "",
+    internal: bool = False,
+    build: Callable[[str, str], Callable[[Any], Condition]] = refers_to,
+) -> EntityFilter:
+    """Return a filter by a reference; the column is by default `t.product_id` for `products`."""
+    condition = build(column or f"t.{singular(table)}_id", table)
+    return EntityFilter("id", condition, description, many=True, internal=internal, of_users=table == "users")
 
 
-def optional_references(column: str, table: str, description: str, *, internal: bool = False) -> EntityFilter:
+def optional_references(table: str, description: str, *, column: str = "", internal: bool = False) -> EntityFilter:
     """Return a filter by a nullable reference; 0 matches rows without one."""
-    return EntityFilter(
-        "id", refers_to_or_none(column, table), description, many=True, internal=internal, of_users=table == "users"
-    )
+    return references(table, description, column=column, internal=internal, build=refers_to_or_none)
 
 
 def exact_second(column: str, label: str) -> EntityFilter:

@@ -19,7 +19,7 @@ from models import audit
 from models.base import StoreModel, Timestamped
 from models.database import UniqueViolation, execute, fetchrow, transaction, violated_constraint
 from models.numbers import RESERVED_TABLES, take_number
-from models.references import ReferenceType, find, resolve, resolve_optional
+from models.references import BY_TABLE, ReferenceType, find, resolve, resolve_optional
 
 
 @dataclass(slots=True)
@@ -63,7 +63,6 @@ class RecordType:
     `models.references.find`, for records that not every caller may change.
     """
 
-    reference_type: ReferenceType
     model: type[StoreModel]
     fields: Mapping[str, InputField]
     references: Mapping[str, ReferenceType] = field(default_factory=dict)
@@ -83,6 +82,11 @@ class RecordType:
     prepare: Callable[[Change], Awaitable[None]] = _nothing
     after_save: Callable[[Change], Awaitable[None]] = _nothing
     before_delete: Callable[[Scope, int], Awaitable[None]] = _nothing
+
+    @property
+    def reference_type(self) -> ReferenceType:
+        """Return the type that refers to the records."""
+        return BY_TABLE[self.model._meta.db_table]
 
     async def create(self, scope: Scope, values: InputValues) -> int:
         """Create a record and return its internal id; raises ValidationFailed naming every invalid field."""

@@ -70,9 +70,12 @@ RATE = integer_between(0)
 
 
 def _setting(
-    default: Any, name: str, type_: SettingType[Any], description: str, *, unset: str = "", secret: bool = False
+    default: Any, type_: SettingType[Any], description: str, *, name: str = "", unset: str = "", secret: bool = False
 ) -> Any:
-    """Return a field of `Settings`; `unset` describes the value of an unset setting where the default alone doesn't."""
+    """Return a field of `Settings`; `unset` describes the value of an unset setting where the default alone doesn't.
+
+    In the environment its name is that of the field with `VITRINE_` before it, or `name`.
+    """
     metadata = {"name": name, "type": type_, "description": description, "unset": unset}
     return field(default=default, repr=not secret, metadata=metadata)
 
@@ -81,28 +84,20 @@ def _setting(
 class Settings:
     """Every setting. Rates are requests per minute, 0 for no limit; times are seconds. The representation leaves out secrets."""
 
-    env: str = _setting(
-        DEVELOPMENT, "VITRINE_ENV", one_of(DEVELOPMENT, PRODUCTION), "The environment: development or production."
-    )
+    env: str = _setting(DEVELOPMENT, one_of(DEVELOPMENT, PRODUCTION), "The environment: development or production.")
     database_url: str | None = _setting(
         None,
-        "DATABASE_URL",
         POSTGRESQL,
         "The PostgreSQL database, with the role that owns it.",
+        name="DATABASE_URL",
         unset="an embedded PostgreSQL",
         secret=True,
     )
     app_database_url: str | None = _setting(
-        None,
-        "VITRINE_APP_DATABASE_URL",
-        POSTGRESQL,
-        "The database role that serves requests, if not the owner.",
-        unset="DATABASE_URL",
-        secret=True,
+        None, POSTGRESQL, "The database role that serves requests, if not the owner.", unset="DATABASE_URL", secret=True
     )
     pooler_url: str | None = _setting(
         None,
-        "VITRINE_POOLER_URL",
         POSTGRESQL,
         "The same database through a pooler in transaction mode such as PgBouncer, with a log-in role of its own (docs/scaling.md).",
         unset="no pooler",
@@ -110,15 +105,14 @@ class Settings:
     )
     replica_urls: tuple[str, ...] = _setting(
         (),
-        "VITRINE_REPLICA_URL",
         POSTGRESQL_URLS,
         "The streaming replicas that answer queries, separated by commas (docs/scaling.md).",
+        name="VITRINE_REPLICA_URL",
         unset="none",
         secret=True,
     )
     secret_key: str | None = _setting(
         None,
-        "VITRINE_SECRET_KEY",
         SECRET,
         "The key that encrypts stored secrets; keep a backup, because without it they can't be decrypted.",
         unset="development: generated once in VITRINE_DATA_DIR",
@@ -126,247 +120,166 @@ class Settings:
     )
     secret_key_fallbacks: tuple[str, ...] = _setting(
         (),
-        "VITRINE_SECRET_KEY_FALLBACKS",
         SECRETS,
         "Further keys that decrypt stored secrets but encrypt none, to replace VITRINE_SECRET_KEY.",
         unset="none",
         secret=True,
     )
-    port: int = _setting(8_000, "PORT", integer_between(0, 65_535), "The TCP port to listen on; 0 picks a free one.")
+    port: int = _setting(
+        8_000, integer_between(0, 65_535), "The TCP port to listen on; 0 picks a free one.", name="PORT"
+    )
     bind: tuple[str, ...] = _setting(
-        (), "VITRINE_BIND", BIND, "The addresses to listen on.", unset="development: loopback only; production: all"
+        (), BIND, "The addresses to listen on.", unset="development: loopback only; production: all"
     )
     base_url: str = _setting(
-        "", "VITRINE_BASE_URL", HTTP_URL, "The public URL, for links and issued tokens.", unset="http://localhost:PORT"
+        "", HTTP_URL, "The public URL, for links and issued tokens.", unset="http://localhost:PORT"
     )
-    processes: int = _setting(1, "WEB_CONCURRENCY", integer_between(1, 256), "The number of server processes.")
+    processes: int = _setting(1, integer_between(1, 256), "The number of server processes.", name="WEB_CONCURRENCY")
     redis_url: str | None = _setting(
         None,
-        "REDIS_URL",
         url_of("redis", "rediss", "unix"),
         "The Redis that shares rate limits between processes and machines; while it is down each process counts alone.",
+        name="REDIS_URL",
         unset="limits are counted per process",
         secret=True,
     )
     shared_hosts: tuple[str, ...] = _setting(
-        ("localhost", "127.0.0.1", "[::1]"),
-        "VITRINE_SHARED_HOSTS",
-        HOSTS,
-        "The hosts at which X-Tenant-ID selects the store.",
+        ("localhost", "127.0.0.1", "[::1]"), HOSTS, "The hosts at which X-Tenant-ID selects the store."
     )
     default_store: UUID | None = _setting(
-        None,
-        "VITRINE_DEFAULT_STORE",
-        STORE_ID,
-        "The store of the shared hosts when X-Tenant-ID is absent.",
-        unset="none",
+        None, STORE_ID, "The store of the shared hosts when X-Tenant-ID is absent.", unset="none"
     )
     trusted_proxies: tuple[IPNetwork, ...] = _setting(
-        (), "VITRINE_TRUSTED_PROXIES", NETWORKS, "The proxies whose X-Forwarded-For is trusted.", unset="none"
+        (), NETWORKS, "The proxies whose X-Forwarded-For is trusted.", unset="none"
     )
-    ip_rate: int = _setting(
-        6_000, "VITRINE_IP_RATE", RATE, "Requests per minute from one client address (IPv6: one /64); 0 for no limit."
-    )
+    ip_rate: int = _setting(6_000, RATE, "Requests per minute from one client address (IPv6: one /64); 0 for no limit.")
     failed_auth_rate: int = _setting(
-        120,
-        "VITRINE_FAILED_AUTH_RATE",
-        RATE,
-        "Requests per minute with an invalid credential from one client address; 0 for no limit.",
+        120, RATE, "Requests per minute with an invalid credential from one client address; 0 for no limit."
     )
     legacy_rate: int = _setting(
-        0,
-        "VITRINE_LEGACY_RATE",
-        RATE,
-        "Requests per minute of one credential on the legacy API; 0 for no limit.",
-        unset="no limit",
+        0, RATE, "Requests per minute of one credential on the legacy API; 0 for no limit.", unset="no limit"
     )
     request_timeout: float = _setting(
-        30.0,
-        "VITRINE_REQUEST_TIMEOUT",
-        seconds(0.1, 3_600),
-        "How long a request may take before it is cancelled with 503.",
+        30.0, seconds(0.1, 3_600), "How long a request may take before it is cancelled with 503."
     )
     drain_time: float = _setting(
         2.0,
-        "VITRINE_DRAIN_TIME",
         seconds(0, 300),
         "How long, after SIGTERM, /health/ready is 503 before connections are refused: until the proxy in front has noticed.",
     )
     keep_alive: float = _setting(
         75.0,
-        "VITRINE_KEEP_ALIVE",
         seconds(1, 3_600),
         "How long a connection without a request stays open; longer than the idle time-out of a proxy in front.",
     )
     header_timeout: float = _setting(
-        10.0,
-        "VITRINE_HEADER_TIMEOUT",
-        seconds(0.1, 3_600),
-        "How long the head of a request may take to arrive before its connection is closed.",
+        10.0, seconds(0.1, 3_600), "How long the head of a request may take to arrive before its connection is closed."
     )
     write_timeout: float = _setting(
         30.0,
-        "VITRINE_WRITE_TIMEOUT",
         seconds(0.1, 3_600),
         "How long a client may take to read VITRINE_WRITE_BUFFER bytes of a response before its connection is closed.",
     )
     write_buffer: int = _setting(
         65_536,
-        "VITRINE_WRITE_BUFFER",
         integer_between(16_384, 16_777_216),
         "The bytes of a response that a connection buffers before it waits for the client to read.",
     )
     address_connections: int = _setting(
         200,
-        "VITRINE_ADDRESS_CONNECTIONS",
         RATE,
         "Open connections per process from one address (IPv6: one /64) that is not a trusted proxy; 0 for no limit.",
     )
     address_requests: int = _setting(
-        100,
-        "VITRINE_ADDRESS_REQUESTS",
-        RATE,
-        "Concurrent requests per process from one client address (IPv6: one /64); 0 for no limit.",
+        100, RATE, "Concurrent requests per process from one client address (IPv6: one /64); 0 for no limit."
     )
-    streams: int = _setting(
-        2_500, "VITRINE_STREAMS", RATE, "Open event streams and subscriptions per process; 0 for no limit."
-    )
+    streams: int = _setting(2_500, RATE, "Open event streams and subscriptions per process; 0 for no limit.")
     caller_streams: int = _setting(
-        50,
-        "VITRINE_CALLER_STREAMS",
-        RATE,
-        "Open event streams and subscriptions of one caller (app or user) per process; 0 for no limit.",
+        50, RATE, "Open event streams and subscriptions of one caller (app or user) per process; 0 for no limit."
     )
-    pool_size: int = _setting(
-        10, "VITRINE_POOL_SIZE", integer_between(2, 1_000), "The maximum number of database connections per process."
-    )
+    pool_size: int = _setting(10, integer_between(2, 1_000), "The maximum number of database connections per process.")
     compiled_reads: bool = _setting(
-        True,
-        "VITRINE_COMPILED_READS",
-        BOOLEAN,
-        "Whether queries, and the answers of mutations, bypass the GraphQL executor; 0 to compare.",
-        unset="1",
+        True, BOOLEAN, "Whether queries, and the answers of mutations, bypass the GraphQL executor; 0 to compare."
     )
     pipelined_binding: bool = _setting(
-        True,
-        "VITRINE_PIPELINED_BINDING",
-        BOOLEAN,
-        "Whether a transaction's store is set together with its statement; 0 for a statement of its own.",
-        unset="1",
+        True, BOOLEAN, "Whether a transaction's store is set together with its statement; 0 for a statement of its own."
     )
     graphql_max_objects: int = _setting(
-        50_000,
-        "VITRINE_GRAPHQL_MAX_OBJECTS",
-        integer_between(1),
-        "The maximum number of objects in an answer of /graphql.",
+        50_000, integer_between(1), "The maximum number of objects in an answer of /graphql."
     )
     graphql_max_bytes: int = _setting(
-        16 * 1024 * 1024,
-        "VITRINE_GRAPHQL_MAX_BYTES",
-        integer_between(1),
-        "The maximum size of an answer of /graphql in bytes.",
+        16 * 1024 * 1024, integer_between(1), "The maximum size of an answer of /graphql in bytes."
     )
     catalogue_cache_bytes: int = _setting(
         32 * 1024 * 1024,
-        "VITRINE_CATALOGUE_CACHE_BYTES",
         integer_between(0),
         "The memory of a process for answers to reads of the catalogue; 0 keeps none.",
     )
     metrics_port: int = _setting(
-        9_464,
-        "VITRINE_METRICS_PORT",
-        integer_between(0, 65_534),
-        "The TCP port of /metrics; `vitrine worker` uses the next one; 0 for none.",
+        9_464, integer_between(0, 65_534), "The TCP port of /metrics; `vitrine worker` uses the next one; 0 for none."
     )
-    metrics_bind: str = _setting(
-        "127.0.0.1", "VITRINE_METRICS_BIND", BIND_ONE, "The address of /metrics, which needs no credential."
-    )
+    metrics_bind: str = _setting("127.0.0.1", BIND_ONE, "The address of /metrics, which needs no credential.")
     otlp_endpoint: str | None = _setting(
         None,
-        "OTEL_EXPORTER_OTLP_ENDPOINT",
         url_of("http", "https"),
         "The OpenTelemetry collector that gets the traces, by OTLP over HTTP.",
+        name="OTEL_EXPORTER_OTLP_ENDPOINT",
         unset="no traces",
         secret=True,
     )
     cors_origins: tuple[str, ...] = _setting(
         ("*",),
-        "VITRINE_CORS_ORIGINS",
         ORIGINS,
         "The origins whose pages may call /graphql, /api/v1/storefront, /api/v1/auth and the OAuth token routes.",
     )
     example_storefront: bool | None = _setting(
         None,
-        "VITRINE_EXAMPLE_STOREFRONT",
         BOOLEAN,
         "Whether stores show the example storefront at their own addresses.",
         unset="development: the demo store only; production: none",
     )
     private_endpoints: bool | None = _setting(
         None,
-        "VITRINE_PRIVATE_ENDPOINTS",
         BOOLEAN,
         "Whether webhook endpoints may be http or private addresses.",
         unset="development on loopback: 1; else 0",
     )
     smtp_url: str | None = _setting(
-        None, "SMTP_URL", url_of("smtp", "smtps"), "The mail server.", unset="mails stay queued", secret=True
+        None, url_of("smtp", "smtps"), "The mail server.", name="SMTP_URL", unset="mails stay queued", secret=True
     )
     retention: tuple[tuple[str, int], ...] = _setting(
         (),
-        "VITRINE_RETENTION",
         RETENTION,
         "How many days data are kept that grow without end, as audit_log=1825,mails=30; 0 for ever.",
         unset="the periods of [retention](deploy.md#retention)",
     )
     bulk_dir: Path | None = _setting(
         None,
-        "VITRINE_BULK_DIR",
         DIRECTORY,
         "The directory of the files of bulk operations, shared by the machines with web processes and workers.",
         unset="bulk in VITRINE_DATA_DIR",
     )
     bulk_daily_rows: int = _setting(
-        10_000_000,
-        "VITRINE_BULK_DAILY_ROWS",
-        RATE,
-        "The lines that the bulk queries of one user or app may have in a day; 0 for no limit.",
+        10_000_000, RATE, "The lines that the bulk queries of one user or app may have in a day; 0 for no limit."
     )
     bulk_upload_bytes: int = _setting(
-        256 * 1024 * 1024,
-        "VITRINE_BULK_UPLOAD_BYTES",
-        integer_between(1),
-        "The maximum size of the file of a bulk mutation in bytes.",
+        256 * 1024 * 1024, integer_between(1), "The maximum size of the file of a bulk mutation in bytes."
     )
     bulk_s3_endpoint: str | None = _setting(
         None,
-        "VITRINE_BULK_S3_ENDPOINT",
         HTTP_URL,
         "The S3-compatible storage of the files of bulk operations, as clients of the links reach it too.",
         unset="files are in VITRINE_BULK_DIR",
     )
-    bulk_s3_bucket: str | None = _setting(
-        None, "VITRINE_BULK_S3_BUCKET", NAME, "Its bucket, for this deployment alone."
-    )
-    bulk_s3_region: str = _setting("us-east-1", "VITRINE_BULK_S3_REGION", NAME, "Its region.")
-    bulk_s3_access_key: str | None = _setting(
-        None, "VITRINE_BULK_S3_ACCESS_KEY", NAME, "The access key of its account."
-    )
-    bulk_s3_secret_key: str | None = _setting(
-        None, "VITRINE_BULK_S3_SECRET_KEY", NAME, "The secret key of its account.", unset="none", secret=True
-    )
+    bulk_s3_bucket: str | None = _setting(None, NAME, "Its bucket, for this deployment alone.")
+    bulk_s3_region: str = _setting("us-east-1", NAME, "Its region.")
+    bulk_s3_access_key: str | None = _setting(None, NAME, "The access key of its account.")
+    bulk_s3_secret_key: str | None = _setting(None, NAME, "The secret key of its account.", unset="none", secret=True)
     bulk_s3_path_style: bool = _setting(
-        True,
-        "VITRINE_BULK_S3_PATH_STYLE",
-        BOOLEAN,
-        "Whether addresses have the bucket in their path; otherwise in their host name.",
-        unset="1",
+        True, BOOLEAN, "Whether addresses have the bucket in their path; otherwise in their host name."
     )
     data_dir: Path = _setting(
-        Path(".vitrine"),
-        "VITRINE_DATA_DIR",
-        DIRECTORY,
-        "The directory of the embedded PostgreSQL and of generated development keys.",
+        Path(".vitrine"), DIRECTORY, "The directory of the embedded PostgreSQL and of generated development keys."
     )
 
     @classmethod
@@ -374,10 +287,9 @@ class Settings:
         """Load the settings; raise SettingError for the first that is invalid, or that production requires."""
         values: dict[str, Any] = {}
         for field_ in dataclasses.fields(cls):
-            metadata = field_.metadata
-            text = environ.get(metadata["name"], "").strip()
+            text = environ.get(_name_of(field_), "").strip()
             if text:
-                values[field_.name] = _parse(metadata, text, secret=not field_.repr)
+                values[field_.name] = _parse(field_, text)
         settings = cls(**values)
         if settings.is_production and settings.secret_key is None:
             raise SettingError(
@@ -441,18 +353,24 @@ class Settings:
         return max(1, int(self.request_timeout * STATEMENT_TIMEOUT_RATIO * 1_000))
 
 
-def _parse(metadata: Mapping[str, Any], text: str, *, secret: bool) -> Any:
+def _name_of(field_: dataclasses.Field[Any]) -> str:
+    """Return the name of a setting in the environment."""
+    return field_.metadata["name"] or f"VITRINE_{field_.name.upper()}"
+
+
+def _parse(field_: dataclasses.Field[Any], text: str) -> Any:
     try:
-        type_: SettingType[Any] = metadata["type"]
-        return type_.parse(text)
+        return field_.metadata["type"].parse(text)
     except InvalidSetting as error:
         # The line goes to a log, so it must not contain a secret's value.
-        shown = "set to something else" if secret else repr(text)
-        raise SettingError(f"{metadata['name']} is {shown}; expected {error}") from error
+        shown = repr(text) if field_.repr else "set to something else"
+        raise SettingError(f"{_name_of(field_)} is {shown}; expected {error}") from error
 
 
 def _format_default(value: object) -> str:
     """Format a default as in the environment."""
+    if isinstance(value, bool):
+        return str(int(value))
     if isinstance(value, tuple):
         return ",".join(str(item) for item in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -460,7 +378,7 @@ def _format_default(value: object) -> str:
 
 SETTINGS: tuple[Setting, ...] = tuple(
     Setting(
-        name=field_.metadata["name"],
+        name=_name_of(field_),
         type=field_.metadata["type"].name,
         default=field_.metadata["unset"] or _format_default(field_.default),
         description=field_.metadata["description"],

@@ -148,3 +148,10 @@ def repr_value(value: object) -> str:
 def _sql_literal(text: str) -> str:
     r"""Return the text as an ASCII PostgreSQL string literal (`U&'\\00E7'`); it must lie within the basic plane."""
     return "U&'" + "".join(f"\\{ord(character):04X}" for character in text) + "'"
+
+
+def singular(plural: str) -> str:
+    """Return the singular of the name of a table or a collection: `tax` of `taxes`, `category` of `categories`."""
+    if plural.endswith("ies"):
+        return f"{plural[:-3]}y"
+    return plural.removesuffix("es") if plural.endswith("xes") else plural.removesuffix("s")

@@ -10,19 +10,14 @@ import orjson
 
 from kernel.ids import uuid7
 from kernel.scope import Scope
+from kernel.text import singular
 from models import database, references
-
-
-def _singular(table: str) -> str:
-    return table.removesuffix("es") if table.endswith("xes") else table.removesuffix("s")
-
 
 # The store's settings and sessions have no numeric id to resolve.
 _TABLES = {
     name: reference_type.table
-    for reference_type in vars(references).values()
-    if isinstance(reference_type, references.ReferenceType)
-    for name in (reference_type.name.replace(" ", "_"), _singular(reference_type.table))
+    for reference_type in references.BY_TABLE.values()
+    for name in (reference_type.name.replace(" ", "_"), singular(reference_type.table))
 }
 _INSERT = """
     insert into audit_entries

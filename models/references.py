@@ -74,6 +74,8 @@ USERGROUP = ReferenceType("usergroup", "usergroups")
 VENDOR = ReferenceType("vendor", "vendors")
 WAREHOUSE = ReferenceType("warehouse", "warehouses")
 
+BY_TABLE = {type_.table: type_ for type_ in list(vars().values()) if isinstance(type_, ReferenceType)}
+
 
 async def find(scope: Scope, reference_type: ReferenceType, subject: object) -> int:
     """Return the internal id of the subject of a request, or raise NotFound."""

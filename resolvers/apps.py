@@ -7,7 +7,6 @@ from strawberry import Info
 
 from auth import storefront_keys
 from domain.apps import consent, installations, oauth, registration
-from domain.apps.read import INSTALLED_APPS, STOREFRONT_KEYS
 from models import row_reads
 from models.queries import Row
 from resolvers.entity_queries import build_entity_queries
@@ -173,7 +172,7 @@ class StorefrontKeyMutations:
 
 QUERIES = (
     AppQueries,
-    build_entity_queries(InstalledAppObject, INSTALLED_APPS, "installed_app", "installed_apps"),
-    build_entity_queries(StorefrontKeyObject, STOREFRONT_KEYS, "storefront_key", "storefront_keys"),
+    build_entity_queries(InstalledAppObject),
+    build_entity_queries(StorefrontKeyObject),
 )
 MUTATIONS = (AppMutations, AppTokenMutations, StorefrontKeyMutations)

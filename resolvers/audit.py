@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from domain.audit_read import AUDIT_ENTRIES
 from resolvers.entity_queries import build_entity_queries
 from schema.types.stores import AuditEntryObject
 
-QUERIES = (build_entity_queries(AuditEntryObject, AUDIT_ENTRIES, "audit_entry", "audit_entries"),)
+QUERIES = (build_entity_queries(AuditEntryObject),)

@@ -9,7 +9,6 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.b2b import credit, record_types, transactions
-from domain.b2b.read import BUSINESS_PARTNERS, MANAGER_TRANSACTIONS, MANAGERS, MIX_PRODUCTS, ORDER_LIMITS, PAYMENT_CODES
 from domain.orders import limits
 from kernel.clock import format_unix
 from models.queries import Row
@@ -36,9 +35,7 @@ from schema.types.b2b import (
 )
 
 _WRITE = Access(privileges=("manage_b2b",))
-_FIELD_NAMES = {
-    f"{name}_id": name for name in ("user", "payment_code", "manager", "product", "partner", "order", "vendor")
-}
+_FIELD_NAMES = {f"{name}_id": name for name in ("user", "vendor", "manager", "order")}
 
 
 @strawberry.type
@@ -72,27 +69,24 @@ class B2bMutations:
 
 
 QUERIES = (
-    build_entity_queries(ManagerObject, MANAGERS, "manager", "managers"),
-    build_entity_queries(PaymentCodeObject, PAYMENT_CODES, "payment_code", "payment_codes"),
-    build_entity_queries(BusinessPartnerObject, BUSINESS_PARTNERS, "business_partner", "business_partners"),
-    build_entity_queries(MixProductObject, MIX_PRODUCTS, "mix_product", "mix_products"),
-    build_entity_queries(ManagerTransactionObject, MANAGER_TRANSACTIONS, "manager_transaction", "manager_transactions"),
-    build_entity_queries(OrderLimitObject, ORDER_LIMITS, "order_limit", "order_limits"),
+    build_entity_queries(ManagerObject),
+    build_entity_queries(PaymentCodeObject),
+    build_entity_queries(BusinessPartnerObject),
+    build_entity_queries(MixProductObject),
+    build_entity_queries(ManagerTransactionObject),
+    build_entity_queries(OrderLimitObject),
 )
 MUTATIONS = (
     B2bMutations,
     build_entity_mutations(
         ManagerObject,
-        "manager",
         ManagerInput,
         record_types.MANAGERS,
         _WRITE,
-        field_names=_FIELD_NAMES,
         delete_description="Delete a manager; it remains visible on partners and transactions.",
     ),
     build_entity_mutations(
         PaymentCodeObject,
-        "payment_code",
         PaymentCodeInput,
         record_types.PAYMENT_CODES,
         _WRITE,
@@ -101,20 +95,16 @@ MUTATIONS = (
     ),
     build_entity_mutations(
         BusinessPartnerObject,
-        "business_partner",
         BusinessPartnerInput,
         record_types.BUSINESS_PARTNERS,
         _WRITE,
-        field_names=_FIELD_NAMES,
         delete_description="Delete a business partner; it remains visible on its product mix.",
     ),
     build_entity_mutations(
         MixProductObject,
-        "mix_product",
         MixProductInput,
         record_types.MIX_PRODUCTS,
         _WRITE,
-        field_names=_FIELD_NAMES,
         label="a product of a product mix",
         delete_description="Remove a product from a product mix.",
     ),

@@ -7,7 +7,6 @@ from strawberry import Info
 
 from domain.bulk import operations, uploads
 from domain.bulk.configuration import configured
-from domain.bulk.read import BULK_OPERATIONS
 from kernel.errors import ValidationFailed
 from models.queries import Row
 from models.references import NOT_FOUND
@@ -60,5 +59,5 @@ class BulkMutations:
         return await load_record(info, await operations.cancel(info.context.scope, id))
 
 
-QUERIES = (build_entity_queries(BulkOperationObject, BULK_OPERATIONS, "bulk_operation", "bulk_operations"),)
+QUERIES = (build_entity_queries(BulkOperationObject),)
 MUTATIONS = (BulkMutations,)

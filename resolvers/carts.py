@@ -12,7 +12,7 @@ from domain.carts import change, checkout, placed_orders
 from domain.carts.items import FIRST_PARAMETER, ITEM
 from domain.carts.locked import find_cart
 from domain.carts.merge import merge_cart
-from domain.carts.read import CUSTOMER_CARTS, LATEST_OPEN, STAFF
+from domain.carts.read import LATEST_OPEN, STAFF
 from domain.carts.record import load_cart_record, shipping_option_record
 from domain.carts.reorder import reorder
 from domain.carts.totals import shipping_options_for
@@ -191,8 +191,6 @@ class CartMutations:
 
 QUERIES = (
     CartQueries,
-    build_entity_queries(
-        CustomerCartObject, CUSTOMER_CARTS, "customer_cart", "customer_carts", access=STAFF, narrowed=LATEST_OPEN
-    ),
+    build_entity_queries(CustomerCartObject, access=STAFF, narrowed=LATEST_OPEN),
 )
 MUTATIONS = (CartMutations,)

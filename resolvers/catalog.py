@@ -14,7 +14,7 @@ from auth.access import Access, open_to_shoppers
 from domain.catalog import products
 from domain.catalog.categories import CATEGORY_RECORDS
 from domain.catalog.features import FEATURE_RECORDS
-from domain.catalog.read import CATEGORIES, FEATURES, PRODUCTS
+from domain.catalog.read import PRODUCTS
 from kernel.errors import ValidationFailed
 from models import row_reads
 from models.queries import Row, by_ids
@@ -172,26 +172,23 @@ def _bulk_result(result: products.RowResult, public_ids: Mapping[int, UUID]) -> 
 
 
 QUERIES = (
-    build_entity_queries(ProductObject, PRODUCTS, "product", "products"),
-    build_entity_queries(CategoryObject, CATEGORIES, "category", "categories", access=_READ_CATEGORIES),
-    build_entity_queries(FeatureObject, FEATURES, "feature", "features", access=_READ_FEATURES),
+    build_entity_queries(ProductObject),
+    build_entity_queries(CategoryObject, access=_READ_CATEGORIES),
+    build_entity_queries(FeatureObject, access=_READ_FEATURES),
 )
 MUTATIONS = (
     CatalogMutations,
     build_entity_mutations(
         CategoryObject,
-        "category",
         CategoryInput,
         CATEGORY_RECORDS,
         _WRITE_CATEGORIES,
-        field_names={"parent_id": "parent", "vendor_id": "vendor"},
         transform=_category_fields,
         update_description="Update a category; it can't be moved below itself.",
         delete_description="Delete a category without products and subcategories.",
     ),
     build_entity_mutations(
         FeatureObject,
-        "feature",
         FeatureInput,
         FEATURE_RECORDS,
         _WRITE_FEATURES,

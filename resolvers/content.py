@@ -12,7 +12,7 @@ from domain.content.blocks import BLOCK_RECORDS
 from domain.content.language_variables import LANGUAGE_VARIABLE_RECORDS, find_language_variable
 from domain.content.languages import LANGUAGE_RECORDS
 from domain.content.pages import PAGE_RECORDS
-from domain.content.read import BLOCKS, LANGUAGE_VARIABLES, LANGUAGES, PAGES
+from domain.content.read import LANGUAGE_VARIABLES, LANGUAGES
 from kernel.errors import NotFound
 from models import row_reads
 from models.queries import Condition, by_id
@@ -99,20 +99,17 @@ class LanguageVariableMutations:
 
 QUERIES = (
     LanguageVariableQueries,
-    build_entity_queries(LanguageVariableObject, LANGUAGE_VARIABLES, "language_variable", "language_variables"),
+    build_entity_queries(LanguageVariableObject),
     LanguageQueries,
-    build_entity_queries(LanguageObject, LANGUAGES, "language", "languages"),
-    build_entity_queries(PageObject, PAGES, "page", "pages"),
-    build_entity_queries(BlockObject, BLOCKS, "block", "blocks"),
+    build_entity_queries(LanguageObject),
+    build_entity_queries(PageObject),
+    build_entity_queries(BlockObject),
 )
 MUTATIONS = (
     LanguageVariableMutations,
-    build_entity_mutations(
-        LanguageVariableObject, "language_variable", LanguageVariableInput, LANGUAGE_VARIABLE_RECORDS, _WRITE
-    ),
+    build_entity_mutations(LanguageVariableObject, LanguageVariableInput, LANGUAGE_VARIABLE_RECORDS, _WRITE),
     build_entity_mutations(
         LanguageObject,
-        "language",
         LanguageInput,
         LANGUAGE_RECORDS,
         _WRITE,
@@ -121,14 +118,12 @@ MUTATIONS = (
     ),
     build_entity_mutations(
         PageObject,
-        "page",
         PageInput,
         PAGE_RECORDS,
         _WRITE,
-        field_names={"parent_id": "parent", "vendor_id": "vendor"},
         transform=_page_fields,
         update_description="Update a page; it can't be moved below itself.",
         delete_description="Delete a page; its subpages move to its parent.",
     ),
-    build_entity_mutations(BlockObject, "block", BlockInput, BLOCK_RECORDS, _WRITE),
+    build_entity_mutations(BlockObject, BlockInput, BLOCK_RECORDS, _WRITE),
 )

@@ -11,7 +11,7 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.records import RecordType
-from resolvers.entity_queries import with_article
+from resolvers.entity_queries import singular_of, with_article
 from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields
 from schema.fields import root_field
 from schema.scalars import ID
@@ -27,11 +27,11 @@ class RecordFunctions(NamedTuple):
 
 def build_entity_mutations(
     type_: Any,
-    singular: str,
     input_type: Any,
     records: RecordType | RecordFunctions,
     access: Access,
     *,
+    singular: str = "",
     update_access: Access | None = None,
     field_names: Mapping[str, str] | None = None,
     transform: Callable[[dict[str, Any]], dict[str, Any]] = lambda fields: fields,
@@ -42,10 +42,13 @@ def build_entity_mutations(
 ) -> type:
     """Build a class with the mutations `x_create(input)`, `x_update(id, input)` and `x_delete(id)`.
 
-    `field_names` maps input field names to the domain's; `transform` converts the renamed fields further. `update_access` overrides
+    `x` is `singular`, by default the name of the type in snake case. The domain's names of input fields are the same, without `_id` for the
+    references of a `RecordType`, except for `field_names`; `transform` converts the renamed fields further. `update_access` overrides
     `access` for updates. Descriptions default to sentences with the `label` (by default made from `singular`).
     """
-    names = field_names or {}
+    references = records.references if isinstance(records, RecordType) else ()
+    names = {f"{name}_id": name for name in references} | dict(field_names or {})
+    singular = singular or singular_of(type_)
     label = label or with_article(singular)
 
     async def create(info: Info, input: input_type) -> type_ | None:  # type: ignore[valid-type]

@@ -6,12 +6,14 @@ evaluate the same arguments in the same way.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import Parameter, Signature
 from typing import Any, Optional
 
 import strawberry
+from graphql.pyutils import camel_to_snake
 from strawberry import Info
 
 from auth.access import Access
@@ -129,21 +131,26 @@ def with_article(singular: str) -> str:
     return f"{'an' if singular[0] in 'aeio' else 'a'} {singular.replace('_', ' ')}"
 
 
-def build_entity_queries(
-    type_: Any,
-    entity: Entity,
-    singular: str,
-    plural: str,
-    *,
-    access: Access | None = None,
-    narrowed: Condition | None = None,
-    internal: bool = False,
-) -> type:
+def singular_of(type_: Any) -> str:
+    """Return the name of a GraphQL type in root fields: `product_box` of `ProductBox`."""
+    return camel_to_snake(type_.__strawberry_definition__.name)
+
+
+def _plural_of(singular: str) -> str:
+    if singular.endswith(("s", "x")):
+        return f"{singular}es"
+    return f"{singular[:-1]}ies" if re.search("[^aeiou]y$", singular) else f"{singular}s"
+
+
+def build_entity_queries(type_: Any, *, access: Access | None = None, narrowed: Condition | None = None) -> type:
     """Build a class with the fields `x(id)`, `xs(limit, offset, status, filter, sort)`, `x_page(…)` and `x_connection(…)`.
 
-    `access` is the access rule of the root fields; it defaults to the entity's rule. `narrowed` is a condition for all lists.
+    `x` is the name of the type in snake case. `access` is the access rule of the root fields; it defaults to that of the type's entity.
+    `narrowed` is a condition for all lists.
     """
+    entity: Entity = type_.__entity__
     name: str = type_.__strawberry_definition__.name
+    singular = singular_of(type_)
     rule: Access = access or entity.visible.access  # type: ignore[attr-defined]
     guards = column_guards(type_, entity)
     label = singular.replace("_", " ")
@@ -161,7 +168,7 @@ def build_entity_queries(
     ) -> Any:
         query = EntityQuery(kind, entity, rule, guards, narrowed)
         resolver = _with_signature(build(query), result, arguments)
-        return root_field(rule, description, internal=internal, metadata={ENTITY_QUERY: query})(resolver)
+        return root_field(rule, description, metadata={ENTITY_QUERY: query})(resolver)
 
     size, offset, page = (int, DEFAULT_PAGE_SIZE), (int, 0), (int, 1)
     fields = {
@@ -172,7 +179,7 @@ def build_entity_queries(
             _one_arguments(entity),
             f"Returns {with_article(singular)} by {_identified_by(entity)}; null if it doesn't exist.",
         ),
-        plural: field(
+        _plural_of(singular): field(
             "list",
             _list_resolver,
             list[type_],

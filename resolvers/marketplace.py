@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from auth.access import Access, open_to_shoppers
 from domain.marketplace import reviews, vendors
-from domain.marketplace.read import REVIEWS, VENDORS
 from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from schema.types.marketplace import ReviewInput, ReviewObject, VendorInput, VendorObject
@@ -24,13 +23,12 @@ _VENDORS = RecordFunctions(vendors.create_vendor, vendors.update_vendor, vendors
 _REVIEWS = RecordFunctions(reviews.create_review, reviews.update_review, reviews.delete_review)
 
 QUERIES = (
-    build_entity_queries(VendorObject, VENDORS, "vendor", "vendors", access=_READ_VENDORS),
-    build_entity_queries(ReviewObject, REVIEWS, "review", "reviews"),
+    build_entity_queries(VendorObject, access=_READ_VENDORS),
+    build_entity_queries(ReviewObject),
 )
 MUTATIONS = (
     build_entity_mutations(
         VendorObject,
-        "vendor",
         VendorInput,
         _VENDORS,
         _WRITE_VENDORS,
@@ -39,7 +37,6 @@ MUTATIONS = (
     ),
     build_entity_mutations(
         ReviewObject,
-        "review",
         ReviewInput,
         _REVIEWS,
         _WRITE_REVIEWS,

@@ -72,7 +72,7 @@ class NotificationMutations:
 
 
 QUERIES = (
-    build_entity_queries(NotificationObject, NOTIFICATIONS, "notification", "notifications"),
+    build_entity_queries(NotificationObject),
     NotificationQueries,
 )
 MUTATIONS = (NotificationMutations,)

@@ -11,7 +11,6 @@ from auth.access import Access
 from domain.catalog import attachments, combinations, option_exceptions, options
 from domain.catalog.boxes import BOX_RECORDS, DESCRIPTION_RECORDS
 from domain.catalog.product_options import find_editable_product
-from domain.catalog.read_options import ATTACHMENTS, BOX_DESCRIPTIONS, BOXES, COMBINATIONS, OPTION_EXCEPTIONS, OPTIONS
 from models import row_reads
 from models.queries import by_ids
 from models.response_shapes import ResponseShape, ScalarField
@@ -167,19 +166,18 @@ class CombinationMutations:
 
 
 QUERIES = (
-    build_entity_queries(OptionObject, OPTIONS, "option", "options"),
-    build_entity_queries(CombinationObject, COMBINATIONS, "combination", "combinations"),
-    build_entity_queries(OptionExceptionObject, OPTION_EXCEPTIONS, "option_exception", "option_exceptions"),
-    build_entity_queries(AttachmentObject, ATTACHMENTS, "attachment", "attachments"),
-    build_entity_queries(ProductBoxObject, BOXES, "product_box", "product_boxes"),
-    build_entity_queries(BoxDescriptionObject, BOX_DESCRIPTIONS, "box_description", "box_descriptions"),
+    build_entity_queries(OptionObject),
+    build_entity_queries(CombinationObject),
+    build_entity_queries(OptionExceptionObject),
+    build_entity_queries(AttachmentObject),
+    build_entity_queries(ProductBoxObject),
+    build_entity_queries(BoxDescriptionObject),
     CombinationQueries,
 )
 MUTATIONS = (
     CombinationMutations,
     build_entity_mutations(
         OptionObject,
-        "option",
         OptionInput,
         _OPTIONS,
         _WRITE,
@@ -190,7 +188,6 @@ MUTATIONS = (
     ),
     build_entity_mutations(
         AttachmentObject,
-        "attachment",
         AttachmentInput,
         attachments.ATTACHMENT_RECORDS,
         _WRITE,
@@ -199,7 +196,6 @@ MUTATIONS = (
     ),
     build_entity_mutations(
         ProductBoxObject,
-        "product_box",
         ProductBoxInput,
         BOX_RECORDS,
         _WRITE_BOXES,
@@ -208,7 +204,6 @@ MUTATIONS = (
     ),
     build_entity_mutations(
         BoxDescriptionObject,
-        "box_description",
         BoxDescriptionInput,
         DESCRIPTION_RECORDS,
         _WRITE_BOXES,

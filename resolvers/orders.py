@@ -9,7 +9,6 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.orders import deletion, edit, fiscal, lifecycle, placement
-from domain.orders.read import ORDERS
 from kernel.scope import Scope
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (
@@ -126,5 +125,5 @@ class OrderMutations:
         return await load_record(info, order)
 
 
-QUERIES = (build_entity_queries(OrderObject, ORDERS, "order", "orders"),)
+QUERIES = (build_entity_queries(OrderObject),)
 MUTATIONS = (OrderMutations,)

@@ -9,7 +9,6 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.people import outreach
-from domain.people.read import CALL_REQUESTS, SUBSCRIBERS
 from models.queries import Row
 from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
@@ -44,14 +43,13 @@ class OutreachMutations:
 
 
 QUERIES = (
-    build_entity_queries(SubscriberObject, SUBSCRIBERS, "subscriber", "subscribers"),
-    build_entity_queries(CallRequestObject, CALL_REQUESTS, "call_request", "call_requests"),
+    build_entity_queries(SubscriberObject),
+    build_entity_queries(CallRequestObject),
 )
 MUTATIONS = (
     OutreachMutations,
     build_entity_mutations(
         SubscriberObject,
-        "subscriber",
         SubscriberInput,
         _SUBSCRIBERS,
         _WRITE,
@@ -60,11 +58,9 @@ MUTATIONS = (
     ),
     build_entity_mutations(
         CallRequestObject,
-        "call_request",
         CallRequestInput,
         outreach.CALL_REQUEST_RECORDS,
         _WRITE,
-        field_names={"product_id": "product", "order_id": "order"},
         label="a callback request",
         delete_description="Delete a callback request permanently.",
     ),

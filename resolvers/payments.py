@@ -10,7 +10,6 @@ from domain.gateway import notifications
 from domain.gateway.read import GATEWAY_NOTIFICATIONS
 from domain.orders.payments import record_payment
 from domain.payments.methods import PAYMENT_METHOD_RECORDS
-from domain.payments.read import PAYMENT_METHODS, PAYMENTS
 from models.queries import Row
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
@@ -66,23 +65,18 @@ class GatewayMutations:
 
 
 QUERIES = (
-    build_entity_queries(
-        PaymentMethodObject, PAYMENT_METHODS, "payment_method", "payment_methods", access=_READ_METHODS
-    ),
-    build_entity_queries(PaymentObject, PAYMENTS, "payment", "payments", access=_READ),
-    build_entity_queries(
-        GatewayNotificationObject, GATEWAY_NOTIFICATIONS, "gateway_notification", "gateway_notifications"
-    ),
+    build_entity_queries(PaymentMethodObject, access=_READ_METHODS),
+    build_entity_queries(PaymentObject, access=_READ),
+    build_entity_queries(GatewayNotificationObject),
 )
 MUTATIONS = (
     PaymentMutations,
     build_entity_mutations(
         PaymentMethodObject,
-        "payment_method",
         PaymentMethodInput,
         PAYMENT_METHOD_RECORDS,
         _WRITE,
-        field_names={"vendor_id": "vendor", "tax_ids": "taxes"},
+        field_names={"tax_ids": "taxes"},
         delete_description="Delete a payment method; it remains visible on existing orders.",
     ),
     GatewayMutations,

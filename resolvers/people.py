@@ -9,9 +9,7 @@ from auth.access import Access
 from auth.privileges import ALL
 from domain.people import accounts, removal, usergroups
 from domain.people.addresses import ADDRESS_RECORDS, set_default_address
-from domain.people.read import USERGROUPS, USERS
 from domain.points.ledger import adjust_points
-from domain.points.read import POINT_ENTRIES
 from kernel.scope import ActorKind
 from models.references import USER, find
 from resolvers.entity_mutations import build_entity_mutations
@@ -136,21 +134,21 @@ class AddressMutations:
 
 QUERIES = (
     PeopleQueries,
-    build_entity_queries(UserObject, USERS, "user", "users"),
-    build_entity_queries(UsergroupObject, USERGROUPS, "usergroup", "usergroups", access=_READ_USERGROUPS),
-    build_entity_queries(PointEntryObject, POINT_ENTRIES, "point_entry", "point_entries"),
+    build_entity_queries(UserObject),
+    build_entity_queries(UsergroupObject, access=_READ_USERGROUPS),
+    build_entity_queries(PointEntryObject),
 )
 MUTATIONS = (
     PeopleMutations,
     AddressMutations,
     build_entity_mutations(
         SavedAddressObject,
-        "address",
         SavedAddressInput,
         ADDRESS_RECORDS,
         SIGNED_IN_USERS,
         create_description="Save an address of the caller, at most 50; the first one is the default for shipping and billing.",
         update_description="Update one of the caller's saved addresses; omitted fields stay unchanged, and so do orders and carts.",
         delete_description="Delete one of the caller's saved addresses; orders and carts keep their copies.",
+        singular="address",
     ),
 )

@@ -6,10 +6,7 @@ from typing import Any
 
 from auth.access import Access, open_to_shoppers
 from domain.destinations.destinations import DESTINATION_RECORDS
-from domain.destinations.read import DESTINATIONS
 from domain.promotions.promotions import PROMOTION_RECORDS
-from domain.promotions.read import PROMOTIONS
-from domain.taxes.read import TAXES
 from domain.taxes.taxes import TAX_RECORDS
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
@@ -40,14 +37,13 @@ def rename_destination_ids(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 QUERIES = (
-    build_entity_queries(DestinationObject, DESTINATIONS, "destination", "destinations", access=_READ_DESTINATIONS),
-    build_entity_queries(TaxObject, TAXES, "tax", "taxes", access=_READ_TAXES),
-    build_entity_queries(PromotionObject, PROMOTIONS, "promotion", "promotions"),
+    build_entity_queries(DestinationObject, access=_READ_DESTINATIONS),
+    build_entity_queries(TaxObject, access=_READ_TAXES),
+    build_entity_queries(PromotionObject),
 )
 MUTATIONS = (
     build_entity_mutations(
         DestinationObject,
-        "destination",
         DestinationInput,
         DESTINATION_RECORDS,
         _WRITE_DESTINATIONS,
@@ -56,7 +52,6 @@ MUTATIONS = (
     ),
     build_entity_mutations(
         TaxObject,
-        "tax",
         TaxInput,
         TAX_RECORDS,
         _WRITE_TAXES,
@@ -68,7 +63,6 @@ MUTATIONS = (
     ),
     build_entity_mutations(
         PromotionObject,
-        "promotion",
         PromotionInput,
         PROMOTION_RECORDS,
         _WRITE_PROMOTIONS,

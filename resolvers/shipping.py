@@ -10,7 +10,6 @@ from strawberry import Info
 from auth.access import Access, open_to_shoppers
 from domain.orders import shipments
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
-from domain.shipping.read import SHIPMENTS, SHIPPING_METHODS
 from kernel.errors import ValidationFailed
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
@@ -66,20 +65,17 @@ class ShippingMutations:
 
 
 QUERIES = (
-    build_entity_queries(
-        ShippingMethodObject, SHIPPING_METHODS, "shipping_method", "shipping_methods", access=_READ_METHODS
-    ),
-    build_entity_queries(ShipmentObject, SHIPMENTS, "shipment", "shipments"),
+    build_entity_queries(ShippingMethodObject, access=_READ_METHODS),
+    build_entity_queries(ShipmentObject),
 )
 MUTATIONS = (
     ShippingMutations,
     build_entity_mutations(
         ShippingMethodObject,
-        "shipping_method",
         ShippingMethodInput,
         SHIPPING_METHOD_RECORDS,
         _WRITE_METHODS,
-        field_names={"vendor_id": "vendor", "tax_ids": "taxes", "destination_id": "destination"},
+        field_names={"tax_ids": "taxes", "destination_id": "destination"},
         transform=rename_destination_ids,
         delete_description="Delete a shipping method; it remains visible on existing orders.",
     ),

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from auth.access import Access
 from domain.orders import statuses
-from domain.orders.read import STATUSES
 from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from schema.types.orders import StatusInput, StatusObject
 
 _STATUSES = RecordFunctions(statuses.create_status, statuses.update_status, statuses.delete_status)
 
-QUERIES = (build_entity_queries(StatusObject, STATUSES, "status", "statuses"),)
+QUERIES = (build_entity_queries(StatusObject),)
 MUTATIONS = (
     build_entity_mutations(
         StatusObject,
-        "status",
         StatusInput,
         _STATUSES,
         Access(privileges=("manage_orders",)),

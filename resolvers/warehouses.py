@@ -9,7 +9,6 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.warehouses import areas, groups
-from domain.warehouses.read import WAREHOUSE_AREAS, WAREHOUSE_USERGROUPS, WAREHOUSES
 from domain.warehouses.write import WAREHOUSE_RECORDS
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
@@ -95,18 +94,17 @@ class WarehouseMutations:
 
 
 QUERIES = (
-    build_entity_queries(WarehouseObject, WAREHOUSES, "warehouse", "warehouses"),
-    build_entity_queries(WarehouseAreaObject, WAREHOUSE_AREAS, "warehouse_area", "warehouse_areas"),
-    build_entity_queries(WarehouseUsergroupObject, WAREHOUSE_USERGROUPS, "warehouse_usergroup", "warehouse_usergroups"),
+    build_entity_queries(WarehouseObject),
+    build_entity_queries(WarehouseAreaObject),
+    build_entity_queries(WarehouseUsergroupObject),
 )
 MUTATIONS = (
     build_entity_mutations(
         WarehouseObject,
-        "warehouse",
         WarehouseInput,
         WAREHOUSE_RECORDS,
         _WRITE,
-        field_names={"vendor_id": "vendor", "usergroups": "groups"},
+        field_names={"usergroups": "groups"},
         transform=_to_domain_fields,
         create_description="Create a warehouse with its delivery areas and usergroups.",
         delete_description="Delete a warehouse with its delivery areas and usergroups.",

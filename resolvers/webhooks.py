@@ -7,7 +7,6 @@ from strawberry import Info
 
 from domain.apps import registration
 from domain.webhooks import endpoints, redelivery
-from domain.webhooks.read import EVENT_DELIVERIES, EVENT_ENDPOINTS
 from models.queries import Row
 from resolvers import webhook_queries
 from resolvers.entity_queries import build_entity_queries
@@ -82,7 +81,7 @@ class DeliveryMutations:
 
 
 QUERIES = (
-    build_entity_queries(EventEndpointObject, EVENT_ENDPOINTS, "event_endpoint", "event_endpoints"),
-    build_entity_queries(EventDeliveryObject, EVENT_DELIVERIES, "event_delivery", "event_deliveries"),
+    build_entity_queries(EventEndpointObject),
+    build_entity_queries(EventDeliveryObject),
 )
 MUTATIONS = (DeliveryMutations,)

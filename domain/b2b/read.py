@@ -20,7 +20,7 @@ MANAGERS = Entity(
         **exact("text", "name", email="exact e-mail", phone="exact phone"),
         **exact("big_int", commission_percent="exact commission, in hundredths of a percent"),
         **exact("cents", balance_cents="exact balance, in cents"),
-        "user_id": optional_references("t.user_id", "users", "of any of these accounts; 0 means of none"),
+        "user_id": optional_references("users", "of any of these accounts; 0 means of none"),
         "created_at": _CREATED,
     },
     sorts=sorts("name", ("email", "e-mail"), "status", "created_at", "id"),
@@ -55,10 +55,8 @@ BUSINESS_PARTNERS = Entity(
             contact_name="exact name of the contact",
         ),
         **exact("cents", credit_limit_cents="exact credit limit, in cents"),
-        "payment_code_id": optional_references(
-            "t.payment_code_id", "payment_codes", "of any of these payment codes; 0 means of none"
-        ),
-        "manager_id": optional_references("t.manager_id", "managers", "of any of these managers; 0 means of none"),
+        "payment_code_id": optional_references("payment_codes", "of any of these payment codes; 0 means of none"),
+        "manager_id": optional_references("managers", "of any of these managers; 0 means of none"),
         "created_at": _CREATED,
     },
     sorts=sorts("name", ("email", "e-mail"), ("cnpj", "CNPJ"), "status", "created_at", "id"),
@@ -69,11 +67,11 @@ MIX_PRODUCTS = Entity(
     filters={
         "id": ids("entries"),
         "status": statuses(),
-        "product_id": references("t.product_id", "products", "of any of these products"),
+        "product_id": references("products", "of any of these products"),
         "partner_id": optional_references(
-            "t.partner_id", "business_partners", "of any of these partners; 0 means of none"
+            "business_partners", "of any of these partners; 0 means of none", column="t.partner_id"
         ),
-        "manager_id": optional_references("t.manager_id", "managers", "of any of these managers; 0 means of none"),
+        "manager_id": optional_references("managers", "of any of these managers; 0 means of none"),
         **exact("big_int", min_quantity="exact minimum quantity"),
         **exact("cents", price_cents="exact price, in cents"),
         "created_at": _CREATED,
@@ -86,8 +84,8 @@ MANAGER_TRANSACTIONS = Entity(
     visible=_ROWS,
     filters={
         "id": ids("transactions"),
-        "manager_id": references("t.manager_id", "managers", "of any of these managers"),
-        "order_id": optional_references("t.order_id", "orders", "of any of these orders; 0 means of none"),
+        "manager_id": references("managers", "of any of these managers"),
+        "order_id": optional_references("orders", "of any of these orders; 0 means of none"),
         **exact("transaction_type", "type"),
         **exact("cents", amount_cents="exact amount, in cents"),
         **exact("text", "description"),
@@ -101,8 +99,8 @@ ORDER_LIMITS = Entity(
     visible=_ROWS,
     filters={
         "id": ids("limits"),
-        "user_id": references("t.user_id", "users", "of any of these customers"),
-        "vendor_id": references("t.vendor_id", "vendors", "of any of these vendors"),
+        "user_id": references("users", "of any of these customers"),
+        "vendor_id": references("vendors", "of any of these vendors"),
         **exact("cents", limit_cents="exact limit, in cents"),
     },
     sorts=sorts("created_at", "id"),

@@ -10,7 +10,7 @@ from kernel.errors import ValidationFailed
 from kernel.fields import MAX_QUANTITY, InputField, cents, code_in, integer, name_text, short_text, text
 from kernel.text import InvalidValue, repr_value
 from models.b2b import BusinessPartner, Manager, MixProduct, PaymentCode
-from models.references import BUSINESS_PARTNER, MANAGER, MIX_PRODUCT, PAYMENT_CODE, PRODUCT, USER
+from models.references import BUSINESS_PARTNER, MANAGER, PAYMENT_CODE, PRODUCT, USER
 
 MAX_INSTALLMENTS = 360
 MAX_DAYS = 3_650
@@ -43,7 +43,6 @@ _STATUS = InputField("status", code_in(SWITCH_STATUSES), code="status_invalid")
 _NAME = InputField("name", name_text, code="name_invalid", required="name_required")
 
 MANAGERS = RecordType(
-    MANAGER,
     Manager,
     {
         "name": _NAME,
@@ -55,7 +54,6 @@ MANAGERS = RecordType(
     references={"user": USER},
 )
 PAYMENT_CODES = RecordType(
-    PAYMENT_CODE,
     PaymentCode,
     {
         "code": InputField("code", name_text, code="code_invalid", required="required"),
@@ -68,7 +66,6 @@ PAYMENT_CODES = RecordType(
     unique={"payment_codes_code_key": _code_taken},
 )
 BUSINESS_PARTNERS = RecordType(
-    BUSINESS_PARTNER,
     BusinessPartner,
     {
         "name": _NAME,
@@ -82,7 +79,6 @@ BUSINESS_PARTNERS = RecordType(
     references={"payment_code": PAYMENT_CODE, "manager": MANAGER},
 )
 MIX_PRODUCTS = RecordType(
-    MIX_PRODUCT,
     MixProduct,
     {
         "min_quantity": InputField("min_quantity", integer(0, MAX_QUANTITY), code="quantity_invalid"),

@@ -24,7 +24,7 @@ CUSTOMER_CARTS = Entity(
     visible=OwnRows(admin=_PRIVILEGES, app=_SCOPE, own="t.user_id = {user}"),
     filters={
         "id": ids("carts"),
-        "customer_id": references("t.user_id", "users", "of any of these users"),
+        "customer_id": references("users", "of any of these users"),
         **exact("cents", "total_cents", internal=True),
         "updated_at": exact_second("t.updated_at", "changed within that second"),
     },

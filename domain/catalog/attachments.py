@@ -68,7 +68,6 @@ async def _set_product(change: Change) -> None:
 
 
 ATTACHMENT_RECORDS = RecordType(
-    ATTACHMENT,
     Attachment,
     ATTACHMENT_FIELDS,
     audit_input=True,

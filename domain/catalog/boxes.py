@@ -11,7 +11,7 @@ from kernel.errors import ValidationFailed
 from kernel.fields import MAX_QUANTITY, InputField, code_in, integer, name_text, short_text, text
 from kernel.text import InvalidValue, repr_value
 from models.boxes import BoxDescription, ProductBox
-from models.references import BOX, BOX_DESCRIPTION, resolve
+from models.references import BOX, resolve
 
 _LANGUAGE = re.compile(r"[a-z]{2}(-[A-Z]{2})?")
 
@@ -42,7 +42,7 @@ DESCRIPTION_FIELDS: Mapping[str, InputField] = {
 }
 
 
-BOX_RECORDS = RecordType(BOX, ProductBox, BOX_FIELDS, audit_subject="product_box", audit_input=True)
+BOX_RECORDS = RecordType(ProductBox, BOX_FIELDS, audit_subject="product_box", audit_input=True)
 """Inside measures; `weight_grams` is the empty box's, `max_weight_grams` 0 means any. A deleted box hides its descriptions."""
 
 
@@ -61,7 +61,6 @@ def _language_taken(_: Change) -> ValidationFailed:
 
 
 DESCRIPTION_RECORDS = RecordType(
-    BOX_DESCRIPTION,
     BoxDescription,
     DESCRIPTION_FIELDS,
     unique={"box_descriptions_language_key": _language_taken},

@@ -120,7 +120,6 @@ def _check_length(path: str) -> str:
 
 
 CATEGORY_RECORDS = RecordType(
-    CATEGORY,
     Category,
     CATEGORY_FIELDS,
     references={"parent": CATEGORY, "vendor": VENDOR},

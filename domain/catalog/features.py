@@ -153,7 +153,6 @@ def _match_variant(
 
 
 FEATURE_RECORDS = RecordType(
-    FEATURE,
     Feature,
     FEATURE_FIELDS,
     audit_input=True,

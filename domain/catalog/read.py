@@ -73,7 +73,7 @@ PRODUCTS = Entity(
         "below_category_id": EntityFilter(
             "id", _below_category, "in any of these categories or their descendants", many=True
         ),
-        "vendor_id": references("t.vendor_id", "vendors", "sold by any of these vendors"),
+        "vendor_id": references("vendors", "sold by any of these vendors"),
         "tax_id": has_tax("product_taxes", "any of these taxes applies to it"),
         "price_from": EntityFilter("cents", compares("t.price_cents", ">="), "at least this price, in cents"),
         "price_to": EntityFilter("cents", compares("t.price_cents", "<="), "at most this price, in cents"),
@@ -87,9 +87,7 @@ PRODUCTS = Entity(
         "compare_at_cents": exact_value(
             "cents", "coalesce(t.compare_at_cents, 0)", "exact compare-at price, 0 for none", internal=True
         ),
-        "seller_id": optional_references(
-            "t.vendor_id", "vendors", "sold by any of these vendors; 0 means by none", internal=True
-        ),
+        "seller_id": optional_references("vendors", "sold by any of these vendors; 0 means by none", internal=True),
         "vendor_name": EntityFilter(
             "text", has_vendor_name("t.vendor_id"), "exact name of the vendor", many=True, internal=True
         ),
@@ -101,9 +99,7 @@ PRODUCTS = Entity(
         **exact("big_int", "min_quantity", "max_quantity", internal=True),
         "updated_at": exact_second("t.updated_at", "updated within that second"),
         **exact("big_int", "stock", "weight_grams", internal=True),
-        "main_category_id": optional_references(
-            "t.category_id", "categories", "has this main category; 0 means none", internal=True
-        ),
+        "main_category_id": optional_references("categories", "has this main category; 0 means none", internal=True),
         **exact("text", "slug"),
         **exact("text", "tracking", internal=True),
         "created_at": exact_second("t.created_at", "created within that second"),
@@ -133,7 +129,9 @@ CATEGORIES = Entity(
         "id": ids("categories"),
         "status": statuses("category_status"),
         **created_range(),
-        "parent_id": optional_references("t.parent_id", "categories", "children of any of these; 0 means the roots"),
+        "parent_id": optional_references(
+            "categories", "children of any of these; 0 means the roots", column="t.parent_id"
+        ),
         **exact("text", "name", "slug"),
         "search": EntityFilter(
             "text",
@@ -141,10 +139,8 @@ CATEGORIES = Entity(
             "words, or beginnings of words, of the name",
         ),
         **exact("big_int", "position", internal=True),
-        "vendor_id": references("t.vendor_id", "vendors", "of any of these vendors"),
-        "seller_id": optional_references(
-            "t.vendor_id", "vendors", "of any of these vendors; 0 means of none", internal=True
-        ),
+        "vendor_id": references("vendors", "of any of these vendors"),
+        "seller_id": optional_references("vendors", "of any of these vendors; 0 means of none", internal=True),
         **exact("text", "id_path", "description", internal=True),
         "created_at": exact_second("t.created_at", "created within that second"),
         "product_count": exact_value("big_int", PRODUCT_COUNT, "exact number of products", internal=True),
@@ -179,7 +175,7 @@ FEATURES = Entity(
         "id": ids("features"),
         **exact("feature_type", type="any of these types"),
         "status": statuses(),
-        "group_id": optional_references("t.parent_id", "features", "in any of these groups; 0 means in none"),
+        "group_id": optional_references("features", "in any of these groups; 0 means in none", column="t.parent_id"),
         "product_id": linked_to(
             "feature_values",
             "feature_id",

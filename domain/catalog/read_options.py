@@ -31,13 +31,11 @@ OPTIONS = Entity(
         "id": ids("options"),
         **exact("option_type", type="any of these types"),
         "status": statuses(),
-        "product_id": optional_references(
-            "t.product_id", "products", "belongs to any of these products; 0 means shared by several"
-        ),
+        "product_id": optional_references("products", "belongs to any of these products; 0 means shared by several"),
         "offered_by": linked_to(
             "product_options", "option_id", "product_id", "products", "is offered by any of these products"
         ),
-        "vendor_id": optional_references("t.vendor_id", "vendors", "of any of these vendors; 0 means of none"),
+        "vendor_id": optional_references("vendors", "of any of these vendors; 0 means of none"),
         **exact("text", "name"),
         **exact("boolean", required="has to be chosen", inventory="takes part in combinations"),
         **exact("big_int", "position", internal=True),
@@ -51,7 +49,7 @@ COMBINATIONS = Entity(
     visible=published(_STAFF, "read_products", _OF_SHOWN, vendor=_OF_OWN),
     filters={
         "id": ids("combinations"),
-        "product_id": references("t.product_id", "products", "of any of these products"),
+        "product_id": references("products", "of any of these products"),
         **exact("text", "hash", sku="exact SKU"),
         **exact("big_int", "stock"),
         "stock_from": EntityFilter("big_int", compares("t.stock", ">="), "at least this available stock"),
@@ -72,7 +70,7 @@ OPTION_EXCEPTIONS = Entity(
     visible=published(_STAFF, "read_products", _OF_SHOWN, vendor=_OF_OWN),
     filters={
         "id": ids("exceptions"),
-        "product_id": references("t.product_id", "products", "of any of these products"),
+        "product_id": references("products", "of any of these products"),
         **exact("exception_type", type="any of these types"),
         **exact("text", "hash", internal=True),
     },
@@ -91,7 +89,7 @@ ATTACHMENTS = Entity(
     filters={
         "id": ids("attachments"),
         "status": statuses(),
-        "product_id": references("t.product_id", "products", "of any of these products"),
+        "product_id": references("products", "of any of these products"),
     },
     sorts=sorts("position", "id"),
 )
@@ -115,7 +113,7 @@ BOX_DESCRIPTIONS = Entity(
     visible=VisibleRows(admin=_STAFF, app="read_products", vendor=_OF_BOX.format(" AND b.status = 'A'")),
     filters={
         "id": ids("descriptions"),
-        "box_id": references("t.box_id", "product_boxes", "of any of these boxes"),
+        "box_id": references("product_boxes", "of any of these boxes", column="t.box_id"),
         **exact("text", lang_code="in any of these languages"),
     },
     sorts=sorts("id"),

@@ -10,7 +10,6 @@ from domain.records import RecordType
 from kernel.codes import SWITCH_STATUSES
 from kernel.fields import InputField, code_in, name_text, text
 from models.content import Block
-from models.references import BLOCK
 
 _MAX_TYPE = 64
 
@@ -23,5 +22,5 @@ BLOCK_FIELDS: Mapping[str, InputField] = {
 }
 
 
-BLOCK_RECORDS = RecordType(BLOCK, Block, BLOCK_FIELDS, prepare=set_language)
+BLOCK_RECORDS = RecordType(Block, BLOCK_FIELDS, prepare=set_language)
 """`lang_code` defaults to the store's first language; an update replaces the objects, it doesn't merge them."""

@@ -31,7 +31,6 @@ def _taken(change: Change) -> ValidationFailed:
 
 
 LANGUAGE_VARIABLE_RECORDS = RecordType(
-    LANGUAGE_VARIABLE,
     LanguageVariable,
     LANGUAGE_VARIABLE_FIELDS,
     prepare=set_language,

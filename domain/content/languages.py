@@ -13,7 +13,6 @@ from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from models.content import Language
 from models.database import fetchval
-from models.references import LANGUAGE
 
 _CODE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})?")
 _COUNTRY = re.compile(r"[A-Z]{2}")
@@ -99,6 +98,4 @@ async def _check_not_only(scope: Scope, language_id: int, action: str = "deleted
         raise RuleViolation(f"the only language can't be {action}", reason="only_language")
 
 
-LANGUAGE_RECORDS = RecordType(
-    LANGUAGE, Language, LANGUAGE_FIELDS, lock=_LOCK, prepare=_check, before_delete=_check_not_only
-)
+LANGUAGE_RECORDS = RecordType(Language, LANGUAGE_FIELDS, lock=_LOCK, prepare=_check, before_delete=_check_not_only)

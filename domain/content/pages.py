@@ -58,7 +58,6 @@ async def _move_children(scope: Scope, page_id: int) -> None:
 
 
 PAGE_RECORDS = RecordType(
-    PAGE,
     Page,
     PAGE_FIELDS,
     references={"parent": PAGE, "vendor": VENDOR},

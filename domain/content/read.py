@@ -44,15 +44,13 @@ PAGES = Entity(
         **exact("page_type", type="exact type code"),
         **exact("text", lang_code="exact language"),
         "parent_id": optional_references(
-            "t.parent_id", "pages", "direct child of any of these pages; 0 means at the top level"
+            "pages", "direct child of any of these pages; 0 means at the top level", column="t.parent_id"
         ),
         "search": substring("title or of the text", "t.name", "t.description"),
         **exact("text", name="exact title", slug="exact slug"),
         **exact("text", "link", "description", "meta_keywords", "meta_description", "seo_title", internal=True),
         **exact("big_int", "position", internal=True),
-        "vendor_id": optional_references(
-            "t.vendor_id", "vendors", "of any of these vendors; 0 means of the store itself"
-        ),
+        "vendor_id": optional_references("vendors", "of any of these vendors; 0 means of the store itself"),
         "created_at": exact_second("t.created_at", "created within that second"),
     },
     sorts=sorts("position", ("name", "title"), "status", "created_at", "id"),

@@ -14,7 +14,6 @@ from kernel.geography import BRAZIL, STATES, state_code
 from kernel.scope import Scope
 from kernel.text import InvalidValue, has_forbidden_characters, nfc, repr_value
 from models.database import execute
-from models.references import DESTINATION
 from models.rows import replace_rows
 from models.shipping import Destination
 
@@ -128,7 +127,6 @@ async def _write_ranges(change: Change) -> None:
 
 
 DESTINATION_RECORDS = RecordType(
-    DESTINATION,
     Destination,
     DESTINATION_FIELDS,
     audit_input=True,

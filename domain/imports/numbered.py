@@ -101,12 +101,11 @@ class ImportTable:
         )
 
 
-@dataclass(frozen=True)
 class ImportKind:
     """A kind of records: its name in references, and its tables in the order in which rows are written."""
 
-    name: str
-    tables: tuple[ImportTable, ...]
+    def __init__(self, name: str, *tables: ImportTable) -> None:
+        self.name, self.tables = name, tables
 
     @property
     def own(self) -> ImportTable:

@@ -52,19 +52,17 @@ _IMPORTED = "imported"
 
 PAST_ORDER = ImportKind(
     KIND,
-    (
-        ImportTable(Order, without=("fields_data", "hold_until", "points_earned", "points_spent", "points_cents")),
-        ImportTable(
-            OrderLine,
-            without=("shipping_cents", "weight_grams", "options", "extra"),
-            owner="order_id",
-            numbers=PartNumbers.KEPT,
-        ),
-        ImportTable(OrderAddress, owner="order_id"),
-        ImportTable(Payment, without=("sequence",), owner="order_id"),
-        ImportTable(
-            OrderStatusChange, without=("from_status", "forced", "actor_kind", "user_id", "app_id"), owner="order_id"
-        ),
+    ImportTable(Order, without=("fields_data", "hold_until", "points_earned", "points_spent", "points_cents")),
+    ImportTable(
+        OrderLine,
+        without=("shipping_cents", "weight_grams", "options", "extra"),
+        owner="order_id",
+        numbers=PartNumbers.KEPT,
+    ),
+    ImportTable(OrderAddress, owner="order_id"),
+    ImportTable(Payment, without=("sequence",), owner="order_id"),
+    ImportTable(
+        OrderStatusChange, without=("from_status", "forced", "actor_kind", "user_id", "app_id"), owner="order_id"
     ),
 )
 

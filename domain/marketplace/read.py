@@ -128,7 +128,7 @@ REVIEWS = Entity(
     filters={
         "id": ids("reviews"),
         "product_id": EntityFilter("id", _about_product, "about any of these products", many=True),
-        "user_id": references("t.user_id", "users", "by any of these users"),
+        "user_id": references("users", "by any of these users"),
         **exact("big_int", rating="any of these ratings"),
         "status": statuses("review_status"),
         "search": substring("author's name or of the text", "t.name", "t.message"),
@@ -138,7 +138,7 @@ REVIEWS = Entity(
             "about subjects of any of these types, by code",
             many=True,
         ),
-        "thread_id": references("t.thread_id", "discussion_threads", "in any of these threads", internal=True),
+        "thread_id": references("discussion_threads", "in any of these threads", column="t.thread_id", internal=True),
         "thread_type": EntityFilter(
             "text", _in_thread("type"), "in threads of any of these types", many=True, internal=True
         ),
@@ -146,7 +146,7 @@ REVIEWS = Entity(
             "id", _about_any, "about any of these subjects, of any type", many=True, internal=True
         ),
         "seller_id": optional_references(
-            REVIEWED_VENDOR, "vendors", "about products of any of these vendors; 0 means of none", internal=True
+            "vendors", "about products of any of these vendors; 0 means of none", column=REVIEWED_VENDOR, internal=True
         ),
         **exact("text", "name", "message", internal=True),
         "stars": EntityFilter(
@@ -156,9 +156,7 @@ REVIEWS = Entity(
             many=True,
             internal=True,
         ),
-        "author_id": optional_references(
-            "t.user_id", "users", "by any of these users; 0 means without an account", internal=True
-        ),
+        "author_id": optional_references("users", "by any of these users; 0 means without an account", internal=True),
         **exact("text", "ip_address", internal=True),
         "created_at": exact_second("t.created_at", "created within that second"),
     },

@@ -169,7 +169,6 @@ def _check_not_vendor(scope: Scope) -> None:
 
 
 VENDOR_RECORDS = RecordType(
-    VENDOR,
     Vendor,
     VENDOR_FIELDS,
     lock_row=_LOCK,

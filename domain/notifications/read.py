@@ -18,7 +18,7 @@ NOTIFICATIONS = Entity(
     visible=VisibleRows(admin=(), vendor="t.user_id = {user}", customer="t.user_id = {user}", user_only=True),
     filters={
         "id": ids("notifications"),
-        "user_id": references("t.user_id", "users", "of any of these users"),
+        "user_id": references("users", "of any of these users"),
         **exact("notification_type", type="of any of these types"),
         "status": EntityFilter("notification_status", any_of(STATUS), "any of these statuses", many=True),
         **created_range(),

@@ -169,7 +169,7 @@ ORDERS = Entity(
         "payment_status": EntityFilter(
             "payment_status", any_of("t.payment_status", skewed=True), "any of these payment statuses", many=True
         ),
-        "customer_id": references("t.user_id", "users", "placed by any of these users"),
+        "customer_id": references("users", "placed by any of these users"),
         "vendor_id": EntityFilter("id", _vendor, "has lines of any of these vendors", many=True, build_for=_has_vendor),
         **exact("text", email="exact e-mail of the customer"),
         "search": EntityFilter(
@@ -188,19 +188,12 @@ ORDERS = Entity(
         **_exact_amounts("total_cents", "subtotal_cents", "shipping_cents"),
         **exact("text", "firstname", "lastname", "phone", internal=True),
         "payment_method_id": optional_references(
-            "t.payment_method_id", "payment_methods", "paid with any of these methods; 0 means with none"
+            "payment_methods", "paid with any of these methods; 0 means with none"
         ),
-        "shipping_method_id": optional_references(
-            "t.shipping_method_id", "shipping_methods", "sent by any of these methods; 0 means by none"
-        ),
-        "buyer_id": optional_references(
-            "t.user_id", "users", "placed by any of these users; 0 means by guests", internal=True
-        ),
+        "shipping_method_id": optional_references("shipping_methods", "sent by any of these methods; 0 means by none"),
+        "buyer_id": optional_references("users", "placed by any of these users; 0 means by guests", internal=True),
         "sole_vendor_id": optional_references(
-            "t.vendor_id",
-            "vendors",
-            "all lines belong to one of these vendors; 0 means several vendors or none",
-            internal=True,
+            "vendors", "all lines belong to one of these vendors; 0 means several vendors or none", internal=True
         ),
         "shipment_id": EntityFilter("id", _has_shipment, "has any of these shipments", many=True, internal=True),
         **_exact_amounts("discount_cents", "surcharge_cents", "tax_cents"),

@@ -17,7 +17,7 @@ from kernel.fields import InputField, cents, code_in, flag, integer, name_text, 
 from kernel.text import InvalidValue, repr_value
 from models.database import fetchval
 from models.payments import PaymentMethod
-from models.references import PAYMENT_METHOD, VENDOR
+from models.references import VENDOR
 
 MASK = "****"
 PURPOSE = "processor_params"
@@ -68,7 +68,6 @@ async def _encrypt(change: Change) -> None:
 
 # The audit log has the names of the fields only: values may be secret.
 PAYMENT_METHOD_RECORDS = RecordType(
-    PAYMENT_METHOD,
     PaymentMethod,
     PAYMENT_METHOD_FIELDS,
     references={"vendor": VENDOR},

@@ -17,13 +17,11 @@ PAYMENT_METHODS = Entity(
     filters={
         "id": ids("methods"),
         "status": statuses(),
-        "vendor_id": references("t.vendor_id", "vendors", "of any of these vendors"),
+        "vendor_id": references("vendors", "of any of these vendors"),
         **exact("text", "name", processor="any of these processors"),
         "search": substring("name", "t.name"),
         "tax_id": has_tax("payment_method_taxes", "has any of these taxes"),
-        "seller_id": optional_references(
-            "t.vendor_id", "vendors", "of any of these vendors; 0 means without a vendor", internal=True
-        ),
+        "seller_id": optional_references("vendors", "of any of these vendors; 0 means without a vendor", internal=True),
         **exact("text", "description", "instructions", internal=True),
         **exact("cents", "surcharge_cents", internal=True),
         **exact("big_int", "surcharge_percent", "position", internal=True),
@@ -38,7 +36,7 @@ PAYMENTS = Entity(
     ),
     filters={
         "id": ids("payments"),
-        "order_id": references("t.order_id", "orders", "for any of these orders"),
+        "order_id": references("orders", "for any of these orders"),
         **exact("text", kind="any of these kinds"),
     },
     sorts={"created_at": Sort("t.created_at", "timestamptz", "time of receipt"), **sorts("id")},

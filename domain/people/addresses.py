@@ -14,7 +14,6 @@ from kernel.ids import parse_uuid
 from kernel.scope import Scope
 from models.database import execute, fetchrow, fetchval, transaction
 from models.queries import Entity
-from models.references import ADDRESS as ADDRESS_REFERENCE
 from models.users import UserAddress
 
 MAX_ADDRESSES = 50
@@ -85,7 +84,6 @@ async def _prepare(change: Change) -> None:
 
 
 ADDRESS_RECORDS = RecordType(
-    ADDRESS_REFERENCE,
     UserAddress,
     ADDRESS,
     hard_delete=True,

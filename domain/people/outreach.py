@@ -15,7 +15,7 @@ from kernel.scope import Scope
 from models import audit
 from models.content import CallRequest, Subscriber
 from models.database import fetchrow, fetchval, transaction
-from models.references import CALL_REQUEST, ORDER, PRODUCT, SUBSCRIBER
+from models.references import ORDER, PRODUCT
 
 _MAX_PHONE = 40
 _MAX_HOUR = 40
@@ -81,10 +81,9 @@ async def _prepare_subscriber(change: Change) -> None:
 
 
 SUBSCRIBER_RECORDS = RecordType(
-    SUBSCRIBER, Subscriber, SUBSCRIBER_FIELDS, hard_delete=True, audit_deleted_number=True, prepare=_prepare_subscriber
+    Subscriber, SUBSCRIBER_FIELDS, hard_delete=True, audit_deleted_number=True, prepare=_prepare_subscriber
 )
 CALL_REQUEST_RECORDS = RecordType(
-    CALL_REQUEST,
     CallRequest,
     CALL_REQUEST_FIELDS,
     references={"product": PRODUCT, "order": ORDER},

@@ -40,11 +40,11 @@ USERS = Entity(
         "search": EntityFilter(
             "text", full_text_search("search_users"), "words, or beginnings of words, of name or e-mail"
         ),
-        "vendor_id": references("t.vendor_id", "vendors", "works for any of these vendors"),
+        "vendor_id": references("vendors", "works for any of these vendors"),
         **created_range(),
         **exact("text", "firstname", "lastname", "phone", "cpf", "cnpj", "company_name", internal=True),
         "employer_id": optional_references(
-            "t.vendor_id", "vendors", "works for any of these vendors; 0 means for none", internal=True
+            "vendors", "works for any of these vendors; 0 means for none", internal=True
         ),
         "vendor_name": EntityFilter(
             "text", has_vendor_name("t.vendor_id"), "exact name of the vendor worked for", many=True, internal=True
@@ -123,10 +123,8 @@ CALL_REQUESTS = Entity(
     filters={
         "id": ids("requests"),
         "status": statuses("call_request_status"),
-        "product_id": optional_references(
-            "t.product_id", "products", "about any of these products; 0 means about none"
-        ),
-        "order_id": optional_references("t.order_id", "orders", "about any of these orders; 0 means about none"),
+        "product_id": optional_references("products", "about any of these products; 0 means about none"),
+        "order_id": optional_references("orders", "about any of these orders; 0 means about none"),
         "search": EntityFilter(
             "text",
             lambda text: Condition(

@@ -13,8 +13,8 @@ POINT_ENTRIES = Entity(
     ),
     filters={
         "id": ids("entries"),
-        "user_id": references("t.user_id", "users", "changes the points of any of these users"),
-        "order_id": optional_references("t.order_id", "orders", "for any of these orders; 0 means for none"),
+        "user_id": references("users", "changes the points of any of these users"),
+        "order_id": optional_references("orders", "for any of these orders; 0 means for none"),
         **exact("point_entry_kind", kind="any of these kinds"),
         **created_range(),
     },

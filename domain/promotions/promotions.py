@@ -43,7 +43,6 @@ from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from models.database import fetch
 from models.promotions import Promotion
-from models.references import PROMOTION
 
 MAX_JSON_BYTES = 100_000
 
@@ -185,7 +184,6 @@ def _check_dates(columns: Mapping[str, Any]) -> None:
 
 
 PROMOTION_RECORDS = RecordType(
-    PROMOTION,
     Promotion,
     PROMOTION_FIELDS,
     audit_input=True,

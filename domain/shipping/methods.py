@@ -13,7 +13,7 @@ from kernel.codes import RATE_CALCULATION_TYPES, SWITCH_STATUSES
 from kernel.errors import ValidationFailed
 from kernel.fields import MAX_QUANTITY, InputField, cents, code_in, integer, name_text, short_text, text
 from kernel.text import InvalidValue, repr_value
-from models.references import SHIPPING_METHOD, VENDOR
+from models.references import VENDOR
 from models.shipping import ShippingMethod
 
 MAX_SERVICE_BYTES = 100_000
@@ -67,7 +67,6 @@ def _check_weights(change: Change) -> None:
 
 
 SHIPPING_METHOD_RECORDS = RecordType(
-    SHIPPING_METHOD,
     ShippingMethod,
     SHIPPING_METHOD_FIELDS,
     references={"vendor": VENDOR},

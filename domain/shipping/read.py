@@ -23,13 +23,11 @@ SHIPPING_METHODS = Entity(
     filters={
         "id": ids("methods"),
         "status": statuses(),
-        "vendor_id": references("t.vendor_id", "vendors", "of any of these vendors"),
+        "vendor_id": references("vendors", "of any of these vendors"),
         **exact("text", "name"),
         "search": substring("name", "t.name"),
         "tax_id": has_tax("shipping_method_taxes", "has any of these taxes"),
-        "seller_id": optional_references(
-            "t.vendor_id", "vendors", "of any of these vendors; 0 means without a vendor", internal=True
-        ),
+        "seller_id": optional_references("vendors", "of any of these vendors; 0 means without a vendor", internal=True),
         **exact("text", "delivery_time", "rate_calculation", internal=True),
         **exact("big_int", "min_weight_grams", "max_weight_grams", internal=True),
         "free_from_cents": EntityFilter(
@@ -67,13 +65,11 @@ SHIPMENTS = Entity(
     visible=VisibleRows(admin=("view_orders",), app="read_orders", vendor=_OWN_LINES, customer=ORDER_OF_CUSTOMER),
     filters={
         "id": ids("shipments"),
-        "order_id": references("t.order_id", "orders", "of any of these orders"),
+        "order_id": references("orders", "of any of these orders"),
         "status": statuses("shipment_status"),
         **exact("text", carrier="any of these carriers", tracking_number="any of these tracking numbers"),
-        "shipping_method_id": optional_references(
-            "t.shipping_method_id", "shipping_methods", "sent by any of these methods; 0 means by none"
-        ),
-        "user_id": optional_references("t.user_id", "users", "sent to any of these users; 0 means to guests"),
+        "shipping_method_id": optional_references("shipping_methods", "sent by any of these methods; 0 means by none"),
+        "user_id": optional_references("users", "sent to any of these users; 0 means to guests"),
         **exact("text", shipping_name="any of these method names"),
         **exact("text", "comments", internal=True),
         **exact("text", group_key="any of these order groups"),

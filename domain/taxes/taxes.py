@@ -117,7 +117,6 @@ async def _write_rates(change: Change) -> None:
 
 
 TAX_RECORDS = RecordType(
-    TAX,
     Tax,
     TAX_FIELDS,
     audit_input=True,

@@ -50,9 +50,9 @@ WAREHOUSES = Entity(
     filters={
         "id": ids("warehouses"),
         "status": statuses(),
-        "vendor_id": references("t.vendor_id", "vendors", "of any of these vendors"),
+        "vendor_id": references("vendors", "of any of these vendors"),
         "owner_id": optional_references(
-            "t.vendor_id", "vendors", "of any of these vendors; 0 means of the store itself", internal=True
+            "vendors", "of any of these vendors; 0 means of the store itself", internal=True
         ),
         "state": EntityFilter("text", _folded_match("t.state"), "in any of these states", many=True),
         "city": EntityFilter("text", _folded_match("t.city"), "in any of these cities", many=True),
@@ -91,7 +91,7 @@ WAREHOUSE_AREAS = Entity(
     visible=VisibleRows(admin=_ADMIN, app=_APP, vendor=_OF_OWN),
     filters={
         "id": ids("areas"),
-        "warehouse_id": references("t.warehouse_id", "warehouses", "of any of these warehouses"),
+        "warehouse_id": references("warehouses", "of any of these warehouses"),
         "status": statuses(),
         **exact("text", "name"),
     },
@@ -111,8 +111,8 @@ WAREHOUSE_USERGROUPS = Entity(
     visible=VisibleRows(admin=_ADMIN, app=_APP, vendor=_OF_OWN),
     filters={
         "id": ids("assignments"),
-        "warehouse_id": references("t.warehouse_id", "warehouses", "of any of these warehouses"),
-        "usergroup_id": references("t.usergroup_id", "usergroups", "of any of these groups"),
+        "warehouse_id": references("warehouses", "of any of these warehouses"),
+        "usergroup_id": references("usergroups", "of any of these groups"),
         "status": statuses(),
     },
     sorts=sorts("id"),

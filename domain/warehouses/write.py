@@ -13,7 +13,7 @@ from kernel.errors import ValidationFailed
 from kernel.geography import BRAZIL, STATES, state_code
 from kernel.text import repr_value
 from models.database import execute
-from models.references import VENDOR, WAREHOUSE
+from models.references import VENDOR
 from models.warehouses import Warehouse
 
 # Serializes changes of a vendor's default warehouse.
@@ -77,7 +77,6 @@ def _check(merged: Mapping[str, Any]) -> None:
 
 
 WAREHOUSE_RECORDS = RecordType(
-    WAREHOUSE,
     Warehouse,
     WAREHOUSE_FIELDS,
     references={"vendor": VENDOR},

@@ -33,7 +33,9 @@ EVENT_ENDPOINTS = Entity(
     visible=VisibleRows(admin=("view_apps",), own_app="t.installation_id = {installation}"),
     filters={
         "id": ids("endpoints"),
-        "installed_app_id": references("t.installation_id", "app_installations", "of any of these installed apps"),
+        "installed_app_id": references(
+            "app_installations", "of any of these installed apps", column="t.installation_id"
+        ),
         "status": EntityFilter("switch_status", any_of("t.status"), "in any of these states", many=True),
     },
     sorts=sorts("id"),
@@ -49,7 +51,7 @@ EVENT_DELIVERIES = Entity(
     ),
     filters={
         "id": ids("deliveries"),
-        "endpoint_id": references("t.endpoint_id", "event_endpoints", "to any of these endpoints"),
+        "endpoint_id": references("event_endpoints", "to any of these endpoints", column="t.endpoint_id"),
         "event": EntityFilter("text", any_of("t.name"), "of any of these events", many=True),
         **exact("delivery_state", state="in any of these states"),
     },

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from kernel.scope import Scope
+from kernel.text import singular
 from rest_facade.legacy.value_types import ID, TEXT, ValueType
 
 Record: TypeAlias = dict[str, Any]
@@ -210,9 +211,7 @@ class Resource:
 
     def __post_init__(self) -> None:
         """Set the names and the sort that have a default."""
-        noun = self.path.replace("_", " ")
-        singular = f"{noun.removesuffix('ies')}y" if noun.endswith("ies") else noun.removesuffix("s")
-        object.__setattr__(self, "display_name", self.display_name or singular)
+        object.__setattr__(self, "display_name", self.display_name or singular(self.path.replace("_", " ")))
         words = self.display_name.split()
         object.__setattr__(self, "key", self.key or f"{'_'.join(words)}_id")
         object.__setattr__(self, "operations", self.operations or "".join(map(str.capitalize, words)))

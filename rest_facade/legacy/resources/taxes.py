@@ -81,7 +81,6 @@ _RATE_ROW_INPUT = named(
 
 TAXES = Resource(
     path="taxes",
-    display_name="tax",
     privilege_area="payments",
     fields=(
         id_field("tax_id"),

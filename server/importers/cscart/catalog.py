@@ -54,7 +54,7 @@ from server.importers.cscart.values import (
 
 # --- Categories ------------------------------------------------------------------------------------------------------------------
 
-CATEGORY = ImportKind("category", (ImportTable(Category, without=("slug", "image_url", "image_alt")),))
+CATEGORY = ImportKind("category", ImportTable(Category, without=("slug", "image_url", "image_alt")))
 _MAX_PATH = 500
 
 
@@ -88,11 +88,9 @@ def convert_category(context: Context, record: Record) -> Rows:
 
 FEATURE = ImportKind(
     "feature",
-    (
-        ImportTable(Feature, without=("filterable",)),
-        ImportTable(FeatureVariant, owner="feature_id", numbers=PartNumbers.KEPT),
-        ImportTable(FeatureCategory, owner="feature_id"),
-    ),
+    ImportTable(Feature, without=("filterable",)),
+    ImportTable(FeatureVariant, owner="feature_id", numbers=PartNumbers.KEPT),
+    ImportTable(FeatureCategory, owner="feature_id"),
 )
 
 
@@ -144,30 +142,28 @@ def _feature_variants(value: object) -> list[Row]:
 
 PRODUCT = ImportKind(
     "product",
-    (
-        ImportTable(
-            Product,
-            without=("reserved",),
-            # What open orders here have reserved stays reserved.
-            on_update={"on_hand": "excluded.on_hand + products.reserved"},
+    ImportTable(
+        Product,
+        without=("reserved",),
+        # What open orders here have reserved stays reserved.
+        on_update={"on_hand": "excluded.on_hand + products.reserved"},
+    ),
+    ImportTable(ProductCategory, owner="product_id"),
+    ImportTable(ProductImage, owner="product_id", numbers=PartNumbers.PREFERRED),
+    ImportTable(ProductTax, owner="product_id"),
+    ImportTable(FeatureValue, owner="product_id"),
+    ImportTable(
+        FeatureValueVariant,
+        without=("feature_value_id",),
+        # The value, to which the choices belong, was written by the statement before and has no number.
+        insert=(
+            "INSERT INTO feature_value_variants (tenant_id, public_id, feature_value_id, variant_id)"
+            " SELECT $1, r.public_id, v.id, r.variant_id"
+            " FROM jsonb_to_recordset($2::text::jsonb) AS r (public_id uuid, product_id bigint, feature_id bigint, variant_id bigint)"
+            " JOIN feature_values v ON v.tenant_id = $1 AND v.product_id = r.product_id AND v.feature_id = r.feature_id"
         ),
-        ImportTable(ProductCategory, owner="product_id"),
-        ImportTable(ProductImage, owner="product_id", numbers=PartNumbers.PREFERRED),
-        ImportTable(ProductTax, owner="product_id"),
-        ImportTable(FeatureValue, owner="product_id"),
-        ImportTable(
-            FeatureValueVariant,
-            without=("feature_value_id",),
-            # The value, to which the choices belong, was written by the statement before and has no number.
-            insert=(
-                "INSERT INTO feature_value_variants (tenant_id, public_id, feature_value_id, variant_id)"
-                " SELECT $1, r.public_id, v.id, r.variant_id"
-                " FROM jsonb_to_recordset($2::text::jsonb) AS r (public_id uuid, product_id bigint, feature_id bigint, variant_id bigint)"
-                " JOIN feature_values v ON v.tenant_id = $1 AND v.product_id = r.product_id AND v.feature_id = r.feature_id"
-            ),
-            owner="feature_value_id",
-            cascades=True,
-        ),
+        owner="feature_value_id",
+        cascades=True,
     ),
 )
 _NUMBERS_OR_DATES = ("N", "O", "D")

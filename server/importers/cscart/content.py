@@ -26,15 +26,7 @@ from server.importers.cscart.values import (
     text,
 )
 
-LANGUAGE = ImportKind(
-    "language",
-    (
-        ImportTable(
-            Language,
-            natural_key=("code",),
-        ),
-    ),
-)
+LANGUAGE = ImportKind("language", ImportTable(Language, natural_key=("code",)))
 
 
 def convert_language(context: Context, record: Record) -> Rows:
@@ -56,14 +48,12 @@ def convert_language(context: Context, record: Record) -> Rows:
 
 STATUS = ImportKind(
     "status",
-    (
-        ImportTable(
-            Status,
-            without=("built_in",),
-            # A built-in status keeps its rule, on which the order lifecycle depends.
-            on_update={"inventory": "CASE WHEN statuses.built_in THEN statuses.inventory ELSE excluded.inventory END"},
-            natural_key=("type", "letter"),
-        ),
+    ImportTable(
+        Status,
+        without=("built_in",),
+        # A built-in status keeps its rule, on which the order lifecycle depends.
+        on_update={"inventory": "CASE WHEN statuses.built_in THEN statuses.inventory ELSE excluded.inventory END"},
+        natural_key=("type", "letter"),
     ),
 )
 
@@ -89,7 +79,7 @@ def convert_status(context: Context, record: Record) -> Rows:
 
 # --- Pages -----------------------------------------------------------------------------------------------------------------------
 
-PAGE = ImportKind("page", (ImportTable(Page, without=("slug",)),))
+PAGE = ImportKind("page", ImportTable(Page, without=("slug",)))
 
 
 def convert_page(context: Context, record: Record) -> Rows:
@@ -118,15 +108,8 @@ def convert_page(context: Context, record: Record) -> Rows:
 
 DISCUSSION = ImportKind(
     "discussion",
-    (
-        ImportTable(
-            DiscussionThread,
-            owner="object_id",
-            numbers=PartNumbers.KEPT,
-            shared=("object_type", "object_id"),
-        ),
-        ImportTable(DiscussionPost),
-    ),
+    ImportTable(DiscussionThread, owner="object_id", numbers=PartNumbers.KEPT, shared=("object_type", "object_id")),
+    ImportTable(DiscussionPost),
 )
 _SUBJECTS = {"P": "products", "C": "categories", "A": "pages", "O": "orders"}
 

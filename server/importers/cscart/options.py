@@ -37,12 +37,7 @@ from server.importers.cscart.values import (
 # Combinations and exceptions with a shared option make their product offer it.
 _OFFERS = ImportTable(ProductOption, without=("position",), owner="option_id", shared=("product_id", "option_id"))
 OPTION = ImportKind(
-    "option",
-    (
-        ImportTable(Option),
-        ImportTable(OptionVariant, owner="option_id", numbers=PartNumbers.KEPT),
-        _OFFERS,
-    ),
+    "option", ImportTable(Option), ImportTable(OptionVariant, owner="option_id", numbers=PartNumbers.KEPT), _OFFERS
 )
 _ANY, _NONE = "-1", "-2"
 
@@ -114,15 +109,13 @@ def _icon(pair: object) -> dict[str, str]:
 
 COMBINATION = ImportKind(
     "combination",
-    (
-        ImportTable(
-            Combination,
-            without=("reserved", "image_url", "image_alt", "image_width", "image_height"),
-            on_update={"on_hand": "excluded.on_hand + combinations.reserved"},
-        ),
-        ImportTable(CombinationChoice, owner="combination_id"),
-        _OFFERS,
+    ImportTable(
+        Combination,
+        without=("reserved", "image_url", "image_alt", "image_width", "image_height"),
+        on_update={"on_hand": "excluded.on_hand + combinations.reserved"},
     ),
+    ImportTable(CombinationChoice, owner="combination_id"),
+    _OFFERS,
 )
 
 
@@ -193,12 +186,7 @@ def _choices(context: Context, record: Record) -> dict[int, int]:
 # --- Exceptions ------------------------------------------------------------------------------------------------------------------
 
 EXCEPTION = ImportKind(
-    "exception",
-    (
-        ImportTable(OptionException),
-        ImportTable(ExceptionChoice, owner="exception_id"),
-        _OFFERS,
-    ),
+    "exception", ImportTable(OptionException), ImportTable(ExceptionChoice, owner="exception_id"), _OFFERS
 )
 
 

@@ -44,28 +44,26 @@ from server.importers.cscart.values import (
 LINE_REFERENCE = "order_line"
 ORDER = ImportKind(
     "order",
-    (
-        ImportTable(
-            Order,
-            without=("refunded_cents", "tracking_code", "hold_until", "points_earned", "points_spent", "points_cents"),
-            only_new=frozenset({"created_at", "currency", "origin", "stock_state"}),
-        ),
-        ImportTable(
-            OrderLine,
-            without=("shipping_cents", "weight_grams", "combination_id"),
-            owner="order_id",
-            numbers=PartNumbers.PREFERRED,
-            reference_kind=LINE_REFERENCE,
-            # Out of the way: a line may get the position of another.
-            before_update=(
-                "UPDATE order_lines SET position = position + 1000000 WHERE tenant_id = $1 AND order_id = ANY($2::bigint[])"
-            ),
-        ),
-        ImportTable(OrderAddress, without=("number", "district"), owner="order_id"),
-        ImportTable(OrderTax, owner="order_id"),
-        ImportTable(Payment, without=("sequence",), owner="order_id"),
-        ImportTable(OrderStatusChange, without=("app_id",), owner="order_id"),
+    ImportTable(
+        Order,
+        without=("refunded_cents", "tracking_code", "hold_until", "points_earned", "points_spent", "points_cents"),
+        only_new=frozenset({"created_at", "currency", "origin", "stock_state"}),
     ),
+    ImportTable(
+        OrderLine,
+        without=("shipping_cents", "weight_grams", "combination_id"),
+        owner="order_id",
+        numbers=PartNumbers.PREFERRED,
+        reference_kind=LINE_REFERENCE,
+        # Out of the way: a line may get the position of another.
+        before_update=(
+            "UPDATE order_lines SET position = position + 1000000 WHERE tenant_id = $1 AND order_id = ANY($2::bigint[])"
+        ),
+    ),
+    ImportTable(OrderAddress, without=("number", "district"), owner="order_id"),
+    ImportTable(OrderTax, owner="order_id"),
+    ImportTable(Payment, without=("sequence",), owner="order_id"),
+    ImportTable(OrderStatusChange, without=("app_id",), owner="order_id"),
 )
 _TEXT_FIELDS = {
     **{name: InputField(name, short_text) for name in ("firstname", "lastname", "phone", "ip_address", "coupon_code")},
@@ -309,13 +307,7 @@ async def load_line_numbers(context: Context) -> None:
 
 # --- Shipments -------------------------------------------------------------------------------------------------------------------
 
-SHIPMENT = ImportKind(
-    "shipment",
-    (
-        ImportTable(Shipment),
-        ImportTable(ShipmentLine, owner="shipment_id"),
-    ),
-)
+SHIPMENT = ImportKind("shipment", ImportTable(Shipment), ImportTable(ShipmentLine, owner="shipment_id"))
 _SHIPMENT_FIELDS = {
     **{name: InputField(name, short_text) for name in ("shipping_name", "carrier", "tracking_number", "group_key")},
     "comments": InputField("comments", long_text()),

@@ -30,7 +30,7 @@ from server.importers.cscart.values import (
 
 _ADMINISTRATOR, _VENDOR = "A", "V"
 
-USERGROUP = ImportKind("usergroup", (ImportTable(Usergroup),))
+USERGROUP = ImportKind("usergroup", ImportTable(Usergroup))
 
 
 def convert_usergroup(context: Context, record: Record) -> Rows:
@@ -63,7 +63,7 @@ def _privilege_names(value: object) -> list[Any]:
 
 # --- Vendors ---------------------------------------------------------------------------------------------------------------------
 
-VENDOR = ImportKind("vendor", (ImportTable(Vendor, without=("slug",)),))
+VENDOR = ImportKind("vendor", ImportTable(Vendor, without=("slug",)))
 # Newer versions of Multi-Vendor suspend vendors.
 _SUSPENDED = {"S": "D"}
 _VENDOR_TEXTS = ("email", "phone", "address", "city", "state", "zipcode", "url")
@@ -102,15 +102,13 @@ def _vendor_shippings(value: object) -> dict[str, Any]:
 _MEMBERSHIPS = ImportTable(UsergroupMembership, owner="user_id")
 USER = ImportKind(
     "user",
-    (
-        ImportTable(
-            User,
-            without=("password_hash", "password_changed_at", "last_login_at"),
-            # What the account got here stays.
-            only_new=frozenset({"privileges", "email_verified_at", "created_at"}),
-        ),
-        _MEMBERSHIPS,
+    ImportTable(
+        User,
+        without=("password_hash", "password_changed_at", "last_login_at"),
+        # What the account got here stays.
+        only_new=frozenset({"privileges", "email_verified_at", "created_at"}),
     ),
+    _MEMBERSHIPS,
 )
 
 

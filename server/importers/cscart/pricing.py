@@ -44,11 +44,7 @@ _FIXED = "F"
 # --- Destinations ----------------------------------------------------------------------------------------------------------------
 
 DESTINATION = ImportKind(
-    "destination",
-    (
-        ImportTable(Destination),
-        ImportTable(DestinationZipcode, owner="destination_id"),
-    ),
+    "destination", ImportTable(Destination), ImportTable(DestinationZipcode, owner="destination_id")
 )
 
 
@@ -72,13 +68,7 @@ def convert_destination(context: Context, record: Record) -> Rows:
 
 # --- Taxes -----------------------------------------------------------------------------------------------------------------------
 
-TAX = ImportKind(
-    "tax",
-    (
-        ImportTable(Tax),
-        ImportTable(TaxRate, owner="tax_id"),
-    ),
-)
+TAX = ImportKind("tax", ImportTable(Tax), ImportTable(TaxRate, owner="tax_id"))
 
 
 def convert_tax(context: Context, record: Record) -> Rows:
@@ -119,11 +109,9 @@ def _by_destination(context: Context, rates: object) -> Iterator[tuple[int, Reco
 
 SHIPPING = ImportKind(
     "shipping",
-    (
-        ImportTable(ShippingMethod),
-        ImportTable(ShippingRate, owner="shipping_method_id"),
-        ImportTable(ShippingMethodTax, owner="shipping_method_id"),
-    ),
+    ImportTable(ShippingMethod),
+    ImportTable(ShippingRate, owner="shipping_method_id"),
+    ImportTable(ShippingMethodTax, owner="shipping_method_id"),
 )
 _PRICES = ("base_cents", "per_kg_cents", "per_item_cents")
 _NO_PRICE = dict.fromkeys(_PRICES, 0)
@@ -206,10 +194,8 @@ def _price(context: Context, rate: Record) -> Row:
 
 PAYMENT = ImportKind(
     "payment",
-    (
-        ImportTable(PaymentMethod, without=("processor_params", "settles_at_once", "hold_minutes")),
-        ImportTable(PaymentMethodTax, owner="payment_method_id"),
-    ),
+    ImportTable(PaymentMethod, without=("processor_params", "settles_at_once", "hold_minutes")),
+    ImportTable(PaymentMethodTax, owner="payment_method_id"),
 )
 
 
@@ -244,7 +230,7 @@ def convert_payment(context: Context, record: Record) -> Rows:
 
 # --- Promotions ------------------------------------------------------------------------------------------------------------------
 
-PROMOTION = ImportKind("promotion", (ImportTable(Promotion),))
+PROMOTION = ImportKind("promotion", ImportTable(Promotion))
 _CONDITIONS = "conditions"
 
 
