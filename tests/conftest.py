@@ -25,6 +25,7 @@ FIXTURES = (
     "tests.harness.clients",
     "tests.harness.typed_clients",
 )
+pytest.register_assert_rewrite(*FIXTURES)
 
 
 def pytest_configure(config: pytest.Config) -> None:
