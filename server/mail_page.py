@@ -47,6 +47,7 @@ _MAIL = """<article>
 _STORES = """
     select t.* from tenants t join (select tenant_id, max(created_at) as latest from mails where status <> 'N' group by tenant_id) m
         on m.tenant_id = t.id
+    where $2 in ('', t.public_id::text)
     order by m.latest desc limit $1
 """
 
@@ -56,11 +57,9 @@ async def mail_page(request: web.Request) -> web.Response:
     name = parse_host(request.headers.get(hdrs.HOST))
     if name is None or not (name in _LOCAL or name.endswith(".localhost")):
         raise NotFound("page")
-    store_id = request.query.get("store", "")
     sections = [
         _STORE.format(name=escape(store.name), mails="\n".join(_article(mail) for mail in await _mails_of(store)))
-        for store in await _stores_with_mails()
-        if store_id in ("", str(store.public_id))
+        for store in await _stores_with_mails(request.query.get("store", ""))
     ]
     body = "\n".join([_INTRODUCTION, *(sections or ["<p>None yet.</p>"])])
     page = html_page("Vitrine · Mails", f"<style>{_STYLE}</style>", body)
@@ -72,9 +71,10 @@ def add_routes(app: web.Application) -> None:
     app.router.add_get(PATH, mail_page)
 
 
-async def _stores_with_mails() -> list[Store]:
+async def _stores_with_mails(public_id: str) -> list[Store]:
+    """Return the stores with the newest mails, or the one with this id."""
     async with database.cross_store_connection() as everywhere:
-        return [build_store(record) for record in await everywhere.fetch(_STORES, MAX_STORES)]
+        return [build_store(record) for record in await everywhere.fetch(_STORES, MAX_STORES, public_id)]
 
 
 async def _mails_of(store: Store) -> list[StoredMail]:

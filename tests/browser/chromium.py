@@ -172,6 +172,7 @@ class Browser:
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._pages: dict[str, Page] = {}
+        self._contexts: list[str] = []
         self._listener = asyncio.create_task(self._listen())
 
     async def call(
@@ -207,6 +208,7 @@ class Browser:
         )
         attached = await self.call("Target.attachToTarget", {"targetId": target["targetId"], "flatten": True})
         page = self._pages[attached["sessionId"]] = Page(self, target["targetId"], attached["sessionId"])
+        self._contexts.append(context["browserContextId"])
         for domain in ("Page", "Runtime", "Network", "Log"):
             await page.call(f"{domain}.enable")
         await page.call(
@@ -224,6 +226,12 @@ class Browser:
             raise BrowserError(f"{url}: {went['errorText']}")
         await page.wait_for("document.readyState === 'complete'")
         return page
+
+    async def close_pages(self) -> None:
+        """Close all tabs and remove their storage."""
+        self._pages.clear()
+        while self._contexts:
+            await self.call("Target.disposeBrowserContext", {"browserContextId": self._contexts.pop()})
 
     async def close(self) -> None:
         """Close the browser and stop listening."""

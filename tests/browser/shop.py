@@ -118,6 +118,10 @@ class Shopper:
         text: Any = await self.page.wait_for(f"document.querySelector({json.dumps(selector)})?.innerText")
         return str(text)
 
-    async def focused(self) -> str:
-        """Return the text of the focused element."""
-        return str(await self.page.evaluate("document.activeElement.innerText ?? ''"))
+    async def see_focus(self, text: str) -> None:
+        """Wait until an element with this text has the focus, which it gets after it is shown."""
+        focused = "(document.activeElement.innerText ?? '')"
+        try:
+            await self.page.wait_for(f"{focused} === {json.dumps(text)}")
+        except BrowserError as error:
+            raise BrowserError(f"{error}; focused: {await self.page.evaluate(focused)}") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -14,7 +13,7 @@ from domain.apps.registration import RegisteredApp, register_app
 from domain.people import two_factor
 from kernel.scope import active_scope
 from models import database
-from tests.browser.chromium import Browser, Page, chromium
+from tests.browser.chromium import Browser, Page
 from tests.browser.test_playground import SCREENSHOTS, needs_chromium
 from tests.harness.records import PASSWORD, UserRecord
 from tests.harness.sample_store import SampleStore
@@ -61,12 +60,6 @@ async def consent_page(sample: SampleStore) -> ConsentPage:
             {"name": "Etiquetas Ágeis", "redirect_uris": [redirect_uri], "scopes": SCOPES, "mode": "test"},
         )
     return ConsentPage(sample, app, address, redirect_uri)
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as running:
-        yield running
 
 
 async def wait_for_redirect(page: Page) -> dict[str, list[str]]:

@@ -27,7 +27,7 @@ from server.playground import (
     playground,
     render_page,
 )
-from tests.browser.chromium import Browser, Page, chromium, find_chromium
+from tests.browser.chromium import Browser, Page, find_chromium
 from tests.harness.packages import CLIENTS, EXAMPLE, GENERATORS
 
 SOURCES = BUILT.parent
@@ -273,34 +273,35 @@ async def _fill(page: Page, selector: str, text: str) -> None:
 @needs_assets
 @needs_chromium
 @pytest.mark.parametrize("kind", ["token", "storefront key"])
-async def test_an_example_runs_and_the_documentation_is_shown(playground_store: PlaygroundStore, kind: str) -> None:
-    async with chromium() as browser:
-        page = await _open_playground(browser, playground_store)
-        await _fill(page, "#store", playground_store.store)
-        await _fill(page, "#token", playground_store.credentials[kind])
-        await page.wait_for(SCHEMA_READ)
-        await page.click(STORE_TAB)
-        await page.click(EDITOR)
-        await page.press("Enter", "Control")
-        await page.wait_for(f"{RESPONSE}.includes({json.dumps(playground_store.store_name)})")
-        await page.click('button[aria-label="Show Documentation Explorer"]')
-        await page.wait_for("document.querySelector('.graphiql-doc-explorer')?.innerText.includes('query')")
+async def test_an_example_runs_and_the_documentation_is_shown(
+    browser: Browser, playground_store: PlaygroundStore, kind: str
+) -> None:
+    page = await _open_playground(browser, playground_store)
+    await _fill(page, "#store", playground_store.store)
+    await _fill(page, "#token", playground_store.credentials[kind])
+    await page.wait_for(SCHEMA_READ)
+    await page.click(STORE_TAB)
+    await page.click(EDITOR)
+    await page.press("Enter", "Control")
+    await page.wait_for(f"{RESPONSE}.includes({json.dumps(playground_store.store_name)})")
+    await page.click('button[aria-label="Show Documentation Explorer"]')
+    await page.wait_for("document.querySelector('.graphiql-doc-explorer')?.innerText.includes('query')")
 
-        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-        await page.screenshot(SCREENSHOTS / f"playground-{kind.replace(' ', '-')}.png")
-        assert [url for url in page.requests if not url.startswith((f"{playground_store.url}/", "data:"))] == []
-        assert [url for url in page.requests if url.endswith("/graphql.worker.js")] != []
-        # Introspection failed before the fields were filled; no other errors are expected.
-        assert [line for line in page.complaints if not line.endswith(f"{playground_store.url}/graphql")] == []
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    await page.screenshot(SCREENSHOTS / f"playground-{kind.replace(' ', '-')}.png")
+    assert [url for url in page.requests if not url.startswith((f"{playground_store.url}/", "data:"))] == []
+    assert [url for url in page.requests if url.endswith("/graphql.worker.js")] != []
+    # Introspection failed before the fields were filled; no other errors are expected.
+    assert [line for line in page.complaints if not line.endswith(f"{playground_store.url}/graphql")] == []
 
 
 @pytest.mark.browser
 @needs_assets
 @needs_chromium
 async def test_at_a_shared_address_the_page_asks_for_a_store_and_sends_nothing_without(
-    playground_store: PlaygroundStore,
+    browser: Browser, playground_store: PlaygroundStore
 ) -> None:
-    async with TestServer(_stub_app(needs_store=True), host="127.0.0.1") as server, chromium() as browser:
+    async with TestServer(_stub_app(needs_store=True), host="127.0.0.1") as server:
         shared = replace(playground_store, url=str(server.make_url("/")).rstrip("/"))
         page = await _open_playground(browser, shared)
         await page.wait_for(f"{SCHEMA_STATUS}.includes('enter the UUID of a store')")
@@ -315,72 +316,73 @@ async def test_at_a_shared_address_the_page_asks_for_a_store_and_sends_nothing_w
 @pytest.mark.browser
 @needs_assets
 @needs_chromium
-async def test_on_a_phone_the_columns_stack(playground_store: PlaygroundStore) -> None:
-    async with chromium() as browser:
-        page = await browser.open(f"{playground_store.url}/graphql/playground", width=390, height=844, is_phone=True)
-        await page.wait_for("document.querySelectorAll('.graphiql-query-editor .view-line').length > 3")
-        await _fill(page, "#store", playground_store.store)
-        await _fill(page, "#token", playground_store.credentials["token"])
-        await page.wait_for(SCHEMA_READ)
-        await page.click(STORE_TAB)
-        await page.click(RUN_BUTTON)
-        await page.wait_for(f"{RESPONSE}.includes({json.dumps(playground_store.store_name)})")
-        await page.click('button[aria-label="Show Documentation Explorer"]')
-        await page.wait_for("document.querySelector('.graphiql-doc-explorer')?.innerText.includes('query')")
-        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-        await page.screenshot(SCREENSHOTS / "playground-phone.png", whole=True)
+async def test_on_a_phone_the_columns_stack(browser: Browser, playground_store: PlaygroundStore) -> None:
+    page = await browser.open(f"{playground_store.url}/graphql/playground", width=390, height=844, is_phone=True)
+    await page.wait_for("document.querySelectorAll('.graphiql-query-editor .view-line').length > 3")
+    await _fill(page, "#store", playground_store.store)
+    await _fill(page, "#token", playground_store.credentials["token"])
+    await page.wait_for(SCHEMA_READ)
+    await page.click(STORE_TAB)
+    await page.click(RUN_BUTTON)
+    await page.wait_for(f"{RESPONSE}.includes({json.dumps(playground_store.store_name)})")
+    await page.click('button[aria-label="Show Documentation Explorer"]')
+    await page.wait_for("document.querySelector('.graphiql-doc-explorer')?.innerText.includes('query')")
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    await page.screenshot(SCREENSHOTS / "playground-phone.png", whole=True)
 
-        boxes = await page.evaluate(
-            "['.bar', '.graphiql-sidebar', '.graphiql-plugin', '.graphiql-editors', '.graphiql-response'].map(name =>"
-            " document.querySelector(name).getBoundingClientRect()).map(({top, bottom, width}) => [top, bottom, width])"
-        )
-        assert await page.evaluate("document.documentElement.scrollWidth") <= 390
-        for (_, bottom, width), (top, _, _) in pairwise(boxes):
-            assert bottom <= top
-            assert width > 340
-
-
-@pytest.mark.browser
-@needs_assets
-@needs_chromium
-async def test_an_error_is_shown_and_disappears_with_a_valid_token(playground_store: PlaygroundStore) -> None:
-    async with chromium() as browser:
-        page = await _open_playground(browser, playground_store)
-        await _fill(page, "#store", playground_store.store)
-        await _fill(page, "#token", playground_store.invalid_token)
-        await page.wait_for(f"{SCHEMA_STATUS}.includes('401')")
-        await page.click(RUN_BUTTON)
-        await page.wait_for(f"{RESPONSE}.includes('\"status\": 401')")
-        await page.wait_for(f"{RESPONSE}.includes({json.dumps(playground_store.error_message)})")
-
-        await _fill(page, "#token", playground_store.credentials["token"])
-        await page.wait_for(SCHEMA_READ)
-        await page.wait_for(f"{RESPONSE}.trim() === ''")
-
-        # Both fields are stored.
-        await page.call("Page.reload")
-        await page.wait_for(f"document.querySelector('#schema-status') && {SCHEMA_READ}")
+    boxes = await page.evaluate(
+        "['.bar', '.graphiql-sidebar', '.graphiql-plugin', '.graphiql-editors', '.graphiql-response'].map(name =>"
+        " document.querySelector(name).getBoundingClientRect()).map(({top, bottom, width}) => [top, bottom, width])"
+    )
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 390
+    for (_, bottom, width), (top, _, _) in pairwise(boxes):
+        assert bottom <= top
+        assert width > 340
 
 
 @pytest.mark.browser
 @needs_assets
 @needs_chromium
-async def test_headers_of_a_tab_are_not_stored_in_the_history(playground_store: PlaygroundStore) -> None:
-    async with chromium() as browser:
-        page = await _open_playground(browser, playground_store)
-        await _fill(page, "#store", playground_store.store)
-        await _fill(page, "#token", playground_store.credentials["token"])
-        await page.wait_for(SCHEMA_READ)
-        await page.click(STORE_TAB)
-        await page.evaluate(
-            "__MONACO.editor.getModels().find(model => model.uri.path.endsWith('request-headers.json'))"
-            """.setValue('{"X-Request-Id": "written-in-a-tab"}')"""
-        )
-        # GraphiQL applies an editor change after a short delay, which is not visible on the page.
-        await asyncio.sleep(1)
-        await page.click(RUN_BUTTON)
-        await page.wait_for(f"{RESPONSE}.includes({json.dumps(playground_store.store_name)})")
+async def test_an_error_is_shown_and_disappears_with_a_valid_token(
+    browser: Browser, playground_store: PlaygroundStore
+) -> None:
+    page = await _open_playground(browser, playground_store)
+    await _fill(page, "#store", playground_store.store)
+    await _fill(page, "#token", playground_store.invalid_token)
+    await page.wait_for(f"{SCHEMA_STATUS}.includes('401')")
+    await page.click(RUN_BUTTON)
+    await page.wait_for(f"{RESPONSE}.includes('\"status\": 401')")
+    await page.wait_for(f"{RESPONSE}.includes({json.dumps(playground_store.error_message)})")
 
-        kept = await page.wait_for("localStorage['graphiql:queries']")
-        assert [entry["operationName"] for entry in json.loads(kept)["queries"]] == ["Store"]
-        assert "written-in-a-tab" not in await page.evaluate("JSON.stringify({...localStorage})")
+    await _fill(page, "#token", playground_store.credentials["token"])
+    await page.wait_for(SCHEMA_READ)
+    await page.wait_for(f"{RESPONSE}.trim() === ''")
+
+    # Both fields are stored.
+    await page.call("Page.reload")
+    await page.wait_for(f"document.querySelector('#schema-status') && {SCHEMA_READ}")
+
+
+@pytest.mark.browser
+@needs_assets
+@needs_chromium
+async def test_headers_of_a_tab_are_not_stored_in_the_history(
+    browser: Browser, playground_store: PlaygroundStore
+) -> None:
+    page = await _open_playground(browser, playground_store)
+    await _fill(page, "#store", playground_store.store)
+    await _fill(page, "#token", playground_store.credentials["token"])
+    await page.wait_for(SCHEMA_READ)
+    await page.click(STORE_TAB)
+    await page.evaluate(
+        "__MONACO.editor.getModels().find(model => model.uri.path.endsWith('request-headers.json'))"
+        """.setValue('{"X-Request-Id": "written-in-a-tab"}')"""
+    )
+    # GraphiQL applies an editor change after a short delay, which is not visible on the page.
+    await asyncio.sleep(1)
+    await page.click(RUN_BUTTON)
+    await page.wait_for(f"{RESPONSE}.includes({json.dumps(playground_store.store_name)})")
+
+    kept = await page.wait_for("localStorage['graphiql:queries']")
+    assert [entry["operationName"] for entry in json.loads(kept)["queries"]] == ["Store"]
+    assert "written-in-a-tab" not in await page.evaluate("JSON.stringify({...localStorage})")

@@ -9,7 +9,7 @@ from aiohttp.test_utils import TestServer
 from server.openapi import page as reader
 from server.openapi.documents import documents
 from server.playground import BUILT, add_asset_routes
-from tests.browser.chromium import chromium
+from tests.browser.chromium import Browser
 from tests.browser.test_playground import needs_assets, needs_chromium
 
 _ORDER = "#operations-orders-get_orders_by_id"
@@ -19,11 +19,11 @@ _ORDER = "#operations-orders-get_orders_by_id"
 @pytest.mark.slow
 @needs_assets
 @needs_chromium
-async def test_an_operation_shows_its_resolved_schemas() -> None:
+async def test_an_operation_shows_its_resolved_schemas(browser: Browser) -> None:
     app = web.Application()
     reader.add_routes(app)
     add_asset_routes(app, BUILT)
-    async with TestServer(app, host="127.0.0.1") as server, chromium() as browser:
+    async with TestServer(app, host="127.0.0.1") as server:
         url = str(server.make_url("/api/docs"))
         page = await browser.open(f"{url}?urls.primaryName=Vitrine%20%C2%B7%20legacy%20layer")
         await page.wait_for("document.querySelector('.opblock-tag[data-tag=orders]') !== null", 60)

@@ -21,7 +21,7 @@ from server.demo.credentials import ensure_owner
 from server.demo.seeding import seed_store
 from server.demo.stores import DEMO
 from server.playground import BUILT, built_version
-from tests.browser.chromium import Browser, chromium
+from tests.browser.chromium import Browser
 from tests.browser.shop import DESKTOP, PHONE, Shopper, Width
 from tests.browser.test_playground import needs_assets, needs_chromium
 from tests.current.test_registration import mailed_token
@@ -75,12 +75,6 @@ async def address(shop_server: TestClient, demo_store: Store) -> str:
 
 
 @pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as running:
-        yield running
-
-
-@pytest.fixture
 async def shopper(browser: Browser, demo_store: Store, address: str, width: Width) -> AsyncIterator[Shopper]:
     async with database.cross_store_connection() as platform:
         await platform.execute("delete from signin_counts")  # all tests sign in from the browser's address
@@ -114,7 +108,7 @@ async def browse(shopper: Shopper) -> None:
     await shopper.page.fill("[role=search] input", "canecca")
     await shopper.page.press("Enter")
     await shopper.see("Mostrando caneca")
-    assert await shopper.focused() == "Busca: canecca"
+    await shopper.see_focus("Busca: canecca")
     await shopper.check("search")
     await shopper.page.fill("[role=search] input", "caderno")
     await shopper.page.press("Enter")
@@ -124,7 +118,7 @@ async def browse(shopper: Shopper) -> None:
         await shopper.press("Categorias", "summary")
     await shopper.press("Cozinha", "header a")
     await shopper.see("6 produtos")
-    assert await shopper.focused() == "Cozinha"
+    await shopper.see_focus("Cozinha")
     if shopper.width.is_phone:
         await shopper.press("Filtrar", "summary")
     await shopper.press("Madeira", ".facets label")
@@ -348,7 +342,7 @@ async def sign_in_with_two_factor(shopper: Shopper, email: str, secret: str) -> 
     await shopper.fill(identifier=email, password=PASSWORD)
     await shopper.press("Entrar", "main button")
     await shopper.see("Verificação em duas etapas")
-    assert await shopper.focused() == "Verificação em duas etapas"
+    await shopper.see_focus("Verificação em duas etapas")
     await shopper.fill(code="000000")
     await shopper.press("Confirmar")
     await shopper.see("O código não confere ou expirou.")
@@ -363,17 +357,17 @@ async def sign_in_with_two_factor(shopper: Shopper, email: str, secret: str) -> 
 async def test_a_page_is_used_by_keyboard_alone(shopper: Shopper) -> None:
     await shopper.see("Novidades")
     await shopper.page.press("Tab")
-    assert await shopper.focused() == "Pular para o conteúdo"
+    await shopper.see_focus("Pular para o conteúdo")
     await shopper.page.press("Enter")
     await shopper.page.press("Tab")
-    assert await shopper.focused() == "Conheça a loja"
+    await shopper.see_focus("Conheça a loja")
     await shopper.page.press("Enter")
     await shopper.see("Reunimos ateliês")
-    assert await shopper.focused() == "Quem somos"
+    await shopper.see_focus("Quem somos")
     await shopper.check("content")
     await shopper.page.evaluate("history.back()")
     await shopper.see("Novidades")
-    assert await shopper.focused() == DEMO.name
+    await shopper.see_focus(DEMO.name)
 
 
 @pytest.mark.parametrize("width", [PHONE], ids=["phone"])

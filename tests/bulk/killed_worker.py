@@ -1,6 +1,6 @@
-"""A bulk worker in its own process, to be killed: `… -m tests.bulk.killed_worker URL SECRET FOLDER SECONDS`.
+"""A bulk worker in its own process, to be killed: `… -m tests.bulk.killed_worker URL SECRET FOLDER`.
 
-It pauses before each batch is committed, and writes a line to stdout then.
+Before each batch is committed, it writes a line to stdout and waits for one from stdin.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from resolvers import bulk_mutations, bulk_queries
 from server.bulk_worker import BulkWorker
 
 
-async def main(url: str, secret: str, folder: str, seconds: str) -> None:
+async def main(url: str, secret: str, folder: str) -> None:
     configure(secret.encode())
     configuration.configure(BulkConfiguration(Path(folder)))
     await database.connect(database.DatabaseSettings(url))
@@ -29,7 +29,7 @@ async def main(url: str, secret: str, folder: str, seconds: str) -> None:
         result = await work(*arguments)
         sys.stdout.write("batch\n")
         sys.stdout.flush()
-        await asyncio.sleep(float(seconds))
+        await asyncio.to_thread(sys.stdin.readline)
         return result
 
     bulk_mutations.BATCH_LINES = 20

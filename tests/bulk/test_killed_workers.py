@@ -20,14 +20,17 @@ from tests.harness.scopes import execute, value
 ROOT = Path(__file__).resolve().parents[2]
 
 
-async def kill_after(database_url: str, folder: Path, batches: int, *, pause: float) -> None:
+async def kill_after(database_url: str, folder: Path, batches: int) -> None:
     """Run a worker and kill it when it has done this many batches, the last of which it has not committed."""
-    command = ["-m", "tests.bulk.killed_worker", database_url, SECRET.decode(), str(folder), str(pause)]
-    worker = await asyncio.create_subprocess_exec(sys.executable, *command, stdout=PIPE, cwd=ROOT)
+    command = ["-m", "tests.bulk.killed_worker", database_url, SECRET.decode(), str(folder)]
+    worker = await asyncio.create_subprocess_exec(sys.executable, *command, stdin=PIPE, stdout=PIPE, cwd=ROOT)
+    assert worker.stdin is not None
     assert worker.stdout is not None
     try:
-        for _ in range(batches):
+        for number in range(1, batches + 1):
             assert await worker.stdout.readline() == b"batch\n"
+            if number < batches:
+                worker.stdin.write(b"commit\n")
     finally:
         worker.kill()
         await worker.wait()
@@ -49,7 +52,7 @@ async def test_a_killed_worker_repeats_no_line_of_a_mutation(bulk: Bulk, admin: 
     created = await bulk.create_mutation(admin, CREATE, [product(n) for n in range(1, 121)])
     done = 0
     for batches in (2, 3):
-        await kill_after(database_url, bulk.folder, batches, pause=0.2)
+        await kill_after(database_url, bulk.folder, batches)
         await expire_leases(admin)
         committed = await names(admin)
         assert committed == [f"Caneca {n}" for n in range(1, len(committed) + 1)]
@@ -69,7 +72,7 @@ async def test_a_killed_worker_leaves_no_part_of_a_result(bulk: Bulk, admin: Cli
     for _ in range(200):
         await add_product(admin.store)
     created = await bulk.create(admin, "{ products { id } }")
-    await kill_after(database_url, bulk.folder, 2, pause=0.2)
+    await kill_after(database_url, bulk.folder, 2)
     assert (await bulk.show(admin, created["id"]))["result"] is None
     await expire_leases(admin)
     await bulk.work()

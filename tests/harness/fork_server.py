@@ -1,7 +1,8 @@
 """A process with all imports and schemas, from which tests fork programs: a start of `vitrine` takes milliseconds instead of seconds.
 
-The process runs `python -m tests.harness.fork_server LISTENER`, whose argument is the descriptor of a listening Unix socket; it ends with
-its standard input. Clients are `tests.harness.programs` and, for shells, `tests/harness/forked.py`.
+The process runs `python -m tests.harness.fork_server LISTENER`, whose argument is the descriptor of a listening Unix socket. It ends with
+the process of which its standard input is a descriptor, and removes the socket's folder. Clients are `tests.harness.programs` and, for
+shells, `tests/harness/forked.py`.
 
     client → {"code", "arguments", "environment", "folder", "targets", "name"} and descriptors, one for each number in `targets`
     server → the program's process id, and when it has ended, its exit code (negative: the signal)
@@ -18,6 +19,7 @@ import importlib
 import json
 import os
 import selectors
+import shutil
 import signal
 import socket
 import sys
@@ -191,7 +193,9 @@ def main(listener: int) -> None:
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
-    ForkServer(socket.socket(fileno=listener), lifeline).run()
+    server = socket.socket(fileno=listener)
+    ForkServer(server, lifeline).run()
+    shutil.rmtree(Path(server.getsockname()).parent, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextlib
 import functools
 import os
@@ -17,35 +16,48 @@ from asyncio.subprocess import PIPE
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
+from uuid import uuid4
 
+from server.embedded_postgres.locks import exclusive_lock
 from tests.harness import forked
 
 ROOT = Path(__file__).resolve().parents[2]
+_LOCK_SECONDS = 60.0
+_started: list[subprocess.Popen[bytes]] = []
 VITRINE = "import sys; from server import cli; sys.exit(cli.main(sys.argv[1:]))"
 
 
 @functools.cache
 def fork_server() -> str:
-    """Start the fork server of this test process, which ends with it; return its address."""
-    folder = tempfile.TemporaryDirectory(prefix="vt-fork-")
-    address = str(Path(folder.name, "socket"))
+    """Return the address of the test run's fork server, which the first process that needs it starts; it ends with the run."""
+    run, process = os.environ.get("PYTEST_XDIST_TESTRUNUID"), os.getppid()
+    if run is None:
+        run, process = uuid4().hex, os.getpid()
+    folder = Path(tempfile.gettempdir(), f"vt-fork-{run}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    address = folder / "socket"
+    with exclusive_lock(folder / "lock", _LOCK_SECONDS):
+        if not address.exists():
+            _start_fork_server(address, process)
+    return str(address)
+
+
+def _start_fork_server(address: Path, process: int) -> None:
+    """Start a fork server that ends with the process, and removes its folder."""
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(address)
+        listener.bind(str(address))
         listener.listen()
-        server = subprocess.Popen(
-            [sys.executable, "-m", "tests.harness.fork_server", str(listener.fileno())],
-            cwd=ROOT,
-            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
-            stdin=subprocess.PIPE,
-            pass_fds=[listener.fileno()],
+        lifeline = os.pidfd_open(process)
+        _started.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "tests.harness.fork_server", str(listener.fileno())],
+                cwd=ROOT,
+                env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
+                stdin=lifeline,
+                pass_fds=[listener.fileno()],
+            )
         )
-
-    def stop() -> None:
-        server.communicate()  # closes its standard input
-        folder.cleanup()
-
-    atexit.register(stop)
-    return address
+        os.close(lifeline)
 
 
 def shell_command(code: str = VITRINE) -> list[str]:

@@ -22,6 +22,8 @@ SLOW_SECONDS = 300
 _STARTS_PROCESSES = frozenset(
     {"subprocess", "multiprocessing", "create_subprocess_exec", "programs", "EmbeddedPostgres", "ProcessPool"}
 )
+# Packages whose functions may start them.
+_OURS = ("tests.", "bench.")
 _UUID_INSIDE = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 
 
@@ -164,7 +166,7 @@ def _starts_processes(function: Any) -> bool:
 
 @functools.cache
 def _reaches_processes(function: FunctionType) -> bool:
-    """Return whether the function, or one that it reaches through functions of the tests, names something that starts processes."""
+    """Return whether the function, or one that it reaches through functions of ours, names something that starts processes."""
     pending, reached = [function], {function}
     while pending:
         names, used = _references(pending.pop())
@@ -177,18 +179,18 @@ def _reaches_processes(function: FunctionType) -> bool:
 
 @functools.cache
 def _references(function: FunctionType) -> tuple[frozenset[str], frozenset[FunctionType]]:
-    """Return the names in a function, and the functions of the tests that they refer to."""
+    """Return the names in a function, and our functions that they refer to."""
     names = frozenset(_names(function.__code__))
     return names, frozenset(used for name in names for used in _functions(function.__globals__.get(name), function))
 
 
 def _functions(value: Any, user: FunctionType) -> Iterable[Any]:
-    """Return the functions of the tests in a global: itself, or the methods of a class or object."""
+    """Return our functions in a global: itself, or the methods of a class or object."""
     value = inspect.unwrap(value) if callable(value) else value
     if inspect.isfunction(value):
-        return [value] if value is not user and value.__module__.startswith("tests.") else []
+        return [value] if value is not user and value.__module__.startswith(_OURS) else []
     class_ = value if inspect.isclass(value) else type(value)
-    is_ours = class_.__module__.startswith("tests.")
+    is_ours = class_.__module__.startswith(_OURS)
     return [member for member in vars(class_).values() if inspect.isfunction(member)] if is_ours else []
 
 

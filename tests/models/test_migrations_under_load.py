@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import AsyncMock
@@ -90,11 +90,27 @@ async def superuser(postgres: EmbeddedServer, name: str | None = None) -> AsyncI
         await connection.close()
 
 
-@pytest.fixture
-async def filled(postgres: EmbeddedServer, filled_template: str) -> AsyncIterator[str]:
-    """Return the name of a database with one store's sample data, for one test."""
-    async with new_database(postgres, filled_template) as name:
-        yield name
+@pytest.fixture(scope="module")
+async def previous(postgres: EmbeddedServer, filled_template: str) -> AsyncIterator[Callable[[str], Awaitable[str]]]:
+    """Return a function that returns the name of a filled database of the version before a migration, to be copied.
+
+    It is reverted further from call to call, so that a newer migration should come first.
+    """
+    async with AsyncExitStack() as databases:
+        template, applied = "", list[str]()
+
+        async def revert_before(name: str) -> str:
+            nonlocal template, applied
+            if name not in applied and NAMES[len(applied)] != name:
+                template, applied = (
+                    await databases.enter_async_context(new_database(postgres, filled_template)),
+                    [*NAMES],
+                )
+            while name in applied:
+                await revert(postgres.url(template), applied.pop())
+            return template
+
+        yield revert_before
 
 
 @pytest.fixture
@@ -136,13 +152,17 @@ class Load:
 
 
 @pytest.mark.usefixtures("impatient")
-@pytest.mark.parametrize("name", NAMES[1:])
+@pytest.mark.parametrize("name", NAMES[:0:-1])
 async def test_a_migration_runs_during_the_statements_of_the_previous_version(
-    name: str, filled: str, postgres: EmbeddedServer
+    name: str, previous: Callable[[str], Awaitable[str]], postgres: EmbeddedServer
 ):
+    async with new_database(postgres, await previous(name)) as filled:
+        await _check_migration(name, filled, postgres)
+
+
+async def _check_migration(name: str, filled: str, postgres: EmbeddedServer) -> None:
     url = postgres.url(filled)
-    for each in reversed(NAMES[NAMES.index(name) :]):
-        await revert(url, each)
+    assert (await migrations.pending_migrations(url))[:1] == [name]
     async with superuser(postgres, filled) as connection:
         tables = await connection.fetch(COLUMNS)
         statements = [statement for table in tables for statement in statements_of(table["table"], table["columns"])]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import asyncpg
@@ -27,12 +28,15 @@ from models.store_binding import Plans
 from rest_facade import collections
 from rest_facade.list_parameters import DIRECTIONS
 from schema.cursors import KeysetOrder
+from server.embedded_postgres import EmbeddedServer
+from tests.harness.database import TEMPLATE, new_database
 from tests.harness.http import ServeApplication
 from tests.harness.records import Record
 from tests.harness.sample_store import SampleStore, filled_store
 
 BIG = ("products", "orders", "order_lines", "users")
 PRODUCTS, ORDERS, USERS = 6_000, 8_000, 8_000
+_FIRST_STORE = 1_000_000
 
 _FILL = """
 insert into users (public_id, email, firstname, lastname, user_type, status, vendor_id, created_at, updated_at)
@@ -93,16 +97,35 @@ async def _capture(request: web.Request, handler: Any) -> web.StreamResponse:
 
 
 @pytest.fixture(scope="module")
-async def client(serve_application: ServeApplication) -> TestClient:
+async def own_database_url(postgres: EmbeddedServer, database: db.DatabaseSettings) -> AsyncIterator[str]:
+    """Connect this process with a database of the module's own: a plan for any store suits the average of all its stores."""
+    async with new_database(postgres, TEMPLATE) as name:
+        url = postgres.url(name)
+        connection = await asyncpg.connect(url)
+        # Caches of this process know other stores by these numbers.
+        await connection.execute(f"alter table tenants alter id restart with {_FIRST_STORE}")
+        await connection.close()
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            monkeypatch.setattr(db, "_database", None)
+            monkeypatch.setattr("tortoise.context._global_context", None)
+            await db.connect(replace(database, url=url, pooler_url=None))
+            try:
+                yield url
+            finally:
+                await db.close()
+
+
+@pytest.fixture(scope="module")
+async def client(own_database_url: str, serve_application: ServeApplication) -> TestClient:
     """Serve the application and capture the statements of each request with their parameters."""
     return await serve_application(Settings(ip_rate=0, failed_auth_rate=0), _capture)
 
 
 @pytest.fixture(scope="module")
-async def big_sample(client: TestClient, database_url: str) -> AsyncIterator[SampleStore]:
+async def big_sample(client: TestClient, own_database_url: str) -> SampleStore:
     """Return a store with as many records as Olist's; another, smaller store exists next to it."""
     stores = [await filled_store(client) for _ in range(2)]
-    connection = await asyncpg.connect(database_url)
+    connection = await asyncpg.connect(own_database_url)
     # VACUUM does not mark pages as visible whose commit is not on disk yet.
     await connection.execute("set synchronous_commit = on")
     for sample, share in zip(stores, (1, 10), strict=True):
@@ -120,22 +143,8 @@ async def big_sample(client: TestClient, database_url: str) -> AsyncIterator[Sam
     ):
         # Not only ANALYZE: index-only scans need the visibility map.
         await connection.execute(f"vacuum (analyze) {table}")
-    try:
-        yield stores[0]
-    finally:
-        # Other tests of this process expect small tables.
-        for sample in stores:
-            await connection.execute("select set_config('vitrine.tenant', $1, false)", str(sample.store.id))
-            for table in (
-                "shipments",
-                "payments",
-                "orders",
-                "product_categories",
-                "feature_values",
-                "discussion_posts",
-            ):
-                await connection.execute(f"delete from {table}")
-        await connection.close()
+    await connection.close()
+    return stores[0]
 
 
 @pytest.fixture
@@ -424,8 +433,8 @@ async def test_keyset_pagination_uses_an_index_condition_without_a_sort(
 
 
 @pytest.mark.parametrize("function, word", [("search_products", "sku77"), ("search_users", "pessoa77")])
-async def test_a_search_uses_its_index(sample: SampleStore, database_url: str, function: str, word: str) -> None:
-    connection = await asyncpg.connect(database_url)
+async def test_a_search_uses_its_index(sample: SampleStore, own_database_url: str, function: str, word: str) -> None:
+    connection = await asyncpg.connect(own_database_url)
     try:
         body = await connection.fetchval("select prosrc from pg_proc where proname = $1", function)
         await connection.execute("set role vitrine_search")

@@ -52,7 +52,7 @@ def postgres_processes(folder: Path) -> list[int]:
 @contextlib.contextmanager
 def fresh_folder() -> Iterator[Path]:
     """Yield a path for a server's folder below a private one; kill all processes in it afterwards."""
-    home = Path(tempfile.mkdtemp(prefix="vt-", dir="/tmp"))
+    home = Path(tempfile.mkdtemp(prefix="vt-"))
     try:
         yield home / "postgres"
     finally:
@@ -67,7 +67,7 @@ def fresh_folder() -> Iterator[Path]:
 @functools.cache
 def template() -> tempfile.TemporaryDirectory[str]:
     """Create, once per test process, the folder of a server that was started and stopped."""
-    home = tempfile.TemporaryDirectory(prefix="vt-template-", dir="/tmp")
+    home = tempfile.TemporaryDirectory(prefix="vt-template-")
     with running_postgres(Path(home.name) / "postgres"):
         pass
     return home

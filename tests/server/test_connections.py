@@ -23,6 +23,9 @@ from tests.server.middleware_server import DEMO, OTHER, Server, run_server
 
 LARGE = 20_000_000
 PROXIES = (ip_network("127.0.0.0/8"),)
+# They wait for the limits of time that they test.
+pytestmark = pytest.mark.slow
+
 waiting = asyncio.Event()
 
 

@@ -46,7 +46,7 @@ NO_PASSAGE = "-all,+chown,+fowner,+kill,+setgid,+setuid,+setpcap"
 @functools.cache
 def code_for(others: str) -> tempfile.TemporaryDirectory[str]:
     """Copy the code, once per test process, to a folder readable by all or by root only (umask 077)."""
-    home = tempfile.TemporaryDirectory(prefix="vt-code-", dir="/tmp")
+    home = tempfile.TemporaryDirectory(prefix="vt-code-")
     copy_code(Path(home.name))
     subprocess.run(["chmod", "-R", {"read": "go+rX", "stay out": "go-rwx"}[others], home.name], check=True)
     return home

@@ -20,7 +20,7 @@ from models import database
 from server.app import create_app
 from server.commands.checks import check_settings
 from server.process import log_startup
-from tests.harness.scopes import system_scope
+from tests.harness.scopes import execute, system_scope
 
 PATH = "/dev/mails"
 PRIVATE = Settings(trusted_proxies=(ip_network("127.0.0.0/8"),), ip_rate=0, failed_auth_rate=0)
@@ -53,6 +53,17 @@ async def test_the_page_shows_emails_and_their_tokens(store):
     with active_scope(system_scope(store)):
         (mail,) = await outbox.list_latest(system_scope(store))
     assert mail.body.splitlines()[4].strip() in page
+
+
+async def test_a_store_is_selected_however_many_others_have_newer_mails(store, other_store, monkeypatch):
+    monkeypatch.setattr("server.mail_page.MAX_STORES", 1)
+    await write(store)
+    await write(other_store)
+    later = "update mails set created_at = now() + interval '1 year' where tenant_id = $1"
+    await execute(other_store, later, other_store.id)
+    _, _, page = await get(path=f"{PATH}?store={store.public_id}")
+    assert f"a{store.id}@example.com" in page
+    assert f"a{other_store.id}@example.com" not in page
 
 
 async def test_the_page_has_a_strict_content_security_policy(store):

@@ -8,6 +8,7 @@ from contextvars import Context
 from dataclasses import dataclass, replace
 from typing import Any
 
+import asyncpg
 import orjson
 import pytest
 
@@ -19,6 +20,7 @@ from domain.mails import outbox
 from domain.payments.methods import decrypt_params
 from domain.store_settings import secret_setting
 from kernel.scope import Store, active_scope
+from server.embedded_postgres import EmbeddedServer
 from tests.current.test_two_factor import VERIFY, AuthenticatorApp, add_two_factor_user, challenge
 from tests.harness import gateway
 from tests.harness.clients import NewApp
@@ -40,9 +42,17 @@ CHANGE_PARAMS = """
 
 
 @pytest.fixture
-async def only_this_store(sample: SampleStore, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+async def only_this_store(
+    sample: SampleStore, postgres: EmbeddedServer, database_name: str, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[None]:
     """Re-encrypt this store and the platform only, and everything under the tests' key again at the end."""
     original = configured()
+    platform = await asyncpg.connect(postgres.superuser_url(database_name))
+    # Apps belong to the platform: of those of other tests, some have a second secret.
+    await platform.execute(
+        "update apps set previous_secret_hash = null, previous_secret_sealed = null, previous_secret_until = null"
+    )
+    await platform.close()
 
     async def this_store() -> AsyncIterator[Store]:
         yield sample.store
