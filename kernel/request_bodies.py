@@ -55,8 +55,9 @@ def parse_json(raw: bytes, *, max_depth: int = MAX_DEPTH) -> Any:
     integers past 64 bits (signed), deeper nesting, and more than 25,000 values. A byte order mark is skipped (RFC 8259, section 8.1).
     """
     raw = raw.removeprefix(_BOM)
+    outside = None
     if len(raw) > MAX_VALUES:  # else it can't hold so many
-        _reject_many_values(raw)
+        outside = _reject_many_values(raw)
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
@@ -65,7 +66,7 @@ def parse_json(raw: bytes, *, max_depth: int = MAX_DEPTH) -> Any:
     if b"\\u0000" in raw:
         _reject_nul(raw)
     if raw.count(b"[") + raw.count(b"{") > max_depth:
-        _reject_depth(raw, max_depth)
+        _reject_depth(_outside_strings(raw) if outside is None else outside, max_depth)
     if _NINETEEN_DIGITS in raw.translate(_DIGITS_TO_ZERO):
         _reject_long_integers(raw)
     return value
@@ -105,14 +106,18 @@ def nest_form_fields(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
     return {key: _plain(value) for key, value in root.children.items()}
 
 
-def _reject_many_values(raw: bytes) -> None:
-    """Reject a body of too many values before it is parsed; every value but the first follows a comma or an opening bracket."""
+def _reject_many_values(raw: bytes) -> bytes | None:
+    """Reject a body of too many values before it is parsed; every value but the first follows a comma or an opening bracket.
+
+    Return it without its strings, if they had to be removed to know.
+    """
     if _count_values(raw) <= MAX_VALUES:
-        return
+        return None
     # Texts hold commas as well. A value and its name take at most four quotes, which limits the work of removing the texts.
     quotes = raw.count(b'"') - raw.count(b'\\"')
-    if quotes > 4 * MAX_VALUES or _count_values(_outside_strings(raw)) > MAX_VALUES:
+    if quotes > 4 * MAX_VALUES or _count_values(outside := _outside_strings(raw)) > MAX_VALUES:
         raise MalformedBody(f"the body holds more than {MAX_VALUES} values")
+    return outside
 
 
 def _count_values(raw: bytes) -> int:
@@ -125,8 +130,8 @@ def _reject_nul(raw: bytes) -> None:
         raise MalformedBody("the body holds a NUL character")
 
 
-def _reject_depth(raw: bytes, max_depth: int) -> None:
-    brackets = _outside_strings(raw).translate(_STEPS, _NOT_BRACKETS)
+def _reject_depth(outside: bytes, max_depth: int) -> None:
+    brackets = outside.translate(_STEPS, _NOT_BRACKETS)
     if max(accumulate(memoryview(brackets).cast("b")), default=0) > max_depth:
         raise MalformedBody(f"the body is nested deeper than {max_depth} levels")
 
