@@ -69,9 +69,7 @@ class OperationExecutor:
         self, prepared: PreparedDocument, name: str | None, variables: Mapping[str, Any]
     ) -> tuple[ReusablePlan, VariableValues] | None:
         """Return the cached plan of a document's only operation with the values of its variables; None when no plan fits."""
-        plan = self._compiler.cached_plan(prepared, name)
-        values = None if plan is None else plan.values(variables)
-        return None if plan is None or values is None else (plan, values)
+        return self._compiler.cached_plan(prepared, name, variables)
 
     async def execute_plan(self, scope: Scope, plan: ReusablePlan, values: VariableValues) -> dict[str, Any] | None:
         """Return the response of a plan; None where the executor must take over. Raise `AnswerTooLarge` as `execute_cached_plan`."""
@@ -120,7 +118,7 @@ class OperationExecutor:
                 return refused(error)
             else:
                 if cost is not None:
-                    self._compiler.cache_plan(prepared, operation, compiled, cost)
+                    self._compiler.cache_plan(prepared, operation, compiled, cost, variables)
                 return ExecutionResult(data, None)
         result = await self._execute_uncompiled(scope, prepared, operation, variables)
         if result.data is not None:

@@ -46,6 +46,8 @@ from schema.selection import collect_fields
 MAX_CACHED_OPERATIONS = 2000
 MAX_CACHED_TOKENS = 100_000
 MAX_VARIABLES_LENGTH = 4096
+# Of a document, the variables with which its plan is cached, and their length as JSON.
+_MAX_REPEATED, _MAX_REPEATED_LENGTH = 50, 1_000
 
 
 CompiledField: TypeAlias = CompiledRootField | CompiledSearch | CompiledTypename | CompiledOwnRecord | CompiledResult
@@ -149,20 +151,44 @@ class QueryCompiler:
         plan = None if values is None else self._plan(prepared, operation, values)
         return (plan, values) if isinstance(plan, MutationPlan) and values is not None else None
 
-    def cached_plan(self, prepared: PreparedDocument, name: str | None) -> ReusablePlan | None:
-        """Return the plan cached for the document's only operation, if a request names that or none."""
-        return prepared.reusable_plans.get(name) if _enabled else None
+    def cached_plan(
+        self, prepared: PreparedDocument, name: str | None, variables: Mapping[str, Any]
+    ) -> tuple[ReusablePlan, VariableValues] | None:
+        """Return the plan cached for the document's only operation, if a request names that or none, and the variables' values."""
+        if not _enabled:
+            return None
+        plan: ReusablePlan | None = prepared.reusable_plans.get(name)
+        if plan is not None and (values := plan.values(variables)) is not None:
+            return plan, values
+        if not prepared.repeated_plans or not (name is None or name in prepared.operations):
+            return None
+        repeated: tuple[ReusablePlan, VariableValues] | None = prepared.repeated_plans.get(orjson.dumps(variables))
+        return repeated
 
     def cache_plan(
-        self, prepared: PreparedDocument, operation: OperationDefinitionNode, compiled: CompiledQuery, cost: int
+        self,
+        prepared: PreparedDocument,
+        operation: OperationDefinitionNode,
+        compiled: CompiledQuery,
+        cost: int,
+        variables: Mapping[str, Any] | None,
     ) -> None:
-        """Cache the plan of a document's only operation with the document if no variable affects its structure."""
+        """Cache the plan of a document's only operation with the document, for these variables alone if they affect plan or cost."""
+        if len(prepared.operations) != 1:
+            return
         name = operation.name.value if operation.name else None
         structural, checks = self._usage(prepared, operation, name or "")
         # An integer variable may be a list size and thus affect the cost.
-        if len(prepared.operations) == 1 and not structural and checks is not None and not accepts_integers(operation):
+        if not structural and checks is not None and not accepts_integers(operation):
             plan = ReusablePlan(compiled.plan, checks, cost)
             prepared.reusable_plans.update({None: plan, name: plan})
+            return
+        key = orjson.dumps(variables or {})
+        if len(key) <= _MAX_REPEATED_LENGTH:
+            repeated = prepared.repeated_plans
+            if key not in repeated and len(repeated) >= _MAX_REPEATED:
+                del repeated[next(iter(repeated))]
+            repeated[key] = ReusablePlan(compiled.plan, (), cost), compiled.variables
 
     def _values(
         self, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any]

@@ -192,7 +192,7 @@ class RepeatedQueries:
         if not (name is None or type(name) is str):
             return None
         prepared = self.documents.find(text)
-        if prepared is None or not prepared.reusable_plans or actor.kind is ActorKind.ANONYMOUS:
+        if prepared is None or not prepared.has_plans or actor.kind is ActorKind.ANONYMOUS:
             return None
         # A document that has a plan has one operation.
         if EVENT_STREAM in accept or (is_kept and False not in prepared.catalogue_reads.values()):
@@ -280,7 +280,7 @@ async def _execute_prepared(
     documents, executor = request.app[DOCUMENTS], request.app[EXECUTOR]
     is_anonymous = scope.actor.kind is ActorKind.ANONYMOUS
     try:
-        if has_plan and not is_anonymous and prepared.reusable_plans:
+        if has_plan and not is_anonymous and prepared.has_plans:
             answer = await executor.execute_cached_plan(scope, prepared, name, variables)
             if answer is not None:
                 return await _respond_with_data(request, answer, 200)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from time import perf_counter
 from typing import NamedTuple
 
@@ -52,6 +53,7 @@ class Admission(NamedTuple):
     head: RequestHead
     address: str
     counted: Counted
+    now: datetime
     started: float
 
 
@@ -104,21 +106,20 @@ class RequestHeads:
 
     def admit(self, head: RequestHead, remote: str) -> Admission | None:
         """Count a request of the connection with this peer; None, and nothing is counted, where something else is to be answered."""
-        if self.health.stopping or self._authenticator.find(head.caller_key, clock.now()) is not head.caller:
+        now, started = clock.now(), perf_counter()
+        if self.health.stopping or self._authenticator.find(head.caller_key, now) is not head.caller:
             return None
-        started = perf_counter()
         address = client_address(remote, head.forwarded_for, self._trusted)
         counted = self._limiter.count_at_once(head.policy.family, address, head.caller.store, head.caller.actor)
-        return None if counted is None else Admission(head, address, counted, started)
+        return None if counted is None else Admission(head, address, counted, now, started)
 
     def scope(self, admission: Admission) -> Scope:
         """Return the scope of an admitted request, which runs until `release`."""
         head, caller = admission.head, admission.head.caller
         self._limiter.begin_admitted(admission.address)
         own_id = head.request_id or ids.request_id_from(None)
-        return Scope(
-            caller.store, caller.actor, own_id, clock.now(), head.policy.family.name, admission.address, head.user_agent
-        )
+        family = head.policy.family.name
+        return Scope(caller.store, caller.actor, own_id, admission.now, family, admission.address, head.user_agent)
 
     def release(self, admission: Admission, *, is_answered: bool) -> None:
         """Count the request as running no longer; if it is not answered, it goes the whole way and is counted there."""
@@ -134,7 +135,7 @@ class RequestHeads:
         access_log.write_line(own_id, head.method, head.path, status, admission.started, head.caller)
         lines = f"Date: {rfc822_formatted_time()}\r\nX-Request-Id: {own_id}\r\n"
         if family.has_rate_limit_headers:
-            lines += "".join(f"{name}: {value}\r\n" for name, value in rate_limits.headers_of(admission.counted.state))
+            lines += rate_limits.header_lines(admission.counted.state)
         return lines.encode("ascii")
 
 

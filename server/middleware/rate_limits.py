@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 
 from aiohttp import hdrs, web
 from multidict import istr
@@ -226,10 +226,13 @@ def add_headers(request: web.Request, headers: MutableMapping[str, str]) -> None
     """Add the rate-limit headers to those of a response, in the families that have them."""
     state = request._state.get(HEADER_STATE)
     if state is not None:
-        headers.update(headers_of(state))
+        limit, remaining, reset_at, _ = state
+        headers[_LIMIT] = str(limit)
+        headers[_REMAINING] = str(remaining)
+        headers[_RESET] = str(math.ceil(reset_at))
 
 
-def headers_of(state: RateLimitState) -> Iterable[tuple[str, str]]:
-    """Return the rate-limit headers."""
+def header_lines(state: RateLimitState) -> str:
+    """Return the rate-limit headers as lines."""
     limit, remaining, reset_at, _ = state
-    return ((_LIMIT, str(limit)), (_REMAINING, str(remaining)), (_RESET, str(math.ceil(reset_at))))
+    return f"{_LIMIT}: {limit}\r\n{_REMAINING}: {remaining}\r\n{_RESET}: {math.ceil(reset_at)}\r\n"

@@ -19,6 +19,7 @@ from schema.documents import PreparedDocument, calculate_cost, prepare_document
 from schema.execution import ExecutionContext, execute_document
 from tests.graphql.conftest import StoreRecords
 from tests.graphql.random_documents import DocumentGenerator, GeneratedDocument
+from tests.harness.sample_store import SampleStore
 
 JSON_OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
 CALLERS = ("admin", "admin", "admin", "vendor", "customer", "app", "storefront", "clerk")
@@ -228,6 +229,54 @@ def test_cached_plans_of_a_document_are_bounded() -> None:
         for skipped in (True, False):
             compiler.get(prepared, operation, {"n": size, "s": skipped})
     assert 100 < len(compiler._plans) <= 2000
+
+
+SIZED = """
+query P($n: Int = 2, $sort: ProductSort, $filter: ProductFilter, $images: Boolean = true) {
+  products(limit: $n, sort: $sort, filter: $filter) { id name images @include(if: $images) { url } }
+}
+"""
+
+
+@pytest.mark.parametrize("name", [None, "P"])
+async def test_a_plan_is_cached_for_the_variables_of_a_request(name: str | None, sample: SampleStore):
+    """Sizes, enums, filters, defaults, structure: each request gets the answer of its own variables, cached or not."""
+    for _ in range(3):
+        await sample.add_product()
+    requests: list[dict[str, Any]] = [
+        {}, {"n": 1}, {"n": 3}, {"n": 3, "sort": "NAME_DESC"}, {"n": 3, "sort": "NAME_ASC"}, {"n": 1, "images": False},
+        {"n": 3, "filter": {"id": [str(sample.mug.id)]}}, {"n": 3, "filter": {"id": []}}, {"n": None}, {"n": "1"}, {"n": 10**6},
+        {"sort": "UNKNOWN"}, {"filter": {"unknown": 1}}, {"n": 1, "other": [1]},
+    ]  # fmt: skip
+    answers = []
+    for _ in range(3):
+        bodies = [{"query": SIZED, "variables": variables, "operationName": name} for variables in requests]
+        answers.append([(await sample.post("/graphql", body, auth="bearer")).body for body in bodies])
+    assert answers[0] == answers[1] == answers[2]
+    sizes = [len((answer.get("data") or {}).get("products") or []) for answer in answers[0]]
+    assert sizes == [2, 1, 3, 3, 3, 1, 1, 0, 0, 0, 0, 0, 0, 1]
+    assert [number for number, answer in enumerate(answers[0]) if "errors" in answer] == [8, 9, 10, 11, 12]
+    costs = [answer["extensions"]["cost"] for answer in answers[0][:3]]
+    assert costs[1] < costs[0] < costs[2]
+    other = await sample.post("/graphql", {"query": SIZED, "operationName": "Q"}, auth="bearer")
+    assert other.body["errors"][0]["message"] == "the document has no operation named Q"
+
+
+async def test_plans_cached_for_variables_are_bounded(sample: SampleStore):
+    compiler = QueryCompiler(root.public_schema(), native=True)
+    prepared = prepare_document(root.public_schema(), SIZED, limited=True)
+    operation = prepared.operation(None)
+    assert operation is not None
+    for size in range(1, 90):
+        compiled = compiler.get(prepared, operation, {"n": size})
+        assert compiled is not None
+        compiler.cache_plan(prepared, operation, compiled, size, {"n": size})
+        assert compiler.cached_plan(prepared, None, {"n": size}) is not None
+    assert len(prepared.repeated_plans) == 50
+    assert compiler.cached_plan(prepared, None, {"n": 1}) is None
+    assert compiled is not None
+    compiler.cache_plan(prepared, operation, compiled, 1, {"filter": {"search": "x" * 2_000}})
+    assert len(prepared.repeated_plans) == 50
 
 
 def test_too_complex_documents_never_reach_the_compiler() -> None:

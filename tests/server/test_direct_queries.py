@@ -69,6 +69,7 @@ async def plan(line: Line, ask: Ask, sample: SampleStore) -> list[Answer]:
         (MANY, {}),
         (MANY, {"Accept_Encoding": "zstd, br"}),
         ("query A { me { email } }", {"Accept_Encoding": "gzip"}),
+        ("query ($n: Int = 3) { products(limit: $n) { id images { url } } }", {}),
     ],
 )
 async def test_a_query_is_answered_directly_as_before(
