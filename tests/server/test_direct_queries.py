@@ -30,7 +30,15 @@ Ask = Callable[..., bytes]
 
 @pytest.fixture
 async def site(database: object) -> AsyncIterator[Site]:
+    """Return a server that knows no document."""
     async with served() as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+async def plain(database: object) -> AsyncIterator[Site]:
+    """Return a server that parses all requests."""
+    async with served(is_direct=False) as site:
         yield site
 
 
@@ -101,10 +109,10 @@ async def test_a_head_is_known_for_other_variables(site: Site, sample: SampleSto
     assert site.queries == [True] * 3
 
 
-async def test_small_and_large_answers_of_one_head(site: Site, sample: SampleStore, ask: Ask):
+async def test_small_and_large_answers_of_one_head(site: Site, plain: Site, sample: SampleStore, ask: Ask):
     small, large = await sample.add_product(name="Um"), await sample.add_product(name="Um " * 80 + "." * 15)
     query = "query ($id: ID!) { product(id: $id) { id a: name b: name c: name d: name e: name f: name g: name } }"
-    async with site.line() as line, served(is_direct=False) as plain, plain.line() as other:
+    async with site.line() as line, plain.line() as other:
         await learn(line, ask(query, {"id": str(small.id)}, Accept_Encoding="br"))
         for product in (large, small, large):
             asked = ask(query, {"id": str(product.id)}, Accept_Encoding="br")
@@ -115,7 +123,9 @@ async def test_small_and_large_answers_of_one_head(site: Site, sample: SampleSto
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_any_division_into_segments_gives_the_same_responses(seed: int, sample: SampleStore, ask: Ask):
+async def test_any_division_into_segments_gives_the_same_responses(
+    seed: int, site: Site, plain: Site, sample: SampleStore, ask: Ask
+):
     """Generated requests in generated pieces, two at a time and more: the responses are those of a server that parses each."""
     token = await sample.token(sample.bia)
     choices = [
@@ -133,8 +143,7 @@ async def test_any_division_into_segments_gives_the_same_responses(seed: int, sa
         http_bytes(sample, "/graphql", {"query": "{ me { email } }"}, bearer("wrong")),
         b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n",
     ]
-    async with served() as site, served(is_direct=False) as plain:
-        await compare(seed, choices, site, plain)
+    await compare(seed, choices, site, plain)
     assert True in site.queries
 
 
@@ -291,9 +300,10 @@ async def test_a_shutdown_waits_for_a_query(sample: SampleStore, ask: Ask, slow:
         slow(0.3)
         await line.send(ask(PRODUCT, {"id": str(sample.mug.id)}))
         await asyncio.sleep(0.05)
-        (connection,) = [each for each in site.connections() if each._query is not None]
-        stopped = asyncio.create_task(connection.shutdown(5.0))
+        assert site.runner is not None
+        stopped = asyncio.create_task(site.runner.cleanup())
         assert (await line.read()).status == 200
+        assert await line.reader.read() == b""
         await stopped
     assert site.queries == [True]
 
@@ -336,8 +346,8 @@ async def test_others_go_the_whole_way(site: Site, sample: SampleStore, ask: Ask
     assert site.queries == []
 
 
-async def test_errors_are_those_of_the_whole_way(site: Site, sample: SampleStore, ask: Ask):
-    async with site.line() as line, served(is_direct=False) as plain, plain.line() as other:
+async def test_errors_are_those_of_the_whole_way(site: Site, plain: Site, sample: SampleStore, ask: Ask):
+    async with site.line() as line, plain.line() as other:
         await plan(line, ask, sample)
         for variables in ({"id": "x"}, {"id": "0" * 36}, {"id": 7}, {"id": True}, {}, {"id": str(sample.owner.id)}):
             asked = ask(PRODUCT, variables)
@@ -345,10 +355,10 @@ async def test_errors_are_those_of_the_whole_way(site: Site, sample: SampleStore
                 assert (await line.ask(asked)).lasting == (await other.ask(asked)).lasting
 
 
-async def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, site: Site, sample: SampleStore, ask: Ask):
-    queries = site.app[DIRECT_ANSWERS].queries
-    monkeypatch.setattr(queries._known, "_size", 3)
-    async with site.line() as line:
+async def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, sample: SampleStore, ask: Ask):
+    async with served() as site, site.line() as line:
+        queries = site.app[DIRECT_ANSWERS].queries
+        monkeypatch.setattr(queries._known, "_size", 3)
         for n in range(6):
             await learn(line, ask(PRODUCT, {"id": str(sample.mug.id)}, User_Agent=f"program {n}"))
             assert len(queries) <= 3

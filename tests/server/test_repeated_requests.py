@@ -27,10 +27,25 @@ PRODUCTS = "{ product_page(sort: NAME_ASC) { items { name price_cents } total } 
 DESCRIPTIONS = "{ product_page(sort: NAME_ASC) { items { name description sku slug id } } }"
 
 
-@pytest.fixture
-async def site(database: object) -> AsyncIterator[Site]:
+@pytest.fixture(scope="module")
+async def server(database: object) -> AsyncIterator[Site]:
     async with served() as site:
         yield site
+
+
+@pytest.fixture(scope="module")
+async def plain(database: object) -> AsyncIterator[Site]:
+    """Return a server that parses all requests."""
+    async with served(is_direct=False) as site:
+        yield site
+
+
+@pytest.fixture
+def site(server: Site) -> Site:
+    """Return the server with nothing recorded."""
+    server.by_bytes.clear()
+    server.queries.clear()
+    return server
 
 
 @pytest.fixture
@@ -177,8 +192,8 @@ async def test_a_revoked_key_and_a_suspended_store_are_refused(site: Site, shop:
     assert len(site.by_bytes) == 1
 
 
-async def test_a_server_that_stops_closes_the_connection(site: Site, shop: StorefrontClient):
-    async with site.line() as line:
+async def test_a_server_that_stops_closes_the_connection(shop: StorefrontClient):
+    async with served() as site, site.line() as line:
         await learn(line, products(shop))
         site.app[HEALTH].stopping = True
         assert (await line.ask(products(shop))).headers["connection"] == "close"
@@ -237,7 +252,9 @@ async def test_bytes_that_do_not_begin_a_request_are_none(site: Site, shop: Stor
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_any_division_into_segments_gives_the_same_responses(seed: int, shop: StorefrontClient):
+async def test_any_division_into_segments_gives_the_same_responses(
+    seed: int, site: Site, plain: Site, shop: StorefrontClient
+):
     """Generated requests in generated pieces: the responses are those of a server that parses every request."""
     choices = [
         products(shop),
@@ -247,19 +264,17 @@ async def test_any_division_into_segments_gives_the_same_responses(seed: int, sh
         request(shop, "/api/v1/storefront/products/unknown"),
         b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n",
     ]
-    async with served() as site, served(is_direct=False) as plain:
-        await compare(seed, choices, site, plain)
+    await compare(seed, choices, site, plain)
     assert site.by_bytes
-    assert plain.by_bytes == []
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------
 
 
-async def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, site: Site, shop: StorefrontClient):
-    repeated = site.app[DIRECT_ANSWERS].repeated
-    monkeypatch.setattr(repeated._known, "_size", 5)
-    async with site.line() as line:
+async def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, shop: StorefrontClient):
+    async with served() as site, site.line() as line:
+        repeated = site.app[DIRECT_ANSWERS].repeated
+        monkeypatch.setattr(repeated._known, "_size", 5)
         for n in range(12):
             asked = request(shop, f"/api/v1/storefront/products?limit={n + 1}")
             await learn(line, asked)
@@ -272,8 +287,8 @@ async def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, site: Site
         assert len(site.by_bytes) == 1  # the oldest is forgotten
 
 
-async def test_an_answer_that_the_cache_no_longer_has_is_not_kept_by_its_request(site: Site, shop: StorefrontClient):
-    async with site.line() as line:
+async def test_an_answer_that_the_cache_no_longer_has_is_not_kept_by_its_request(shop: StorefrontClient):
+    async with served() as site, site.line() as line:
         known = (await learn(line, products(shop)))[-1]
         site.app[CATALOGUE_CACHE]._answers.clear()
         await line.ask(
