@@ -16,7 +16,7 @@ from typing import Any
 from aiohttp import hdrs, web
 from graphql.execution.values import VariableValues
 
-from kernel import logging
+from kernel import clock, logging
 from kernel.errors import Unavailable
 from kernel.request_bodies import MalformedBody, parse_json
 from kernel.scope import activate
@@ -132,6 +132,9 @@ class DirectQueries:
         end = data.find(_END) + len(_END)
         if not data.startswith(_BEGINNING) or not self._known.is_repeated(data[:end]):
             return
+        known = self._known.find(data[:end])
+        if known is not None and self._heads.is_valid(known.head, clock.now()):
+            return  # what was asked has no plain answer
         head = self._heads.read(request, response)
         if head is None:
             return

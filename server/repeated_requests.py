@@ -16,7 +16,7 @@ from rest_facade.responses import WRITE_SIZE
 from rest_facade.routing import Credential
 from server.catalogue_cache import KEPT_ANSWER, Answer, CatalogueCache, count_repeated
 from server.remembered import Remembered
-from server.request_heads import RequestHead, RequestHeads, beginnings, lasting_head
+from server.request_heads import METHODS, RequestHead, RequestHeads, lasting_head
 
 # The request line and headers as well: GraphQL by GET has its document in the address.
 _MAX_BYTES = 8_000
@@ -41,10 +41,13 @@ class RepeatedRequests:
     def __init__(self, heads: RequestHeads, catalogue: CatalogueCache) -> None:
         self._heads = heads
         self._catalogue = catalogue
-        self._beginnings = beginnings(
-            route
+        # Up to the first parameter of the path.
+        self._beginnings = tuple(
+            f"{route.method} {route.resource.canonical.partition('{')[0]}".encode()
             for route, policy in heads.policies.items()
-            if policy.is_catalogue or policy.credential is Credential.GRAPHQL
+            if (policy.is_catalogue or policy.credential is Credential.GRAPHQL)
+            and route.method in METHODS
+            and route.resource is not None
         )
         self._known: Remembered[_Known] = Remembered(_MAX_REQUESTS)
 
@@ -68,11 +71,11 @@ class RepeatedRequests:
 
     def remember(self, data: bytes, request: web.BaseRequest, response: web.StreamResponse) -> None:
         """Remember a request that was answered from memory, if it came before."""
-        answer = request._state.get(KEPT_ANSWER)
-        if answer is None or len(data) > _MAX_BYTES or not self._known.is_repeated(data):
+        answer, body = request._state.get(KEPT_ANSWER), getattr(response, "body", None)
+        if answer is None or not isinstance(body, bytes) or len(data) > _MAX_BYTES or len(body) > WRITE_SIZE:
             return
-        body, head = getattr(response, "body", None), self._heads.read(request, response)
-        if head is None or not isinstance(body, bytes) or len(body) > WRITE_SIZE:
+        head = self._heads.read(request, response) if self._known.is_repeated(data) else None
+        if head is None:
             return
         coding = response.headers.get(hdrs.CONTENT_ENCODING)
         lasting = lasting_head(response, response.headers)

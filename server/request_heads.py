@@ -7,7 +7,7 @@ check, count and log the same. Where a check fails, nothing is counted, and the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from time import perf_counter
@@ -29,7 +29,7 @@ from server.routes import RoutePolicy
 
 # Written for each response; the length belongs to the body.
 _CHANGING = {each.lower() for each in (hdrs.DATE, hdrs.CONTENT_LENGTH, request_id.HEADER, *rate_limits.HEADERS)}
-_METHODS = (hdrs.METH_GET, hdrs.METH_POST)
+METHODS = (hdrs.METH_GET, hdrs.METH_POST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class RequestHeads:
         headers = request.headers
         if (
             not isinstance(request, web.Request)
-            or request.method not in _METHODS
+            or request.method not in METHODS
             or request.version != HttpVersion11
             or not response.keep_alive
             or hdrs.EXPECT in headers
@@ -104,10 +104,14 @@ class RequestHeads:
             caller,
         )
 
+    def is_valid(self, head: RequestHead, now: datetime) -> bool:
+        """Return whether the head still has the same store and caller."""
+        return self._authenticator.find(head.caller_key, now) is head.caller
+
     def admit(self, head: RequestHead, remote: str) -> Admission | None:
         """Count a request of the connection with this peer; None, and nothing is counted, where something else is to be answered."""
         now, started = clock.now(), perf_counter()
-        if self.health.stopping or self._authenticator.find(head.caller_key, now) is not head.caller:
+        if self.health.stopping or not self.is_valid(head, now):
             return None
         address = client_address(remote, head.forwarded_for, self._trusted)
         counted = self._limiter.count_at_once(head.policy.family, address, head.caller.store, head.caller.actor)
@@ -144,12 +148,3 @@ def lasting_head(response: web.StreamResponse, headers: Mapping[str, str]) -> by
     lines = [f"HTTP/1.1 {response.status} {response.reason}"]
     lines += [f"{name}: {value}" for name, value in headers.items() if name.lower() not in _CHANGING]
     return "\r\n".join([*lines, ""]).encode()
-
-
-def beginnings(routes: Iterable[web.AbstractRoute]) -> tuple[bytes, ...]:
-    """Return how requests to the routes may begin, up to the first parameter of the path."""
-    return tuple(
-        f"{route.method} {route.resource.canonical.partition('{')[0]}".encode()
-        for route in routes
-        if route.method in _METHODS and route.resource is not None
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import NamedTuple
 
 from aiohttp import hdrs, web
 from multidict import istr
@@ -56,6 +57,16 @@ def has_credential(headers: Mapping[str, str]) -> bool:
         if name in headers:
             return True
     return False
+
+
+class _CallerLimit(NamedTuple):
+    """A limit of requests per minute, with what is said and logged when it is reached."""
+
+    name: str
+    key: str
+    limit: int
+    scope_text: str
+    message: str = "rate limit exceeded"
 
 
 class RateLimiter:
@@ -126,15 +137,32 @@ class RateLimiter:
 
     async def count_caller(self, request: web.Request, family: RouteFamily, scope: Scope) -> None:
         """Count the request against the limit of its app, storefront key or legacy credential."""
-        actor = scope.actor
+        limits = self._caller_limits(family, scope.client_ip, scope.store, scope.actor)
+        for each in limits:
+            state = await resolved(self._counters.hit(each.key, each.limit))
+            own = limits[-1]  # its state is reported, also where the address's share of it is exhausted
+            if each is own:
+                _set_header_state(request, family, state)
+            elif not state.allowed:
+                _set_header_state(request, family, await resolved(self._counters.peek(own.key, own.limit)))
+            if not state.allowed:
+                raise _error(each.name, each.limit, each.scope_text, each.message)
+
+    def _caller_limits(self, family: RouteFamily, address: str, store: Store, actor: Actor) -> list[_CallerLimit]:
+        """Return the limits of a caller in the order in which they count; one that refuses leaves those after it alone."""
         if actor.kind is ActorKind.APP:
-            await self._count(request, family, scope, self._limit_of(actor), "of this app")
-        elif actor.kind is ActorKind.STOREFRONT:
-            await self._count_address_with_key(request, family, scope)
-            message = STOREFRONT_KEY_MESSAGE
-            await self._count(request, family, scope, self._limit_of(actor), "with this key", message)
-        elif self._legacy_rate and family.name == "legacy":
-            await self._count(request, family, scope, self._legacy_rate, "with this credential")
+            return [_CallerLimit("caller", _caller_key(family, store, actor), self._limit_of(actor), "of this app")]
+        if actor.kind is ActorKind.STOREFRONT:
+            key, message = _caller_key(family, store, actor), STOREFRONT_KEY_MESSAGE
+            own = _CallerLimit("caller", key, self._limit_of(actor), "with this key", message)
+            if not (share := actor.rate_limit_per_address):
+                return [own]
+            text = "with this key from this address"
+            return [_CallerLimit("key_address", f"{key}:{rate_limit_key(address)}", share, text, message), own]
+        if self._legacy_rate and family.name == "legacy":
+            key = _caller_key(family, store, actor)
+            return [_CallerLimit("caller", key, self._legacy_rate, "with this credential")]
+        return []
 
     def count_at_once(self, family: RouteFamily, address: str, store: Store, actor: Actor) -> Counted | None:
         """Count a request that is answered without the other methods, as they would.
@@ -146,11 +174,7 @@ class RateLimiter:
         if running.limit and running.count(rate_limit_key(address)) >= running.limit:
             return None
         limits = [(_address_key(address), self._ip_rate)] if self._ip_rate else []
-        if actor.kind is ActorKind.APP or actor.kind is ActorKind.STOREFRONT:
-            key = _caller_key(family, store, actor)
-            if actor.rate_limit_per_address:
-                limits.append((_share_key(key, address), actor.rate_limit_per_address))
-            limits.append((key, self._limit_of(actor)))
+        limits += [(each.key, each.limit) for each in self._caller_limits(family, address, store, actor)]
         return counters.hit_all(limits) if limits else Counted((), _unlimited())
 
     def take_back(self, counted: Counted) -> None:
@@ -166,32 +190,6 @@ class RateLimiter:
         """Count the request as running no longer."""
         self._requests.end(rate_limit_key(address))
 
-    async def _count_address_with_key(self, request: web.Request, family: RouteFamily, scope: Scope) -> None:
-        """Count the request against its address's share of a storefront key; one over it leaves the key's own count alone."""
-        actor = scope.actor
-        limit = actor.rate_limit_per_address
-        if not limit:
-            return
-        key = _caller_key(family, scope.store, actor)
-        state = await resolved(self._counters.hit(_share_key(key, scope.client_ip), limit))
-        if not state.allowed:
-            _set_header_state(request, family, await resolved(self._counters.peek(key, self._limit_of(actor))))
-            raise _error("key_address", limit, "with this key from this address", STOREFRONT_KEY_MESSAGE)
-
-    async def _count(
-        self,
-        request: web.Request,
-        family: RouteFamily,
-        scope: Scope,
-        limit: int,
-        scope_text: str,
-        message: str = "rate limit exceeded",
-    ) -> None:
-        state = await resolved(self._counters.hit(_caller_key(family, scope.store, scope.actor), limit))
-        _set_header_state(request, family, state)
-        if not state.allowed:
-            raise _error("caller", limit, scope_text, message)
-
 
 def _address_key(address: str) -> str:
     return f"ip:{rate_limit_key(address)}"
@@ -201,10 +199,6 @@ def _caller_key(family: RouteFamily, store: Store, actor: Actor) -> str:
     # All customers' tokens share the limit of the storefront key.
     credential = actor.credential.partition("/")[0]
     return f"{family.name if family.name == 'legacy' else 'caller'}:{store.id}:{credential}"
-
-
-def _share_key(caller_key: str, address: str) -> str:
-    return f"{caller_key}:{rate_limit_key(address)}"
 
 
 def _unlimited() -> RateLimitState:

@@ -248,6 +248,22 @@ async def test_responses_have_the_order_of_requests(
     assert site.queries == [True]
 
 
+async def test_running_queries_count_against_their_address(
+    sample: SampleStore, ask: Ask, slow: Callable[[float], None]
+):
+    asked = ask(PRODUCT, {"id": str(sample.mug.id)})
+    async with served(replace(SETTINGS, address_requests=1)) as site, site.line() as line, site.line() as other:
+        await plan(line, ask, sample)
+        slow(0.2)
+        await line.send(asked)
+        await asyncio.sleep(0.05)
+        refused = await other.ask(asked)
+        assert (refused.status, refused.headers["retry-after"]) == (429, "1")
+        assert (await line.read()).status == 200
+        assert (await other.ask(asked)).status == 200
+    assert site.queries == [True, True]
+
+
 async def test_much_that_is_sent_meanwhile_waits_with_the_client(
     site: Site, sample: SampleStore, ask: Ask, slow: Callable[[float], None]
 ):
@@ -346,13 +362,22 @@ async def test_others_go_the_whole_way(site: Site, sample: SampleStore, ask: Ask
     assert site.queries == []
 
 
-async def test_errors_are_those_of_the_whole_way(site: Site, plain: Site, sample: SampleStore, ask: Ask):
+async def test_errors_are_those_of_the_whole_way(
+    site: Site, plain: Site, sample: SampleStore, ask: Ask, new_sample: NewSampleStore
+):
+    other_store = await new_sample()
+    values: list[Any] = [
+        "x", "0" * 36, 7, True, None, [], {}, "\x00", "x" * 70_000, 2**31, 2**63, -(2**70), 1e300,
+        str(sample.owner.id), str(other_store.mug.id),
+    ]  # fmt: skip
     async with site.line() as line, plain.line() as other:
         await plan(line, ask, sample)
-        for variables in ({"id": "x"}, {"id": "0" * 36}, {"id": 7}, {"id": True}, {}, {"id": str(sample.owner.id)}):
+        for variables in ({}, {"unknown": 1}, *({"id": value} for value in values)):
             asked = ask(PRODUCT, variables)
-            for _ in range(3):
-                assert (await line.ask(asked)).lasting == (await other.ask(asked)).lasting
+            for _ in range(4):
+                answer = await line.ask(asked)
+                assert answer.lasting == (await other.ask(asked)).lasting
+                assert answer.status < 500
 
 
 async def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, sample: SampleStore, ask: Ask):
