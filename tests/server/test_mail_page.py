@@ -6,6 +6,7 @@ from ipaddress import ip_network
 import orjson
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
+from yarl import URL
 
 from auth.configuration import configure
 from auth.schemes import authenticate
@@ -31,7 +32,7 @@ def secret(database):
     configure(b"the secret of the tests, 32 bytes")
 
 
-async def get(settings: Settings = PRIVATE, path: str = PATH, **headers: str) -> tuple[int, dict[str, str], str]:
+async def get(settings: Settings = PRIVATE, path: str | URL = PATH, **headers: str) -> tuple[int, dict[str, str], str]:
     app = create_app(settings, store_resolver=CachedStoreResolver(settings.shared_hosts), authenticate=authenticate)
     async with TestClient(TestServer(app)) as client:
         response = await client.get(path, headers=headers)
@@ -146,3 +147,10 @@ def test_startup_and_doctor_report_that_no_email_is_sent(settings, message, leve
     (check,) = [result for result in check_settings(settings) if result.check == "mail"]
     assert check.level == level
     assert message is None or check.text == message
+
+
+@pytest.mark.parametrize("name", ["x", "%00", "%ff", "%ed%a0%80", "%C3%A9", "x" * 5_000])
+async def test_a_name_that_no_store_can_have_shows_none(store, name):
+    status, _, page = await get(path=URL(f"{PATH}?store={name}", encoded=True))
+    assert status == (400 if name == "%00" else 200)
+    assert store.name not in page
