@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -20,6 +21,7 @@ from models.migrate import (
     revert,
 )
 from models.pool import close_pool, open_pool
+from server.embedded_postgres import EmbeddedServer
 
 OBJECTS = """
     select count(*) from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'S', 'i')
@@ -83,6 +85,26 @@ async def test_migrations_can_be_reverted_and_applied_again(empty_database_url):
     assert await fetchval(empty_database_url, FUNCTIONS) == 0
     assert await migrate(empty_database_url) == names
     assert await fetchval(empty_database_url, OBJECTS) == tables
+
+
+async def test_the_size_of_an_average_store_applies_to_tables_that_are_analysed_already(
+    migrated_database_url: str, postgres: EmbeddedServer
+):
+    names = [migration.name for migration in disk_migrations()]
+    for name in reversed(names[names.index("0034_average_store") :]):
+        await revert(migrated_database_url, name)
+    superuser_url = postgres.superuser_url(urlsplit(migrated_database_url).path.removeprefix("/"))
+    connection = await asyncpg.connect(superuser_url)
+    await connection.execute(
+        "with stores as (insert into tenants (public_id, name) select gen_random_uuid(), 'Loja' from generate_series(1, 20) returning id)"
+        " insert into vendors (tenant_id, public_id, name, email) select id, gen_random_uuid(), 'Loja', 'loja@exemplo.com.br' from stores"
+    )
+    await connection.execute("analyze vendors")
+    await connection.close()
+    statistics = "select n_distinct from pg_stats where tablename = 'vendors' and attname = 'tenant_id'"
+    assert await fetchval(superuser_url, statistics) == -1
+    await migrate(migrated_database_url)
+    assert await fetchval(superuser_url, statistics) == pytest.approx(-0.0002)
 
 
 async def test_an_unreachable_database_raises_unavailable():

@@ -3,8 +3,8 @@
 Statements that PostgreSQL plans once per connection (`Plans.REUSED`) read about the pages of those planned for their parameters, in a store
 of thousands of rows and in one of a few. Lists by a status are planned for its value.
 
-The statements are captured from requests to the whole application, in a store as large as the Olist marketplace next to another one, and
-explained as the serving role.
+The statements are captured from requests to the whole application, in a store as large as the Olist marketplace next to a smaller one and
+1,500 of a few products each, and explained as the serving role.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -33,55 +34,11 @@ from tests.harness.database import TEMPLATE, new_database
 from tests.harness.http import ServeApplication
 from tests.harness.records import Record
 from tests.harness.sample_store import SampleStore, filled_store
+from tests.harness.store_sizes import analyze, copy_many_times, fill_like_olist
 
 BIG = ("products", "orders", "order_lines", "users")
-PRODUCTS, ORDERS, USERS = 6_000, 8_000, 8_000
 _FIRST_STORE = 1_000_000
-
-_FILL = """
-insert into users (public_id, email, firstname, lastname, user_type, status, vendor_id, created_at, updated_at)
-select gen_random_uuid(), 'pessoa' || n || '@exemplo.com.br', 'Nome' || n % 97, 'Sobre' || md5(n::text),
-       case when n % 50 = 0 then 'V' else 'C' end, case when n % 9 = 0 then 'D' else 'A' end,
-       case when n % 50 = 0 then $1::bigint end, t.at, t.at
-from generate_series(1, {users}) n, lateral (select timestamptz '2017-01-01' + n * interval '2 hours' as at) t;
-
-insert into categories (public_id, name, id_path)
-select gen_random_uuid(), 'Categoria ' || n, '' from generate_series(1, 70) n;
-update categories set id_path = id::text where id_path = '';
-
-insert into vendors (public_id, name, email)
-select gen_random_uuid(), 'Loja ' || n, 'loja' || n || '@exemplo.com.br' from generate_series(1, 300) n;
-
-insert into products (public_id, name, slug, sku, description, status, price_cents, on_hand, vendor_id, category_id,
-                      created_at, updated_at)
-select gen_random_uuid(), 'Produto ' || md5(n::text), 'produto-' || n, 'SKU' || n, 'bom e barato',
-       case when n % 11 = 0 then 'H' else 'A' end, 500 + n * 7919 % 90000, n % 90,
-       (select array_agg(id) from vendors)[1 + n % 300], (select array_agg(id) from categories)[1 + n % 70],
-       t.at, t.at + n % 400 * interval '1 hour'
-from generate_series(1, {products}) n, lateral (select timestamptz '2016-06-01' + n * interval '3 hours' as at) t;
-
-insert into product_categories (public_id, product_id, category_id)
-select gen_random_uuid(), id, category_id from products p where category_id is not null
-and not exists (select from product_categories pc where pc.product_id = p.id and pc.category_id = p.category_id);
-
-with customers as (select array_agg(id order by id) as ids from users where user_type = 'C'),
-     marketplace_vendors as (select array_agg(id order by id) as ids from vendors)
-insert into orders (public_id, user_id, vendor_id, status, email, firstname, lastname, subtotal_cents, total_cents, payment_status,
-                    created_at, updated_at)
-select gen_random_uuid(), customers.ids[1 + n % 7000], case when n % 20 > 0 then marketplace_vendors.ids[1 + n % 300] end,
-       (array['C', 'C', 'C', 'C', 'P', 'I', 'O', 'B'])[1 + n % 8], 'pessoa' || n || '@exemplo.com.br', 'Nome' || n % 97,
-       'Sobre' || md5(n::text), 1000 + n, 1000 + n * 31 % 50000, 'paid', t.at, t.at + n % 300 * interval '1 hour'
-from customers, marketplace_vendors, generate_series(1, {orders}) n,
-     lateral (select timestamptz '2016-09-01' + n * interval '2 hours' as at) t;
-
-with sold as (select array_agg(id order by id) as ids from products),
-     placed_orders as (select id, vendor_id, row_number() over (order by id) as n from orders where imported = false)
-insert into order_lines (public_id, order_id, position, product_id, vendor_id, product_name, product_code, quantity, price_cents,
-                         base_price_cents)
-select gen_random_uuid(), placed_orders.id, 10 + line, sold.ids[1 + (n * 7 + line) % {products}], placed_orders.vendor_id, 'Produto', 'SKU',
-       1, 1000, 1000
-from placed_orders, sold, generate_series(1, 2) line where line = 1 or n % 8 = 0;
-"""
+SMALL_STORES = 1_500
 
 _captured: list[tuple[str, Sequence[Any]]] = []
 _plans: dict[str, Plans] = {}
@@ -122,28 +79,15 @@ async def client(own_database_url: str, serve_application: ServeApplication) -> 
 
 
 @pytest.fixture(scope="module")
-async def big_sample(client: TestClient, own_database_url: str) -> SampleStore:
-    """Return a store with as many records as Olist's; another, smaller store exists next to it."""
-    stores = [await filled_store(client) for _ in range(2)]
-    connection = await asyncpg.connect(own_database_url)
-    # VACUUM does not mark pages as visible whose commit is not on disk yet.
-    await connection.execute("set synchronous_commit = on")
+async def big_sample(client: TestClient, postgres: EmbeddedServer, own_database_url: str) -> SampleStore:
+    """Return a store with as many records as Olist's; a smaller one and many of a few records exist next to it."""
+    *stores, small = [await filled_store(client) for _ in range(3)]
+    # A plan that is used again suits the average of all stores: without the many, the large one would be the average.
+    superuser_url = postgres.superuser_url(urlsplit(own_database_url).path.removeprefix("/"))
+    await copy_many_times(superuser_url, small.store, SMALL_STORES)
     for sample, share in zip(stores, (1, 10), strict=True):
-        await connection.execute("select set_config('vitrine.tenant', $1, false)", str(sample.store.id))
-        sizes = {"users": USERS // share, "products": PRODUCTS // share, "orders": ORDERS // share}
-        await connection.execute(_FILL.format(**sizes).replace("$1", str(sample.vendor.number)))
-    for table in (
-        *BIG,
-        "product_categories",
-        "categories",
-        "vendors",
-        "order_addresses",
-        "search_entries",
-        "search_words",
-    ):
-        # Not only ANALYZE: index-only scans need the visibility map.
-        await connection.execute(f"vacuum (analyze) {table}")
-    await connection.close()
+        await fill_like_olist(own_database_url, sample, share)
+    await analyze(own_database_url)
     return stores[0]
 
 

@@ -73,6 +73,13 @@ async def test_every_store_table_has_forced_row_level_security():
     assert [r["relname"] for r in records if not (r["relrowsecurity"] and r["relforcerowsecurity"])] == []
 
 
+async def test_every_store_table_is_planned_for_stores_of_the_same_size():
+    records = await db.fetch("""
+        select attrelid::regclass::text as name from pg_attribute
+        where attname = 'tenant_id' and attoptions = '{n_distinct=-0.0002}' order by 1""")
+    assert [record["name"] for record in records] == await store_tables()
+
+
 async def test_every_store_table_has_the_own_store_policy():
     records = await db.fetch("select * from pg_policies where schemaname = 'public' and policyname = 'own_store'")
     policies = {record["tablename"]: record for record in records}
