@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -114,11 +114,15 @@ class PendingReferences:
         self._pending.append((type_, values))
         return values
 
+    def references(self) -> Iterator[tuple[ReferenceType, Any]]:
+        """Yield the references with the types of their records."""
+        return ((type_, _reference(value)) for type_, values in self._pending for value in values)
+
     async def resolve(self, scope: Scope, *, field: str) -> None:
         """Replace the references by internal ids. Raises ValidationFailed naming missing ones."""
         by_type: dict[ReferenceType, list[Any]] = {}
-        for type_, values in self._pending:
-            by_type.setdefault(type_, []).extend(_reference(value) for value in values)
+        for type_, reference in self.references():
+            by_type.setdefault(type_, []).append(reference)
         for type_, references in by_type.items():
             ids = await resolve_all(scope, type_, references, field=field)
             for pending_type, values in self._pending:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import re
 from asyncio.subprocess import Process
@@ -37,6 +38,7 @@ from tests.server.command_line import Vitrine
 
 pytestmark = pytest.mark.slow
 PAGE = ROOT / "docs" / "moving-from-cs-cart.md"
+UUIDS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 LISTED = [resource for resource in RESOURCES if "list" in resource.actions]
 
 
@@ -68,6 +70,14 @@ class Shown:
 
     async def record(self, resource: Resource, number: str) -> Any:
         return brought(resource, await self.read(f"{resource.path}/{number}"))
+
+    async def named_by_number(self, promotion: dict[str, Any]) -> dict[str, Any]:
+        """Return a promotion with the numbers of the categories that its conditions name by UUID."""
+        terms = json.dumps(promotion)
+        for public_id in set(UUIDS.findall(terms)):
+            terms = terms.replace(public_id, (await self.read(f"categories/{public_id}"))["category_id"])
+        named: dict[str, Any] = json.loads(terms)
+        return named
 
     def source(self) -> HttpSource:
         headers = {"X-Tenant-ID": str(self.store.public_id)}
@@ -167,20 +177,23 @@ FROM {table} t WHERE tenant_id = $1 ORDER BY 1
 async def test_both_stores_answer_every_list_and_record_alike(
     demo: Shown, moved: tuple[Shown, Report], resource: Resource
 ) -> None:
-    target, report = moved
-    left = {number for entity, number, _ in report.failures if entity in (resource.path, *resource.aliases)}
+    target, _ = moved
     there, here = await demo.records(resource), await target.records(resource)
-    there = {number: row for number, row in there.items() if number not in left}
+    if resource.path == "promotions":
+        there = {number: await demo.named_by_number(row) for number, row in there.items()}
     assert here == there
     assert there or resource.path == "exceptions", "the demo has no such record, so that nothing was compared"
     if "show" in resource.actions:
         for number in there:
-            assert await target.record(resource, number) == await demo.record(resource, number)
+            record = await demo.record(resource, number)
+            if resource.path == "promotions":
+                record = await demo.named_by_number(record)
+            assert await target.record(resource, number) == record
 
 
 async def test_only_what_is_documented_is_left_out(moved: tuple[Shown, Report]) -> None:
     _, report = moved
-    assert [(entity, reason.split("'")[0]) for entity, _, reason in report.failures] == [("promotions", "category ")]
+    assert report.failures == []
     assert {entity for entity, _ in report.notes} == {"payments"}
     assert report.missing == {}
 
@@ -342,7 +355,6 @@ async def test_an_import_killed_at_any_moment_and_run_again_ends_the_same(
         process = await start_import(vitrine, shop, demo, target)
         out, err = await process.communicate()
     assert re.search(rb"customers: (\d+) there, \1 here: equal", out), (moment, out, err)
-    assert process.returncode == 1, "a promotion is not brought"
-    assert b"not brought: promotions 4: category" in out
+    assert process.returncode == 0, (out, err)
     here, there = await contents(target), await contents(moved[0].store)
     assert {table: here[table] for table in there} == there, moment

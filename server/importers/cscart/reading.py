@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from server.importers.cscart.entities import ShopEntity
+from server.importers.cscart.promotion_references import name_by_number
 from server.importers.cscart.report import Report
 from server.importers.cscart.source import NotOffered, Source, SourceError
 from server.importers.cscart.values import OFFERED_BY, NotBrought, Record, as_number, entries, integer, objects, text
@@ -60,6 +61,8 @@ class Reader:
             record = {**row, **record}
         if entity.name == "users" and "usergroups" not in record and self.report.counts["usergroups"].read:
             record = {**record, "usergroups": await self._memberships(_number(row, entity.key))}
+        if entity.name == "promotions":
+            record = await name_by_number(self.source, record)
         if entity.name == "exceptions" and "type" not in record:
             record = {**record, "type": await self._exception_type(_number(row, "product_id"))}
         return record
