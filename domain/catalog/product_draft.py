@@ -18,6 +18,7 @@ MAX_IMAGES = 100
 MAX_CATEGORIES = 100
 MAX_FEATURES = 500
 MAX_TAXES = 50
+_QUANTITIES = frozenset({"min_quantity", "max_quantity"})
 
 # Fields accepted from the demo and the importers.
 SYSTEM_FIELDS: Mapping[str, InputField] = {**PRODUCT_FIELDS, "created_at": InputField("created_at", timestamp)}
@@ -91,6 +92,20 @@ def protect_approval_status(scope: Scope, draft: ProductDraft) -> None:
         statuses = (draft.current["status"], draft.columns.get("status"))
         if PENDING in statuses:
             draft.columns.pop("status", None)
+
+
+def check_quantities(scope: Scope, draft: ProductDraft) -> None:
+    """Refuse limits of the quantity per order that no quantity meets, unless they are the present ones; CS-Cart accepts them."""
+    if scope.family == "legacy" or _QUANTITIES & draft.errors.keys():
+        return
+    present = {name: draft.current[name] if draft.current is not None else 0 for name in _QUANTITIES}
+    limits = present | {name: draft.columns[name] for name in _QUANTITIES & draft.columns.keys()}
+    minimum, maximum = limits["min_quantity"], limits["max_quantity"]
+    if limits != present and 0 < maximum < minimum:
+        draft.errors["min_quantity"] = (
+            "quantity_invalid",
+            f"min_quantity is {minimum}; expected at most max_quantity, {maximum}",
+        )
 
 
 def raise_draft_errors(drafts: Sequence[ProductDraft]) -> None:

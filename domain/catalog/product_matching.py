@@ -34,7 +34,8 @@ SELECT 1 WHERE pg_advisory_xact_lock_shared(hashtextextended('catalog:' || $1::b
 
 # Locked in ascending id order, as orders do.
 _EXISTING = """
-SELECT id, public_id, vendor_id, category_id, status, sku, slug, name, stock, tracking FROM products
+SELECT id, public_id, vendor_id, category_id, status, sku, slug, name, stock, tracking, min_quantity, max_quantity
+FROM products
 WHERE tenant_id = $1 AND deleted_at IS NULL AND ($5::bigint IS NULL OR vendor_id = $5)
     AND (id = ANY($2::bigint[]) OR public_id = ANY($3::uuid[]) OR (sku <> '' AND sku = ANY($4::text[])))
 ORDER BY id FOR NO KEY UPDATE

@@ -22,6 +22,7 @@ from domain.catalog.feature_values import ParsedFeatureValue, read_feature_value
 from domain.catalog.product_draft import (
     ProductDraft,
     apply_new_product_rules,
+    check_quantities,
     protect_approval_status,
     raise_draft_errors,
     read_draft,
@@ -183,6 +184,7 @@ async def _match(
     await match_drafts(scope, drafts, subjects, by_sku=by_sku, check_sku=check_sku)
     needs_approval = bool(setting(scope, "vendor_products_need_approval"))
     for draft in drafts:
+        check_quantities(scope, draft)
         if not draft.is_new:
             protect_approval_status(scope, draft)
         elif "id" not in draft.errors:

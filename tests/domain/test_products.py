@@ -135,6 +135,8 @@ async def test_the_event_data_are_the_product_record(kit):
         ({"stock": -1}, {"stock": "stock_invalid"}),
         ({"tracking": "Z"}, {"tracking": "tracking_invalid"}),
         ({"min_quantity": -1}, {"min_quantity": "quantity_invalid"}),
+        ({"min_quantity": 3, "max_quantity": 2}, {"min_quantity": "quantity_invalid"}),
+        ({"min_quantity": 3, "max_quantity": -1}, {"max_quantity": "quantity_invalid"}),
         ({"images": [{"url": "javascript:alert(1)"}]}, {"images.url": "url_invalid"}),
         ({"images": [{"alt": "x"}]}, {"images.url": "required"}),
         ({"images": "x"}, {"images": "invalid"}),
@@ -154,6 +156,29 @@ async def test_every_invalid_field_is_reported_with_its_code(kit, data, fields):
         await create_product(kit.as_admin(), {**good, **data})
     assert error.value.fields == fields
     assert await kit.value("SELECT count(*) FROM products WHERE tenant_id = $1") == 0
+
+
+@pytest.mark.parametrize(
+    "changes, accepted",
+    [
+        ({"min_quantity": 5}, False),
+        ({"max_quantity": 1}, False),
+        ({"min_quantity": 9, "max_quantity": 8}, False),
+        ({"min_quantity": 5, "max_quantity": 5}, True),
+        ({"min_quantity": 5, "max_quantity": 0}, True),
+        ({"min_quantity": 0}, True),
+    ],
+)
+async def test_the_limits_of_a_changed_product_are_compared(kit, changes, accepted):
+    product = await create_product(
+        kit.as_admin(), {"name": "Mug", "price_cents": 10, "min_quantity": 2, "max_quantity": 4}
+    )
+    if accepted:
+        await update_product(kit.as_admin(), product, changes)
+        return
+    with pytest.raises(ValidationFailed, match=r"min_quantity is \d; expected at most max_quantity, \d") as error:
+        await update_product(kit.as_admin(), product, changes)
+    assert error.value.fields == {"min_quantity": "quantity_invalid"}
 
 
 async def test_a_category_is_required_by_the_store_setting(kit):

@@ -98,6 +98,23 @@ async def test_a_field_is_read_back_after_create_and_update(sample, name, value,
     assert (await read(sample, product))[name] == expected
 
 
+async def test_limits_that_no_quantity_meets_are_accepted_as_by_cscart_and_refused_by_graphql(sample):
+    product = await create(sample, min_qty=5, max_qty=3)
+    record = await read(sample, product)
+    assert (record["min_qty"], record["max_qty"]) == ("5", "3")
+    public_id = (await sample.rows("select public_id from products where id = $1", int(product)))[0]["public_id"]
+
+    async def update(**values):
+        document = "mutation($id: ID!, $input: ProductInput!) { product_update(id: $id, input: $input) { name } }"
+        variables = {"id": str(public_id), "input": values}
+        return (await sample.post("/graphql", {"query": document, "variables": variables}, auth="bearer")).body
+
+    assert (await update(name="Bule", min_quantity=5))["data"]["product_update"] == {"name": "Bule"}
+    error = (await update(max_quantity=4))["errors"][0]
+    assert error["message"] == "min_quantity is 5; expected at most max_quantity, 4"
+    assert error["extensions"]["details"]["fields"] == {"min_quantity": "quantity_invalid"}
+
+
 async def test_an_update_keeps_the_other_fields(sample):
     before = await read(sample, sample.mug)
     answer = await sample.put(f"/api/products/{sample.mug}", {"price": 12})
