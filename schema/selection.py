@@ -32,7 +32,7 @@ from graphql.type import GraphQLIncludeDirective, GraphQLSkipDirective
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
 from models.columns import is_nullable
-from models.queries import ToMany
+from models.queries import Guard, ToMany
 from models.response_shapes import (
     Calculation,
     ConstantField,
@@ -130,6 +130,19 @@ def wrapped_records(
     return _FieldCollector(values, by_response_key=True).wrapped_records(type_, list(nodes))
 
 
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """Guards a relation with an invalid argument: the executor reports its error at the field, as that of a caller without access."""
+
+    error: ValidationFailed
+    guard: Guard | None
+
+    def check(self, scope: Scope) -> None:
+        if self.guard is not None:
+            self.guard.check(scope)
+        raise self.error
+
+
 class _FieldCollector:
     def __init__(self, values: ExecutionValues, *, by_response_key: bool) -> None:
         self._values = values
@@ -193,6 +206,20 @@ class _FieldCollector:
         return self._relation(key, field, source, group)
 
     def _relation(self, key: str, field: GraphQLField, source: RelationSource, group: list[FieldNode]) -> RelationField:
+        try:
+            return self._valid_relation(key, field, source, group)
+        except ValidationFailed as error:
+            if self._by_response_key:
+                raise  # left to the executor
+            type_ = get_named_type(field.type)
+            assert isinstance(type_, GraphQLObjectType)
+            entity = entity_of(type_ if source.own_order is None else node_type(type_))
+            assert entity is not None
+            return RelationField(key, source.link, ResponseShape(entity, ()), guard=_Refusal(error, source.guard))
+
+    def _valid_relation(
+        self, key: str, field: GraphQLField, source: RelationSource, group: list[FieldNode]
+    ) -> RelationField:
         if source.own_order is not None:
             return self._connection(key, field, source, group)
         limit = self._limit(field, source, group[0])

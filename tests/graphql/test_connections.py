@@ -214,6 +214,40 @@ async def test_an_invalid_page_of_products_is_an_error_at_its_field(
     answer = await execute_query(records.callers["admin"], text, id=records.ids["category"])
     [error] = answer.errors
     assert (error["extensions"]["code"], error["extensions"]["field"]) == ("VALIDATION_FAILED", field)
+    assert error["path"] == ["category", "products"]
+
+
+@pytest.mark.parametrize(
+    "selection, path",
+    [
+        ("category(id: $id) { id some: products(first: 101) { page_info { end_cursor } } }", ["category", "some"]),
+        ("categories { products(first: 101) { edges { cursor } } }", ["categories", 0, "products"]),
+        ("products { name reviews(limit: 101) { rating } }", ["products", 0, "reviews"]),
+        ("product_page { items { reviews(limit: 0) { rating } } }", ["product_page", "items", 0, "reviews"]),
+        (
+            "category(id: $id) { products { edges { node { reviews(limit: 101) { rating } } } } }",
+            ["category", "products", "edges", 0, "node", "reviews"],
+        ),
+    ],
+)
+async def test_the_error_of_a_relations_size_is_at_the_relation(
+    selection: str, path: list[Any], records: StoreRecords, execute_query: ExecuteQuery
+) -> None:
+    root = selection.partition(" ")[0].partition("(")[0]
+    variables = {"id": records.ids["category"]} if "$id" in selection else {}
+    text = f"query{'($id: ID!)' if variables else ''} {{ {selection} store {{ name }} }}"
+    answer = await execute_query(records.callers["admin"], text, **variables)
+    assert [error["path"] for error in answer.errors] == [path]
+    assert answer.data[root] is None
+    assert answer.data["store"]["name"]
+
+
+async def test_a_relation_with_an_invalid_size_that_no_record_has_is_no_error(
+    records: StoreRecords, execute_query: ExecuteQuery
+) -> None:
+    text = "{ categories(limit: 0) { products(first: 101) { edges { cursor } } } }"
+    answer = await execute_query(records.callers["admin"], text)
+    assert (answer.data, answer.errors) == ({"categories": []}, [])
 
 
 async def test_products_under_two_keys_are_left_to_the_executor(records: StoreRecords) -> None:
