@@ -12,14 +12,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernel.errors import NotFound, ValidationFailed
-from kernel.fields import InputField, InputValues, read_fields
+from kernel.errors import NotFound
+from kernel.fields import FieldErrors, InputField, InputValues, check_fields, raise_field_errors
 from kernel.scope import Scope
 from models import audit
 from models.base import StoreModel, Timestamped
 from models.database import UniqueViolation, execute, fetchrow, transaction, violated_constraint
 from models.numbers import RESERVED_TABLES, take_number
-from models.references import BY_TABLE, ReferenceType, find, resolve, resolve_optional
+from models.references import BY_TABLE, NOT_FOUND, ReferenceType, find, look_up, missing_message
 
 
 @dataclass(slots=True)
@@ -90,10 +90,9 @@ class RecordType:
 
     async def create(self, scope: Scope, values: InputValues) -> int:
         """Create a record and return its internal id; raises ValidationFailed naming every invalid field."""
-        columns = read_fields(self.fields, values, creating=True)
-        for name in self.required:
-            if values.get(name) is None:
-                raise ValidationFailed(f"{name} is required", field=name, code="required")
+        columns, errors = check_fields(self.fields, values, creating=True)
+        errors |= {name: ("required", f"{name} is required") for name in self.required if values.get(name) is None}
+        await self._reject(scope, values, errors)
         change = Change(scope, values, columns, self.defaults, is_new=True)
         self.check(change)
         async with transaction(scope):
@@ -108,7 +107,8 @@ class RecordType:
 
     async def update(self, scope: Scope, record: object, values: InputValues) -> int:
         """Update a record partially and return its internal id; raises NotFound or ValidationFailed."""
-        columns = read_fields(self.fields, values)
+        columns, errors = check_fields(self.fields, values)
+        await self._reject(scope, values, errors)
         async with transaction(scope):
             record_id = await self._lock_and_find(scope, record)
             current = await fetchrow(self.lock_row, scope.store.id, record_id) if self.lock_row else {}
@@ -145,12 +145,33 @@ class RecordType:
         await self._lock(scope)
         return await (self.find(scope, record) if self.find else find(scope, self.reference_type, record))
 
+    async def _reject(self, scope: Scope, values: InputValues, errors: FieldErrors) -> None:
+        """Raise ValidationFailed if there are errors; references are looked up to name the wrong ones together with them."""
+        if errors:
+            _, missing = await self._resolve(scope, values)
+            raise_field_errors(errors | {name: error for name, error in missing.items() if name not in errors})
+
     async def _prepare(self, change: Change) -> None:
-        for name, type_ in self.references.items():
-            if name in change.values:
-                read, value = resolve if name in self.required else resolve_optional, change.values[name]
-                change.columns[f"{name}_id"] = await read(change.scope, type_, value, field=name)
+        columns, errors = await self._resolve(change.scope, change.values)
+        raise_field_errors(errors)
+        change.columns |= columns
         await self.prepare(change)
+
+    async def _resolve(self, scope: Scope, values: InputValues) -> tuple[dict[str, int | None], FieldErrors]:
+        """Return the columns of the references, and the errors of those without a record."""
+        columns: dict[str, int | None] = {}
+        errors: FieldErrors = {}
+        for name, type_ in self.references.items():
+            if name not in values:
+                continue
+            reference = values[name]
+            if reference is None and name not in self.required:
+                columns[f"{name}_id"] = None
+            elif ids := await look_up(scope, type_, [reference]):
+                columns[f"{name}_id"] = ids[reference]
+            else:
+                errors[name] = (NOT_FOUND, missing_message(type_, [reference]))
+        return columns, errors
 
     async def _write(self, write: Callable[[], Any], change: Change) -> None:
         try:
