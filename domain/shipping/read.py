@@ -15,7 +15,7 @@ from domain.filters import (
 )
 from domain.taxes.read import has_tax
 from domain.visibility import ORDER_OF_CUSTOMER, SHIPMENT_OF_VENDOR, VisibleRows, published
-from models.queries import Entity, EntityFilter, Sort, any_of
+from models.queries import Condition, Entity, EntityFilter, Sort, any_of
 
 SHIPPING_METHODS = Entity(
     table="shipping_methods",
@@ -64,6 +64,11 @@ SHIPMENTS = Entity(
         "order_id": references("orders", "of any of these orders"),
         "status": statuses("shipment_status"),
         **exact("text", carrier="any of these carriers", tracking_number="any of these tracking numbers"),
+        "search": EntityFilter(
+            "text",
+            lambda text: Condition("t.tracking_number = {} OR t.id::text = {}", (text.strip(), text.strip())),
+            "number or tracking number",
+        ),
         "shipping_method_id": optional_references("shipping_methods", "sent by any of these methods; 0 means by none"),
         "user_id": optional_references("users", "sent to any of these users; 0 means to guests"),
         **exact("text", shipping_name="any of these method names"),
