@@ -91,6 +91,10 @@ def exact_second(column: str, label: str) -> EntityFilter:
     )
 
 
+PRODUCT_NAME = "(SELECT p.name FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)"
+"""The name of a row's product."""
+
+
 def substring(label: str, *columns: str) -> EntityFilter:
     """Return a filter by a part of any of the text columns, ignoring case and accents; for small tables."""
     return EntityFilter("text", contains_text(*columns), f"part of the {label}")

@@ -16,6 +16,10 @@ from models.queries import Condition
 ORDER_OF_VENDOR = """EXISTS (
     SELECT 1 FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id AND o.vendor_id = {company})"""
 ORDER_OF_CUSTOMER = ORDER_OF_VENDOR.replace("vendor_id = {company}", "user_id = {user}")
+SHIPMENT_OF_VENDOR = """EXISTS (
+    SELECT 1 FROM shipment_lines sl JOIN order_lines ol ON ol.tenant_id = sl.tenant_id AND ol.id = sl.order_line_id
+    WHERE sl.tenant_id = t.tenant_id AND sl.shipment_id = t.id AND ol.vendor_id = {company})"""
+"""A vendor sees the shipments with lines of its own."""
 _PARAMETER = re.compile(r"\{(company|user|installation)\}")
 
 

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from domain.filters import exact, exact_second, ids, optional_references, references, sorts, statuses, substring
+from domain.filters import (
+    PRODUCT_NAME,
+    exact,
+    exact_second,
+    ids,
+    optional_references,
+    references,
+    sorts,
+    statuses,
+    substring,
+)
 from domain.visibility import VisibleRows
 from models.queries import Entity, Sort
 
@@ -72,6 +82,7 @@ MIX_PRODUCTS = Entity(
             "business_partners", "of any of these partners; 0 means of none", column="t.partner_id"
         ),
         "manager_id": optional_references("managers", "of any of these managers; 0 means of none"),
+        "search": substring("product's name", PRODUCT_NAME),
         **exact("big_int", min_quantity="exact minimum quantity"),
         **exact("cents", price_cents="exact price, in cents"),
         "created_at": _CREATED,
@@ -89,6 +100,7 @@ MANAGER_TRANSACTIONS = Entity(
         **exact("transaction_type", "type"),
         **exact("cents", amount_cents="exact amount, in cents"),
         **exact("text", "description"),
+        "search": substring("description", "t.description"),
         "created_at": _CREATED,
     },
     sorts={"amount": Sort("t.amount_cents", "bigint", "amount"), **sorts("created_at", "id")},

@@ -5,8 +5,10 @@ A cart by its id is read at current prices (`record`).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from auth.access import Access
-from domain.filters import exact, exact_second, ids, references, sorts
+from domain.filters import exact, exact_second, ids, references, sorts, substring
 from domain.visibility import OwnRows
 from models.queries import Condition, Entity, Sort
 
@@ -17,6 +19,11 @@ LATEST_OPEN = Condition("""NOT EXISTS (
     SELECT 1 FROM carts later WHERE later.tenant_id = t.tenant_id AND later.user_id = t.user_id AND later.status = 'open'
     AND later.expires_at > now() AND (later.updated_at, later.id) > (t.updated_at, t.id))""")
 
+_CUSTOMER = (
+    "(SELECT concat_ws(' ', u.firstname, u.lastname, u.email) FROM users u"
+    " WHERE u.tenant_id = t.tenant_id AND u.id = t.user_id)"
+)
+
 CUSTOMER_CARTS = Entity(
     label="cart",
     table="carts",
@@ -25,6 +32,7 @@ CUSTOMER_CARTS = Entity(
     filters={
         "id": ids("carts"),
         "customer_id": references("users", "of any of these users"),
+        "search": replace(substring("customer's name or email", _CUSTOMER), internal=True),
         **exact("cents", "total_cents", internal=True),
         "updated_at": exact_second("t.updated_at", "changed within that second"),
     },

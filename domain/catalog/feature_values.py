@@ -239,7 +239,10 @@ def _date(value: object) -> tuple[str, int | None]:
     try:
         parsed = parse_unix(value)
     except InvalidValue:
-        day = parse_date(value, field="value")
+        try:
+            day = parse_date(value)
+        except InvalidValue as error:
+            raise InvalidValue(str(error).removeprefix("date ")) from error
         parsed = datetime(day.year, day.month, day.day, tzinfo=UTC)
     start = parsed.replace(hour=0, minute=0, second=0, microsecond=0)
     return start.date().isoformat(), int(start.timestamp())

@@ -53,6 +53,7 @@ _VARIANTS = (
     "SELECT id, public_id, name FROM feature_variants WHERE tenant_id = $1 AND feature_id = $2 ORDER BY position, id"
 )
 _DELETE_VARIANTS = "DELETE FROM feature_variants WHERE tenant_id = $1 AND feature_id = $2 AND id <> ALL($3::bigint[])"
+_DELETE_VALUES = "DELETE FROM feature_values WHERE tenant_id = $1 AND feature_id = $2"
 _DELETE_EMPTY_VALUES = """
 DELETE FROM feature_values v WHERE v.tenant_id = $1 AND v.feature_id = $2
     AND NOT EXISTS (SELECT 1 FROM feature_value_variants k WHERE k.tenant_id = $1 AND k.feature_value_id = v.id)
@@ -75,9 +76,10 @@ async def _prepare(change: Change) -> None:
         await _check_type_change(scope, change.record_id, change.current["type"], change.merged["type"])
 
 
-async def _ungroup(scope: Scope, feature_id: int) -> None:
-    """Keep the features of a deleted group without a group."""
+async def _detach(scope: Scope, feature_id: int) -> None:
+    """Keep the features of a deleted group without a group, and delete the products' values of a deleted feature."""
     await Feature.filter(parent_id=feature_id).update(parent_id=None, updated_at=scope.now)
+    await execute(_DELETE_VALUES, scope.store.id, feature_id)
 
 
 async def _check_type_change(scope: Scope, feature_id: int, before: str, after: str) -> None:
@@ -160,7 +162,7 @@ FEATURE_RECORDS = RecordType(
     defaults={"type": "T", "filterable": False},
     prepare=_prepare,
     after_save=_write_parts,
-    before_delete=_ungroup,
+    before_delete=_detach,
 )
 """`group` is a feature of type `G`; `categories` replaces the existing ones (none: every category). `variants` (names, or `{id?, name,
 position?}`) lists every variant to keep, matched by `id`, else by name; omitted variants are deleted with the products' values. A type that

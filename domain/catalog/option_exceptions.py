@@ -8,6 +8,7 @@ from typing import Any
 from domain.catalog.combinations import load_usable_options, parse_choices
 from domain.catalog.options import link_options
 from domain.catalog.product_options import (
+    WILDCARDS,
     OptionsByReference,
     VariantPairs,
     combination_hash,
@@ -25,9 +26,6 @@ from models.references import EXCEPTION
 
 EXCEPTION_FIELDS: Mapping[str, InputField] = {"type": InputField("type", code_in(EXCEPTION_TYPES), code="type_invalid")}
 FORBIDDEN, ALLOWED = "F", "A"
-NO_VARIANT = 0
-"""In the hash of an exception: the option is not selected. Such a choice has no row."""
-_ANY, _NONE = "-1", "-2"
 
 _INSERT = """
 WITH inserted AS (
@@ -52,7 +50,7 @@ WHERE e.tenant_id = $1 AND e.id = $2
 async def create_exception(scope: Scope, values: InputValues) -> int:
     """Create an exception and return its internal id: `product`*, `type` (default forbidden), `choices`*.
 
-    `choices` maps options to variants, `-1` (any, which is no condition) or `-2` (the option is not selected); one must be a condition.
+    `choices` maps options to variants, `-1` (any, which is no condition) or `-2` (the option is not selected).
 
     Raises ValidationFailed, also for an exception that exists.
     """
@@ -60,7 +58,7 @@ async def create_exception(scope: Scope, values: InputValues) -> int:
     async with transaction(scope):
         product = await resolve_editable_product(scope, values.get("product"))
         options = await load_usable_options(scope, product, [values])
-        pairs, unselected = _parse_choices(options, values.get("choices"))
+        pairs, wildcards = _parse_choices(options, values.get("choices"))
         public_id = uuid7()
         exception_id: int | None = await fetchval(
             _INSERT,
@@ -68,7 +66,7 @@ async def create_exception(scope: Scope, values: InputValues) -> int:
             public_id,
             product.id,
             columns.get("type", FORBIDDEN),
-            combination_hash([*pairs, *((option, NO_VARIANT) for option in unselected)]),
+            combination_hash([*pairs, *wildcards]),
             scope.now,
             [uuid7() for _ in pairs],
             [option for option, _ in pairs],
@@ -83,26 +81,23 @@ async def create_exception(scope: Scope, values: InputValues) -> int:
     return exception_id
 
 
-def _parse_choices(options: OptionsByReference, choices: object) -> tuple[VariantPairs, list[int]]:
-    """Return the pairs of option and variant, and the options that must not be selected."""
+def _parse_choices(options: OptionsByReference, choices: object) -> tuple[VariantPairs, VariantPairs]:
+    """Return the pairs of option and variant, and those of an option and a number that stands for any or no variant."""
     entries: Mapping[Any, Any] = choices if isinstance(choices, Mapping) else {}
-    wildcards = {option: str(variant) for option, variant in entries.items() if str(variant) in (_ANY, _NONE)}
+    wildcards = {option: WILDCARDS[str(variant)] for option, variant in entries.items() if str(variant) in WILDCARDS}
     variants = {option: variant for option, variant in entries.items() if option not in wildcards}
     pairs: VariantPairs = ()
     if variants or not wildcards:
         pairs, errors = parse_choices(options, variants if wildcards else choices, inventory=False)
         raise_field_errors(errors)
-    unselected: list[int] = []
+    others: list[tuple[int, int]] = []
     for key, wildcard in wildcards.items():
         reference = parse_reference(key)
         option = options.get(reference) if reference is not None else None
         if option is None:
             raise ValidationFailed(f"option {key} is not of the product", field="choices", code="not_found")
-        if wildcard == _NONE:
-            unselected.append(option.id)
-    if not pairs and not unselected:
-        raise ValidationFailed("choices is required", field="choices", code="required")
-    return pairs, unselected
+        others.append((option.id, wildcard))
+    return pairs, tuple(others)
 
 
 async def delete_exception(scope: Scope, exception: object) -> None:

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from domain.catalog.product_options import TYPES_WITH_VARIANTS, load_editable, resolve_editable_product
+from domain.catalog.product_options import (
+    ANY_VARIANT,
+    NO_VARIANT,
+    TYPES_WITH_VARIANTS,
+    load_editable,
+    resolve_editable_product,
+)
 from domain.catalog.stock import lock_stock
 from kernel.codes import MODIFIER_TYPES, OPTION_TYPES, SWITCH_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
@@ -70,10 +76,12 @@ WHERE k.tenant_id = $1 AND k.option_id = $2 AND ($3::bigint[] IS NULL OR k.varia
 _DELETE_COMBINATIONS = """
 UPDATE combinations SET deleted_at = $3, updated_at = $3 WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND deleted_at IS NULL
 """
-_DELETE_EXCEPTIONS = """
+_DELETE_EXCEPTIONS = f"""
 DELETE FROM option_exceptions e WHERE e.tenant_id = $1 AND e.id IN (
     SELECT k.exception_id FROM exception_choices k
-    WHERE k.tenant_id = $1 AND k.option_id = $2 AND ($3::bigint[] IS NULL OR k.variant_id = ANY($3::bigint[])))
+    WHERE k.tenant_id = $1 AND k.option_id = $2 AND ($3::bigint[] IS NULL OR k.variant_id = ANY($3::bigint[]))
+) OR e.tenant_id = $1 AND $3::bigint[] IS NULL
+    AND e.hash ~ format('(^|_)%s_({NO_VARIANT}|{ANY_VARIANT})(_|$)', $2::bigint)
 """
 _DELETE_VARIANTS = "DELETE FROM option_variants WHERE tenant_id = $1 AND option_id = $2 AND id = ANY($3::bigint[])"
 _IN_USE = """

@@ -155,6 +155,12 @@ def combination_hash(pairs: Iterable[tuple[int, int]]) -> str:
     return "_".join(f"{option}_{variant}" for option, variant in sorted(pairs))
 
 
+NO_VARIANT, ANY_VARIANT = 0, 2**63 - 1
+"""In the hash of an exception: the option is not selected, or anything is. Such a choice has no row; no variant has these numbers."""
+WILDCARDS = {"-1": ANY_VARIANT, "-2": NO_VARIANT}
+"""What an exception may name in place of a variant."""
+
+
 def parse_combination_hash(hash_: str) -> VariantPairs:
     """Parse a hash formatted by `combination_hash`."""
     numbers = [int(number) for number in hash_.split("_")]

@@ -17,6 +17,7 @@ from domain.filters import (
     references,
     sorts,
     statuses,
+    substring,
 )
 from domain.taxes.read import has_tax
 from domain.visibility import published
@@ -192,6 +193,7 @@ FEATURES = Entity(
             "used by products of any of these categories",
         ),
         **exact("text", "name"),
+        "search": substring("name", "t.name"),
         **exact("big_int", "position", internal=True),
         **exact("text", "prefix", "suffix", internal=True),
         **exact("boolean", "comparison", "display_on_product", "display_on_catalog", internal=True),

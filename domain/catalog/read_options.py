@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from domain.filters import exact, exact_second, ids, linked_to, optional_references, references, sorts, statuses
+from domain.filters import (
+    PRODUCT_NAME,
+    exact,
+    exact_second,
+    ids,
+    linked_to,
+    optional_references,
+    references,
+    sorts,
+    statuses,
+    substring,
+)
 from domain.visibility import VisibleRows, published
 from models.queries import Entity, EntityFilter, Sort, compares
 
@@ -37,6 +48,7 @@ OPTIONS = Entity(
         ),
         "vendor_id": optional_references("vendors", "of any of these vendors; 0 means of none"),
         **exact("text", "name"),
+        "search": substring("name", "t.name"),
         **exact("boolean", required="has to be chosen", inventory="takes part in combinations"),
         **exact("big_int", "position", internal=True),
         **exact("text", "description", internal=True),
@@ -51,6 +63,7 @@ COMBINATIONS = Entity(
         "id": ids("combinations"),
         "product_id": references("products", "of any of these products"),
         **exact("text", "hash", sku="exact SKU"),
+        "search": substring("SKU", "t.sku"),
         **exact("big_int", "stock"),
         "stock_from": EntityFilter("big_int", compares("t.stock", ">="), "at least this available stock"),
         "stock_to": EntityFilter("big_int", compares("t.stock", "<="), "at most this available stock"),
@@ -73,6 +86,7 @@ OPTION_EXCEPTIONS = Entity(
         "product_id": references("products", "of any of these products"),
         **exact("exception_type", type="any of these types"),
         **exact("text", "hash", internal=True),
+        "search": substring("product's name", PRODUCT_NAME),
     },
     sorts=sorts("id"),
 )

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
 
-from domain.catalog.option_exceptions import FORBIDDEN, NO_VARIANT
+from domain.catalog.option_exceptions import FORBIDDEN
 from domain.catalog.product_options import (
     ACTIVE,
+    ANY_VARIANT,
     MAX_CHOICES,
+    NO_VARIANT,
     TYPES_WITH_VARIANTS,
     LoadedOption,
     LoadedOptionVariant,
@@ -118,7 +120,8 @@ async def load_selectable_options(scope: Scope, products: Iterable[int]) -> dict
                 OptionCombination(record["id"], variants, record["sku"], record["price_cents"], record["stock"])
             )
         else:
-            (product.forbidden if record["type"] == FORBIDDEN else product.allowed).append(variants)
+            conditions = frozenset(pair for pair in variants if pair[1] != ANY_VARIANT)
+            (product.forbidden if record["type"] == FORBIDDEN else product.allowed).append(conditions)
     return selectable
 
 

@@ -20,7 +20,7 @@ from domain.filters import (
     statuses,
     substring,
 )
-from domain.visibility import ORDER_OF_VENDOR, VisibleRows, published
+from domain.visibility import ORDER_OF_VENDOR, SHIPMENT_OF_VENDOR, VisibleRows, published
 from kernel.scope import ActorKind, Scope
 from kernel.text import fold
 from models.queries import Condition, Entity, EntityFilter, Sort, any_of, by_ids, compares, flag, refers_to
@@ -147,13 +147,17 @@ _ADDRESS_FILTERS = {
 }
 
 
-def _has_shipment(value: object) -> Condition:
-    condition = by_ids(value)
+def _has_shipment(scope: Scope, value: object) -> Condition:
+    """Match orders with any of the shipments; a vendor only learns of those with lines of its own."""
+    wanted = by_ids(value)
+    shipments, params = wanted.sql, wanted.params
+    if scope.actor.kind is ActorKind.VENDOR:
+        shipments = f"({shipments}) AND {SHIPMENT_OF_VENDOR.replace('{company}', '{}::bigint')}"
+        params = (*params, scope.actor.vendor_id)
     return Condition(
-        "t.id IN (SELECT s.order_id FROM shipments s WHERE s.tenant_id = {tenant} AND ("
-        + condition.sql.replace("t.", "s.")
-        + "))",
-        condition.params,
+        "t.id IN (SELECT s.order_id FROM shipments s WHERE s.tenant_id = {tenant}"
+        f" AND ({shipments.replace('t.', 's.')}))",
+        params,
     )
 
 
@@ -195,7 +199,9 @@ ORDERS = Entity(
         "sole_vendor_id": optional_references(
             "vendors", "all lines belong to one of these vendors; 0 means several vendors or none", internal=True
         ),
-        "shipment_id": EntityFilter("id", _has_shipment, "has any of these shipments", many=True, internal=True),
+        "shipment_id": EntityFilter(
+            "id", by_ids, "has any of these shipments", many=True, internal=True, build_for=_has_shipment
+        ),
         **_exact_amounts("discount_cents", "surcharge_cents", "tax_cents"),
         **exact("text", "notes", "details", "ip_address", internal=True),
         "created_at": exact_second("t.created_at", "placed in this second"),

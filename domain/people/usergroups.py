@@ -26,6 +26,7 @@ from models import audit, database, references
 from models.rows import insert_row, update_row
 
 USERGROUP = references.USERGROUP
+_OF_USERGROUP = ("usergroup_memberships", "warehouse_usergroups")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +95,13 @@ async def update_usergroup(scope: Scope, usergroup: Reference | str, values: Inp
 
 
 async def delete_usergroup(scope: Scope, usergroup: Reference | str) -> None:
-    """Delete a usergroup; its members lose the privileges it granted."""
+    """Delete a usergroup with its memberships and its places in warehouses; its members lose the privileges it granted."""
     privileges.check_may_edit_users(scope)
     async with database.transaction(scope):
         row = await _lock(scope, usergroup)
+        for table in _OF_USERGROUP:
+            sql = f"DELETE FROM {table} WHERE tenant_id = $1 AND usergroup_id = $2"
+            await database.execute(sql, scope.store.id, row["id"])
         await update_row(scope, "usergroups", row["id"], deleted_at=scope.now, updated_at=scope.now)
         await audit.record(scope, "usergroup.deleted", "usergroup", row["public_id"])
         await invalidate_credentials(scope)

@@ -14,8 +14,8 @@ from domain.filters import (
     substring,
 )
 from domain.taxes.read import has_tax
-from domain.visibility import ORDER_OF_CUSTOMER, VisibleRows, published
-from models.queries import Entity, EntityFilter, Sort, any_of
+from domain.visibility import ORDER_OF_CUSTOMER, SHIPMENT_OF_VENDOR, VisibleRows, published
+from models.queries import Condition, Entity, EntityFilter, Sort, any_of
 
 SHIPPING_METHODS = Entity(
     table="shipping_methods",
@@ -48,12 +48,6 @@ SHIPPING_RATES = Entity(
     visible=published(("view_shipping", "view_orders"), "read_shipping", ""),
 )
 
-# A vendor sees the shipments with lines of its own.
-_OWN_LINES = (
-    "EXISTS (SELECT 1 FROM shipment_lines sl JOIN order_lines ol ON ol.tenant_id = sl.tenant_id AND ol.id = sl.order_line_id"
-    " WHERE sl.tenant_id = t.tenant_id AND sl.shipment_id = t.id AND ol.vendor_id = {company})"
-)
-
 ORDER_PLACED_AT = (
     "coalesce(t.order_placed_at,"
     " (SELECT o.created_at FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id))"
@@ -62,12 +56,19 @@ ORDER_PLACED_AT = (
 
 SHIPMENTS = Entity(
     table="shipments",
-    visible=VisibleRows(admin=("view_orders",), app="read_orders", vendor=_OWN_LINES, customer=ORDER_OF_CUSTOMER),
+    visible=VisibleRows(
+        admin=("view_orders",), app="read_orders", vendor=SHIPMENT_OF_VENDOR, customer=ORDER_OF_CUSTOMER
+    ),
     filters={
         "id": ids("shipments"),
         "order_id": references("orders", "of any of these orders"),
         "status": statuses("shipment_status"),
         **exact("text", carrier="any of these carriers", tracking_number="any of these tracking numbers"),
+        "search": EntityFilter(
+            "text",
+            lambda text: Condition("t.tracking_number = {} OR t.id::text = {}", (text.strip(), text.strip())),
+            "number or tracking number",
+        ),
         "shipping_method_id": optional_references("shipping_methods", "sent by any of these methods; 0 means by none"),
         "user_id": optional_references("users", "sent to any of these users; 0 means to guests"),
         **exact("text", shipping_name="any of these method names"),

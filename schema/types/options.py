@@ -7,6 +7,7 @@ import strawberry
 from auth.access import Access
 from domain.catalog.availability import COMBINATION_IS_AVAILABLE
 from domain.catalog.boxes import BOX_FIELDS
+from domain.catalog.product_options import ANY_VARIANT, NO_VARIANT
 from domain.catalog.read_options import (
     ATTACHMENTS,
     BOX_DESCRIPTIONS,
@@ -41,11 +42,11 @@ def _numbers(table: str, key: str) -> str:
     )
 
 
-# An option that must not be selected is in the exception's hash only, with variant 0 (domain/catalog/option_exceptions.py).
-_UNSELECTED = (
-    "(SELECT coalesce(jsonb_object_agg(m.ids[1], '-2'), '{}')"
-    " FROM regexp_matches(t.hash, '(?:^|_)([0-9]+)_0(?=_|$)', 'g') AS m (ids))"
+_WILDCARDS = (
+    f"(SELECT coalesce(jsonb_object_agg(m.ids[1], CASE m.ids[2] WHEN '{NO_VARIANT}' THEN '-2' ELSE '-1' END), '{{}}')"
+    f" FROM regexp_matches(t.hash, '(?:^|_)([0-9]+)_({NO_VARIANT}|{ANY_VARIANT})(?=_|$)', 'g') AS m (ids))"
 )
+"""An option of an exception that has no variant (`-2`), or any (`-1`), is in the exception's hash only."""
 
 
 @entity_type(OPTION_VARIANTS, "OptionVariant", key="variant_id")
@@ -156,7 +157,7 @@ class OptionExceptionObject:
         ToMany("t.exception_id", "t.option_id, t.id"), "The chosen variants."
     )
     choice_numbers: JSON = computed(
-        f"({_numbers('exception_choices', 'exception_id')} || {_UNSELECTED})",
+        f"({_numbers('exception_choices', 'exception_id')} || {_WILDCARDS})",
         "The legacy numeric IDs of options and their variants.",
         internal=True,
     )

@@ -26,7 +26,6 @@ from schema.fields import (
     embedded,
     entity_type,
     legacy_number,
-    legacy_numbers,
     object_type,
     referenced,
     relation,
@@ -260,7 +259,6 @@ class OrderObject:
     vendor_number: BigInt = legacy_number("vendor_id", "the vendor", "; 0 for several vendors")
     payment_number: BigInt = legacy_number("payment_method_id", "the payment method", "")
     shipping_number: BigInt = legacy_number("shipping_method_id", "the shipping method", "")
-    shipment_numbers: list[BigInt] = legacy_numbers("shipments", "order_id", "id", "the shipments")
     customer: OrderCustomerObject = embedded("The customer who placed the order.")
     user: UserObject | None = relation(
         ToOne("user_id"), "The user account that placed the order.", guard=Access(privileges=("view_users",))

@@ -250,6 +250,7 @@ SHOP: dict[str, Any] = {
         {"exception_id": "1", "product_id": "12", "combination": {"3": "12", "4": "17"}},
         {"exception_id": "5", "product_id": "12", "combination": {"3": "13", "4": "-2"}},
         {"exception_id": "6", "product_id": "12", "combination": {"3": "-1"}},
+        {"exception_id": "7", "product_id": "12", "combination": []},
     ],
     "pages": {"pages": [{"page_id": "2", "parent_id": "0", "page": "About us", "page_type": "T", "status": "H",
                          "lang_code": "en", "timestamp": "1328040000", "description": "<p>x</p>", "position": "10"}]},

@@ -74,6 +74,12 @@ async def test_numbers_are_values_of_numeric_features(sample: SampleStore) -> No
         assert (await write(sample, feature, {"feature_type": feature_type, "value": "3"}))["value"] == "3"
 
 
+async def test_a_wrong_date_is_named_once(sample: SampleStore) -> None:
+    feature, _ = await create_feature(sample, "D")
+    expected = f"the value of feature {feature} is 'x'; expected a date such as 2026-01-31"
+    assert await write(sample, feature, "x", 400) == expected
+
+
 async def test_only_an_explicit_empty_value_erases(sample: SampleStore) -> None:
     feature, ids = await create_feature(sample, "E", "Zed")
     for silent in ({"feature_type": "E"}, {}, {"description": "x"}):

@@ -170,6 +170,25 @@ async def test_a_deleted_feature_is_not_found(sample):
     assert (await sample.delete(f"/api/features/{sample.colour}")).status == 404
 
 
+async def test_products_have_no_value_of_a_deleted_feature(sample):
+    deleted, kept = await create(sample), await create(sample, description="Lavagem")
+    product = f"/api/products/{sample.mug}"
+    answer = await sample.put(product, {"product_features": {deleted: "linho", kept: "a frio"}})
+    assert answer.status == 200, answer.raw
+    assert {deleted, kept} <= set((await sample.get(product)).body["product_features"])
+    assert (await sample.delete(f"/api/features/{deleted}")).status == 204
+    records = [
+        (await sample.get(product)).body,
+        (await sample.get(f"/api/products?product_id={sample.mug}")).body["products"][str(sample.mug)],
+    ]
+    for record in records:
+        assert deleted not in record["product_features"]
+        assert record["product_features"][kept]["value"] == "a frio"
+    nested = (await sample.get(f"{product}/features")).body["features"]
+    assert deleted not in [feature["feature_id"] for feature in nested]
+    assert (await sample.get(f"{product}/features/{deleted}")).status == 404
+
+
 @pytest.mark.parametrize(
     "query, names",
     [

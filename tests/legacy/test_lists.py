@@ -515,3 +515,34 @@ async def test_nested_lists_stay_arrays(sample):
         assert set(answer.body) == {collection, "params"}
     empty = await sample.get(f"/api/categories/{sample.home}/products?status=Z")
     assert (empty.status, empty.body["products"]) == (200, [])
+
+
+SEARCHES = {
+    "orders": "caio@example.com",
+    "shipments": "BR1",
+    "carts": "bia",
+    "mix_products": "caneca",
+    "exceptions": "agata",
+}
+
+
+@pytest.mark.parametrize("resource", RESOURCES, ids=IDS)
+async def test_every_list_is_searched_and_keyed_by_q(sample, resource: Resource):
+    """Each entity's record has a text that `q` matches, and none has "xyzzy"."""
+    path, number = f"/api/{resource.path}", str(record_of(sample, resource))
+    record = next(
+        row
+        for row in rows_in(resource, (await sample.get(f"{path}?items_per_page=250")).body)
+        if row[resource.key] == number
+    )
+    texts = (
+        [SEARCHES[resource.path]]
+        if resource.path in SEARCHES
+        else [
+            value for name, value in record.items() if isinstance(value, str) and len(value) > 2 and not value.isdigit()
+        ]
+    )
+    answers = [(await sample.get(f"{path}?q={quote(text)}&items_per_page=250")).body[resource.name] for text in texts]
+    assert any(isinstance(rows, dict) and number in rows for rows in answers)
+    empty = (await sample.get(f"{path}?q=xyzzy")).body
+    assert (empty[resource.name], empty["search"], empty["params"]["total_items"]) == ({}, {"q": "xyzzy"}, 0)

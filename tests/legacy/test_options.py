@@ -335,22 +335,56 @@ async def test_vendors_manage_their_own_options(new_sample):
     assert (await sample.delete(f"/api/options/{created.body['option_id']}", by=sample.vendor_user)).status == 204
 
 
+async def create_exception(sample: SampleStore, **choices: str) -> str:
+    combination = {str(getattr(sample, option)): variant for option, variant in choices.items()}
+    answer = await sample.post("/api/exceptions", {"product_id": sample.mug.number, "combination": combination})
+    assert answer.status == 201, answer.raw
+    record = (await sample.get(f"/api/exceptions/{answer.body['exception_id']}")).body
+    assert (record["type"], record["combination"]) == ("F", combination)
+    return answer.body["exception_id"]
+
+
 async def test_an_exception_may_leave_a_variant_open_or_exclude_an_option(sample):
+    await create_exception(sample, size="-1", print=str(sample.plain))
+    await create_exception(sample, size="-2", print=str(sample.dotted))
+    await create_exception(sample, size="-2")
+    for combination in ({}, {"999999999": "-2"}, {"999999999": "-1"}):
+        body = {"product_id": sample.mug.number, "combination": combination}
+        assert (await sample.post("/api/exceptions", body)).status == 400
+
+
+async def test_an_exception_of_any_variant_alone_forbids_every_selection(sample):
     body = {
-        "product_id": sample.mug.number,
-        "combination": {str(sample.size): "-1", str(sample.print): str(sample.plain)},
+        "user_id": sample.caio.number,
+        "shipping_id": sample.sedex.number,
+        "products": [
+            {
+                "product_id": sample.mug.number,
+                "amount": 1,
+                "product_options": {str(sample.size): str(sample.large), str(sample.print): str(sample.plain)},
+            }
+        ],
     }
-    created = await sample.post("/api/exceptions", body)
-    assert created.status == 201, created.raw
-    record = (await sample.get(f"/api/exceptions/{created.body['exception_id']}")).body
-    assert (record["type"], record["combination"]) == ("F", {str(sample.print): str(sample.plain)})
-    body["combination"] = {str(sample.size): -2, str(sample.print): sample.dotted.number}
-    created = await sample.post("/api/exceptions", body)
-    assert created.status == 201, created.raw
-    record = (await sample.get(f"/api/exceptions/{created.body['exception_id']}")).body
-    assert record["combination"] == {str(sample.size): "-2", str(sample.print): str(sample.dotted)}
-    for combination in ({str(sample.size): "-1"}, {"999999999": "-2"}):
-        assert (await sample.post("/api/exceptions", body | {"combination": combination})).status == 400
+    assert (await sample.post("/api/orders", body)).status == 201
+    exception = await create_exception(sample, size="-1")
+    refused = await sample.post("/api/orders", body)
+    assert (refused.status, refused.body["message"]) == (422, "these options can't be chosen together: Caneca de Ágata")
+    assert (await sample.delete(f"/api/exceptions/{exception}")).status == 204
+    assert (await sample.post("/api/orders", body)).status == 201
+
+
+async def test_a_deleted_option_takes_every_exception_that_names_it_along(sample):
+    named = [
+        await create_exception(sample, size=str(sample.small)),
+        await create_exception(sample, size="-1"),
+        await create_exception(sample, size="-2", print=str(sample.dotted)),
+    ]
+    kept = await create_exception(sample, print="-2")
+    assert (await sample.delete(f"/api/options/{sample.size}")).status == 204
+    rows = (await sample.get("/api/exceptions")).body["exceptions"]
+    numbers = [row["exception_id"] for row in rows]
+    assert kept in numbers
+    assert not set(named) & set(numbers)
 
 
 async def test_a_wrong_image_is_named_as_the_body_does(sample):

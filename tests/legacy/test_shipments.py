@@ -306,3 +306,20 @@ async def test_a_vendor_ships_and_reads_its_own_lines_only(new_sample):
         assert (answer.status, answer.body["message"]) == (404, "Shipment not found")
     moved = await sample.put(f"/api/shipments/{number}", {"order_status": "C"}, by=sample.vendor_user)
     assert moved.status == 403  # the order has another vendor's lines
+
+
+async def test_a_shared_order_shows_a_vendor_only_shipments_with_its_own_lines(sample):
+    order = await sample.place_order((sample.mug, 1), (sample.plate, 1), user=sample.caio.id)
+    mine, theirs = [
+        await create(sample, order_id=order.number, products={await line_of(sample, order, index): 1})
+        for index in range(2)
+    ]
+    for person, path, shown in (
+        (sample.owner, "orders", [mine, theirs]),
+        (sample.vendor_user, "vendor_order", [mine]),
+        (sample.rival_vendor_user, "vendor_order", [theirs]),
+    ):
+        assert (await sample.get(f"/api/{path}/{order}", by=person)).body["shipment_ids"] == shown
+        for shipment in (mine, theirs):
+            listed = await sample.get(f"/api/{path.removesuffix('s')}s?shipment_ids={shipment}", by=person)
+            assert list(listed.body["orders"]) == ([str(order)] if shipment in shown else [])

@@ -116,6 +116,19 @@ async def test_deleting_a_usergroup_revokes_its_members_privileges(sample):
         assert (missing.status, missing.body) == (404, {"status": 404, "message": "Usergroup not found"})
 
 
+async def test_a_deleted_usergroup_has_no_members_and_no_warehouses(sample):
+    customer = f"/api/users/{sample.caio}/usergroups"
+    groups = f"/api/2.0/warehouses/{sample.warehouse}/user_groups"
+    group = (await sample.post("/api/usergroups", NEW)).body["usergroup_id"]
+    before = (await sample.get(customer)).body, (await sample.get(groups)).body
+    assert (await sample.put(f"{customer}/{group}", {"status": "A"})).status == 200
+    assert (await sample.post(groups, {"usergroup_id": group})).status == 201
+    assert (await sample.delete(f"/api/usergroups/{group}")).status == 204
+    assert ((await sample.get(customer)).body, (await sample.get(groups)).body) == before
+    missing = await sample.get(f"{customer}/{group}")
+    assert (missing.status, missing.body["message"]) == (404, "Usergroup not found")
+
+
 async def test_usergroups_are_filtered_by_privilege(sample):
     async def search(query: str) -> list[str]:
         return list((await sample.get(f"/api/usergroups?{query}")).body["usergroups"])

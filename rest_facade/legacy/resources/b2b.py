@@ -110,6 +110,7 @@ MIX_PRODUCTS = Resource(
     ),
     required=("product_id",),
     message_terms={name: _TERMS[name] for name in ("product", "partner", "business partner", "manager")},
+    filters=(SEARCH,),
     sorts={"status": "STATUS", "mix_product_id": "ID"},
     default_sort=("mix_product_id", "asc"),
 )
@@ -128,6 +129,7 @@ MANAGER_TRANSACTIONS = Resource(
     ),
     required=("manager_id", "amount"),
     message_terms={name: _TERMS[name] for name in ("manager", "order")},
+    filters=(SEARCH,),
     sorts={"timestamp": "CREATED_AT", "amount": "AMOUNT", "transaction_id": "ID"},
     default_sort=("transaction_id", "desc"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.record_schemas import rows_type
-from rest_facade.legacy.resource import RecordField, Resource, selection_of
+from rest_facade.legacy.resource import SEARCH, RecordField, Resource, selection_of
 
 _LINE = (
     RecordField("product_id", types.ID, source="product_number"),
@@ -27,6 +27,7 @@ CARTS = Resource(
         RecordField("products", rows_type("CartLine", _LINE), source=f"items {selection_of(_LINE)}"),
         RecordField("total", types.MONEY, filter_name="total_cents"),
     ),
+    filters=(SEARCH,),
     sorts=dict(timestamp="UPDATED_AT", date="UPDATED_AT", user_id="CUSTOMER", total="TOTAL"),
     default_sort=("timestamp", "desc"),
 )

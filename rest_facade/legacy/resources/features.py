@@ -25,6 +25,7 @@ from rest_facade.legacy import value_types as types
 from rest_facade.legacy.record_schemas import selected_record
 from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import (
+    SEARCH,
     STORE_OWNED,
     NestedList,
     QueryFilter,
@@ -265,6 +266,7 @@ FEATURES = Resource(
         "variants: name": "variants: variant",
     },
     filters=(
+        SEARCH,
         QueryFilter("category_id", "category_id", types.ID),
         QueryFilter("product_id", "product_id", types.ID, keys_rows=False),
     ),

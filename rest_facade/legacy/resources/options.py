@@ -21,7 +21,7 @@ from kernel.json_schema import (
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.record_schemas import selected_record
 from rest_facade.legacy.reshape import record_renderer
-from rest_facade.legacy.resource import Record, RecordField, Resource, id_field, same_names, selection_of
+from rest_facade.legacy.resource import SEARCH, Record, RecordField, Resource, id_field, same_names, selection_of
 from rest_facade.legacy.resources.variants import variant_entries
 from rest_facade.legacy.value_schemas import rows_of
 
@@ -225,6 +225,7 @@ OPTIONS = Resource(
         "variants: image_url": "variants: image_path",
         "url": "image_path",
     },
+    filters=(SEARCH,),
     sorts={"position": "POSITION", "option_name": "NAME", "option_id": "ID"},
 )
 
@@ -306,6 +307,7 @@ COMBINATIONS = Resource(
     ),
     required=("product_id", "combination"),
     message_terms=COMBINATION_TERMS,
+    filters=(SEARCH,),
     sorts={"position": "POSITION", "product_code": "SKU", "amount": "STOCK", "combination_id": "ID"},
 )
 
@@ -323,5 +325,6 @@ EXCEPTIONS = Resource(
     ),
     required=("product_id", "combination"),
     message_terms={"choices": "combination", "product": "product_id"},
+    filters=(SEARCH,),
     sorts={"exception_id": "ID"},
 )

@@ -292,6 +292,10 @@ HISTORY = rows_type("OrderStatusChange", _STEP)
 """The status history, oldest first."""
 
 
+SHIPMENT_IDS = replace(types.IDS, render=lambda rows: [str(row["number"]) for row in rows])
+"""The shipments that the caller may see: a vendor those with lines of its own."""
+
+
 # --- The whole record --------------------------------------------------------------------------------------------------------
 
 

@@ -68,7 +68,7 @@ ORDERS = Resource(
         RecordField("notes", types.TEXT, "notes", "notes"),
         RecordField("details", types.TEXT, "details", "details", permission="is_staff"),
         RecordField("ip_address", types.TEXT, "ip_address", "ip_address", permission="is_staff"),
-        RecordField("shipment_ids", types.IDS, filter_name="shipment_id", source="shipment_numbers"),
+        RecordField("shipment_ids", parts.SHIPMENT_IDS, filter_name="shipment_id", source="shipments { number }"),
         RecordField("status_history", parts.HISTORY, source=parts.HISTORY_SOURCE),
         RecordField("product_groups", parts.PRODUCT_GROUPS, source=None),
         *parts.address_fields("b", "billing", _USER_DATA),

@@ -11,7 +11,7 @@ from kernel.codes import SHIPMENT_STATUSES
 from kernel.json_schema import array, described, map_of, named, object_schema, one_of
 from kernel.text import InvalidValue
 from rest_facade.legacy import value_types as types
-from rest_facade.legacy.resource import CombinedFilter, Record, RecordField, Resource, id_field, same_names
+from rest_facade.legacy.resource import SEARCH, CombinedFilter, Record, RecordField, Resource, id_field, same_names
 from rest_facade.legacy.resources.order_parts import parse_period
 from rest_facade.legacy.value_schemas import TIME_INPUT
 
@@ -100,7 +100,10 @@ SHIPMENTS = Resource(
     # `shipping_id`, `shipping` and `carrier` are required too, but have defaults.
     required=("order_id", "products"),
     message_terms={"order": "order_id", "user": "user_id", "shipping method": "shipping_id"},
-    filters=(CombinedFilter(("period", "time_from", "time_to"), parse_period),),
+    filters=(
+        SEARCH,
+        CombinedFilter(("period", "time_from", "time_to"), parse_period),
+    ),
     sorts=dict(timestamp="CREATED_AT", date="CREATED_AT", shipment_id="ID", id="ID", order_id="ORDER"),
     default_sort=("timestamp", "desc"),
     default_order="desc",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from domain.catalog.combinations import COMBINATION_FIELDS
-from domain.catalog.option_exceptions import EXCEPTION_FIELDS, FORBIDDEN, NO_VARIANT
+from domain.catalog.option_exceptions import EXCEPTION_FIELDS, FORBIDDEN
 from domain.catalog.options import OPTION_FIELDS
 from domain.catalog.options import VARIANT_FIELDS as OPTION_VARIANT_FIELDS
-from domain.catalog.product_options import TYPES_WITH_VARIANTS, combination_hash
+from domain.catalog.product_options import NO_VARIANT, TYPES_WITH_VARIANTS, WILDCARDS, combination_hash
 from domain.imports.numbered import ImportKind, ImportTable, PartNumbers, Row, Rows, load_references
 from models.options import (
     Combination,
@@ -39,7 +39,6 @@ _OFFERS = ImportTable(ProductOption, without=("position",), owner="option_id", s
 OPTION = ImportKind(
     "option", ImportTable(Option), ImportTable(OptionVariant, owner="option_id", numbers=PartNumbers.KEPT), _OFFERS
 )
-_ANY, _NONE = "-1", "-2"
 
 
 def convert_option(context: Context, record: Record) -> Rows:
@@ -133,7 +132,9 @@ def combination_key(record: Record) -> str:
 def convert_combination(context: Context, record: Record) -> Rows:
     """Convert a combination; CS-Cart's have no number and a hash of another form, so they get the next ones."""
     product = context.required(record, "product_id", "products")
-    pairs = {option: variant for option, variant in _choices(context, record).items() if variant}
+    pairs = {
+        option: variant for option, variant in _choices(context, record).items() if variant not in WILDCARDS.values()
+    }
     if not pairs:
         raise NotBrought("it has no option variants")
     combination = number(record, "combination_id")
@@ -168,16 +169,15 @@ def convert_combination(context: Context, record: Record) -> Rows:
 
 
 def _choices(context: Context, record: Record) -> dict[int, int]:
-    """Return the chosen variants by option; `NO_VARIANT` where the option must not be selected, none for any variant."""
+    """Return the chosen variants by option, of an exception also the numbers of wildcards."""
     chosen: dict[int, int] = {}
     for key, value in entries(record.get("combination")).items():
-        if str(value) == _ANY:
-            continue
         option = as_number(key)
         if option is None or option not in context.known["options"]:
             raise NotBrought(f"option {key} is not among the options")
-        variant = NO_VARIANT if str(value) == _NONE else as_number(value)
-        if variant and variant not in context.known["option_variants"]:
+        wildcard = WILDCARDS.get(str(value))
+        variant = as_number(value) if wildcard is None else wildcard
+        if wildcard is None and variant and variant not in context.known["option_variants"]:
             raise NotBrought(f"variant {value} is not among the option variants")
         chosen[option] = variant or NO_VARIANT
     return chosen
@@ -210,9 +210,11 @@ def convert_exception(context: Context, record: Record) -> Rows:
         "exception_choices": [
             {"exception_id": exception, "option_id": option, "variant_id": variant}
             for option, variant in chosen.items()
-            if variant != NO_VARIANT
+            if variant not in WILDCARDS.values()
         ],
         "product_options": [
-            {"product_id": product, "option_id": option} for option, variant in chosen.items() if variant
+            {"product_id": product, "option_id": option}
+            for option, variant in chosen.items()
+            if variant not in WILDCARDS.values()
         ],
     }
