@@ -25,12 +25,12 @@ from kernel.errors import ValidationFailed
 from schema.field_merging import FieldsMergeRule
 
 # graphql-core repeats the whole of an input object that lacks a field or has an unknown one.
-_REPEATED_VALUES = re.compile(r", found: [\[{].*", re.DOTALL)
+_REPEATED_VALUES = re.compile(r"(?:, found|(?<=\?) Found): [\[{].*", re.DOTALL)
 
 
 def without_values(message: str) -> str:
     """Return an error message of graphql-core without the values of an input object, which may be passwords: clients log messages."""
-    return _REPEATED_VALUES.sub(".", message)
+    return _REPEATED_VALUES.sub(lambda values: "." if values[0].startswith(",") else "", message)
 
 
 class LiteralsRule(ValuesOfCorrectTypeRule):

@@ -112,9 +112,9 @@ REGISTER = "mutation ($input: RegistrationInput!) { user_register(input: $input)
             "Variable '$input' has invalid value: Expected value of type 'RegistrationInput' to be an object.",
         ),
         (
-            'mutation { user_register(input: {password: "segredo-123", nick: "a"}) { message } }',
+            'mutation { user_register(input: {passwort: "segredo-123"}) { message } }',
             {},
-            "Expected value of type 'RegistrationInput' not to include unknown field 'nick'.",
+            "Expected value of type 'RegistrationInput' not to include unknown field 'passwort'. Did you mean 'password'?",
         ),
     ],
     ids=["unknown field", "no object", "literal"],
