@@ -27,7 +27,7 @@ MAX_PAGE = 2**31 - 1
 DIRECTIONS = ("asc", "desc")
 
 _INTEGER = re.compile(r"[0-9]+")
-# Longer than any valid page, short enough for `int`; larger numbers are out of bounds anyway.
+# Longer than the highest page, short enough for `int`; all longer numbers mean the same.
 _MAX_DIGITS = 18
 
 
@@ -95,8 +95,8 @@ class ListDefinition:
 
 
 def page_number(query: Query) -> int:
-    """Parse `page`, from 1."""
-    return _positive_integer(query, "page", 1, MAX_PAGE)
+    """Parse `page`, from 1; the highest number stands for all above it, which are beyond every list."""
+    return min(_positive_integer(query, "page", 1), MAX_PAGE)
 
 
 def page_size(
@@ -139,20 +139,19 @@ def _direction(text: str) -> str:
     return _parse_direction(text).upper()
 
 
-def _positive_integer(query: Query, name: str, default: int, maximum: int | None = None) -> int:
+def _positive_integer(query: Query, name: str, default: int) -> int:
     text = query.get(name)
     if text is None:
         return default
-    return _parse(name, lambda value: _parse_integer(name, value, maximum), text)
+    return _parse(name, lambda value: _parse_integer(name, value), text)
 
 
-def _parse_integer(name: str, text: str, maximum: int | None) -> int:
-    expected = "a whole number from 1" + (f" to {maximum}" if maximum is not None else "")
-    if not text.isascii() or not _INTEGER.fullmatch(text):
-        raise InvalidValue(f"{name} is {repr_value(text)}; expected {expected}")
-    number = int(text) if len(text) <= _MAX_DIGITS else 10**_MAX_DIGITS
-    if number < 1 or (maximum is not None and number > maximum):
-        raise InvalidValue(f"{name} is {repr_value(text)}; expected {expected}")
+def _parse_integer(name: str, text: str) -> int:
+    number = 0
+    if text.isascii() and _INTEGER.fullmatch(text):
+        number = int(text) if len(text) <= _MAX_DIGITS else 10**_MAX_DIGITS
+    if number < 1:
+        raise InvalidValue(f"{name} is {repr_value(text)}; expected a whole number from 1")
     return number
 
 

@@ -24,13 +24,13 @@ from graphql.validation import OverlappingFieldsCanBeMergedRule, ValuesOfCorrect
 from kernel.errors import ValidationFailed
 from schema.field_merging import FieldsMergeRule
 
-# graphql-core repeats the whole of an input object that lacks a field or has an unknown one.
-_REPEATED_VALUES = re.compile(r", found: [\[{].*", re.DOTALL)
+# graphql-core repeats the whole of an input object that lacks a field or has an unknown one, and what it expected to be a text.
+_REPEATED_VALUES = re.compile(r"(?:(?:, found|(?<=\?) Found): [\[{]|(?<=non string value): ).*", re.DOTALL)
 
 
 def without_values(message: str) -> str:
-    """Return an error message of graphql-core without the values of an input object, which may be passwords: clients log messages."""
-    return _REPEATED_VALUES.sub(".", message)
+    """Return an error message of graphql-core without values that may be passwords, of an input object or text: clients log messages."""
+    return _REPEATED_VALUES.sub(lambda values: "" if values[0].startswith(" ") else ".", message)
 
 
 class LiteralsRule(ValuesOfCorrectTypeRule):

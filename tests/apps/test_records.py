@@ -312,8 +312,6 @@ LISTS = {
     "name,value",
     [
         *((name, value) for name in ("page", "limit") for value in ("0", "-1", "x", "1.5", "", "٣", "1e3", " 1")),
-        ("page", "2147483648"),
-        ("page", "9" * 40),
         ("sort_by", "nothing"),
         ("sort_by", "password_hash"),
         ("sort_by", "id; drop table"),
@@ -358,8 +356,9 @@ async def test_pagination_returns_every_record_once_and_the_page_size(app: Clien
         assert (answer.body["page"], answer.body["limit"], answer.body["total"]) == (page, 1, total)
         seen += [record["id"] for record in answer.body[collection]]
     assert len(seen) == len(set(seen)) == total
-    beyond = await app.get(path, page="2147483647", limit="100")
-    assert (beyond.status, beyond.body[collection], beyond.body["total"]) == (200, [], total)
+    for beyond_last in ("2147483647", "2147483648", "9" * 40):
+        beyond = await app.get(path, page=beyond_last, limit="100")
+        assert (beyond.status, beyond.body[collection], beyond.body["total"]) == (200, [], total)
     assert (await app.get(path)).body["limit"] == 20
     assert (await app.get(path, limit="1000")).body["limit"] == 100
 

@@ -115,6 +115,13 @@ async def test_pagination_parameters_that_are_not_positive_integers_are_rejected
     assert (answer.status, answer.body["error"]) == (400, f"invalid {name}")
 
 
+async def test_a_page_after_the_last_is_empty_however_high_its_number(admin):
+    await send(admin, "charge.created", charge(1))
+    for page in ("2", "2147483648", "9" * 40):
+        answer = await admin.get(LIST, page=page)
+        assert (answer.status, answer.body["webhooks"], answer.body["total"]) == (200, [], 1)
+
+
 async def test_other_stores_notifications_are_not_listed(admin, other_admin, other_store):
     await stores.set_gateway_secret(scopes.system_scope(other_store), SECRET)
     await send(other_admin, "charge.created", charge(1))

@@ -93,15 +93,10 @@ async def test_pagination_parameters_that_are_not_positive_integers_are_rejected
             assert f"{name} is" in answer.body["detail"]
 
 
-@pytest.mark.parametrize("value", ["2147483648", "9" * 19, "9" * 5000])
-async def test_a_page_number_out_of_range_is_rejected(admin: Client, value: str) -> None:
-    answer = await admin.get(f"{ADMIN}/products", page=value)
-    assert (answer.status, answer.body["error"]) == (400, "invalid page")
-
-
-async def test_a_page_after_the_last_is_empty(admin: Client) -> None:
+@pytest.mark.parametrize("page", ["2147483647", "2147483648", "9" * 19, "9" * 5000])
+async def test_a_page_after_the_last_is_empty(page: str, admin: Client) -> None:
     await _insert_records(admin.store, "products", 1)
-    answer = (await admin.get(f"{ADMIN}/products", page=2_147_483_647, per_page=100)).body
+    answer = (await admin.get(f"{ADMIN}/products", page=page, per_page=100)).body
     assert (answer["products"], answer["total"], answer["page"]) == ([], 1, 2_147_483_647)
 
 

@@ -94,39 +94,6 @@ async def test_errors_are_200_or_a_specific_status_with_the_graphql_response_med
     assert syntax.body["errors"][0]["locations"]
 
 
-REGISTER = "mutation ($input: RegistrationInput!) { user_register(input: $input) { message } }"
-
-
-@pytest.mark.parametrize(
-    "query, variables, message",
-    [
-        (
-            REGISTER,
-            {"input": {"email": "ana@example.com", "password": "segredo-123", "nick": "a"}},
-            "Variable '$input' has invalid value:"
-            " Expected value of type 'RegistrationInput' not to include unknown field 'nick'.",
-        ),
-        (
-            REGISTER,
-            {"input": [{"password": "segredo-123"}]},
-            "Variable '$input' has invalid value: Expected value of type 'RegistrationInput' to be an object.",
-        ),
-        (
-            'mutation { user_register(input: {password: "segredo-123", nick: "a"}) { message } }',
-            {},
-            "Expected value of type 'RegistrationInput' not to include unknown field 'nick'.",
-        ),
-    ],
-    ids=["unknown field", "no object", "literal"],
-)
-async def test_the_error_of_an_input_object_does_not_repeat_its_values(
-    query: str, variables: dict[str, Any], message: str, sample: SampleStore
-):
-    answer = await sample.post("/graphql", {"query": query, "variables": variables}, auth="bearer")
-    assert [error["message"] for error in answer.body["errors"]] == [message]
-    assert "segredo" not in answer.raw.decode()
-
-
 @pytest.mark.parametrize(
     "query,code",
     [

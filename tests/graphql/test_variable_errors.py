@@ -1,9 +1,12 @@
-"""Variable errors have plain messages without GraphQL type names."""
+"""Errors of variables have plain messages without GraphQL type names in facades, and don't repeat what may be a password in `/graphql`."""
+
+from typing import Any
 
 import pytest
 from graphql import build_schema, graphql_sync
 
 from resolvers.variable_errors import to_validation_error
+from tests.harness.sample_store import SampleStore
 
 SCHEMA = build_schema(
     "type Query { a(input: I!): Int } input I { n: Int! l: [Int!] o: J b: Boolean s: String id: ID f: Float } input J { x: Int! }"
@@ -35,3 +38,46 @@ def test_each_invalid_value_has_a_plain_message(value: object, fields: dict[str,
     error = to_validation_error(error.message for error in result.errors or [])
     assert error.fields == fields
     assert set(error.message.split("; ")) == set(message.split("; "))
+
+
+REGISTER = "mutation ($input: RegistrationInput!) { user_register(input: $input) { message } }"
+
+
+@pytest.mark.parametrize(
+    "query, variables, message",
+    [
+        (
+            REGISTER,
+            {"input": {"email": "ana@example.com", "password": "segredo-123", "nick": "a"}},
+            "Variable '$input' has invalid value:"
+            " Expected value of type 'RegistrationInput' not to include unknown field 'nick'.",
+        ),
+        (
+            REGISTER,
+            {"input": [{"password": "segredo-123"}]},
+            "Variable '$input' has invalid value: Expected value of type 'RegistrationInput' to be an object.",
+        ),
+        (
+            REGISTER,
+            {"input": {"password": ["segredo-123"]}},
+            "Variable '$input' has invalid value at .password: String cannot represent a non string value.",
+        ),
+        (
+            'mutation { user_register(input: {password: ["segredo-123"]}) { message } }',
+            {},
+            "String cannot represent a non string value.",
+        ),
+        (
+            'mutation { user_register(input: {passwort: "segredo-123"}) { message } }',
+            {},
+            "Expected value of type 'RegistrationInput' not to include unknown field 'passwort'. Did you mean 'password'?",
+        ),
+    ],
+    ids=["unknown field", "no object", "no text", "literal that is no text", "literal with a suggestion"],
+)
+async def test_the_error_of_an_input_object_does_not_repeat_its_values(
+    query: str, variables: dict[str, Any], message: str, sample: SampleStore
+):
+    answer = await sample.post("/graphql", {"query": query, "variables": variables}, auth="bearer")
+    assert [error["message"] for error in answer.body["errors"]] == [message]
+    assert "segredo" not in answer.raw.decode()
