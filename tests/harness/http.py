@@ -8,13 +8,13 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, cached_property
 from ipaddress import ip_network
 from typing import Any, TypeAlias
 
 import pytest
 import pytest_asyncio
-from aiohttp import web
+from aiohttp import DummyCookieJar, web
 from aiohttp.test_utils import TestClient
 from pytest_aiohttp import plugin
 from yarl import URL
@@ -55,7 +55,7 @@ class Response:
     headers: Mapping[str, str]
     raw: bytes
 
-    @property
+    @cached_property
     def body(self) -> Any:
         return json_module.loads(self.raw) if self.raw else None
 
@@ -178,7 +178,7 @@ async def serve_application(database: object, aiohttp_client: Any) -> ServeAppli
         settings = replace(settings, trusted_proxies=(ip_network("127.0.0.0/8"),))
         app = create_app(settings, store_resolver=CachedStoreResolver(settings.shared_hosts), authenticate=authenticate)
         app.middlewares.extend(middlewares or [_count_statements])
-        client: TestClient = await aiohttp_client(app)
+        client: TestClient = await aiohttp_client(app, cookie_jar=DummyCookieJar())
         return client
 
     return serve
