@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from graphql import FieldNode, GraphQLError, GraphQLSchema, GraphQLSyntaxError, OperationType, parse, validate
-from graphql.language import FragmentDefinitionNode, OperationDefinitionNode
+from graphql.language import DefinitionNode, FragmentDefinitionNode, OperationDefinitionNode
 
 from auth.access import Access
 from kernel.payload_fields import PayloadField
@@ -65,7 +65,7 @@ def load_operations(
     sources: dict[str, str] = {}
     for source, text in texts:
         try:
-            nodes = parse(text, no_location=True).definitions
+            nodes = _parse(text)
         except GraphQLSyntaxError as error:
             raise InvalidOperation(f"{source}: {error.message}") from error
         for node in nodes:
@@ -77,6 +77,12 @@ def load_operations(
                 _add(operations, node.name.value, node, source)
                 sources[node.name.value] = source
     return {name: _prepare_operation(schema, node, fragments, sources[name]) for name, node in operations.items()}
+
+
+@cache
+def _parse(text: str) -> Sequence[DefinitionNode]:
+    """Parse a document of a facade, once for all applications of the process."""
+    return parse(text, no_location=True).definitions
 
 
 def validate_operations(operations: Iterable[FacadeOperation]) -> None:
@@ -97,7 +103,7 @@ def with_conversions(operation: FacadeOperation, conversions: Conversions) -> Fa
 
 def _fragment(name: str, type_name: str, fields: Sequence[PayloadField]) -> FragmentDefinitionNode:
     """Build the fragment that selects a record's fields."""
-    [definition] = parse(f"fragment {name} on {type_name} {_selection(fields)}", no_location=True).definitions
+    [definition] = _parse(f"fragment {name} on {type_name} {_selection(fields)}")
     assert isinstance(definition, FragmentDefinitionNode)
     return definition
 

@@ -70,9 +70,12 @@ FAMILIES: tuple[RouteFamily, ...] = (
 )
 
 
+_BELOW = tuple((family.prefix, f"{family.prefix}/", family) for family in FAMILIES)
+
+
 def family_of(path: str) -> RouteFamily:
     """Return the family of a path or route pattern."""
-    for family in FAMILIES:
-        if path == family.prefix or path.startswith(f"{family.prefix}/"):
+    for prefix, below, family in _BELOW:
+        if path == prefix or path.startswith(below):
             return family
     return PLAIN

@@ -6,7 +6,7 @@ import pytest
 import uvloop
 
 from kernel import garbage_collection
-from tests.harness import temporary_folder
+from tests.harness import processes, temporary_folder
 
 # As in production; the standard loop takes a quarter more CPU for all tests that send requests.
 asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
@@ -15,6 +15,7 @@ asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
 garbage_collection.collect_rarely_at_start()
 
 temporary_folder.use_memory()
+processes.keep_compiled_patterns()
 
 pytest_plugins = ["tests.harness.selection"]
 FIXTURES = (

@@ -8,11 +8,13 @@ with an offset has none of these numbers.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 
@@ -77,14 +79,36 @@ class Cloner:
         self._script: StoreScript | None = None
         self._connection: asyncpg.Connection[Any] | None = None
 
-    async def clone(self, tenant: int, texts: Mapping[str, str], offset: int = 0) -> Mapping[str, str]:
-        """Write a clone into the store with the internal id, its ids moved by the offset; `texts` replace others. Return the new UUIDs."""
+    async def clone(
+        self,
+        public_id: UUID,
+        host: str,
+        owner: int,
+        settings: Mapping[str, Any],
+        texts: Mapping[str, str],
+        offset: int = 0,
+    ) -> tuple[int, Mapping[str, str]]:
+        """Create a store that is a clone, its ids moved by the offset; `texts` replace others. Return its internal id and the new UUIDs."""
         if self._connection is None:
-            self._connection = await asyncpg.connect(self._url, statement_cache_size=0)
-            self._script = await _write_script(self._connection, self._store, tenant, self._secrets)
+            self._connection = await asyncpg.connect(self._url)
+            self._script = await _write_script(self._connection, self._store, self._secrets)
+            # Without triggers, which would create the default statuses and languages.
             await self._connection.execute("SET session_replication_role = replica; SET synchronous_commit = off")
         script = self._script
         assert script is not None
+        tenant = await self._connection.fetchval(
+            """
+            WITH created AS (
+                INSERT INTO tenants (public_id, name, settings, owner_id) VALUES ($1, $2, $3::text::jsonb, $4) RETURNING id
+            ), named AS (INSERT INTO store_hosts (host, store_id) SELECT $5, id FROM created)
+            SELECT id FROM created
+            """,
+            public_id,
+            self._store.name,
+            json.dumps(settings),
+            owner,
+            host,
+        )
         clone = _Clone(
             tenant,
             offset,
@@ -93,7 +117,7 @@ class Cloner:
             texts,
         )
         await self._connection.execute("".join(part if isinstance(part, str) else part(clone) for part in script.parts))
-        return clone.public_ids
+        return tenant, clone.public_ids
 
     async def close(self) -> None:
         if self._connection is not None:
@@ -104,15 +128,15 @@ async def copy_store(store: Store, source_url: str, target_url: str, tenant: int
     """Copy a store into another database, where it gets the internal id and keeps its UUIDs; later ids there are above its own."""
     source = await asyncpg.connect(source_url, statement_cache_size=0)
     try:
-        script = await _write_script(source, store, store.id, ())
+        script = await _write_script(source, store, ())
     finally:
         await source.close()
     clone = _Clone(tenant, 0, {public_id: public_id for public_id in script.public_ids}, 0.0, {})
     target = await asyncpg.connect(target_url)
     try:
+        await target.execute("SET session_replication_role = replica")
         await target.execute("INSERT INTO tenants (id, public_id, name) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3)",
                              tenant, store.public_id, store.name)  # fmt: skip
-        await target.execute("SET session_replication_role = replica")
         await target.execute("".join(part if isinstance(part, str) else part(clone) for part in script.parts))
         for (sequence,) in await target.fetch("SELECT quote_ident(sequencename) FROM pg_sequences"):
             await target.execute(f"SELECT setval('{sequence}', 1000000)")
@@ -120,7 +144,7 @@ async def copy_store(store: Store, source_url: str, target_url: str, tenant: int
         await target.close()
 
 
-async def _write_script(connection: Any, store: Store, new_store: int, secrets: Iterable[str]) -> StoreScript:
+async def _write_script(connection: Any, store: Store, secrets: Iterable[str]) -> StoreScript:
     references = {(row["table"], row["column"]) for row in await connection.fetch(_REFERENCES)} | _LOOSE_IDS
     tables = await connection.fetch(_COLUMNS)
     statements: list[str] = []
@@ -144,9 +168,6 @@ async def _write_script(connection: Any, store: Store, new_store: int, secrets: 
             ]
             literals.append(f"({', '.join(cells)})")
         names = ", ".join(columns)
-        # A new store has its default statuses and languages already.
-        if await connection.fetchval(f"SELECT EXISTS (SELECT FROM {table['table']} WHERE tenant_id = $1)", new_store):
-            statements.append(f"DELETE FROM {table['table']} WHERE tenant_id = \0tenant\0;\n")
         statements.append(
             f"INSERT INTO {table['table']} ({names}) OVERRIDING SYSTEM VALUE VALUES {', '.join(literals)};\n"
         )

@@ -30,6 +30,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.harness import processes
+
 MODULES = (
     "server.cli",
     "server.demo.setup",
@@ -170,6 +172,7 @@ def _exit_code(program: Callable[[], None]) -> int:
 
 def _preload() -> None:
     """Import everything and build the application once: schemas, routes and compiled operations are then shared by all programs."""
+    processes.keep_compiled_patterns()
     for name in MODULES:
         importlib.import_module(name)
     from auth.schemes import authenticate

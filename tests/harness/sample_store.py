@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json as json_module
 import random
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
+from uuid import UUID
 
 import pytest
-from aiohttp.test_utils import TestClient
 from yarl import URL
 
 from auth.sessions import SessionTokens
@@ -22,7 +21,7 @@ from models import database
 from models.catalog import Product
 from server.embedded_postgres import EmbeddedServer
 from tests.harness.cloning import Cloner
-from tests.harness.http import Client, Requests, Response, bearer
+from tests.harness.http import Client, HttpClient, Requests, Response, bearer
 from tests.harness.records import NamedRecord, Record, UserRecord, add_user, record_of, sign_in
 from tests.harness.sample_records import (
     SANDBOX_BUREAU,
@@ -41,7 +40,7 @@ DISTANCE = 1_000_000
 class SampleStore(StoreAccess, Requests):
     """A store with sample data, whose records are attributes; requests are the owner's unless said otherwise."""
 
-    http: TestClient
+    http: HttpClient
     store: Store
     host: str
     ip: str = field(default_factory=unused_ip)
@@ -123,7 +122,7 @@ NewSampleStore: TypeAlias = Callable[..., Awaitable[SampleStore]]
 
 
 @pytest.fixture(scope="session")
-async def new_sample(http: TestClient, postgres: EmbeddedServer, database_name: str) -> AsyncIterator[NewSampleStore]:
+async def new_sample(http: HttpClient, postgres: EmbeddedServer, database_name: str) -> AsyncIterator[NewSampleStore]:
     """Return a function that creates a store with sample data; keywords are settings of the store.
 
     The records of all these stores have the same numbers, except with `offset`, which is added to them.
@@ -137,11 +136,14 @@ async def new_sample(http: TestClient, postgres: EmbeddedServer, database_name: 
             original = await filled_store(http)
             unique_texts = [*_key_hashes(original.records).values(), original.language.name]
             cloner = Cloner(postgres.superuser_url(database_name), original.store, unique_texts)
-        sample = await _empty_store(http, {"credit_bureau_url": SANDBOX_BUREAU} | settings)
+        settings = {"credit_bureau_url": SANDBOX_BUREAU} | settings
+        public_id, host = _new_names()
         keys = {hash_: uuid7().hex for hash_ in _key_hashes(original.records).values()}
         language = language_code()
         texts = {hash_: token_hash(key).hex() for hash_, key in keys.items()} | {original.language.name: language}
-        public_ids = await cloner.clone(sample.store.id, texts, offset)
+        owner = original.owner.number + offset
+        number, public_ids = await cloner.clone(public_id, host, owner, settings, texts, offset)
+        sample = SampleStore(http, Store(number, public_id, "Loja", settings=settings), host)
         for name, record in original.records.items():
             changes: dict[str, Any] = {}
             if isinstance(record, UserRecord) and record.api_key:
@@ -153,7 +155,6 @@ async def new_sample(http: TestClient, postgres: EmbeddedServer, database_name: 
                 record, number=record.number + offset, id=public_ids.get(record.id, record.id), **changes
             )
         sample.records |= await setting_records(sample.scope)  # their ids are not those of rows
-        await _set_owner(sample)
         return sample
 
     yield create
@@ -161,30 +162,25 @@ async def new_sample(http: TestClient, postgres: EmbeddedServer, database_name: 
         await cloner.close()
 
 
-async def filled_store(http: TestClient) -> SampleStore:
+async def filled_store(http: HttpClient) -> SampleStore:
     """Create a store with sample data through the domain."""
-    sample = await _empty_store(http, {})
+    public_id, host = _new_names()
+    async with database.cross_store_connection() as connection:
+        number = await connection.fetchval(
+            "insert into tenants (public_id, name) values ($1, 'Loja') returning id", public_id
+        )
+        await connection.execute("insert into store_hosts (host, store_id) values ($1, $2)", host, number)
+    sample = SampleStore(http, Store(number, public_id, "Loja"), host)
     sample.records.update(await create_sample_records(sample.scope))
-    await _set_owner(sample)
+    async with database.cross_store_connection() as connection:
+        await connection.execute("update tenants set owner_id = $2 where id = $1", number, sample.owner.number)
     return sample
 
 
-async def _empty_store(http: TestClient, settings: Mapping[str, Any]) -> SampleStore:
+def _new_names() -> tuple[UUID, str]:
+    """Return the UUID and the host name of a new store."""
     public_id = uuid7()
-    host = f"store-{public_id.hex}.test"
-    async with database.cross_store_connection() as connection:
-        number = await connection.fetchval(
-            "insert into tenants (public_id, name, settings) values ($1, 'Loja', $2::text::jsonb) returning id",
-            public_id,
-            json_module.dumps(settings),
-        )
-        await connection.execute("insert into store_hosts (host, store_id) values ($1, $2)", host, number)
-    return SampleStore(http, Store(number, public_id, "Loja", settings=settings), host)
-
-
-async def _set_owner(sample: SampleStore) -> None:
-    async with database.cross_store_connection() as connection:
-        await connection.execute("update tenants set owner_id = $2 where id = $1", sample.store.id, sample.owner.number)
+    return public_id, f"store-{public_id.hex}.test"
 
 
 def _key_hashes(records: Mapping[str, Any]) -> dict[str, str]:

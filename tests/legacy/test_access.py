@@ -14,7 +14,7 @@ from rest_facade.legacy.resource_operations import load_legacy_operations
 from rest_facade.routing import Credential
 from schema.fields import entity_of as entity_of_type
 from tests.harness.records import UNKNOWN_ID
-from tests.harness.sample_store import SampleStore
+from tests.harness.sample_store import NewSampleStore, SampleStore
 from tests.legacy.entities import (
     BY_PATH,
     LISTED,
@@ -148,11 +148,18 @@ async def test_an_unknown_store_is_not_found(shared_sample, route):
     assert (answer.status, answer.body) == (404, {"status": 404, "message": "tenant not found"})
 
 
-@EVERY_ROUTE
-async def test_a_suspended_store_is_503(sample, route):
+@pytest.fixture(scope="module")
+async def suspended_sample(new_sample: NewSampleStore) -> SampleStore:
+    """Return a suspended store with sample data."""
+    sample = await new_sample()
     async with database.cross_store_connection() as connection:
         await connection.execute("update tenants set status = 'S' where id = $1", sample.store.id)
-    answer = await call_route(sample, route)
+    return sample
+
+
+@EVERY_ROUTE
+async def test_a_suspended_store_is_503(suspended_sample, route):
+    answer = await call_route(suspended_sample, route)
     assert answer.status == 503
     assert answer.body["message"] == "tenant_suspended"
     assert answer.body["status"] == 503

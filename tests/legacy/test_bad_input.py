@@ -89,9 +89,11 @@ async def test_any_value_in_any_field_is_accepted_or_rejected(sample, resource, 
     entity = resource.path
     record = record_of(sample, resource)
     values = BAD_VALUES if name != "password" else [value for value in BAD_VALUES if not isinstance(value, str)]
+    # Creations, which take longer, parse the same fields as updates: with each value in some fields, where both exist.
+    step = 8 if entity == "users" else 4 if supports(resource, "update") else 1
+    first = writable_fields(resource).index(name)
     for number, value in enumerate(values):
-        # Each creation of a user hashes a password; updates parse the same fields.
-        if supports(resource, "create") and (entity != "users" or number % 8 == 0):
+        if supports(resource, "create") and (number + first) % step == 0:
             assert_valid(await sample.post(f"/api/{entity}", body_of(sample, resource, number) | {name: value}))
         if supports(resource, "update"):
             answer = await sample.put(f"/api/{entity}/{record}", {name: value})

@@ -1,5 +1,6 @@
 """Check lists: both forms, every filter, every sort order, pagination."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -81,9 +82,22 @@ async def shared_store(new_sample) -> SampleStore:
     return sample
 
 
+@pytest.fixture(scope="module")
+def records_of(shared_store: SampleStore) -> Callable[[Resource], Awaitable[dict[str, dict[str, Any]]]]:
+    """Return a function that reads the store's records of a resource, once."""
+    read: dict[str, dict[str, dict[str, Any]]] = {}
+
+    async def records(resource: Resource) -> dict[str, dict[str, Any]]:
+        if resource.path not in read:
+            read[resource.path] = await all_records(shared_store, resource)
+        return read[resource.path]
+
+    return records
+
+
 @pytest.mark.parametrize("resource, field", FILTERED_FIELDS)
-async def test_every_field_filters_by_equal_value(shared_store, resource: Resource, field):
-    records = await all_records(shared_store, resource)
+async def test_every_field_filters_by_equal_value(shared_store, records_of, resource: Resource, field):
+    records = await records_of(resource)
     values = {
         value
         for record in records.values()
@@ -101,8 +115,8 @@ async def test_every_field_filters_by_equal_value(shared_store, resource: Resour
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=IDS)
-async def test_every_text_of_a_record_is_a_filter(shared_store, resource: Resource):
-    records = await all_records(shared_store, resource)
+async def test_every_text_of_a_record_is_a_filter(shared_store, records_of, resource: Resource):
+    records = await records_of(resource)
     record = records[str(record_of(shared_store, resource))]
     # The title of a page has the name of the page number.
     texts = {name: value for name, value in record.items() if isinstance(value, str) and value and name != "page"}
@@ -113,8 +127,8 @@ async def test_every_text_of_a_record_is_a_filter(shared_store, resource: Resour
 
 
 @pytest.mark.parametrize("resource, field", FIELDS_OF_MANY)
-async def test_several_values_in_brackets_match_any(shared_store, resource: Resource, field):
-    records = await all_records(shared_store, resource)
+async def test_several_values_in_brackets_match_any(shared_store, records_of, resource: Resource, field):
+    records = await records_of(resource)
     existing = {
         value
         for record in records.values()
