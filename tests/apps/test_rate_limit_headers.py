@@ -6,12 +6,11 @@ import time
 from dataclasses import replace
 
 import pytest
-from aiohttp.test_utils import TestClient
 
 from kernel.settings import Settings
 from tests.harness import scopes
 from tests.harness.clients import NewApp
-from tests.harness.http import Client, Response, ServeApplication, bearer
+from tests.harness.http import Client, HttpClient, Response, ServeApplication, bearer
 from tests.harness.oauth import graphql_result
 from tests.harness.records import UNKNOWN_ID
 from tests.harness.scopes import unused_ip
@@ -21,13 +20,13 @@ IP_RATE, APP_RATE, KEY_RATE = 6_000, 120, 600
 
 
 @pytest.fixture(scope="module")
-async def rate_limited_client(serve_application: ServeApplication) -> TestClient:
+async def rate_limited_client(serve_application: ServeApplication) -> HttpClient:
     """A client of an application with the default rate limits."""
     return await serve_application(Settings())
 
 
 @pytest.fixture
-def rate_limited_app(app: Client, rate_limited_client: TestClient) -> Client:
+def rate_limited_app(app: Client, rate_limited_client: HttpClient) -> Client:
     """The app as a caller of the rate-limited server."""
     return replace(app, http=rate_limited_client, ip=unused_ip())
 
@@ -103,7 +102,7 @@ async def test_an_unknown_route_has_the_error_format_of_the_family(app: Client) 
 
 
 async def test_an_app_over_its_limit_is_429_until_the_window_ends(
-    new_app: NewApp, rate_limited_client: TestClient
+    new_app: NewApp, rate_limited_client: HttpClient
 ) -> None:
     limited_app = replace(await new_app(rate=2), http=rate_limited_client)
     assert [rate_limit_of(await limited_app.get(path)) for path in (PRODUCTS, ORDERS)] == [(2, 1), (2, 0)]
@@ -163,7 +162,7 @@ async def test_graphql_credential_and_store_errors_have_both_formats(
 
 
 async def test_graphql_responses_carry_the_limit_of_the_caller(
-    rate_limited_app: Client, admin: Client, rate_limited_client: TestClient
+    rate_limited_app: Client, admin: Client, rate_limited_client: HttpClient
 ) -> None:
     query = {"query": "{ products { id } }"}
     created = await graphql_result(

@@ -9,7 +9,6 @@ from datetime import timedelta
 
 import pyotp
 import pytest
-from aiohttp.test_utils import TestClient
 
 from domain import stores
 from kernel.clock import now
@@ -27,7 +26,7 @@ from tests.browser.test_playground import needs_assets, needs_chromium
 from tests.current.test_registration import mailed_token
 from tests.harness import gateway
 from tests.harness.database import NewStore
-from tests.harness.http import Client, ServeApplication
+from tests.harness.http import Client, HttpClient, ServeApplication
 from tests.harness.packages import COMMAND, EXAMPLE
 from tests.harness.scopes import system_scope
 
@@ -54,7 +53,7 @@ PASSWORD = "uma senha bem comprida"
 
 
 @pytest.fixture(scope="module")
-async def shop_server(serve_application: ServeApplication) -> TestClient:
+async def shop_server(serve_application: ServeApplication) -> HttpClient:
     return await serve_application(Settings(ip_rate=0, failed_auth_rate=0, example_storefront=True))
 
 
@@ -67,7 +66,7 @@ async def demo_store(new_store: NewStore) -> Store:
 
 
 @pytest.fixture(scope="module")
-async def address(shop_server: TestClient, demo_store: Store) -> str:
+async def address(shop_server: HttpClient, demo_store: Store) -> str:
     host = f"shop-{demo_store.public_id.hex}.localhost"
     async with database.cross_store_connection() as platform:
         await platform.execute("insert into store_hosts (host, store_id) values ($1, $2)", host, demo_store.id)
@@ -88,7 +87,7 @@ async def shopper(browser: Browser, demo_store: Store, address: str, width: Widt
 
 
 @each_width
-async def test_from_the_home_page_to_a_paid_order(shopper: Shopper, shop_server: TestClient) -> None:
+async def test_from_the_home_page_to_a_paid_order(shopper: Shopper, shop_server: HttpClient) -> None:
     await browse(shopper)
     await fill_cart(shopper)
     await order_as_guest(shopper)
@@ -216,7 +215,7 @@ async def read_pix(shopper: Shopper) -> tuple[str, int]:
     return order, total
 
 
-async def notify(shopper: Shopper, shop_server: TestClient, order: str, total: int) -> None:
+async def notify(shopper: Shopper, shop_server: HttpClient, order: str, total: int) -> None:
     """Send the gateway's notification that the order was paid."""
     secret = await stores.gateway_secret(system_scope(shopper.store))
     assert secret is not None

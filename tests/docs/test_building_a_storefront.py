@@ -16,7 +16,6 @@ from typing import Any
 
 import pyotp
 import pytest
-from aiohttp.test_utils import TestClient
 from graphql import OperationType
 
 from auth.app_scopes import STOREFRONT_SCOPES
@@ -31,7 +30,7 @@ from tests.current.test_registration import mailed_token, mails
 from tests.docs.storefront_guide import PAGE, Answers, Block, operations_named, read_guide
 from tests.docs.tutorial import matches
 from tests.harness.database import NewStore
-from tests.harness.http import Client, Response, bearer
+from tests.harness.http import Client, HttpClient, Response, bearer
 from tests.harness.scopes import system_scope
 
 BLOCKS = read_guide()
@@ -119,7 +118,7 @@ async def demo_store(new_store: NewStore) -> Store:
 
 
 @pytest.fixture(scope="module")
-async def reader(http: TestClient, demo_store: Store, tmp_path_factory: pytest.TempPathFactory) -> Reader:
+async def reader(http: HttpClient, demo_store: Store, tmp_path_factory: pytest.TempPathFactory) -> Reader:
     """Return a reader who has followed the whole page."""
     scope = system_scope(demo_store)
     with active_scope(scope):

@@ -6,23 +6,23 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from aiohttp.test_utils import TestClient
 
 from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
 from kernel.settings import Settings
 from resolvers import query_compiler
 from server.app import create_app
+from tests.harness.http import HttpClient
 from tests.harness.sample_store import SampleStore
 
 DOCUMENTS = ("{ __typename }", "{ store { __typename } }", "{ products { id } }")
 
 
 @pytest.fixture(scope="session")
-async def development(database: object, aiohttp_client: Any) -> TestClient:
+async def development(database: object, aiohttp_client: Any) -> HttpClient:
     """Return a connection to a development server, which allows introspection without a credential."""
     settings = Settings(ip_rate=0, failed_auth_rate=0)
-    client: TestClient = await aiohttp_client(
+    client: HttpClient = await aiohttp_client(
         create_app(
             settings,
             store_resolver=CachedStoreResolver(settings.shared_hosts),
@@ -40,7 +40,7 @@ def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 async def test_a_cached_plan_is_not_executed_without_a_credential(
-    document: str, sample: SampleStore, development: TestClient
+    document: str, sample: SampleStore, development: HttpClient
 ):
     for server in (sample, replace(sample, http=development)):
         for _ in range(2):  # the first compiles the plan, the second executes it
@@ -49,7 +49,7 @@ async def test_a_cached_plan_is_not_executed_without_a_credential(
         assert (response.status, response.body["error"]) == (401, "missing authorization header")
 
 
-async def test_a_development_server_answers_introspection(sample: SampleStore, development: TestClient):
+async def test_a_development_server_answers_introspection(sample: SampleStore, development: HttpClient):
     response = await replace(sample, http=development).post(
         "/graphql", {"query": "{ __schema { queryType { name } } }"}, auth=None
     )
@@ -60,7 +60,7 @@ async def test_a_development_server_answers_introspection(sample: SampleStore, d
 
 @pytest.mark.parametrize("name", ["__schema", "__type"])
 async def test_a_fragment_named_like_introspection_is_not_introspection(
-    name: str, sample: SampleStore, development: TestClient
+    name: str, sample: SampleStore, development: HttpClient
 ):
     document = f"{{ ...{name} }} fragment {name} on Query {{ products {{ id }} }}"
     response = await replace(sample, http=development).post("/graphql", {"query": document}, auth=None)

@@ -6,11 +6,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 import pytest
-from aiohttp.test_utils import TestClient
 
 from auth.privileges import ALL
 from kernel.scope import Store
-from tests.harness.http import Client, bearer
+from tests.harness.http import Client, HttpClient, bearer
 from tests.harness.oauth import APP_SCOPES, graphql_result, issue_tokens, register_app
 from tests.harness.records import add_user, sign_in
 from tests.harness.sample_store import SampleStore
@@ -25,13 +24,13 @@ _SET_RATE_LIMIT = (
 
 
 @pytest.fixture
-async def visitor(http: TestClient, store: Store) -> Client:
+async def visitor(http: HttpClient, store: Store) -> Client:
     """Return a client without credentials of the new store."""
     return Client(http, store)
 
 
 @pytest.fixture
-def new_client(http: TestClient, store: Store) -> NewClient:
+def new_client(http: HttpClient, store: Store) -> NewClient:
     """Return a function that adds a user and signs them in: `await new_client("view_orders")`, `await new_client(user_type="C")`."""
     default = store
 

@@ -80,7 +80,13 @@ class Cloner:
         self._connection: asyncpg.Connection[Any] | None = None
 
     async def clone(
-        self, public_id: UUID, host: str, owner: int, settings: Mapping[str, Any], texts: Mapping[str, str], offset: int = 0
+        self,
+        public_id: UUID,
+        host: str,
+        owner: int,
+        settings: Mapping[str, Any],
+        texts: Mapping[str, str],
+        offset: int = 0,
     ) -> tuple[int, Mapping[str, str]]:
         """Create a store that is a clone, its ids moved by the offset; `texts` replace others. Return its internal id and the new UUIDs."""
         if self._connection is None:

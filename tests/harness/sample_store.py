@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 import pytest
-from aiohttp.test_utils import TestClient
 from yarl import URL
 
 from auth.sessions import SessionTokens
@@ -22,7 +21,7 @@ from models import database
 from models.catalog import Product
 from server.embedded_postgres import EmbeddedServer
 from tests.harness.cloning import Cloner
-from tests.harness.http import Client, Requests, Response, bearer
+from tests.harness.http import Client, HttpClient, Requests, Response, bearer
 from tests.harness.records import NamedRecord, Record, UserRecord, add_user, record_of, sign_in
 from tests.harness.sample_records import (
     SANDBOX_BUREAU,
@@ -41,7 +40,7 @@ DISTANCE = 1_000_000
 class SampleStore(StoreAccess, Requests):
     """A store with sample data, whose records are attributes; requests are the owner's unless said otherwise."""
 
-    http: TestClient
+    http: HttpClient
     store: Store
     host: str
     ip: str = field(default_factory=unused_ip)
@@ -123,7 +122,7 @@ NewSampleStore: TypeAlias = Callable[..., Awaitable[SampleStore]]
 
 
 @pytest.fixture(scope="session")
-async def new_sample(http: TestClient, postgres: EmbeddedServer, database_name: str) -> AsyncIterator[NewSampleStore]:
+async def new_sample(http: HttpClient, postgres: EmbeddedServer, database_name: str) -> AsyncIterator[NewSampleStore]:
     """Return a function that creates a store with sample data; keywords are settings of the store.
 
     The records of all these stores have the same numbers, except with `offset`, which is added to them.
@@ -163,7 +162,7 @@ async def new_sample(http: TestClient, postgres: EmbeddedServer, database_name: 
         await cloner.close()
 
 
-async def filled_store(http: TestClient) -> SampleStore:
+async def filled_store(http: HttpClient) -> SampleStore:
     """Create a store with sample data through the domain."""
     public_id, host = _new_names()
     async with database.cross_store_connection() as connection:

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 import pytest
-from aiohttp.test_utils import TestClient
 
 from kernel.settings import Settings
 from resolvers import query_compiler
-from tests.harness.http import Response, ServeApplication
+from tests.harness.http import HttpClient, Response, ServeApplication
 from tests.harness.sample_store import SampleStore
 
 Query: TypeAlias = Callable[..., Coroutine[Any, Any, Response]]
@@ -36,7 +35,7 @@ def query(sample: SampleStore) -> Query:
 
 
 @pytest.fixture(scope="session")
-async def limited_http(serve_application: ServeApplication) -> TestClient:
+async def limited_http(serve_application: ServeApplication) -> HttpClient:
     """Return a connection to an application with low limits."""
     return await serve_application(
         Settings(ip_rate=0, failed_auth_rate=0, graphql_max_objects=MAX_OBJECTS, graphql_max_bytes=MAX_BYTES)
@@ -44,7 +43,7 @@ async def limited_http(serve_application: ServeApplication) -> TestClient:
 
 
 @pytest.fixture
-def limited_query(sample: SampleStore, limited_http: TestClient) -> Query:
+def limited_query(sample: SampleStore, limited_http: HttpClient) -> Query:
     """Return a function that executes a document in the application with low limits."""
     return _query(replace(sample, http=limited_http))
 

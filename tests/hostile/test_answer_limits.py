@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from aiohttp.test_utils import TestClient
 
 from models.catalog import Category
+from tests.harness.http import HttpClient
 from tests.harness.records import Record
 from tests.harness.sample_store import SampleStore
 from tests.hostile.conftest import MAX_BYTES, MAX_OBJECTS, Query, assert_refused
@@ -104,7 +104,7 @@ async def test_sixteen_mebibytes_are_the_default_limit(sample: SampleStore, quer
     assert_refused(await query(document), "the answer has more than 16777216 bytes")
 
 
-async def test_operations_of_the_facades_have_no_such_limit(sample: SampleStore, limited_http: TestClient):
+async def test_operations_of_the_facades_have_no_such_limit(sample: SampleStore, limited_http: HttpClient):
     limited = replace(sample, http=limited_http)
     product = await sample.add_product()
     await add_images(sample, product, 2 * MAX_OBJECTS)

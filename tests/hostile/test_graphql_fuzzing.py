@@ -12,7 +12,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from aiohttp.test_utils import TestClient
 from hypothesis import strategies as st
 
 from auth.storefront_keys import create_storefront_key
@@ -26,7 +25,7 @@ from rest_facade import apps, current
 from rest_facade.legacy.resource_operations import load_legacy_operations
 from rest_facade.records import FRAGMENTS
 from schema.execution import CODES
-from tests.harness.http import Client, Response, ServeApplication, bearer
+from tests.harness.http import Client, HttpClient, Response, ServeApplication, bearer
 from tests.harness.oauth import issue_tokens, register_app
 from tests.harness.sample_store import NewSampleStore, SampleStore
 from tests.hostile.fuzzing import fuzz
@@ -106,7 +105,7 @@ async def app_with_many_scopes(sample: SampleStore) -> Client:
 
 
 @pytest.fixture(scope="session")
-async def fuzzed_http(serve_application: ServeApplication) -> TestClient:
+async def fuzzed_http(serve_application: ServeApplication) -> HttpClient:
     """Return a connection to an application with limits that fuzzing reaches."""
     return await serve_application(
         Settings(ip_rate=0, failed_auth_rate=0, graphql_max_objects=MAX_OBJECTS, graphql_max_bytes=MAX_BYTES)
@@ -169,7 +168,7 @@ def _records(*samples: SampleStore) -> list[str]:
 @pytest.mark.parametrize("hostility", [0.02, 0.2])
 @pytest.mark.parametrize("name", CALLERS)
 async def test_every_answer_is_well_formed(
-    name: str, hostility: float, new_sample: NewSampleStore, fuzzed_http: TestClient, marked_sample: SampleStore
+    name: str, hostility: float, new_sample: NewSampleStore, fuzzed_http: HttpClient, marked_sample: SampleStore
 ) -> None:
     sample = replace(await new_sample(), http=fuzzed_http)
     client = await CALLERS[name](sample)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp.test_utils import TestClient
 
 from auth.api_keys import create_api_key
 from auth.store_resolution import invalidate_store
@@ -28,7 +27,7 @@ from server.importers.cscart import run
 from server.importers.cscart.report import Report
 from server.importers.cscart.source import HttpSource
 from tests.harness.database import NewStore
-from tests.harness.http import basic
+from tests.harness.http import HttpClient, basic
 from tests.harness.programs import ROOT, ForkedProcess
 from tests.harness.sample_store import NewSampleStore
 from tests.harness.scopes import rows, system_scope, value
@@ -44,7 +43,7 @@ LISTED = [resource for resource in RESOURCES if "list" in resource.actions]
 class Shown:
     """A store in CS-Cart's dialect, as its owner sees it through the legacy layer."""
 
-    http: TestClient
+    http: HttpClient
     store: Store
     email: str
     api_key: str
@@ -104,7 +103,7 @@ async def speak_cscart(store: Store) -> None:
             await invalidate_store(store.id)
 
 
-async def shown(http: TestClient, store: Store) -> Shown:
+async def shown(http: HttpClient, store: Store) -> Shown:
     """Return the store with a new API key of its owner."""
     await speak_cscart(store)
     scope = system_scope(store)
@@ -119,7 +118,7 @@ async def shown(http: TestClient, store: Store) -> Shown:
 
 
 @pytest.fixture(scope="module")
-async def demo(http: TestClient, new_store: NewStore) -> Shown:
+async def demo(http: HttpClient, new_store: NewStore) -> Shown:
     """Return a store with all demo data."""
     store = await new_store()
     await seed_store(await ensure_owner(store, DEMO.personas[0]), DEMO, now())

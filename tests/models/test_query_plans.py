@@ -18,7 +18,6 @@ from typing import Any
 import asyncpg
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestClient
 
 from kernel.scope import active_scope
 from kernel.settings import Settings
@@ -30,7 +29,7 @@ from rest_facade.list_parameters import DIRECTIONS
 from schema.cursors import KeysetOrder
 from server.embedded_postgres import EmbeddedServer
 from tests.harness.database import TEMPLATE, new_database
-from tests.harness.http import ServeApplication
+from tests.harness.http import HttpClient, ServeApplication
 from tests.harness.records import Record
 from tests.harness.sample_store import SampleStore, filled_store
 
@@ -116,13 +115,13 @@ async def own_database_url(postgres: EmbeddedServer, database: db.DatabaseSettin
 
 
 @pytest.fixture(scope="module")
-async def client(own_database_url: str, serve_application: ServeApplication) -> TestClient:
+async def client(own_database_url: str, serve_application: ServeApplication) -> HttpClient:
     """Serve the application and capture the statements of each request with their parameters."""
     return await serve_application(Settings(ip_rate=0, failed_auth_rate=0), _capture)
 
 
 @pytest.fixture(scope="module")
-async def big_sample(client: TestClient, own_database_url: str) -> SampleStore:
+async def big_sample(client: HttpClient, own_database_url: str) -> SampleStore:
     """Return a store with as many records as Olist's; another, smaller store exists next to it."""
     stores = [await filled_store(client) for _ in range(2)]
     connection = await asyncpg.connect(own_database_url)
@@ -292,7 +291,7 @@ async def test_graphql_queries_have_no_sequential_scan(
 
 
 @pytest.fixture(scope="module")
-async def small_sample(sample: SampleStore, client: TestClient) -> SampleStore:
+async def small_sample(sample: SampleStore, client: HttpClient) -> SampleStore:
     """Return a store with a few rows, next to the large one."""
     small = await filled_store(client)
     ids = {name: (await small.rows(f"select id, public_id from {table} order by id limit 1"))[0] for name, table in (

@@ -11,7 +11,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from aiohttp.test_utils import TestClient
 
 from auth.storefront_keys import revoke_storefront_key
 from kernel.ids import uuid7
@@ -21,7 +20,7 @@ from models import database
 from server import example_storefront
 from server.demo import DEMO_STORE_ID
 from server.playground import built_version
-from tests.harness.http import ServeApplication
+from tests.harness.http import HttpClient, ServeApplication
 from tests.harness.sample_store import SampleStore
 
 needs_assets = pytest.mark.skipif(built_version() is None, reason="the example storefront is not built: make assets")
@@ -29,7 +28,7 @@ SECRET = "x" * 32
 
 
 async def get(
-    client: TestClient, host: str, path: str = "/", *, method: str = "GET", headers: Mapping[str, str] | None = None
+    client: HttpClient, host: str, path: str = "/", *, method: str = "GET", headers: Mapping[str, str] | None = None
 ) -> tuple[int, Mapping[str, str], str]:
     async with client.request(method, path, headers={"Host": host, **(headers or {})}) as response:
         return response.status, response.headers, await response.text()
@@ -43,14 +42,14 @@ def config_of(page: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-async def everywhere(serve_application: ServeApplication) -> TestClient:
+async def everywhere(serve_application: ServeApplication) -> HttpClient:
     """Serve the example storefront for all stores."""
     return await serve_application(Settings(ip_rate=0, example_storefront=True))
 
 
 @needs_assets
 async def test_the_key_in_the_page_reads_its_own_store_only(
-    everywhere: TestClient, sample: SampleStore, other_sample: SampleStore
+    everywhere: HttpClient, sample: SampleStore, other_sample: SampleStore
 ) -> None:
     status, headers, page = await get(everywhere, sample.host)
     assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
@@ -71,7 +70,7 @@ async def test_the_key_in_the_page_reads_its_own_store_only(
 
 
 @needs_assets
-async def test_all_requests_share_one_key_that_is_not_stored(everywhere: TestClient, sample: SampleStore) -> None:
+async def test_all_requests_share_one_key_that_is_not_stored(everywhere: HttpClient, sample: SampleStore) -> None:
     answers = await asyncio.gather(*(get(everywhere, sample.host, path) for path in ("/", "/carrinho", "/conta") * 3))
     (key,) = {config_of(page)["key"] for _, _, page in answers}
     rows = await sample.rows("select server_side, hint from storefront_keys where name = 'example storefront'")
@@ -79,7 +78,7 @@ async def test_all_requests_share_one_key_that_is_not_stored(everywhere: TestCli
 
 
 @needs_assets
-async def test_a_revoked_key_is_followed_by_another(everywhere: TestClient, sample: SampleStore) -> None:
+async def test_a_revoked_key_is_followed_by_another(everywhere: HttpClient, sample: SampleStore) -> None:
     _, _, page = await get(everywhere, sample.host)
     key_id = await sample.value("select public_id from storefront_keys where name = 'example storefront'")
     scope = sample.scope
@@ -92,7 +91,7 @@ async def test_a_revoked_key_is_followed_by_another(everywhere: TestClient, samp
 
 @needs_assets
 async def test_every_path_is_the_same_page_for_get_and_head_and_304_for_who_has_it(
-    everywhere: TestClient, sample: SampleStore
+    everywhere: HttpClient, sample: SampleStore
 ) -> None:
     _, headers, page = await get(everywhere, sample.host)
     for path in example_storefront.PATHS:
@@ -104,7 +103,7 @@ async def test_every_path_is_the_same_page_for_get_and_head_and_304_for_who_has_
 
 
 @needs_assets
-async def test_the_page_runs_only_the_servers_scripts(everywhere: TestClient, sample: SampleStore) -> None:
+async def test_the_page_runs_only_the_servers_scripts(everywhere: HttpClient, sample: SampleStore) -> None:
     _, headers, page = await get(everywhere, sample.host)
     policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
     assert policy["script-src"] == policy["connect-src"] == policy["style-src"] == "'self'"
@@ -129,7 +128,7 @@ async def test_a_name_cannot_leave_its_place_in_the_page(tmp_path: Path) -> None
 
 @needs_assets
 async def test_the_playground_has_the_key_of_a_store_that_shows_the_example(
-    everywhere: TestClient, sample: SampleStore
+    everywhere: HttpClient, sample: SampleStore
 ) -> None:
     shop = config_of((await get(everywhere, sample.host))[2])
     playground = config_of((await get(everywhere, sample.host, "/graphql/playground"))[2])
@@ -159,7 +158,7 @@ def test_which_stores_show_the_example(settings: Settings, store_id: str, is_ser
     assert example_storefront.is_served(settings, store) is is_served
 
 
-async def test_the_shared_address_says_what_is_where(everywhere: TestClient) -> None:
+async def test_the_shared_address_says_what_is_where(everywhere: HttpClient) -> None:
     status, headers, page = await get(everywhere, "localhost")
     assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
     assert "<script" not in page
@@ -172,7 +171,7 @@ async def test_the_shared_address_says_what_is_where(everywhere: TestClient) -> 
     assert (await get(everywhere, "unknown.test"))[0] == 404
 
 
-async def test_a_store_in_maintenance_shows_its_message(everywhere: TestClient, sample: SampleStore) -> None:
+async def test_a_store_in_maintenance_shows_its_message(everywhere: HttpClient, sample: SampleStore) -> None:
     async with database.cross_store_connection() as platform:
         change = "update tenants set status = 'M', maintenance_message = 'Voltamos <já>.' where id = $1"
         await platform.execute(change, sample.store.id)
