@@ -107,8 +107,13 @@ class Connections:
         self, method: str, url: URL, headers: Mapping[str, str], body: bytes | None
     ) -> tuple[int, CIMultiDictProxy[str], bytes]:
         """Send a request; return the response's status, headers and body."""
-        lines = [f"{method} {url.raw_path_qs} HTTP/1.1", f"Host: {self._host}:{self._port}", "Accept: */*"]
+        lines = [f"{method} {url.raw_path_qs} HTTP/1.1", f"Host: {self._host}:{self._port}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
+        names = {name.lower() for name in headers}
+        if "accept" not in names:
+            lines.append("Accept: */*")
+        if body is not None and "content-type" not in names:
+            lines.append("Content-Type: application/octet-stream")
         if body is not None or method not in ("GET", "HEAD", "OPTIONS", "DELETE"):
             lines.append(f"Content-Length: {len(body or b'')}")
         head = "\r\n".join([*lines, "\r\n"]).encode("utf-8", "surrogateescape")
