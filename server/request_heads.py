@@ -90,14 +90,14 @@ class RequestHeads:
         policy, scope = self.policies[request.match_info.route], request[SCOPE]
         caller_key = self._authenticator.key(headers, policy)
         caller = self._authenticator.find(caller_key, clock.now())
-        if caller is None or caller.store is not scope.store:
-            return None
+        if caller is None or caller.store is not scope.store or caller.actor is not scope.actor:
+            return None  # replaced while the request was answered
         sent_id = headers.get(request_id.HEADER)
         return RequestHead(
             policy,
             request.method,
             request.rel_url.path,
-            tuple(headers.getall(hdrs.X_FORWARDED_FOR, ())),
+            tuple(headers.getall(hdrs.X_FORWARDED_FOR, ())) if self._trusted else (),
             sent_id if ids.request_id_from(sent_id) == sent_id else None,
             scope.user_agent,
             caller_key,

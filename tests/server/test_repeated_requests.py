@@ -192,6 +192,32 @@ async def test_a_revoked_key_and_a_suspended_store_are_refused(site: Site, shop:
     assert len(site.by_bytes) == 1
 
 
+async def test_an_answer_to_a_key_with_other_scopes_is_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, site: Site, shop: StorefrontClient
+):
+    """The key loses a scope, and is authenticated again, while a request with the scope is answered from memory."""
+    cache = site.app[CATALOGUE_CACHE]
+    repeat = cache.repeat
+
+    async def repeat_while_the_key_changes(*args: Any) -> Any:
+        answer = await repeat(*args)
+        monkeypatch.undo()
+        await shop.sample.execute("UPDATE storefront_keys SET scopes = '{storefront:cart}'")
+        process_cache().clear()
+        async with site.line() as other:
+            assert (await other.ask(request(shop, "/graphql", {"query": "{ store { name } }"}))).status == 200
+        return answer
+
+    async with site.line() as line:
+        for _ in range(2):
+            await line.ask(products(shop))
+        monkeypatch.setattr(cache, "repeat", repeat_while_the_key_changes)
+        assert b"errors" not in (await line.ask(products(shop))).body
+        for _ in range(2):
+            assert b"errors" in (await line.ask(products(shop))).body
+    assert site.by_bytes == []
+
+
 async def test_a_server_that_stops_closes_the_connection(shop: StorefrontClient):
     async with served() as site, site.line() as line:
         await learn(line, products(shop))
