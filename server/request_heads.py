@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 from aiohttp import HttpVersion11, hdrs, web
 from aiohttp.helpers import rfc822_formatted_time
+from aiohttp.http_writer import _serialize_headers
+from multidict import CIMultiDict
 
 from kernel import clock, ids
 from kernel.ip_addresses import client_address
@@ -145,6 +147,6 @@ class RequestHeads:
 
 def lasting_head(response: web.StreamResponse, headers: Mapping[str, str]) -> bytes:
     """Return the status line of a response and those of the headers that are the same each time."""
-    lines = [f"HTTP/1.1 {response.status} {response.reason}"]
-    lines += [f"{name}: {value}" for name, value in headers.items() if name.lower() not in _CHANGING]
-    return "\r\n".join([*lines, ""]).encode()
+    lasting = CIMultiDict((name, value) for name, value in headers.items() if name.lower() not in _CHANGING)
+    head: bytes = _serialize_headers(f"HTTP/1.1 {response.status} {response.reason}", lasting)
+    return head.removesuffix(b"\r\n")  # more lines follow

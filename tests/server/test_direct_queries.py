@@ -147,6 +147,14 @@ async def test_any_division_into_segments_gives_the_same_responses(
     assert True in site.queries
 
 
+async def test_an_origin_that_is_no_text_is_returned_as_before(site: Site, plain: Site, sample: SampleStore, ask: Ask):
+    asked = ask(PRODUCT, {"id": str(sample.mug.id)}, Origin="https://?.example").replace(b"?", b"\xff")
+    async with site.line() as line, plain.line() as other:
+        for _ in range(4):
+            assert (await line.ask(asked)).lasting == (await other.ask(asked)).lasting
+    assert site.queries == [True]
+
+
 # --- what may change in between --------------------------------------------------------------------------------------
 
 
