@@ -31,7 +31,8 @@ from server.request_heads import Admission, RequestHead, RequestHeads, lasting_h
 _OK = 200
 _BEGINNING = b"POST /graphql "
 _END = b"\r\n\r\n"
-_MAX_HEADS = 2_000
+# What a client sends in a head may be kept several times, as its `Origin` is.
+_MAX_HEADS, _MAX_HEAD_BYTES = 2_000, 4_000
 # Larger ones come in several segments.
 _MAX_BYTES = 64 * 1024
 
@@ -130,7 +131,7 @@ class DirectQueries:
         if HAS_PLAN not in request._state or not isinstance(request, web.Request) or response.status != _OK:
             return
         end = data.find(_END) + len(_END)
-        if not data.startswith(_BEGINNING) or not self._known.is_repeated(data[:end]):
+        if end > _MAX_HEAD_BYTES or not data.startswith(_BEGINNING) or not self._known.is_repeated(data[:end]):
             return
         known = self._known.find(data[:end])
         if known is not None and self._heads.is_valid(known.head, clock.now()):

@@ -395,3 +395,10 @@ async def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, sample: Sa
         for n in range(6):
             await learn(line, ask(PRODUCT, {"id": str(sample.mug.id)}, User_Agent=f"program {n}"))
             assert len(queries) <= 3
+
+
+async def test_a_long_head_is_not_kept(site: Site, sample: SampleStore, ask: Ask):
+    padding = {f"X-Padding-{n}": "x" * 1_000 for n in range(4)}
+    async with site.line() as line:
+        await learn(line, ask(PRODUCT, {"id": str(sample.mug.id)}, **padding))
+    assert len(site.app[DIRECT_ANSWERS].queries) == 0
