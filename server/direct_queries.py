@@ -3,7 +3,7 @@
 Half of what a small read costs is the way to its plan and back: parsing the head, the objects of a request and a response, the task of the
 connection. Here the head is recognized by its bytes (`server.request_heads`), and the body's document by its text, as `RepeatedQueries`
 does. Whatever turns out not to be a plain answer (an error, a plan that doesn't fit) is not answered here: the request goes the
-whole way, and is counted there.
+whole way, is counted there, and fails there in the same way without executing its plan again.
 """
 
 from __future__ import annotations
@@ -11,19 +11,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiohttp import hdrs, web
 from graphql.execution.values import VariableValues
 
 from kernel import clock, logging
-from kernel.errors import Unavailable
 from kernel.request_bodies import MalformedBody, parse_json
-from kernel.scope import activate
+from kernel.scope import Scope, activate
+from models.answer_size import too_many_bytes
+from models.response_shapes import NotCompiled
 from resolvers.query_compiler import ReusablePlan
 from rest_facade.compression import MIN_SIZE, encode, preferred_coding
 from server.catalogue_cache import has_no_shopper
 from server.graphql_view import HAS_PLAN, RepeatedQueries, serialize
+from server.middleware.access_log import CLIENT_GONE
 from server.middleware.timeout import RequestTimeout, RequestTimeouts
 from server.remembered import Remembered
 from server.request_heads import Admission, RequestHead, RequestHeads, lasting_head
@@ -54,6 +56,14 @@ class KnownHead:
     compressed: bytes
 
 
+class RunningQuery(NamedTuple):
+    """A query that was counted, and what returns its response; it raises whatever its plan fails with."""
+
+    admission: Admission
+    request_id: str
+    response: Coroutine[Any, Any, bytes]
+
+
 class DirectQueries:
     """The heads of queries that a process remembers."""
 
@@ -80,10 +90,10 @@ class DirectQueries:
         known = self._known.find(data[: data.find(_END) + len(_END)])
         return known if known is not None and len(data) == known.size + known.length else None
 
-    def begin(self, known: KnownHead, data: bytes, remote: str) -> Coroutine[Any, Any, bytes | None] | None:
-        """Return the coroutine that answers a request of the connection with this peer; None for one that must go the whole way.
+    def begin(self, known: KnownHead, data: bytes, remote: str) -> RunningQuery | None:
+        """Begin to answer a request of the connection with this peer; None for one that must go the whole way.
 
-        Its result is the response, or None for a request that must go the whole way after all; raises Unavailable after the time-out.
+        If it fails, `give_up` must follow.
         """
         try:
             body = parse_json(data[known.size :])
@@ -94,33 +104,39 @@ class DirectQueries:
         if planned is None or planned[0].plan.writes:
             return None
         admission = self._heads.admit(known.head, remote)
-        return None if admission is None else self._answer(known, admission, *planned)
+        if admission is None:
+            return None
+        # Counted as running at once: other connections may begin queries before the task does.
+        scope = self._heads.begin(admission)
+        return RunningQuery(admission, scope.request_id, self._answer(known, admission, scope, *planned))
+
+    def give_up(self, query: RunningQuery, *, is_lost: bool) -> None:
+        """Undo what was counted of a query that failed; not if its client `is_lost`, so that it will not go the whole way."""
+        if is_lost:
+            self._heads.finish(query.admission, CLIENT_GONE, query.request_id)
+        else:
+            self._heads.take_back(query.admission)
 
     async def _answer(
-        self, known: KnownHead, admission: Admission, plan: ReusablePlan, values: VariableValues
-    ) -> bytes | None:
-        scope = self._heads.scope(admission)
-        is_answered = False
+        self, known: KnownHead, admission: Admission, scope: Scope, plan: ReusablePlan, values: VariableValues
+    ) -> bytes:
         logging.request_id.set(scope.request_id)
         activate(scope)  # the connection runs this in a task of its own
         try:
             with RequestTimeout(self._timeouts, asyncio.get_running_loop()):
                 answer = await self._queries.executor.execute_plan(scope, plan, values)
-                content = None if answer is None else await serialize(self._queries.limits, answer)
+                if answer is None:
+                    raise NotCompiled
+                content = await serialize(self._queries.limits, answer)
                 if content is None:
-                    return None
+                    raise too_many_bytes(self._queries.limits)
                 begin = known.small
                 if len(content) > MIN_SIZE:
                     begin = known.large
                     if known.coding is not None and len(encoded := await encode(content, known.coding)) < len(content):
                         begin, content = known.compressed, encoded
-            is_answered = True
-        except TimeoutError as error:
-            raise Unavailable from error
-        except Exception:  # whatever it is, it is reported by the whole way
-            return None
         finally:
-            self._heads.release(admission, is_answered=is_answered)
+            self._heads.end(admission)
         own = self._heads.finish(admission, _OK, scope.request_id)
         if self.is_last:
             own += b"Connection: close\r\n"

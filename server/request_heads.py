@@ -119,19 +119,21 @@ class RequestHeads:
         counted = self._limiter.count_at_once(head.policy.family, address, head.caller.store, head.caller.actor)
         return None if counted is None else Admission(head, address, counted, now, started)
 
-    def scope(self, admission: Admission) -> Scope:
-        """Return the scope of an admitted request, which runs until `release`."""
+    def begin(self, admission: Admission) -> Scope:
+        """Return the scope of an admitted request, which is counted as running until `end`."""
         head, caller = admission.head, admission.head.caller
         self._limiter.begin_admitted(admission.address)
         own_id = head.request_id or ids.request_id_from(None)
         family = head.policy.family.name
         return Scope(caller.store, caller.actor, own_id, admission.now, family, admission.address, head.user_agent)
 
-    def release(self, admission: Admission, *, is_answered: bool) -> None:
-        """Count the request as running no longer; if it is not answered, it goes the whole way and is counted there."""
+    def end(self, admission: Admission) -> None:
+        """Count the request as running no longer."""
         self._limiter.end_admitted(admission.address)
-        if not is_answered:
-            self._limiter.take_back(admission.counted)
+
+    def take_back(self, admission: Admission) -> None:
+        """Undo `admit` for a request that goes the whole way, and is counted there."""
+        self._limiter.take_back(admission.counted)
 
     def finish(self, admission: Admission, status: int, own_id: str | None = None) -> bytes:
         """Log and measure an answered request; return the headers of this response."""

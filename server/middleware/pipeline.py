@@ -106,8 +106,6 @@ def pipeline(
             raise RateLimited(f"more than {settings.address_connections} connections from this address", retry_after=1)
         if (counted := limiter.count_address(request, family, address)) is not None:
             await counted
-        if (failure := getattr(request._protocol, "failure", None)) is not None:
-            raise failure
         method, target = request._message.method, request._message.path
         if method == hdrs.METH_OPTIONS:
             if not (family.is_cross_origin and _is_preflight(request)):
