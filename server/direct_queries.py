@@ -60,7 +60,6 @@ class RunningQuery(NamedTuple):
     """A query that was counted, and what returns its response; it raises whatever its plan fails with."""
 
     admission: Admission
-    request_id: str
     response: Coroutine[Any, Any, bytes]
 
 
@@ -85,9 +84,8 @@ class DirectQueries:
 
     def find(self, data: bytes) -> KnownHead | None:
         """Return the known head of a request."""
-        if not data.startswith(_BEGINNING) or len(data) > _MAX_BYTES:
-            return None
-        known = self._known.find(data[: data.find(_END) + len(_END)])
+        size = _head_size(data)
+        known = self._known.find(data[:size]) if size and len(data) <= _MAX_BYTES else None
         return known if known is not None and len(data) == known.size + known.length else None
 
     def begin(self, known: KnownHead, data: bytes, remote: str) -> RunningQuery | None:
@@ -108,12 +106,12 @@ class DirectQueries:
             return None
         # Counted as running at once: other connections may begin queries before the task does.
         scope = self._heads.begin(admission)
-        return RunningQuery(admission, scope.request_id, self._answer(known, admission, scope, *planned))
+        return RunningQuery(admission, self._answer(known, admission, scope, *planned))
 
     def give_up(self, query: RunningQuery, *, is_lost: bool) -> None:
         """Undo what was counted of a query that failed; not if its client `is_lost`, so that it will not go the whole way."""
         if is_lost:
-            self._heads.finish(query.admission, CLIENT_GONE, query.request_id)
+            self._heads.finish(query.admission, CLIENT_GONE)
         else:
             self._heads.take_back(query.admission)
 
@@ -137,7 +135,7 @@ class DirectQueries:
                         begin, content = known.compressed, encoded
         finally:
             self._heads.end(admission)
-        own = self._heads.finish(admission, _OK, scope.request_id)
+        own = self._heads.finish(admission, _OK)
         if self.is_last:
             own += b"Connection: close\r\n"
         return b"%s%sContent-Length: %d\r\n\r\n%s" % (begin, own, len(content), content)
@@ -146,10 +144,10 @@ class DirectQueries:
         """Remember the head of a request that was answered by a plan, if it came before."""
         if HAS_PLAN not in request._state or not isinstance(request, web.Request) or response.status != _OK:
             return
-        end = data.find(_END) + len(_END)
-        if end > _MAX_HEAD_BYTES or not data.startswith(_BEGINNING) or not self._known.is_repeated(data[:end]):
+        size = _head_size(data)
+        if not size or not self._known.is_repeated(data[:size]):
             return
-        known = self._known.find(data[:end])
+        known = self._known.find(data[:size])
         if known is not None and self._heads.is_valid(known.head, clock.now()):
             return  # what was asked has no plain answer
         head = self._heads.read(request, response)
@@ -163,7 +161,7 @@ class DirectQueries:
         coding = preferred_coding(request)
         known = KnownHead(
             head,
-            end,
+            size,
             int(request.headers.get(hdrs.CONTENT_LENGTH, 0)),
             has_no_shopper(head.caller.actor),
             request.headers.get(hdrs.ACCEPT, ""),
@@ -172,7 +170,13 @@ class DirectQueries:
             lasting_head(response, large),
             lasting_head(response, large | {hdrs.CONTENT_ENCODING: coding or ""}),
         )
-        self._known.add(data[:end], known)
+        self._known.add(data[:size], known)
 
     def __len__(self) -> int:
         return len(self._known)
+
+
+def _head_size(data: bytes) -> int:
+    """Return how many bytes of a request are a head that may be known; 0 for another."""
+    end = data.find(_END, 0, _MAX_HEAD_BYTES) if data.startswith(_BEGINNING) else -1
+    return 0 if end < 0 else end + len(_END)

@@ -53,6 +53,7 @@ class Admission(NamedTuple):
     """A request that was counted against its limits."""
 
     head: RequestHead
+    request_id: str
     address: str
     counted: Counted
     now: datetime
@@ -117,14 +118,15 @@ class RequestHeads:
             return None
         address = client_address(remote, head.forwarded_for, self._trusted)
         counted = self._limiter.count_at_once(head.policy.family, address, head.caller.store, head.caller.actor)
-        return None if counted is None else Admission(head, address, counted, now, started)
+        if counted is None:
+            return None
+        return Admission(head, head.request_id or ids.request_id_from(None), address, counted, now, started)
 
     def begin(self, admission: Admission) -> Scope:
         """Return the scope of an admitted request, which is counted as running until `end`."""
         head, caller = admission.head, admission.head.caller
         self._limiter.begin_admitted(admission.address)
-        own_id = head.request_id or ids.request_id_from(None)
-        family = head.policy.family.name
+        own_id, family = admission.request_id, head.policy.family.name
         return Scope(caller.store, caller.actor, own_id, admission.now, family, admission.address, head.user_agent)
 
     def end(self, admission: Admission) -> None:
@@ -135,10 +137,10 @@ class RequestHeads:
         """Undo `admit` for a request that goes the whole way, and is counted there."""
         self._limiter.take_back(admission.counted)
 
-    def finish(self, admission: Admission, status: int, own_id: str | None = None) -> bytes:
+    def finish(self, admission: Admission, status: int) -> bytes:
         """Log and measure an answered request; return the headers of this response."""
-        head = admission.head
-        family, own_id = head.policy.family, own_id or head.request_id or ids.request_id_from(None)
+        head, own_id = admission.head, admission.request_id
+        family = head.policy.family
         request_metrics.record(head.policy, family.name, status, perf_counter() - admission.started)
         access_log.write_line(own_id, head.method, head.path, status, admission.started, head.caller)
         lines = f"Date: {rfc822_formatted_time()}\r\nX-Request-Id: {own_id}\r\n"
