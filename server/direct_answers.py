@@ -111,6 +111,10 @@ class DirectConnection(RequestHandler):
             response = await query.response
         except Exception as error:  # whatever it is, it is reported by the whole way
             self.failure = error
+        except asyncio.CancelledError:
+            queries.give_up(query, is_lost=True)
+            self.force_close()
+            raise
         waiting, self._waiting, self._query = self._waiting, b"", None
         transport = self.transport
         if response is None:

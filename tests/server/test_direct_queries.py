@@ -228,7 +228,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
     """Return a function that makes each statement take longer, and fail with an error; it returns a list of those sent from then on."""
     run: Callable[..., Awaitable[Any]] = database._run
 
-    def set_delay(seconds: float, error: Exception | None = None) -> list[object]:
+    def set_delay(seconds: float, error: BaseException | None = None) -> list[object]:
         sent: list[object] = []
 
         async def delayed(*args: Any, **options: Any) -> Any:
@@ -308,6 +308,20 @@ async def test_a_shutdown_waits_for_a_query(sample: SampleStore, ask: Ask, slow:
         assert await line.reader.read() == b""
         await stopped
     assert site.queries == [True]
+
+
+async def test_a_query_that_is_cancelled_closes_its_connection_as_before(
+    site: Site, plain: Site, sample: SampleStore, ask: Ask, slow: Slow
+):
+    for each in (site, plain):
+        async with each.line() as line:
+            await plan(line, ask, sample)
+            slow(0.05, asyncio.CancelledError())
+            await line.send(ask(PRODUCT, {"id": str(sample.mug.id)}))
+            async with asyncio.timeout(5):
+                assert await line.reader.read() == b""
+            slow(0.0)
+    assert site.queries == [False]
 
 
 async def test_a_client_that_leaves_is_forgotten(site: Site, sample: SampleStore, ask: Ask, slow: Slow):
