@@ -18,7 +18,7 @@ from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
 from server.catalogue_cache import KEPT_ANSWER
-from server.direct_queries import DirectQueries, RunningQuery
+from server.direct_queries import DirectQueries, FailedQuery, RunningQuery
 from server.graphql_view import HAS_PLAN
 from server.repeated_requests import RepeatedRequests
 
@@ -37,7 +37,7 @@ class DirectAnswers:
 class DirectConnection(RequestHandler):
     """aiohttp's protocol, before which requests may be answered."""
 
-    __slots__ = ("_closes", "_direct", "_is_between", "_query", "_remote", "_sent", "_waiting", "failure", "is_excess")
+    __slots__ = ("_closes", "_direct", "_is_between", "_query", "_remote", "_sent", "_waiting", "failed", "is_excess")
 
     def __init__(self, direct: DirectAnswers | None, **options: Any) -> None:
         super().__init__(**options)
@@ -52,8 +52,8 @@ class DirectConnection(RequestHandler):
         self._closes = False
         self.is_excess = False
         """Whether its address has too many connections: the first request is answered with 429."""
-        self.failure: Exception | None = None
-        """What the plan of the request that aiohttp serves has already failed with: it is not executed again."""
+        self.failed: FailedQuery | None = None
+        """What became of the request that aiohttp serves when it was to be answered directly: its plan is not executed again."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Remember the address of the client."""
@@ -110,7 +110,7 @@ class DirectConnection(RequestHandler):
         try:
             response = await query.response
         except Exception as error:  # whatever it is, it is reported by the whole way
-            self.failure = error
+            self.failed = FailedQuery(error, query.admission.started)
         except asyncio.CancelledError:
             queries.give_up(query, is_lost=True)
             self.force_close()
@@ -144,7 +144,7 @@ class DirectConnection(RequestHandler):
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> Coroutine[Any, Any, tuple[web.StreamResponse, bool]]:
         """Send the response, and remember a request that may be answered directly the next time."""
-        sent, self._sent, self.failure = self._sent, None, None
+        sent, self._sent, self.failed = self._sent, None, None
         finished = super().finish_response(request, resp, start_time)
         state = request._state
         if sent is None or not (KEPT_ANSWER in state or HAS_PLAN in state):

@@ -63,6 +63,13 @@ class RunningQuery(NamedTuple):
     response: Coroutine[Any, Any, bytes]
 
 
+class FailedQuery(NamedTuple):
+    """What the plan of a query failed with, and when it began (`perf_counter`)."""
+
+    error: Exception
+    started: float
+
+
 class DirectQueries:
     """The heads of queries that a process remembers."""
 

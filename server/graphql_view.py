@@ -166,8 +166,8 @@ class RepeatedQueries:
             return None
         prepared, name, variables = matched
         try:
-            if (failure := getattr(request._protocol, "failure", None)) is not None:
-                raise failure  # the plan was executed before (`server.direct_queries`)
+            if (failed := getattr(request._protocol, "failed", None)) is not None:
+                raise failed.error  # the plan was executed before (`server.direct_queries`)
             answer = await self.executor.execute_cached_plan(scope, prepared, name, variables)
         except NotCompiled:
             answer = None

@@ -375,6 +375,7 @@ async def test_a_query_over_the_time_out_is_503_as_before(sample: SampleStore, s
     assert seen[0] == seen[1]
     first, second = [each for each in map(json.loads, lines) if each["event"] == "request"]
     assert [first[name] == second[name] for name in ("status", "store", "actor", "refused")] == [True] * 4
+    assert min(first["ms"], second["ms"]) >= 290
 
 
 async def test_a_query_of_a_client_that_left_counts_whatever_becomes_of_it(sample: SampleStore, slow: Slow):
