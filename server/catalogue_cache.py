@@ -38,8 +38,8 @@ _ALL_VARY = ", ".join(_VARY)
 Key: TypeAlias = tuple[int, str, frozenset[str], bool, Hashable]
 """Of an answer: store, version of its catalogue, scopes of the key and whether it is a server's, and what the request asks for."""
 _RECOGNIZED, _RECOGNIZED_BYTES = 2_000, 4_000
-# A persisted document counts as used when it is looked up.
-_RECOGNIZED_SECONDS = 600.0
+RECOGNIZED_SECONDS = 600.0
+"""How long a request is recognized by its bytes: a persisted document counts as used when it is looked up."""
 _USES = metrics.counter("vitrine_cache_requests_total", "Questions to a cache, by its answer.", "cache", "result")
 
 
@@ -179,7 +179,7 @@ class RecognizedRequests:
         """Remember what a request asks for; the one recognized first is forgotten for it."""
         if len(content) > _RECOGNIZED_BYTES:
             return
-        self._identities[scope.store.id, form, content] = (monotonic() + _RECOGNIZED_SECONDS, identity)
+        self._identities[scope.store.id, form, content] = (monotonic() + RECOGNIZED_SECONDS, identity)
         if len(self._identities) > _RECOGNIZED:
             self._identities.popitem(last=False)
 

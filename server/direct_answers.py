@@ -17,9 +17,8 @@ from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import RequestHandler, _ErrInfo
 
-from kernel.errors import DomainError
 from server.catalogue_cache import KEPT_ANSWER
-from server.direct_queries import DirectQueries
+from server.direct_queries import DirectQueries, FailedQuery, RunningQuery
 from server.graphql_view import HAS_PLAN
 from server.repeated_requests import RepeatedRequests
 
@@ -38,7 +37,7 @@ class DirectAnswers:
 class DirectConnection(RequestHandler):
     """aiohttp's protocol, before which requests may be answered."""
 
-    __slots__ = ("_direct", "_is_between", "_query", "_remote", "_sent", "_waiting", "failure", "is_excess")
+    __slots__ = ("_closes", "_direct", "_is_between", "_query", "_remote", "_sent", "_waiting", "failed", "is_excess")
 
     def __init__(self, direct: DirectAnswers | None, **options: Any) -> None:
         super().__init__(**options)
@@ -49,10 +48,12 @@ class DirectConnection(RequestHandler):
         self._sent: bytes | None = None
         self._query: asyncio.Task[None] | None = None
         self._waiting = b""
+        # Whether the connection closes when the query has ended.
+        self._closes = False
         self.is_excess = False
         """Whether its address has too many connections: the first request is answered with 429."""
-        self.failure: DomainError | None = None
-        """What the request that aiohttp serves has already failed with."""
+        self.failed: FailedQuery | None = None
+        """What became of the request that aiohttp serves when it was to be answered directly: its plan is not executed again."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Remember the address of the client."""
@@ -96,22 +97,28 @@ class DirectConnection(RequestHandler):
                 transport.write(response)
                 self._keep_open(0)
                 return True
-        answer = None if known is None else direct.queries.begin(known, data, self._remote)
-        if answer is None:
+        query = None if known is None else direct.queries.begin(known, data, self._remote)
+        if query is None:
             return False
         self._keep_open(direct.queries.timeout)
-        self._query = self._loop.create_task(self._finish_query(answer, data))
+        self._query = self._loop.create_task(self._finish_query(direct.queries, query, data))
         return True
 
-    async def _finish_query(self, answer: Coroutine[Any, Any, bytes | None], data: bytes) -> None:
+    async def _finish_query(self, queries: DirectQueries, query: RunningQuery, data: bytes) -> None:
         """Send the answer to a query, or let aiohttp serve the request; then go on with what came meanwhile."""
         response = None
         try:
-            response = await answer
-        except DomainError as error:
-            self.failure = error
+            response = await query.response
+        except Exception as error:  # whatever it is, it is reported by the whole way
+            self.failed = FailedQuery(error, query.admission.started)
+        except asyncio.CancelledError:
+            queries.give_up(query, is_lost=True)
+            self.force_close()
+            raise
         waiting, self._waiting, self._query = self._waiting, b"", None
         transport = self.transport
+        if response is None:
+            queries.give_up(query, is_lost=transport is None)
         if transport is None:
             return
         if response is None:
@@ -119,10 +126,11 @@ class DirectConnection(RequestHandler):
         else:
             transport.write(response)
             self._keep_open(0)
-            if self._direct is not None and self._direct.queries.is_last:
-                self.close()
+        if self._closes or queries.is_last:
+            self.close()  # after a request that aiohttp serves now
+            if response is not None:
                 transport.close()
-                return
+            return
         if waiting:
             if len(waiting) > _MAX_WAITING:
                 transport.resume_reading()  # first: aiohttp may pause again
@@ -136,7 +144,7 @@ class DirectConnection(RequestHandler):
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> Coroutine[Any, Any, tuple[web.StreamResponse, bool]]:
         """Send the response, and remember a request that may be answered directly the next time."""
-        sent, self._sent, self.failure = self._sent, None, None
+        sent, self._sent, self.failed = self._sent, None, None
         finished = super().finish_response(request, resp, start_time)
         state = request._state
         if sent is None or not (KEPT_ANSWER in state or HAS_PLAN in state):
@@ -152,10 +160,16 @@ class DirectConnection(RequestHandler):
             self._direct.queries.remember(sent, request, response)
         return response, is_lost
 
+    def close(self) -> None:
+        """Close the connection when nothing runs on it."""
+        if self._query is None:
+            super().close()
+        else:
+            self._closes = True
+
     async def shutdown(self, timeout: float | None = 15.0) -> None:
         """Wait for a query that runs, as aiohttp does for its requests."""
         if self._query is not None:
-            self._force_close = True
             await asyncio.wait([self._query], timeout=timeout)
             if self._query is not None:
                 self._query.cancel()

@@ -3,7 +3,7 @@
 Half of what a small read costs is the way to its plan and back: parsing the head, the objects of a request and a response, the task of the
 connection. Here the head is recognized by its bytes (`server.request_heads`), and the body's document by its text, as `RepeatedQueries`
 does. Whatever turns out not to be a plain answer (an error, a plan that doesn't fit) is not answered here: the request goes the
-whole way, and is counted there.
+whole way, is counted there, and fails there in the same way without executing its plan again.
 """
 
 from __future__ import annotations
@@ -11,19 +11,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiohttp import hdrs, web
 from graphql.execution.values import VariableValues
 
 from kernel import clock, logging
-from kernel.errors import Unavailable
 from kernel.request_bodies import MalformedBody, parse_json
-from kernel.scope import activate
+from kernel.scope import Scope, activate
+from models.answer_size import too_many_bytes
+from models.response_shapes import NotCompiled
 from resolvers.query_compiler import ReusablePlan
 from rest_facade.compression import MIN_SIZE, encode, preferred_coding
 from server.catalogue_cache import has_no_shopper
 from server.graphql_view import HAS_PLAN, RepeatedQueries, serialize
+from server.middleware.access_log import CLIENT_GONE
 from server.middleware.timeout import RequestTimeout, RequestTimeouts
 from server.remembered import Remembered
 from server.request_heads import Admission, RequestHead, RequestHeads, lasting_head
@@ -31,7 +33,8 @@ from server.request_heads import Admission, RequestHead, RequestHeads, lasting_h
 _OK = 200
 _BEGINNING = b"POST /graphql "
 _END = b"\r\n\r\n"
-_MAX_HEADS = 2_000
+# What a client sends in a head may be kept several times, as its `Origin` is.
+_MAX_HEADS, _MAX_HEAD_BYTES = 2_000, 4_000
 # Larger ones come in several segments.
 _MAX_BYTES = 64 * 1024
 
@@ -51,6 +54,20 @@ class KnownHead:
     small: bytes
     large: bytes
     compressed: bytes
+
+
+class RunningQuery(NamedTuple):
+    """A query that was counted, and what returns its response; it raises whatever its plan fails with."""
+
+    admission: Admission
+    response: Coroutine[Any, Any, bytes]
+
+
+class FailedQuery(NamedTuple):
+    """What the plan of a query failed with, and when it began (`perf_counter`)."""
+
+    error: Exception
+    started: float
 
 
 class DirectQueries:
@@ -74,15 +91,14 @@ class DirectQueries:
 
     def find(self, data: bytes) -> KnownHead | None:
         """Return the known head of a request."""
-        if not data.startswith(_BEGINNING) or len(data) > _MAX_BYTES:
-            return None
-        known = self._known.find(data[: data.find(_END) + len(_END)])
+        size = _head_size(data)
+        known = self._known.find(data[:size]) if size and len(data) <= _MAX_BYTES else None
         return known if known is not None and len(data) == known.size + known.length else None
 
-    def begin(self, known: KnownHead, data: bytes, remote: str) -> Coroutine[Any, Any, bytes | None] | None:
-        """Return the coroutine that answers a request of the connection with this peer; None for one that must go the whole way.
+    def begin(self, known: KnownHead, data: bytes, remote: str) -> RunningQuery | None:
+        """Begin to answer a request of the connection with this peer; None for one that must go the whole way.
 
-        Its result is the response, or None for a request that must go the whole way after all; raises Unavailable after the time-out.
+        If it fails, `give_up` must follow.
         """
         try:
             body = parse_json(data[known.size :])
@@ -93,34 +109,40 @@ class DirectQueries:
         if planned is None or planned[0].plan.writes:
             return None
         admission = self._heads.admit(known.head, remote)
-        return None if admission is None else self._answer(known, admission, *planned)
+        if admission is None:
+            return None
+        # Counted as running at once: other connections may begin queries before the task does.
+        scope = self._heads.begin(admission)
+        return RunningQuery(admission, self._answer(known, admission, scope, *planned))
+
+    def give_up(self, query: RunningQuery, *, is_lost: bool) -> None:
+        """Undo what was counted of a query that failed; not if its client `is_lost`, so that it will not go the whole way."""
+        if is_lost:
+            self._heads.finish(query.admission, CLIENT_GONE)
+        else:
+            self._heads.take_back(query.admission)
 
     async def _answer(
-        self, known: KnownHead, admission: Admission, plan: ReusablePlan, values: VariableValues
-    ) -> bytes | None:
-        scope = self._heads.scope(admission)
-        is_answered = False
+        self, known: KnownHead, admission: Admission, scope: Scope, plan: ReusablePlan, values: VariableValues
+    ) -> bytes:
         logging.request_id.set(scope.request_id)
         activate(scope)  # the connection runs this in a task of its own
         try:
             with RequestTimeout(self._timeouts, asyncio.get_running_loop()):
                 answer = await self._queries.executor.execute_plan(scope, plan, values)
-                content = None if answer is None else await serialize(self._queries.limits, answer)
+                if answer is None:
+                    raise NotCompiled
+                content = await serialize(self._queries.limits, answer)
                 if content is None:
-                    return None
+                    raise too_many_bytes(self._queries.limits)
                 begin = known.small
                 if len(content) > MIN_SIZE:
                     begin = known.large
                     if known.coding is not None and len(encoded := await encode(content, known.coding)) < len(content):
                         begin, content = known.compressed, encoded
-            is_answered = True
-        except TimeoutError as error:
-            raise Unavailable from error
-        except Exception:  # whatever it is, it is reported by the whole way
-            return None
         finally:
-            self._heads.release(admission, is_answered=is_answered)
-        own = self._heads.finish(admission, _OK, scope.request_id)
+            self._heads.end(admission)
+        own = self._heads.finish(admission, _OK)
         if self.is_last:
             own += b"Connection: close\r\n"
         return b"%s%sContent-Length: %d\r\n\r\n%s" % (begin, own, len(content), content)
@@ -129,10 +151,10 @@ class DirectQueries:
         """Remember the head of a request that was answered by a plan, if it came before."""
         if HAS_PLAN not in request._state or not isinstance(request, web.Request) or response.status != _OK:
             return
-        end = data.find(_END) + len(_END)
-        if not data.startswith(_BEGINNING) or not self._known.is_repeated(data[:end]):
+        size = _head_size(data)
+        if not size or not self._known.is_repeated(data[:size]):
             return
-        known = self._known.find(data[:end])
+        known = self._known.find(data[:size])
         if known is not None and self._heads.is_valid(known.head, clock.now()):
             return  # what was asked has no plain answer
         head = self._heads.read(request, response)
@@ -146,7 +168,7 @@ class DirectQueries:
         coding = preferred_coding(request)
         known = KnownHead(
             head,
-            end,
+            size,
             int(request.headers.get(hdrs.CONTENT_LENGTH, 0)),
             has_no_shopper(head.caller.actor),
             request.headers.get(hdrs.ACCEPT, ""),
@@ -155,7 +177,13 @@ class DirectQueries:
             lasting_head(response, large),
             lasting_head(response, large | {hdrs.CONTENT_ENCODING: coding or ""}),
         )
-        self._known.add(data[:end], known)
+        self._known.add(data[:size], known)
 
     def __len__(self) -> int:
         return len(self._known)
+
+
+def _head_size(data: bytes) -> int:
+    """Return how many bytes of a request are a head that may be known; 0 for another."""
+    end = data.find(_END, 0, _MAX_HEAD_BYTES) if data.startswith(_BEGINNING) else -1
+    return 0 if end < 0 else end + len(_END)

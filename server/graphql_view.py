@@ -23,6 +23,7 @@ from kernel.request_bodies import MalformedBody, parse_json
 from kernel.request_parts import record_serialization
 from kernel.scope import Actor, ActorKind, Scope
 from models.answer_size import AnswerLimits, LargeAnswer, too_many_bytes
+from models.response_shapes import NotCompiled
 from resolvers import root
 from resolvers.catalogue_reads import is_catalogue_read
 from resolvers.operations import OperationExecutor
@@ -165,7 +166,11 @@ class RepeatedQueries:
             return None
         prepared, name, variables = matched
         try:
+            if (failed := getattr(request._protocol, "failed", None)) is not None:
+                raise failed.error  # the plan was executed before (`server.direct_queries`)
             answer = await self.executor.execute_cached_plan(scope, prepared, name, variables)
+        except NotCompiled:
+            answer = None
         except DomainError as error:
             return _refused(request, scope, error)
         if answer is None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
+from time import monotonic
 
 from aiohttp import hdrs, web
 
 from rest_facade.responses import WRITE_SIZE
 from rest_facade.routing import Credential
-from server.catalogue_cache import KEPT_ANSWER, Answer, CatalogueCache, count_repeated
+from server.catalogue_cache import KEPT_ANSWER, RECOGNIZED_SECONDS, Answer, CatalogueCache, count_repeated
 from server.remembered import Remembered
 from server.request_heads import METHODS, RequestHead, RequestHeads, lasting_head
 
@@ -33,6 +34,8 @@ class _Known:
     coding: str | None
     status: int
     lasting: bytes
+    until: float
+    """The `monotonic` time of its end."""
 
 
 class RepeatedRequests:
@@ -56,7 +59,7 @@ class RepeatedRequests:
         if len(data) > _MAX_BYTES or not data.startswith(self._beginnings):
             return None
         known = self._known.find(data)
-        answer = None if known is None else known.answer()
+        answer = None if known is None or known.until <= monotonic() else known.answer()
         if known is None or answer is None or not self._catalogue.is_current(answer):
             return None
         admission = self._heads.admit(known.head, remote)
@@ -79,7 +82,8 @@ class RepeatedRequests:
             return
         coding = response.headers.get(hdrs.CONTENT_ENCODING)
         lasting = lasting_head(response, response.headers)
-        self._known.add(data, _Known(head, weakref.ref(answer), coding, response.status, lasting))
+        until = monotonic() + RECOGNIZED_SECONDS
+        self._known.add(data, _Known(head, weakref.ref(answer), coding, response.status, lasting, until))
 
     def __len__(self) -> int:
         return len(self._known)

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 from aiohttp import HttpVersion11, hdrs, web
 from aiohttp.helpers import rfc822_formatted_time
+from aiohttp.http_writer import _serialize_headers
+from multidict import CIMultiDict
 
 from kernel import clock, ids
 from kernel.ip_addresses import client_address
@@ -51,6 +53,7 @@ class Admission(NamedTuple):
     """A request that was counted against its limits."""
 
     head: RequestHead
+    request_id: str
     address: str
     counted: Counted
     now: datetime
@@ -90,14 +93,14 @@ class RequestHeads:
         policy, scope = self.policies[request.match_info.route], request[SCOPE]
         caller_key = self._authenticator.key(headers, policy)
         caller = self._authenticator.find(caller_key, clock.now())
-        if caller is None or caller.store is not scope.store:
-            return None
+        if caller is None or caller.store is not scope.store or caller.actor is not scope.actor:
+            return None  # replaced while the request was answered
         sent_id = headers.get(request_id.HEADER)
         return RequestHead(
             policy,
             request.method,
             request.rel_url.path,
-            tuple(headers.getall(hdrs.X_FORWARDED_FOR, ())),
+            tuple(headers.getall(hdrs.X_FORWARDED_FOR, ())) if self._trusted else (),
             sent_id if ids.request_id_from(sent_id) == sent_id else None,
             scope.user_agent,
             caller_key,
@@ -115,26 +118,29 @@ class RequestHeads:
             return None
         address = client_address(remote, head.forwarded_for, self._trusted)
         counted = self._limiter.count_at_once(head.policy.family, address, head.caller.store, head.caller.actor)
-        return None if counted is None else Admission(head, address, counted, now, started)
+        if counted is None:
+            return None
+        return Admission(head, head.request_id or ids.request_id_from(None), address, counted, now, started)
 
-    def scope(self, admission: Admission) -> Scope:
-        """Return the scope of an admitted request, which runs until `release`."""
+    def begin(self, admission: Admission) -> Scope:
+        """Return the scope of an admitted request, which is counted as running until `end`."""
         head, caller = admission.head, admission.head.caller
         self._limiter.begin_admitted(admission.address)
-        own_id = head.request_id or ids.request_id_from(None)
-        family = head.policy.family.name
+        own_id, family = admission.request_id, head.policy.family.name
         return Scope(caller.store, caller.actor, own_id, admission.now, family, admission.address, head.user_agent)
 
-    def release(self, admission: Admission, *, is_answered: bool) -> None:
-        """Count the request as running no longer; if it is not answered, it goes the whole way and is counted there."""
+    def end(self, admission: Admission) -> None:
+        """Count the request as running no longer."""
         self._limiter.end_admitted(admission.address)
-        if not is_answered:
-            self._limiter.take_back(admission.counted)
 
-    def finish(self, admission: Admission, status: int, own_id: str | None = None) -> bytes:
+    def take_back(self, admission: Admission) -> None:
+        """Undo `admit` for a request that goes the whole way, and is counted there."""
+        self._limiter.take_back(admission.counted)
+
+    def finish(self, admission: Admission, status: int) -> bytes:
         """Log and measure an answered request; return the headers of this response."""
-        head = admission.head
-        family, own_id = head.policy.family, own_id or head.request_id or ids.request_id_from(None)
+        head, own_id = admission.head, admission.request_id
+        family = head.policy.family
         request_metrics.record(head.policy, family.name, status, perf_counter() - admission.started)
         access_log.write_line(own_id, head.method, head.path, status, admission.started, head.caller)
         lines = f"Date: {rfc822_formatted_time()}\r\nX-Request-Id: {own_id}\r\n"
@@ -145,6 +151,6 @@ class RequestHeads:
 
 def lasting_head(response: web.StreamResponse, headers: Mapping[str, str]) -> bytes:
     """Return the status line of a response and those of the headers that are the same each time."""
-    lines = [f"HTTP/1.1 {response.status} {response.reason}"]
-    lines += [f"{name}: {value}" for name, value in headers.items() if name.lower() not in _CHANGING]
-    return "\r\n".join([*lines, ""]).encode()
+    lasting = CIMultiDict((name, value) for name, value in headers.items() if name.lower() not in _CHANGING)
+    head: bytes = _serialize_headers(f"HTTP/1.1 {response.status} {response.reason}", lasting)
+    return head.removesuffix(b"\r\n")  # more lines follow

@@ -58,7 +58,8 @@ def pipeline(
 
     @web.middleware
     async def serve(request: web.Request, handler: Handler) -> web.StreamResponse:
-        started = perf_counter()
+        failed = getattr(request._protocol, "failed", None)
+        started = perf_counter() if failed is None else failed.started
         current_request_id = request_id.assign(request)
         policy = policies.get(request._match_info._route)  # type: ignore[union-attr]
         family = family_of(request.path) if policy is None else policy.family
@@ -106,8 +107,6 @@ def pipeline(
             raise RateLimited(f"more than {settings.address_connections} connections from this address", retry_after=1)
         if (counted := limiter.count_address(request, family, address)) is not None:
             await counted
-        if (failure := getattr(request._protocol, "failure", None)) is not None:
-            raise failure
         method, target = request._message.method, request._message.path
         if method == hdrs.METH_OPTIONS:
             if not (family.is_cross_origin and _is_preflight(request)):

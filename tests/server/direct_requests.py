@@ -19,7 +19,7 @@ from kernel.settings import Settings
 from server.app import create_app
 from server.connections import DIRECT_ANSWERS, Runner
 from server.direct_answers import DirectAnswers, DirectConnection
-from server.direct_queries import KnownHead
+from server.direct_queries import KnownHead, RunningQuery
 from tests.harness.sample_store import SampleStore
 
 SETTINGS = Settings(ip_rate=0, failed_auth_rate=0, trusted_proxies=(ip_network("127.0.0.0/8"),))
@@ -123,17 +123,18 @@ def _record(direct: DirectAnswers, site: Site) -> None:
             site.by_bytes.append(int(response.split()[1]))
         return response
 
-    def record_query(known: KnownHead, data: bytes, remote: str) -> Coroutine[Any, Any, bytes | None] | None:
+    def record_query(known: KnownHead, data: bytes, remote: str) -> RunningQuery | None:
         query = begin(known, data, remote)
-        return None if query is None else run(query)
+        return None if query is None else query._replace(response=run(query.response))
 
-    async def run(query: Coroutine[Any, Any, bytes | None]) -> bytes | None:
-        response = None
+    async def run(response: Coroutine[Any, Any, bytes]) -> bytes:
+        is_answered = False
         try:
-            response = await query
+            answer = await response
+            is_answered = True
         finally:
-            site.queries.append(response is not None)
-        return response
+            site.queries.append(is_answered)
+        return answer
 
     direct.repeated.answer = record  # type: ignore[method-assign]
     direct.queries.begin = record_query  # type: ignore[method-assign]

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,9 @@ import pytest
 
 from auth.credential_cache import process_cache
 from kernel import logging
+from kernel.errors import Unavailable
 from models import database
+from models.response_shapes import NotCompiled
 from server.connections import DIRECT_ANSWERS
 from server.health import HEALTH
 from server.middleware import request_metrics
@@ -147,6 +150,14 @@ async def test_any_division_into_segments_gives_the_same_responses(
     assert True in site.queries
 
 
+async def test_an_origin_that_is_no_text_is_returned_as_before(site: Site, plain: Site, sample: SampleStore, ask: Ask):
+    asked = ask(PRODUCT, {"id": str(sample.mug.id)}, Origin="https://?.example").replace(b"?", b"\xff")
+    async with site.line() as line, plain.line() as other:
+        for _ in range(4):
+            assert (await line.ask(asked)).lasting == (await other.ask(asked)).lasting
+    assert site.queries == [True]
+
+
 # --- what may change in between --------------------------------------------------------------------------------------
 
 
@@ -209,24 +220,31 @@ async def test_it_is_logged_and_counted_as_another(site: Site, sample: SampleSto
 # --- while a query runs ----------------------------------------------------------------------------------------------
 
 
+Slow = Callable[..., list[object]]
+
+
 @pytest.fixture
-def slow(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Return a function that makes each statement take longer."""
+def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
+    """Return a function that makes each statement take longer, and fail with an error; it returns a list of those sent from then on."""
     run: Callable[..., Awaitable[Any]] = database._run
 
-    def set_delay(seconds: float) -> None:
+    def set_delay(seconds: float, error: BaseException | None = None) -> list[object]:
+        sent: list[object] = []
+
         async def delayed(*args: Any, **options: Any) -> Any:
+            sent.append(args)
             await asyncio.sleep(seconds)
+            if error is not None:
+                raise error
             return await run(*args, **options)
 
         monkeypatch.setattr(database, "_run", delayed)
+        return sent
 
     return set_delay
 
 
-async def test_responses_have_the_order_of_requests(
-    site: Site, sample: SampleStore, ask: Ask, slow: Callable[[float], None]
-):
+async def test_responses_have_the_order_of_requests(site: Site, sample: SampleStore, ask: Ask, slow: Slow):
     known = ask(PRODUCT, {"id": str(sample.mug.id)})
     others = [
         b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -248,25 +266,7 @@ async def test_responses_have_the_order_of_requests(
     assert site.queries == [True]
 
 
-async def test_running_queries_count_against_their_address(
-    sample: SampleStore, ask: Ask, slow: Callable[[float], None]
-):
-    asked = ask(PRODUCT, {"id": str(sample.mug.id)})
-    async with served(replace(SETTINGS, address_requests=1)) as site, site.line() as line, site.line() as other:
-        await plan(line, ask, sample)
-        slow(0.2)
-        await line.send(asked)
-        await asyncio.sleep(0.05)
-        refused = await other.ask(asked)
-        assert (refused.status, refused.headers["retry-after"]) == (429, "1")
-        assert (await line.read()).status == 200
-        assert (await other.ask(asked)).status == 200
-    assert site.queries == [True, True]
-
-
-async def test_much_that_is_sent_meanwhile_waits_with_the_client(
-    site: Site, sample: SampleStore, ask: Ask, slow: Callable[[float], None]
-):
+async def test_much_that_is_sent_meanwhile_waits_with_the_client(site: Site, sample: SampleStore, ask: Ask, slow: Slow):
     known = ask(PRODUCT, {"id": str(sample.mug.id)})
     async with site.line() as line:
         await plan(line, ask, sample)
@@ -281,21 +281,7 @@ async def test_much_that_is_sent_meanwhile_waits_with_the_client(
     assert {answer.status for answer in answers} == {200}
 
 
-async def test_a_query_over_the_time_out_is_503(sample: SampleStore, ask: Ask, slow: Callable[[float], None]):
-    async with served(replace(SETTINGS, request_timeout=0.3)) as site, site.line() as line:
-        await plan(line, ask, sample)
-        slow(1.0)
-        answer = await line.ask(ask(PRODUCT, {"id": str(sample.mug.id)}))
-        assert (answer.status, answer.headers["retry-after"]) == (503, "1")
-        assert json.loads(answer.body)["status"] == 503
-        slow(0.0)
-        assert (await line.ask(ask(PRODUCT, {"id": str(sample.mug.id)}))).status == 200
-    assert site.queries == [False, True]
-
-
-async def test_a_server_that_stops_answers_what_runs_and_closes(
-    sample: SampleStore, ask: Ask, slow: Callable[[float], None]
-):
+async def test_a_server_that_stops_answers_what_runs_and_closes(sample: SampleStore, ask: Ask, slow: Slow):
     async with served() as site, site.line() as line, site.line() as idle:
         await plan(line, ask, sample)
         slow(0.2)
@@ -310,7 +296,7 @@ async def test_a_server_that_stops_answers_what_runs_and_closes(
     assert site.queries == [True]
 
 
-async def test_a_shutdown_waits_for_a_query(sample: SampleStore, ask: Ask, slow: Callable[[float], None]):
+async def test_a_shutdown_waits_for_a_query(sample: SampleStore, ask: Ask, slow: Slow):
     async with served() as site, site.line() as line:
         await plan(line, ask, sample)
         slow(0.3)
@@ -324,9 +310,21 @@ async def test_a_shutdown_waits_for_a_query(sample: SampleStore, ask: Ask, slow:
     assert site.queries == [True]
 
 
-async def test_a_client_that_leaves_is_forgotten(
-    site: Site, sample: SampleStore, ask: Ask, slow: Callable[[float], None]
+async def test_a_query_that_is_cancelled_closes_its_connection_as_before(
+    site: Site, plain: Site, sample: SampleStore, ask: Ask, slow: Slow
 ):
+    for each in (site, plain):
+        async with each.line() as line:
+            await plan(line, ask, sample)
+            slow(0.05, asyncio.CancelledError())
+            await line.send(ask(PRODUCT, {"id": str(sample.mug.id)}))
+            async with asyncio.timeout(5):
+                assert await line.reader.read() == b""
+            slow(0.0)
+    assert site.queries == [False]
+
+
+async def test_a_client_that_leaves_is_forgotten(site: Site, sample: SampleStore, ask: Ask, slow: Slow):
     async with site.line() as line:
         await plan(line, ask, sample)
         slow(0.1)
@@ -335,6 +333,110 @@ async def test_a_client_that_leaves_is_forgotten(
     await asyncio.sleep(0.3)
     assert site.queries == [True]
     assert [each for each in site.connections() if each._query is not None] == []
+
+
+@pytest.mark.parametrize("error", [Unavailable(), RuntimeError("unexpected"), TimeoutError(), NotCompiled()])
+async def test_a_query_that_fails_sends_no_statement_again(
+    error: Exception, site: Site, plain: Site, sample: SampleStore, ask: Ask, slow: Slow
+):
+    answers, statements = [], []
+    for each in (site, plain):
+        async with each.line() as line:
+            await plan(line, ask, sample)
+            sent = slow(0.0, error)
+            answers.append((await line.ask(ask(PRODUCT, {"id": str(sample.mug.id)}))).lasting)
+            statements.append(len(sent))
+            slow(0.0)
+    assert answers[0] == answers[1]
+    assert statements[0] == statements[1] > 0
+    assert site.queries == [False]
+
+
+async def test_a_query_over_the_time_out_is_503_as_before(sample: SampleStore, slow: Slow):
+    shop = await open_storefront(sample)
+    cart = await shop.cart((sample.mug, 1))
+    body = {"query": "query ($id: ID!) { cart(id: $id) { id total_cents } }", "variables": {"id": cart}}
+    asked = http_bytes(sample, "/graphql", body, {"X-API-Key": str(shop.key)})
+    settings, lines, seen = replace(SETTINGS, request_timeout=0.3), list[bytes](), []
+    for is_direct in (True, False):
+        async with served(settings, is_direct=is_direct) as site, site.line() as line:
+            await learn(line, asked)
+            slow(1.0)
+            before = logging.set_sink(lines.append)
+            try:
+                answer = await line.ask(asked)
+            finally:
+                logging.set_sink(before)
+                slow(0.0)
+            seen.append((answer.lasting, answer.headers["x-ratelimit-remaining"]))
+            assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+            assert (await line.ask(asked)).status == 200
+            assert site.queries == ([False, True] if is_direct else [])
+    assert seen[0] == seen[1]
+    first, second = [each for each in map(json.loads, lines) if each["event"] == "request"]
+    assert [first[name] == second[name] for name in ("status", "store", "actor", "refused")] == [True] * 4
+    assert min(first["ms"], second["ms"]) >= 290
+
+
+async def test_a_query_of_a_client_that_left_counts_whatever_becomes_of_it(sample: SampleStore, slow: Slow):
+    shop = await open_storefront(sample)
+    cart = await shop.cart((sample.mug, 1))
+    body = {"query": "query ($id: ID!) { cart(id: $id) { id total_cents } }", "variables": {"id": cart}}
+    asked = http_bytes(sample, "/graphql", body, {"X-API-Key": str(shop.key)})
+    lines: list[bytes] = []
+    async with served(replace(SETTINGS, ip_rate=1_000)) as site:
+        async with site.line() as line:
+            before = (await learn(line, asked))[-1]
+        slow(0.1, NotCompiled())
+        sink = logging.set_sink(lines.append)
+        try:
+            async with site.line() as line:
+                await asyncio.sleep(0.02)
+                await line.send(asked)
+                await asyncio.sleep(0.05)
+            await asyncio.sleep(0.3)
+        finally:
+            logging.set_sink(sink)
+            slow(0.0)
+        assert site.queries == [False]
+        async with site.line() as line:
+            after = await line.ask(asked)
+    assert int(before.headers["x-ratelimit-remaining"]) - int(after.headers["x-ratelimit-remaining"]) == 2
+    (logged,) = [each for each in map(json.loads, lines) if each["event"] == "request"]
+    assert (logged["status"], logged["store"]) == (499, str(sample.store.public_id))
+
+
+async def test_running_queries_count_against_their_address(sample: SampleStore, ask: Ask, slow: Slow):
+    asked = ask(PRODUCT, {"id": str(sample.mug.id)})
+    async with served(replace(SETTINGS, address_requests=2)) as site, AsyncExitStack() as stack:
+        lines = [await stack.enter_async_context(site.line()) for _ in range(6)]
+        await plan(lines[0], ask, sample)
+        slow(0.2)
+        for line in lines:
+            line.writer.write(asked)
+        answers = await asyncio.gather(*[line.read() for line in lines])
+        assert sorted((answer.status, answer.headers.get("retry-after")) for answer in answers) == (
+            [(200, None)] * 2 + [(429, "1")] * 4
+        )
+        assert (await lines[-1].ask(asked)).status == 200
+    assert site.queries == [True] * 3
+
+
+async def test_a_shutdown_waits_for_a_query_that_goes_the_whole_way(sample: SampleStore, ask: Ask, slow: Slow):
+    async with served() as site, site.line() as line:
+        await plan(line, ask, sample)
+        slow(0.2, NotCompiled())
+        await line.send(ask(PRODUCT, {"id": str(sample.mug.id)}))
+        await asyncio.sleep(0.05)
+        assert site.runner is not None
+        site.app[HEALTH].stopping = True
+        stopped = asyncio.create_task(site.runner.cleanup())
+        answer = await line.read()
+        assert (answer.status, answer.headers["connection"]) == (200, "close")
+        assert "errors" in json.loads(answer.body)
+        assert await line.reader.read() == b""
+        await stopped
+    assert site.queries == [False]
 
 
 # --- what isn't answered directly ------------------------------------------------------------------------------------
@@ -387,3 +489,10 @@ async def test_the_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, sample: Sa
         for n in range(6):
             await learn(line, ask(PRODUCT, {"id": str(sample.mug.id)}, User_Agent=f"program {n}"))
             assert len(queries) <= 3
+
+
+async def test_a_long_head_is_not_kept(site: Site, sample: SampleStore, ask: Ask):
+    padding = {f"X-Padding-{n}": "x" * 1_000 for n in range(4)}
+    async with site.line() as line:
+        await learn(line, ask(PRODUCT, {"id": str(sample.mug.id)}, **padding))
+    assert len(site.app[DIRECT_ANSWERS].queries) == 0

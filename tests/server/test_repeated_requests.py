@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from time import monotonic
 from typing import Any
 from urllib.parse import quote
 
@@ -14,6 +16,7 @@ import pytest
 
 from auth.credential_cache import process_cache
 from kernel import logging
+from server import catalogue_cache, repeated_requests
 from server.catalogue_cache import CATALOGUE_CACHE
 from server.connections import DIRECT_ANSWERS
 from server.health import HEALTH
@@ -190,6 +193,53 @@ async def test_a_revoked_key_and_a_suspended_store_are_refused(site: Site, shop:
         process_cache().clear()
         assert (await line.ask(products(shop))).status == 401
     assert len(site.by_bytes) == 1
+
+
+async def test_an_answer_to_a_key_with_other_scopes_is_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, site: Site, shop: StorefrontClient
+):
+    """The key loses a scope, and is authenticated again, while a request with the scope is answered from memory."""
+    cache = site.app[CATALOGUE_CACHE]
+    repeat = cache.repeat
+
+    async def repeat_while_the_key_changes(*args: Any) -> Any:
+        answer = await repeat(*args)
+        monkeypatch.undo()
+        await shop.sample.execute("UPDATE storefront_keys SET scopes = '{storefront:cart}'")
+        process_cache().clear()
+        async with site.line() as other:
+            assert (await other.ask(request(shop, "/graphql", {"query": "{ store { name } }"}))).status == 200
+        return answer
+
+    async with site.line() as line:
+        for _ in range(2):
+            await line.ask(products(shop))
+        monkeypatch.setattr(cache, "repeat", repeat_while_the_key_changes)
+        assert b"errors" not in (await line.ask(products(shop))).body
+        for _ in range(2):
+            assert b"errors" in (await line.ask(products(shop))).body
+    assert site.by_bytes == []
+
+
+async def test_a_persisted_document_that_is_asked_for_counts_as_used(
+    monkeypatch: pytest.MonkeyPatch, site: Site, shop: StorefrontClient
+):
+    document_id = f"sha256:{hashlib.sha256(PRODUCTS.encode()).hexdigest()}"
+    asked = request(shop, "/graphql", {"documentId": document_id})
+    async with site.line() as line:
+        await line.ask(request(shop, "/graphql", {"documentId": document_id, "query": PRODUCTS}))
+        known = (await learn(line, asked))[-1]
+        await shop.sample.execute("UPDATE persisted_documents SET last_used_at = now() - interval '1 day'")
+        for _ in range(2):
+            assert (await line.ask(asked)).lasting == known.lasting
+        assert site.by_bytes == [200] * 2
+        for module in (catalogue_cache, repeated_requests):
+            monkeypatch.setattr(module, "monotonic", lambda: monotonic() + 601)
+        for _ in range(2):
+            assert (await line.ask(asked)).lasting == known.lasting
+    used = "SELECT count(*) FROM persisted_documents WHERE last_used_at > now() - interval '1 hour'"
+    assert await shop.sample.value(used) == 1
+    assert site.by_bytes == [200] * 3
 
 
 async def test_a_server_that_stops_closes_the_connection(shop: StorefrontClient):
