@@ -16,7 +16,7 @@ from domain.store_settings import setting
 from kernel.errors import NotFound
 from kernel.ids import split_reference, uuid7
 from kernel.scope import Scope
-from models.database import execute, execute_later, fetchval, transaction
+from models.database import execute, execute_later, fetch, fetchval, transaction
 
 ORDER, STOCK, APP = "order", "stock", "app"
 
@@ -33,6 +33,10 @@ _STATUS_NAMES: Mapping[str, str] = {
     "I": "cancelado",
     "B": "aguardando estoque",
 }
+
+_DESCRIPTIONS = """
+SELECT letter, description FROM statuses WHERE tenant_id = $1 AND type = 'O' AND deleted_at IS NULL AND letter = ANY($2::text[])
+"""
 
 
 def _public_id(timestamp: str) -> str:
@@ -133,8 +137,11 @@ def placed_order_arguments(scope: Scope, vendors: Iterable[int], *, is_wanted: b
 
 
 async def notify_order_status_changed(scope: Scope, order_id: int, from_status: str, to_status: str) -> None:
-    """Notify of an order's change of status."""
-    before, after = (_STATUS_NAMES.get(status, status) for status in (from_status, to_status))
+    """Notify of an order's change of status; a status that the store added has the name of its description."""
+    names = dict(_STATUS_NAMES)
+    if added := [status for status in (from_status, to_status) if status not in names]:
+        names |= {row["letter"]: row["description"] for row in await fetch(_DESCRIPTIONS, scope.store.id, added)}
+    before, after = (names.get(status, status) for status in (from_status, to_status))
     await _insert_about_order(
         scope,
         order_id,

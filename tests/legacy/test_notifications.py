@@ -56,6 +56,17 @@ async def test_a_notification_has_the_documented_fields(sample):
     }
 
 
+async def test_a_status_that_the_store_added_is_named_by_its_description(sample):
+    status = {"status": "T", "type": "O", "description": "Em separação"}
+    assert (await sample.post("/api/statuses", status)).status == 201
+    await clear(sample)
+    for code in ("T", "C"):
+        assert (await sample.put(f"/api/orders/{sample.order}", {"status": code})).status == 200
+    latest, earlier = (await inbox(sample, sample.caio.id))["notifications"]
+    assert earlier["title"] == f"Pedido nº {sample.order}: Em separação"
+    assert latest["message"] == f"O pedido nº {sample.order} passou de “Em separação” para “concluído”."
+
+
 async def test_the_user_id_is_a_number_or_uuid(sample):
     assert await inbox(sample, sample.caio.number) == await inbox(sample, sample.caio.id.upper())
 
