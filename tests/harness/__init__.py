@@ -7,6 +7,7 @@
         response = await sample.post("/api/auth_tokens", {"email": …}, auth=None)
 
 `database`: the server, a database per process and empty stores. `scopes`: scopes of every caller, SQL in a store. `records`: add a record
-in any state. `http`: the HTTP client. `clients`: clients of users, apps and storefronts. `sample_store`: stores with sample data, cloned.
-`domain_store`: an empty store for domain tests. `selection`: time limits and `make test-fast`.
+in any state. `http`: the HTTP client. `connections`: what it sends most requests with. `clients`: clients of users, apps and storefronts.
+`sample_store`: stores with sample data, cloned. `domain_store`: an empty store for domain tests. `selection`: time limits and `make
+test-fast`.
 """

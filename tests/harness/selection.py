@@ -6,7 +6,7 @@ import functools
 import inspect
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -77,6 +77,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let generated examples take their time: hypothesis would fail one of 0.2 s on a busy machine."""
     settings.register_profile("vitrine", deadline=None)
     settings.load_profile("vitrine")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """Omit what a test printed before it passes: the access log of all tests would be sent to the process that reports them, twice."""
+    report = yield
+    if report.passed and "PYTEST_XDIST_WORKER" in os.environ:
+        report.sections = []
+    return report
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -32,7 +32,7 @@ from schema.documents import DocumentCache
 from schema.execution import error_code
 from tests.harness.domain_store import DomainStore
 
-TRIES, OTHERS = 12, 2
+TRIES, OTHERS = 12, 1
 SIZE = 6
 # Refusals by a rule of the store; anything else is a fault.
 REFUSALS = {"RULE_VIOLATION", "NOT_FOUND", "CONFLICT", "VALIDATION_FAILED"}

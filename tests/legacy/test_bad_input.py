@@ -1,5 +1,6 @@
 """Send invalid values in every field of every body: never a 500, never a partial change."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -34,12 +35,7 @@ BAD_VALUES: list[Any] = [
     "x" * 300,
     "x" * 100_000,
     "é\u0301\u200b\U0001f600",
-    "\ufeff",
-    "'; drop table users; --",
-    "{}",
-    "../../etc/passwd",
-    "%s%n",
-    "\r\nX: y",
+    "\ufeff'; drop table users; -- %s%n {} ../../etc/passwd\r\nX: y",
     [],
     {},
     [None],
@@ -154,18 +150,17 @@ BODIES = [
 ]
 
 
-@pytest.mark.parametrize("body", BODIES, ids=[repr(body)[:40] for body in BODIES])
 @pytest.mark.parametrize("resource", RESOURCES, ids=[resource.path for resource in RESOURCES])
-async def test_a_body_that_is_not_an_object_is_400(shared_sample, resource, body):
+async def test_a_body_that_is_not_an_object_is_400(shared_sample, resource):
     record = record_of(shared_sample, resource)
     for method, path, action in (("POST", "", "create"), ("PUT", f"/{record}", "update")):
         if not supports(resource, action):
             continue
-        for content_type in ("application/json", "application/x-www-form-urlencoded"):
+        for body, content_type in product(BODIES, ("application/json", "application/x-www-form-urlencoded")):
             answer = await shared_sample.request(
                 method, f"/api/{resource.path}{path}", data=body, headers={"Content-Type": content_type}
             )
-            assert answer.status == 400, (content_type, answer.raw)
+            assert answer.status == 400, (method, body, content_type, answer.raw)
             assert answer.body["status"] == 400
 
 
@@ -228,12 +223,12 @@ QUERIES = [
 ]
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=[query[:30] for query in QUERIES])
 @pytest.mark.parametrize("resource", LISTED, ids=[resource.path for resource in LISTED])
-async def test_any_query_string_is_accepted(shared_sample, resource, query):
-    answer = await shared_sample.get(URL(f"/api/{resource.path}?{query}", encoded=True))
-    is_dated = resource.path in ("orders", "shipments") and query.startswith("period=")
-    assert answer.status == (400 if is_dated else 200), answer.raw
+async def test_any_query_string_is_accepted(shared_sample, resource):
+    for query in QUERIES:
+        answer = await shared_sample.get(URL(f"/api/{resource.path}?{query}", encoded=True))
+        is_dated = resource.path in ("orders", "shipments") and query.startswith("period=")
+        assert answer.status == (400 if is_dated else 200), (query, answer.raw)
 
 
 async def test_a_query_with_nul_or_invalid_utf8_is_400(sample):
