@@ -400,7 +400,7 @@ async def test_the_proxy_forwards_slows_silences_and_cuts():
         proxy.delay = 0.1
         began = monotonic()
         assert await ask(*connection) == b"hello"
-        assert monotonic() - began >= 0.2
+        assert monotonic() - began >= 0.19  # timers have a resolution of some milliseconds
 
         proxy.silence()
         with pytest.raises(TimeoutError):

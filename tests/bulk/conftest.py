@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -107,8 +107,10 @@ async def download(client: Client, operation: Any, **headers: str) -> Response:
 
 
 @pytest.fixture
-def bulk(tmp_path: Path) -> Iterator[Bulk]:
+async def bulk(database: object, tmp_path: Path) -> AsyncIterator[Bulk]:
     before = configuration.configured()
     configure(BulkConfiguration(tmp_path))
-    yield Bulk(tmp_path)
+    bulk = Bulk(tmp_path)
+    await bulk.work()  # what tests of other modules created
+    yield bulk
     configure(before)
