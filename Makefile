@@ -2,8 +2,8 @@
 # The only prerequisite is python3 (3.11 or newer); choose another one with PYTHON=...
 
 PYTHON ?= python3
-# More processes than cores, since a part of the tests waits for time-outs and other programs.
-TEST_WORKERS ?= 4
+# One more process than cores, since a part of the tests waits for time-outs and other programs; with more, each takes longer.
+TEST_WORKERS ?= 3
 # Fast tests wait for nothing: more processes than cores only start more often.
 FAST_TEST_WORKERS ?= 2
 PYTEST_ARGS ?=

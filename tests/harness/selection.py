@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _deal_slow_tests(items: list[pytest.Item], processes: int) -> list[pytest.Item]:
-    """Order the tests so that half of the processes begin with the slow ones, which mostly wait, and the others use the processors.
+    """Order the tests so that a part of the processes begins with the slow ones, which mostly wait, while the others use the processors.
 
     pytest-xdist gives each process an equal number of tests, one after the other in this order, and those that are left of another
     when it has finished its own (`--dist worksteal`). The modules with most slow tests come first, each whole in one process.
@@ -63,7 +63,7 @@ def _deal_slow_tests(items: list[pytest.Item], processes: int) -> list[pytest.It
             others.append(item)
     slow: list[list[pytest.Item]] = [[] for _ in range(processes)]
     for module in sorted(modules.values(), key=len, reverse=True):
-        min(slow[: (processes + 1) // 2], key=len).extend(module)
+        min(slow[: (processes + 1) // 3 or 1], key=len).extend(module)
     ordered: list[pytest.Item] = []
     for number, part in enumerate(slow):
         size = (len(items) - len(ordered)) // (processes - number)
