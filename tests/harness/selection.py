@@ -94,6 +94,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     garbage_collection.exclude_permanent_objects()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End soon: pytest has examined what is left for errors of finalizers; Python would examine it again several times."""
+    garbage_collection.exclude_permanent_objects()
+
+
 # --- make test-fast --------------------------------------------------------------------------------------------------
 
 
