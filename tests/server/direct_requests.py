@@ -20,6 +20,7 @@ from server.app import create_app
 from server.connections import DIRECT_ANSWERS, Runner
 from server.direct_answers import DirectAnswers, DirectConnection
 from server.direct_queries import KnownHead, RunningQuery
+from tests.harness.connections import parse_head
 from tests.harness.sample_store import SampleStore
 
 SETTINGS = Settings(ip_rate=0, failed_auth_rate=0, trusted_proxies=(ip_network("127.0.0.0/8"),))
@@ -56,12 +57,9 @@ class Line:
 
     async def read(self) -> Answer:
         async with asyncio.timeout(10):
-            head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
-            first, *lines = head.strip().split("\r\n")
-            headers = {name.lower(): text.strip() for name, _, text in (line.partition(":") for line in lines)}
-            return Answer(
-                int(first.split()[1]), headers, await self.reader.readexactly(int(headers.get("content-length", 0)))
-            )
+            status, received = parse_head((await self.reader.readuntil(b"\r\n\r\n")).rstrip())
+            headers = {name.lower(): text for name, text in received.items()}
+            return Answer(status, headers, await self.reader.readexactly(int(headers.get("content-length", 0))))
 
     async def ask(self, request: bytes) -> Answer:
         await self.send(request)
