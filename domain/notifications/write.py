@@ -35,7 +35,8 @@ _STATUS_NAMES: Mapping[str, str] = {
 }
 
 _DESCRIPTIONS = """
-SELECT letter, description FROM statuses WHERE tenant_id = $1 AND type = 'O' AND deleted_at IS NULL AND letter = ANY($2::text[])
+SELECT letter AS code, description FROM statuses
+WHERE tenant_id = $1 AND type = 'O' AND letter = ANY($2::text[]) AND deleted_at IS NULL
 """
 
 
@@ -140,7 +141,7 @@ async def notify_order_status_changed(scope: Scope, order_id: int, from_status: 
     """Notify of an order's change of status; a status that the store added has the name of its description."""
     names = dict(_STATUS_NAMES)
     if added := [status for status in (from_status, to_status) if status not in names]:
-        names |= {row["letter"]: row["description"] for row in await fetch(_DESCRIPTIONS, scope.store.id, added)}
+        names |= {row["code"]: row["description"] for row in await fetch(_DESCRIPTIONS, scope.store.id, added)}
     before, after = (names.get(status, status) for status in (from_status, to_status))
     await _insert_about_order(
         scope,
