@@ -14,8 +14,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+from bisect import insort
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from time import monotonic, perf_counter
 from typing import Any
@@ -104,14 +105,17 @@ def current_store_id() -> int:
 
 
 class _FairHolderQueue(_PoolConnectionHolderQueue):  # type: ignore[misc]  # asyncpg is not typed
-    """Queue of idle holders that serves waiters in FIFO order.
+    """Queue of idle holders that serves waiters in FIFO order and ranks the holders: idle connections of high ranks are used first.
 
-    asyncio's queue wakes a waiter but lets another task take the item first: a task that runs many statements would starve it.
+    asyncio's queue wakes a waiter but lets another task take the item first: a task that runs many statements would starve it. And if the
+    connection released last were the next, all would take turns under little load, and each would prepare and plan the same statements.
     """
 
-    def __init__(self, maxsize: int) -> None:
+    def __init__(self, maxsize: int, holders: Sequence[PoolConnectionHolder]) -> None:
         super().__init__(maxsize=maxsize)
         self.waiters: deque[asyncio.Future[PoolConnectionHolder]] = deque()
+        self._ranks = {holder: rank for rank, holder in enumerate(holders)}
+        self._queue = list(holders)
 
     def put_nowait(self, holder: PoolConnectionHolder) -> None:
         """Pass the holder to the first waiter, else put it in the queue."""
@@ -120,7 +124,24 @@ class _FairHolderQueue(_PoolConnectionHolderQueue):  # type: ignore[misc]  # asy
             if not first.done():
                 first.set_result(holder)
                 return
-        self._queue.append(holder)
+        idle, ranks = self._queue, self._ranks
+        if not idle or ranks[idle[-1]] < ranks[holder]:
+            idle.append(holder)
+        else:
+            insort(idle, holder, key=ranks.__getitem__)
+
+    def take_connected(self) -> PoolConnectionHolder | None:
+        """Take the first holder that is connected; those before it, which have lost their connections, become the last ones."""
+        idle = self._queue
+        for index in range(len(idle) - 1, -1, -1):
+            connection = idle[index]._con
+            if connection is not None and not connection.is_closed():
+                holder, disconnected = idle[index], idle[index + 1 :]
+                last = min(self._ranks.values())
+                self._ranks |= {other: last - number for number, other in enumerate(disconnected, 1)}
+                idle[:] = [*reversed(disconnected), *idle[:index]]
+                return holder
+        return None
 
     async def get(self) -> PoolConnectionHolder:
         """Wait for a holder, after all existing waiters."""
@@ -154,7 +175,7 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
         return self.acquire_for(BindingTarget(store))
 
     def acquire_at_once(self, target: BindingTarget) -> StoreConnection | None:
-        """Acquire the idle connection used last for a target; None where `acquire_for` has more to do. Most statements need no more."""
+        """Acquire the first idle connection for a target; None where `acquire_for` has more to do. Most statements need no more."""
         idle: list[PoolConnectionHolder] = self._queue._queue
         if not idle or self._closing or self._closed:
             return None
@@ -242,18 +263,12 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
 
     async def _initialize(self) -> None:
         await super()._initialize()
-        queue = _FairHolderQueue(self._maxsize)
-        queue._queue = self._queue._queue  # type: ignore[has-type]  # asyncpg's slots
-        self._queue = queue  # type: ignore[misc]
+        self._queue = _FairHolderQueue(self._maxsize, self._holders)  # type: ignore[misc]  # a slot of asyncpg
 
     def _take_idle_holder(self) -> PoolConnectionHolder | None:
-        """Take the holder of the connection used last, which has the most statements prepared, else one not connected yet."""
-        idle: list[PoolConnectionHolder] = self._queue._queue
-        for index in range(len(idle) - 1, -1, -1):
-            connection = idle[index]._con
-            if connection is not None and not connection.is_closed():
-                return idle.pop(index)
-        return idle.pop() if idle else None
+        """Take the first idle holder that is connected, which has the most statements prepared, else one not connected yet."""
+        queue = self._queue
+        return queue.take_connected() or (queue._queue.pop() if queue._queue else None)
 
     async def _wait_for_holder(self) -> PoolConnectionHolder:
         started = perf_counter()

@@ -15,7 +15,7 @@ from models import database as db
 from models.catalog import Product
 from models.marketplace import Vendor
 from models.pool import DatabaseSettings, close_pool, open_pool
-from models.store_binding import NO_STORE
+from models.store_binding import NO_STORE, BindingTarget
 from tests.harness.scopes import system_scope
 
 TASKS = 50
@@ -204,13 +204,37 @@ class TestOnePool:
                 await pool.release_connection(connection)
         assert (counted.count, counted.overhead) == (3, 0)
 
-    async def test_the_connection_used_last_is_preferred(self, pool):
+    async def test_the_same_connection_is_used_first_whichever_was_released_last(self, pool):
         one, two = await pool.acquire_for_store(5), await pool.acquire_for_store(6)
-        await pool.release_connection(two)
-        await pool.release_connection(one)
-        again = await pool.acquire_for_store(6)
-        assert again is one
+        for released in ((one, two), (two, one)):
+            for connection in released:
+                await pool.release_connection(connection)
+            again = [await pool.acquire_for_store(6), await pool.acquire_for_store(5)]
+            assert again == [one, two]
+        for connection in again:
+            await pool.release_connection(connection)
+
+    async def test_a_lost_connection_is_replaced_after_the_others_are_in_use(self, pool, kill_backend):
+        one, two = await pool.acquire_for_store(5), await pool.acquire_for_store(6)
+        for connection in (one, two):
+            await pool.release_connection(connection)
+        await kill_backend(await one.fetchval("select pg_backend_pid()"))
+        async with asyncio.timeout(5):
+            while not one.is_closed():
+                await asyncio.sleep(0.01)
+        assert pool.acquire_at_once(BindingTarget(5)) is None
+        again = await pool.acquire_for_store(5)
+        assert again is two
         await pool.release_connection(again)
+        # From now on it is the first, also when another one has been opened.
+        assert pool.acquire_at_once(BindingTarget(5)) is two
+        new = await pool.acquire_for_store(6)
+        assert new not in (one, two)
+        assert await new.fetchval("select 1") == 1
+        for connection in (two, new):
+            await pool.release_connection(connection)
+        assert pool.acquire_at_once(BindingTarget(5)) is two
+        await pool.release_connection(two)
 
     async def test_a_released_connection_shows_no_rows(self, pool, scope):
         with active_scope(scope):
