@@ -45,7 +45,7 @@ from kernel.geography import BRAZIL
 from kernel.ids import parse_uuid, uuid7
 from kernel.scope import ActorKind, Scope
 from kernel.text import InvalidValue
-from models.database import execute, fetch, fetchval, transaction
+from models.database import Plans, execute, fetch, fetchval, transaction
 
 MAX_COUPON = 64
 SECOND_COUPON = "coupon_already_applied"
@@ -104,7 +104,7 @@ async def create_cart(scope: Scope, values: InputValues) -> dict[str, Any]:
     check_caller(scope)
     email = read_fields(_EMAIL, values).get("customer_email", "")
     items = await parse_items(scope, values.get("items") or (), field="items")
-    async with transaction(scope):
+    async with transaction(scope, Plans.REUSED):
         public_id, cart_id = await insert_cart(scope, email)
         await insert_items(scope, cart_id, items)
         return await finish_change(scope, public_id, emit_event=bool(items))
@@ -114,7 +114,7 @@ async def add_item(scope: Scope, cart: object, values: InputValues) -> dict[str,
     """Add units of a product to a cart; the quantity of an identical item increases."""
     check_caller(scope)
     items = await parse_items(scope, [values])
-    async with transaction(scope):
+    async with transaction(scope, Plans.REUSED):
         locked = await lock_open_cart(scope, cart)
         await insert_items(scope, locked.id, items)
         return await finish_change(scope, locked.public_id)
@@ -124,7 +124,7 @@ async def update_item(scope: Scope, cart: object, item: object, values: InputVal
     """Set the quantity of an item, 1 or more."""
     check_caller(scope)
     quantity = read_quantity(values)
-    async with transaction(scope):
+    async with transaction(scope, Plans.REUSED):
         locked = await lock_open_cart(scope, cart)
         await _update_item_row(scope, locked, item, _SET_QUANTITY, quantity)
         return await finish_change(scope, locked.public_id)
@@ -133,7 +133,7 @@ async def update_item(scope: Scope, cart: object, item: object, values: InputVal
 async def remove_item(scope: Scope, cart: object, item: object) -> dict[str, Any]:
     """Remove an item from a cart."""
     check_caller(scope)
-    async with transaction(scope):
+    async with transaction(scope, Plans.REUSED):
         locked = await lock_open_cart(scope, cart)
         await _update_item_row(scope, locked, item, _DELETE_ITEM)
         return await finish_change(scope, locked.public_id)
@@ -144,7 +144,7 @@ async def set_address(scope: Scope, cart: object, values: InputValues) -> dict[s
     check_caller(scope)
     address = {"country": BRAZIL, **read_fields(ADDRESS, values, creating=True)}
     check_zipcode(address["country"], address["zipcode"])
-    async with transaction(scope):
+    async with transaction(scope, Plans.REUSED):
         locked = await lock_open_cart(scope, cart)
         await execute(_SET_ADDRESS, scope.store.id, locked.id, orjson.dumps(address).decode())
         return await finish_change(scope, locked.public_id)
@@ -153,7 +153,7 @@ async def set_address(scope: Scope, cart: object, values: InputValues) -> dict[s
 async def set_shipping_option(scope: Scope, cart: object, shipping: object) -> dict[str, Any]:
     """Select one of the cart's shipping options; raises RuleViolation `shipping_unavailable` for any other."""
     check_caller(scope)
-    async with transaction(scope):
+    async with transaction(scope, Plans.REUSED):
         locked = await lock_open_cart(scope, cart)
         public_id = parse_uuid(shipping)
         options = await shipping_options_for(scope, locked)
@@ -174,7 +174,7 @@ async def apply_coupon(scope: Scope, cart: object, code: object) -> dict[str, An
     """
     check_caller(scope)
     text = str(read_fields(_COUPON, {"code": code})["code"]).strip()
-    async with transaction(scope):
+    async with transaction(scope, Plans.REUSED):
         locked = await lock_open_cart(scope, cart)
         if text and locked.coupon_code and coupon_key(text) != coupon_key(locked.coupon_code):
             raise RuleViolation(
@@ -194,7 +194,7 @@ async def set_points(scope: Scope, cart: object, points: object) -> dict[str, An
     """
     check_caller(scope)
     number: int = read_fields(_POINTS, {"points": points})["points"]
-    async with transaction(scope):
+    async with transaction(scope, Plans.REUSED):
         locked = await lock_open_cart(scope, cart)
         customer = locked.user_id or _customer_id(scope)
         balance = await fetchval(_BALANCE, scope.store.id, customer) if customer is not None else 0
@@ -210,7 +210,7 @@ async def set_customer_email(scope: Scope, cart: object, email: object) -> dict[
     """Set the customer's e-mail of a cart; an empty one removes it."""
     check_caller(scope)
     customer_email = read_fields(_EMAIL, {"customer_email": email})["customer_email"]
-    async with transaction(scope):
+    async with transaction(scope, Plans.REUSED):
         locked = await lock_open_cart(scope, cart)
         await execute(_SET_EMAIL, scope.store.id, locked.id, customer_email)
         return await finish_change(scope, locked.public_id)

@@ -13,7 +13,7 @@ from domain.carts.totals import CartTotals, calculate_cart_totals
 from domain.store_settings import setting
 from kernel.errors import NotFound
 from kernel.scope import Scope, active_scope
-from models.database import execute, fetch, transaction
+from models.database import Plans, execute, fetch, transaction
 
 MIN_INTERVAL = timedelta(seconds=5)
 _BATCH_SIZE = 200
@@ -60,7 +60,7 @@ async def emit_due(scope: Scope, *, limit: int = _BATCH_SIZE) -> int:
 
 
 async def _emit_delayed(scope: Scope, public_id: object) -> None:
-    async with transaction(scope):
+    async with transaction(scope, Plans.REUSED):
         try:
             cart = await lock_cart(scope, public_id)
         except NotFound:
@@ -77,7 +77,7 @@ async def emit_abandoned(scope: Scope, *, limit: int = _BATCH_SIZE) -> int:
     with active_scope(scope):
         due = await fetch(_ABANDONED, scope.store.id, unchanged_since, limit)
     for cart in due:
-        async with transaction(scope):
+        async with transaction(scope, Plans.REUSED):
             await _emit_if_abandoned(scope, cart["public_id"], unchanged_since)
     return len(due)
 

@@ -18,7 +18,7 @@ from domain.carts.warnings import COUPON_REFUSED, CartWarning
 from domain.promotions.rewards import coupon_key
 from kernel.errors import NotFound, ValidationFailed
 from kernel.scope import ActorKind, Scope
-from models.database import execute, fetchrow, fetchval, transaction
+from models.database import Plans, execute, fetchrow, fetchval, transaction
 
 _LATEST = """
 SELECT public_id FROM carts WHERE tenant_id = $1 AND user_id = $2 AND status = 'open' AND expires_at > $3 AND id <> $4
@@ -65,7 +65,7 @@ async def merge_cart(scope: Scope, guest_cart: object, cart: object | None = Non
     when the merged cart would be too large, and what `reject_closed` does.
     """
     check_caller(scope)
-    async with transaction(scope):
+    async with transaction(scope, Plans.REUSED):
         guest = await find_cart(scope, guest_cart)
         if (merged := await _merged_cart(scope, guest)) is not None:
             return merged

@@ -18,7 +18,7 @@ from domain.orders.option_selection import selection_input, selection_key
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.ids import parse_uuid
 from kernel.scope import ActorKind, Scope, active_scope
-from models.database import fetch, fetchrow, transaction
+from models.database import Plans, fetch, fetchrow, transaction
 
 _ORDER = "SELECT id, user_id FROM orders WHERE tenant_id = $1 AND public_id = $2 AND deleted_at IS NULL"
 # Gifts are not bought: the promotion gives them again, or doesn't.
@@ -41,7 +41,7 @@ async def reorder(scope: Scope, order: object, cart: object | None = None, token
     with active_scope(scope):
         lines = await fetch(_LINES, scope.store.id, await _find_order(scope, order, token))
         items, warnings = await _sellable(scope, lines)
-    async with transaction(scope):
+    async with transaction(scope, Plans.REUSED):
         if cart is None:
             public_id, cart_id = await insert_cart(scope)
         else:

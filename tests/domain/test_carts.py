@@ -18,6 +18,7 @@ from domain.people.removal import anonymize_user, delete_user
 from kernel.clock import format_rfc3339
 from kernel.errors import Forbidden, NotFound
 from kernel.scope import ActorKind, active_scope
+from models import database
 
 
 def after(scope, seconds):
@@ -37,6 +38,31 @@ async def add_item(kit, scope, cart, product, quantity=1):
 
 async def cart_events(kit, cart):
     return [event["data"] for event in await kit.events(cart) if event["name"] == "cart.updated"]
+
+
+async def plans_for_values() -> dict[str, int]:
+    """Return how often this process's connections have planned each statement about carts for its values."""
+    planned: dict[str, int] = {}
+    for holder in database._connected().pool._holders:
+        if holder.is_connected():
+            for statement, count in await holder._con.fetch(
+                "select statement, custom_plans from pg_prepared_statements where statement ~ 'cart' and custom_plans > 0"
+            ):
+                planned[statement] = planned.get(statement, 0) + count
+    return planned
+
+
+async def test_changes_of_a_cart_are_planned_once_per_connection(kit):
+    """PostgreSQL by itself would plan the cart and its terms at each change, which takes longer than to read them."""
+    product = await kit.product(name="Caneca", price_cents=1_500)
+    cart = await create_cart(kit)
+    before = await plans_for_values()
+    for _ in range(7):
+        [item] = (await add_item(kit, kit.as_storefront(), cart, product))["items"]
+    for quantity in range(1, 7):
+        await change.update_item(kit.as_storefront(), cart, item["id"], {"quantity": quantity})
+    await change.remove_item(kit.as_storefront(), cart, item["id"])
+    assert await plans_for_values() == before
 
 
 async def test_an_empty_cart_emits_no_event_and_its_first_item_does(kit):
