@@ -38,7 +38,7 @@ run: $(INSTALLED) $(ASSETS) ## install dependencies and run the server (configur
 	@exec $(BIN)/vitrine serve
 
 test: $(INSTALLED_DEV) $(ASSETS) clients ## run the tests (PYTEST_ARGS='-k cart' for some)
-	@$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal -rfEs $(PYTEST_ARGS)
+	@$(BIN)/pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder -rfEs $(PYTEST_ARGS)
 
 test-fast: $(INSTALLED_DEV) ## run the tests that need neither the database nor other processes (seconds)
 	@$(BIN)/pytest -n $(FAST_TEST_WORKERS) --dist worksteal --fast -rfEs $(PYTEST_ARGS)

@@ -270,6 +270,7 @@ async def _fill(page: Page, selector: str, text: str) -> None:
 
 
 @pytest.mark.browser
+@pytest.mark.slow(seconds=3)
 @needs_assets
 @needs_chromium
 @pytest.mark.parametrize("kind", ["token", "storefront key"])
@@ -296,6 +297,7 @@ async def test_an_example_runs_and_the_documentation_is_shown(
 
 
 @pytest.mark.browser
+@pytest.mark.slow(seconds=3)
 @needs_assets
 @needs_chromium
 async def test_at_a_shared_address_the_page_asks_for_a_store_and_sends_nothing_without(
@@ -314,6 +316,7 @@ async def test_at_a_shared_address_the_page_asks_for_a_store_and_sends_nothing_w
 
 
 @pytest.mark.browser
+@pytest.mark.slow(seconds=3)
 @needs_assets
 @needs_chromium
 async def test_on_a_phone_the_columns_stack(browser: Browser, playground_store: PlaygroundStore) -> None:
@@ -341,6 +344,7 @@ async def test_on_a_phone_the_columns_stack(browser: Browser, playground_store: 
 
 
 @pytest.mark.browser
+@pytest.mark.slow(seconds=3)
 @needs_assets
 @needs_chromium
 async def test_an_error_is_shown_and_disappears_with_a_valid_token(
@@ -364,6 +368,7 @@ async def test_an_error_is_shown_and_disappears_with_a_valid_token(
 
 
 @pytest.mark.browser
+@pytest.mark.slow(seconds=3)
 @needs_assets
 @needs_chromium
 async def test_headers_of_a_tab_are_not_stored_in_the_history(

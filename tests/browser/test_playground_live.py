@@ -16,7 +16,7 @@ from tests.browser.test_playground import (
 )
 from tests.harness.sample_store import SampleStore
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=4)
 
 
 @pytest.mark.browser

@@ -32,7 +32,7 @@ from tests.harness.scopes import system_scope
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.slow,
+    pytest.mark.slow(seconds=5),
     needs_assets,
     needs_chromium,
     pytest.mark.skipif(not EXAMPLE.is_installed(), reason=f"{EXAMPLE.title}: not installed ({COMMAND})"),

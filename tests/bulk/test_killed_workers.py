@@ -47,7 +47,7 @@ async def expire_leases(client: Client) -> None:
     await execute(client.store, "update bulk_operations set due_at = now() - interval '1 second'")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=5)
 async def test_a_killed_worker_repeats_no_line_of_a_mutation(bulk: Bulk, admin: Client, database_url: str):
     created = await bulk.create_mutation(admin, CREATE, [product(n) for n in range(1, 121)])
     done = 0
@@ -67,7 +67,7 @@ async def test_a_killed_worker_repeats_no_line_of_a_mutation(bulk: Bulk, admin: 
     assert not any("errors" in result for result in results)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=5)
 async def test_a_killed_worker_leaves_no_part_of_a_result(bulk: Bulk, admin: Client, database_url: str):
     for _ in range(200):
         await add_product(admin.store)

@@ -27,7 +27,7 @@ from tests.harness.storefront import StorefrontClient
 from tests.harness.typed_clients import TypedClient
 from tests.webhooks.kit import emit_events
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=2)
 
 CHECKOUT, REFRESH, FEED = "/api/v1/storefront/carts/{}/checkout", "/api/v1/auth/refresh", "/api/admin/events"
 

@@ -92,7 +92,7 @@ def test_every_tutorial_is_executed():
     assert {page.name for page in PAGES.glob("*.md")} == {*DEMO_PAGES, "operator.md"}
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=11)
 @pytest.mark.parametrize("page", DEMO_PAGES)
 def test_a_tutorial_for_the_demo_store_runs(page: str, tmp_path: Path, demo_environment: dict[str, str]):
     folder = tmp_path / "checkout"
@@ -100,7 +100,7 @@ def test_a_tutorial_for_the_demo_store_runs(page: str, tmp_path: Path, demo_envi
     run_page(PAGES / page, folder, demo_environment)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=11)
 def test_the_operator_tutorial_runs_from_an_empty_server(tmp_path: Path, empty_server: dict[str, str]):
     folder = tmp_path / "checkout"
     folder.mkdir()

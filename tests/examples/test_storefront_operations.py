@@ -86,7 +86,7 @@ def test_the_server_knows_the_paths_of_the_example() -> None:
     assert paths == {"/", *PATHS}
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=4)
 def test_the_generated_types_are_those_of_the_operations_and_the_program_fits_them(tmp_path: Path) -> None:
     folder = EXAMPLE.open(tmp_path)
     run_node("codegen.mjs", SCHEMA, folder / "generated.ts", cwd=folder)
@@ -98,7 +98,7 @@ def test_the_generated_types_are_those_of_the_operations_and_the_program_fits_th
     run_node("node_modules/typescript/bin/tsc", "--project", folder, "--preserveSymlinks", cwd=folder)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=4)
 def test_a_use_of_a_field_that_an_operation_does_not_select_fails_the_type_check(tmp_path: Path) -> None:
     folder = EXAMPLE.open(tmp_path)
     page = folder / "src" / "pages" / "content.tsx"

@@ -9,5 +9,5 @@
 `database`: the server, a database per process and empty stores. `scopes`: scopes of every caller, SQL in a store. `records`: add a record
 in any state. `http`: the HTTP client. `connections`: what it sends most requests with. `clients`: clients of users, apps and storefronts.
 `sample_store`: stores with sample data, cloned. `domain_store`: an empty store for domain tests. `selection`: time limits and `make
-test-fast`.
+test-fast`. `distribution`: which process runs which tests.
 """

@@ -14,8 +14,11 @@ from uuid import UUID
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import Scheduling
 
 from kernel import garbage_collection
+from tests.harness.distribution import FromBothEnds, sorted_for_distribution
 
 # Every test has the time limit of pyproject.toml; those marked slow have this one.
 SLOW_SECONDS = 300
@@ -40,7 +43,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
-    items[:] = _deal_slow_tests(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+    items[:] = sorted_for_distribution(items)
     if config.getoption("fast"):
         fast = [item for item in items if isinstance(item, pytest.Function) and _is_fast(item)]
         selected = set(fast)
@@ -48,29 +51,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = fast
 
 
-def _deal_slow_tests(items: list[pytest.Item], processes: int) -> list[pytest.Item]:
-    """Order the tests so that a part of the processes begins with the slow ones, which mostly wait, while the others use the processors.
-
-    pytest-xdist gives each process an equal number of tests, one after the other in this order, and those that are left of another
-    when it has finished its own (`--dist worksteal`). The modules with most slow tests come first, each whole in one process.
-    """
-    modules: dict[str, list[pytest.Item]] = {}
-    others = []
-    for item in items:
-        if item.get_closest_marker("slow"):
-            modules.setdefault(item.nodeid.partition("::")[0], []).append(item)
-        else:
-            others.append(item)
-    slow: list[list[pytest.Item]] = [[] for _ in range(processes)]
-    for module in sorted(modules.values(), key=len, reverse=True):
-        min(slow[: (processes + 1) // 3 or 1], key=len).extend(module)
-    ordered: list[pytest.Item] = []
-    for number, part in enumerate(slow):
-        size = (len(items) - len(ordered)) // (processes - number)
-        used = max(0, size - len(part))
-        ordered += part + others[:used]
-        del others[:used]
-    return ordered + others
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
+    return FromBothEnds(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_configure(config: pytest.Config) -> None:

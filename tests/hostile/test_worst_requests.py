@@ -97,7 +97,7 @@ async def costly(database: DatabaseSettings, new_sample: NewSampleStore) -> Asyn
     await runner.cleanup()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=6)
 @pytest.mark.parametrize("group", GROUPS)
 async def test_no_known_request_blocks_the_loop(group: str, costly: CostlyStore):
     too_long: dict[str, float] = {}
@@ -127,7 +127,7 @@ STARTS = st.sampled_from(
 )  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=6)
 async def test_no_generated_request_blocks_the_loop(costly: CostlyStore):
     async def send(start: str, part: str, end: str, size: int) -> None:
         request = WorstRequest("/graphql", filled_body(start, part, end, size))
@@ -140,7 +140,7 @@ async def test_no_generated_request_blocks_the_loop(costly: CostlyStore):
     await fuzz(send, 40, STARTS, REPEATED_PARTS, st.sampled_from(['"}', '}}"}', '"}}']), sizes)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=6)
 async def test_no_answer_fills_the_memory(costly: CostlyStore):
     for name, request in GROUPS["answers"](costly.records):
         await costly.send(request)  # caches and the allocator's reserve

@@ -219,7 +219,7 @@ def order_totals(folder: Path) -> dict[str, Decimal]:
 
 
 @needs_sample
-@pytest.mark.slow
+@pytest.mark.slow(seconds=11)
 async def test_the_whole_sample_is_imported_with_its_totals(store: Store, scope: Scope) -> None:
     report = await olist.run(SAMPLE, store.public_id, progress=False)
     assert report.error_lines == []

@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=2)
 
 PRODUCTS = 2_050
 COLUMNS = "product_id, price_cents, vendor_id, rating, in_stock, status, category_ids, variant_ids, name_words"

@@ -20,7 +20,7 @@ from server.openapi.documents import documents, serialize
 from tests.harness.packages import GENERATORS, run, run_node
 from tests.harness.sample_store import SampleStore
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=9)
 
 NAMES = tuple(documents())
 _PYTHON_CONFIG = "post_hooks: []\ncontent_type_overrides:\n  application/jsonl: application/octet-stream\n"

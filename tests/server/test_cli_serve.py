@@ -18,7 +18,7 @@ import pytest
 from tests.server.command_line import RunningCommand, Vitrine
 from tests.server.embedded import fresh_folder, postgres_processes
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=3)
 
 STOP_SECONDS = 15
 

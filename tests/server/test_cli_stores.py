@@ -23,7 +23,7 @@ from server import store_admin
 from tests.importers.test_olist import write
 from tests.server.command_line import SECRET, Vitrine
 
-pytestmark = pytest.mark.usefixtures("database")
+pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True, scope="module")

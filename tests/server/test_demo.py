@@ -33,7 +33,7 @@ from server.demo import setup
 from server.demo.stores import DEMO, OTHER, STORES
 from tests.server.command_line import SECRET, Vitrine
 
-pytestmark = pytest.mark.usefixtures("database")
+pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.slow]
 
 STATUSES = set("OPCDFIB")
 

@@ -25,6 +25,8 @@ from tests.harness.sample_store import NewSampleStore, SampleStore
 from tests.harness.storefront import open_storefront
 from tests.server.direct_requests import SETTINGS, Answer, Line, Site, compare, http_bytes, learn, served
 
+pytestmark = pytest.mark.slow
+
 PRODUCT = "query ($id: ID!) { product(id: $id) { id name sku price_cents } }"
 MANY = "{ product_page(sort: NAME_ASC) { items { id name sku description } total } }"
 

@@ -67,7 +67,7 @@ class OtherProcess:
         return (await self.get(path, headers))[0]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=10)
 async def test_revocations_privileges_settings_and_prices_reach_a_process_that_hears_nothing(
     tmp_path: Path, postgres: EmbeddedServer, database_name: str, sample: SampleStore
 ):

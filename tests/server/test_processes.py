@@ -97,7 +97,7 @@ async def test_ctrl_c_stops_all_processes_once(tmp_path, database_url):
         assert not [pid for pid in serving if is_alive(pid)]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=10)
 async def test_with_the_embedded_database_the_parent_starts_and_stops_it(tmp_path):
     async with running(tmp_path, WEB_CONCURRENCY="2") as (process, client):
         status, ready = await get_json(client, "/health/ready")

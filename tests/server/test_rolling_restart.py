@@ -86,7 +86,7 @@ class Traffic:
 
 
 @needs_haproxy
-@pytest.mark.slow
+@pytest.mark.slow(seconds=6)
 async def test_a_rolling_restart_loses_no_request(tmp_path: Path, database_url: str, sample: SampleStore):
     shop = await open_storefront(sample)
     headers = {"X-Tenant-ID": str(sample.store.public_id), "X-API-Key": str(shop.key), "Host": "localhost"}

@@ -19,7 +19,7 @@ from tests.server.command_line import Vitrine
 from tests.server.test_store_transfer import rows_of
 
 # Slow, so that they run before the database holds the stores of other tests.
-pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.slow]
+pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.slow(seconds=3)]
 
 APP = {"name": "ERP", "redirect_uris": ["https://erp.example/"], "scopes": ["read_orders"], "mode": "live"}
 

@@ -88,7 +88,7 @@ async def serving(vitrine: Vitrine) -> AsyncIterator[Administrator]:
         assert await server.stop() == 0
 
 
-@pytest.mark.slow
+@pytest.mark.slow(seconds=9)
 async def test_the_previous_release_and_this_version_serve_together(
     tmp_path: Path, previous: Path, empty_database_url: str
 ):
