@@ -20,7 +20,7 @@ from asyncpg.cursor import Cursor
 from kernel import tracing
 from kernel.request_parts import record_database
 from models.store_binding import NO_TARGET, BindingTarget, Plans, StoreBinding
-from models.wire_messages import bind_and_execute, parameter_text, parse
+from models.wire_messages import FLUSH, bind_and_execute, parameter_text, parse
 
 ASYNCPG_VERSION = "0.32.0"
 _OVERHEAD = ("begin", "commit", "rollback", "savepoint", "release", "select 1 where set_config('vitrine.tenant'")
@@ -100,6 +100,7 @@ class _Output:
         "_transport",
         "_write",
         "abort",
+        "awaits_sync",
         "get_extra_info",
         "is_closing",
         "pause_reading",
@@ -118,8 +119,11 @@ class _Output:
         self.pause_reading, self.resume_reading = transport.pause_reading, transport.resume_reading
         self.prefix = b""
         """What to send before the next message: deferred statements, after the binding where none was sent."""
+        self.awaits_sync = False
+        """Whether the last messages only prepared a statement: until a Sync follows, the server is in an implicit transaction."""
 
     def write(self, data: memoryview) -> None:
+        self.awaits_sync = data[-len(FLUSH) :] == FLUSH
         prefix, self.prefix = self.prefix, b""
         self._write(prefix + data if prefix else data)
 

@@ -301,6 +301,7 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
             and protocol.is_connected()
             and not protocol._is_cancelling()
             and not protocol.is_in_transaction()
+            and not protocol.output.awaits_sync
             and not connection._stmt_exclusive_section._acquired
             and connection._top_xact is None
         )
@@ -315,6 +316,8 @@ class StorePool(Pool):  # type: ignore[misc]  # asyncpg is not typed
                 connection._top_xact = None
                 if connection._protocol.is_in_transaction():
                     await connection.execute("rollback")
+                elif connection._protocol.output.awaits_sync:
+                    await connection.execute("select 1")  # its Sync ends that transaction
                 if not self._is_idle(connection):
                     raise asyncpg.InterfaceError("the connection is still busy")
         except BaseException as error:

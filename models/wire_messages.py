@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+FLUSH = b"H\0\0\0\4"
+
 _AS_THEY_ARE = (str, int, UUID)
 _LENGTH = struct.Struct("!i").pack
 _COUNTS = struct.Struct("!hh").pack

@@ -44,7 +44,7 @@ async def plans_for_values() -> dict[str, int]:
     """Return how often this process's connections have planned each statement about carts for its values."""
     planned: dict[str, int] = {}
     for holder in database._connected().pool._holders:
-        if holder.is_connected():
+        if holder.is_connected() and holder.is_idle():
             for statement, count in await holder._con.fetch(
                 "select statement, custom_plans from pg_prepared_statements where statement ~ 'cart' and custom_plans > 0"
             ):

@@ -255,6 +255,21 @@ class TestOnePool:
         assert await again.fetchval("select current_setting('vitrine.tenant', true)") == ""
         await pool.release_connection(again)
 
+    async def test_a_statement_whose_argument_cant_be_encoded_leaves_no_transaction(self, pool, postgres):
+        """It was prepared, which asyncpg ends without a Sync: a pooler would keep a session for the client, and the server time it out."""
+        connection = await pool.acquire_for_store(1)
+        pid = await connection.fetchval("select pg_backend_pid()")
+        with pytest.raises(asyncpg.DataError):
+            await connection.fetchval("select $1::int", "seven")
+        await pool.release_connection(connection)
+        watching = await asyncpg.connect(postgres.superuser_url())
+        try:
+            assert await watching.fetchval("select state from pg_stat_activity where pid = $1", pid) == "idle"
+        finally:
+            await watching.close()
+        assert pool.acquire_at_once(BindingTarget(5)) is connection
+        await pool.release_connection(connection)
+
     async def test_an_aborted_transaction_is_rolled_back_on_release(self, pool):
         connection = await pool.acquire_for_store(NO_STORE)
         await connection.execute("begin")
