@@ -174,9 +174,18 @@ async def test_a_malformed_token_is_rejected(ring, text):
 
 @pytest.fixture
 async def no_key(database):
-    """Return the key ring of a deployment without a signing key."""
+    """Leave the deployment without a signing key; afterwards it has those again with which other tests' tokens are signed."""
+    async with cross_store_connection() as platform:
+        keys = await platform.fetch("delete from signing_keys returning *")
+    process_key_ring().clear()
+    yield
     async with cross_store_connection() as platform:
         await platform.execute("delete from signing_keys")
+        for key in keys:
+            values = ", ".join(f"${number}" for number in range(1, len(key) + 1))
+            await platform.execute(
+                f"insert into signing_keys ({', '.join(key.keys())}) values ({values})", *key.values()
+            )
     process_key_ring().clear()
 
 
