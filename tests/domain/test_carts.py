@@ -19,6 +19,7 @@ from kernel.clock import format_rfc3339
 from kernel.errors import Forbidden, NotFound
 from kernel.scope import ActorKind, active_scope
 from models import database
+from tests.harness.database import needs_session
 
 
 def after(scope, seconds):
@@ -47,6 +48,7 @@ async def planned_statements() -> dict[asyncpg.Connection, dict[str, tuple[int, 
     return {holder._con: dict(map(tuple, await holder._con.fetch(sql))) for holder in connected}
 
 
+@needs_session
 async def test_changes_of_a_cart_are_planned_once_per_connection(kit):
     """PostgreSQL by itself would plan the cart and its terms at each change, which takes longer than to read them."""
     product = await kit.product(name="Caneca", price_cents=1_500)
