@@ -134,8 +134,7 @@ class _FairHolderQueue(_PoolConnectionHolderQueue):  # type: ignore[misc]  # asy
         """Take the first holder that is connected; those before it, which have lost their connections, become the last ones."""
         idle = self._queue
         for index in range(len(idle) - 1, -1, -1):
-            connection = idle[index]._con
-            if connection is not None and not connection.is_closed():
+            if idle[index].is_connected():
                 holder, disconnected = idle[index], idle[index + 1 :]
                 last = min(self._ranks.values())
                 self._ranks |= {other: last - number for number, other in enumerate(disconnected, 1)}
