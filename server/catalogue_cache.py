@@ -1,8 +1,8 @@
 """Answer repeated reads of the catalogue from memory, and those of a client that has the answer with 304.
 
 For storefront keys without a shopper (docs/reference/shared.md#catalogue-caching). An answer belongs to a version of the store's
-catalogue (`models.catalogue_versions`), the key's scopes and the request; it is found only while that version is current, so nothing is
-ever invalidated here: what is old is evicted.
+catalogue (`models.catalogue_versions`), the key's scopes and the request; it is found only while that version is current. Those of an
+earlier version are dropped with the first answer of a later one, so that they take no memory from the answers of other stores.
 """
 
 from __future__ import annotations
@@ -69,6 +69,8 @@ class CatalogueCache:
         self._max_bytes = max_bytes
         self._versions = versions or process_versions()
         self._answers: OrderedDict[Key, Answer] = OrderedDict()
+        self._keys: dict[int, tuple[str, set[Key]]] = {}
+        """Of the answers of each store, which are of one version."""
         self._bytes = 0
         self._stores: dict[int, tuple[Store, str]] = {}
 
@@ -137,13 +139,24 @@ class CatalogueCache:
         return answer
 
     def _keep(self, answer: Answer) -> None:
-        if answer.size * _MAX_SHARE > self._max_bytes:
+        store, version, *_ = answer.key
+        if answer.size * _MAX_SHARE > self._max_bytes or self._versions.known(store) not in (version, None):
             return
-        replaced = self._answers.pop(answer.key, None)
+        kept_version, keys = self._keys.get(store, ("", set()))
+        for key in list(keys if kept_version != version else keys & {answer.key}):
+            self._drop(key)
         self._answers[answer.key] = answer
-        self._bytes += answer.size - (replaced.size if replaced is not None else 0)
+        self._keys.setdefault(store, (version, set()))[1].add(answer.key)
+        self._bytes += answer.size
         while self._bytes > self._max_bytes:
-            self._bytes -= self._answers.popitem(last=False)[1].size
+            self._drop(next(iter(self._answers)))
+
+    def _drop(self, key: Key) -> None:
+        self._bytes -= self._answers.pop(key).size
+        keys = self._keys[key[0]][1]
+        keys.remove(key)
+        if not keys:
+            del self._keys[key[0]]
 
     def __len__(self) -> int:
         return len(self._answers)

@@ -443,30 +443,63 @@ def test_only_reads_of_the_catalogue_are_recognized():
     assert not recognized("{ product(id: 1) { id } usergroups { id } }")
 
 
-async def test_the_memory_is_bounded(sample: SampleStore):
-    cache = CatalogueCache(100_000, CatalogueVersions())
+class _Request:
+    method = "POST"
+    headers: Mapping[str, str] = MappingProxyType({})
+    _state: ClassVar[dict[object, object]] = {}
 
-    class Request:
-        method = "POST"
-        headers: Mapping[str, str] = MappingProxyType({})
-        _state: ClassVar[dict[object, object]] = {}
 
-    scope: Scope = sample.as_storefront()
-    produced = 0
+async def respond(cache: CatalogueCache, scope: Scope, identity: str | int, size: int = 5_000) -> bool:
+    """Ask for an answer of this size; return whether it had to be produced."""
+    produced = False
 
-    async def produce(size: int = 5_000) -> BytesResponse:
+    async def produce() -> BytesResponse:
         nonlocal produced
-        produced += 1
+        produced = True
         return BytesResponse(b"x" * size)
 
     with active_scope(scope):
-        for number in range(50):
-            await cache.respond(Request(), scope, number, produce)  # type: ignore[arg-type]
-            assert cache.bytes <= 100_000
-        await cache.respond(Request(), scope, 49, produce)  # type: ignore[arg-type]
-        assert produced == 50
-        await cache.respond(Request(), scope, 0, produce)  # type: ignore[arg-type]
-        assert produced == 51  # evicted
-        for _ in range(2):
-            await cache.respond(Request(), scope, "large", lambda: produce(60_000))  # type: ignore[arg-type]
-        assert produced == 53  # an eighth of the memory at most
+        await cache.respond(_Request(), scope, identity, produce)  # type: ignore[arg-type]
+    return produced
+
+
+async def test_the_memory_is_bounded(sample: SampleStore):
+    cache, scope = CatalogueCache(100_000, CatalogueVersions()), sample.as_storefront()
+    for number in range(50):
+        assert await respond(cache, scope, number)
+        assert cache.bytes <= 100_000
+    assert not await respond(cache, scope, 49)
+    assert await respond(cache, scope, 0)  # evicted
+    for _ in range(2):
+        assert await respond(cache, scope, "large", 60_000)  # an eighth of the memory at most
+
+
+async def test_answers_of_an_earlier_version_take_no_memory(sample: SampleStore, new_sample: NewSampleStore):
+    versions, other = CatalogueVersions(), await new_sample()
+    cache, scope = CatalogueCache(1_000_000, versions), sample.as_storefront()
+    assert await respond(cache, other.as_storefront(), 0)
+    size = cache.bytes
+    for number in range(3):
+        assert await respond(cache, scope, number)
+    await sample.add_product()
+    versions.forget(scope.store.id)
+    assert await respond(cache, scope, 0)
+    assert (len(cache), cache.bytes) == (2, 2 * size)
+    assert not await respond(cache, scope, 0)
+    assert not await respond(cache, other.as_storefront(), 0)
+
+
+async def test_an_answer_that_a_change_overtook_is_not_kept(sample: SampleStore):
+    versions = CatalogueVersions()
+    cache, scope = CatalogueCache(1_000_000, versions), sample.as_storefront()
+
+    async def produce() -> BytesResponse:
+        await sample.add_product()
+        versions.forget(scope.store.id)
+        assert await respond(cache, scope, "newer")
+        return BytesResponse(b"{}")
+
+    with active_scope(scope):
+        await cache.respond(_Request(), scope, "older", produce)  # type: ignore[arg-type]
+    assert len(cache) == 1
+    assert not await respond(cache, scope, "newer")
