@@ -27,7 +27,7 @@ from bench.soak.observation import Observation
 from bench.soak.propagation import measure_propagation
 from bench.soak.receiver import Receiver
 from bench.soak.stores import Store, create_store
-from bench.soak.traffic import Traffic, sign_in_at_once
+from bench.soak.traffic import Traffic
 
 LOGS = ROOT / ".vitrine" / "build" / "soak"
 RESULTS = ROOT / "bench" / "results"
@@ -124,7 +124,6 @@ async def _run(deployment: Deployment, receiver: Receiver, client: Client, store
         await director.inject(kill_master(deployment))
     else:
         print(f"  skipped: kill -9 of the web master: less than {_MASTER_SECONDS:.0f} s", flush=True)
-    await sign_in_at_once(client, stores)
     observation.began = monotonic()
     await director.run(began + seconds)
     for line in skipped:

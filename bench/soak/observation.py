@@ -1,9 +1,8 @@
 """Record memory and database connections over time, and decide whether memory grows.
 
-The time since the first fault (the web master's kill) and a burst of sign-ins is judged; its first third is warm-up. Medians of the middle
-and the last third are compared for each process that lived all that time: the director never kills the oldest web process, nor the first
-worker. Memory grows when the later median is above the earlier one by more than 10 %, and by more than 8 MB. Thirds shorter than 45 s are
-not judged.
+The time since the first fault (the web master's kill) is judged; its first third is warm-up. Medians of the middle and the last third are
+compared for each process that lived all that time: the director never kills the oldest web process, nor the first worker. Memory grows
+when the later median is above the earlier one by more than 10 %, and by more than 8 MB. Thirds shorter than 45 s are not judged.
 """
 
 from __future__ import annotations

@@ -23,7 +23,6 @@ _ORDER = f"query ($id: ID!) {{ order(id: $id) {{ {ORDER_FIELDS} }} }}"
 _PRODUCTS = "{ products(limit: 50) { id name price_cents stock } store { id name } }"
 _SET_STATUS = "mutation ($id: ID!, $status: OrderStatus!) { order_set_status(id: $id, status: $status) { id status } }"
 _SLOW_READ_SECONDS = 0.05
-_SIGN_INS = 8
 
 
 class Traffic:
@@ -254,21 +253,6 @@ async def sign_in_and_out(client: Client, store: Store) -> None:
             token = {"refresh_token": renewed.body["refresh_token"]}
         await client.settle(model, "auth", "POST", f"{base}/logout", token, headers={})
     await asyncio.sleep(random.uniform(0.5, 2))
-
-
-async def sign_in_at_once(client: Client, stores: Sequence[Store]) -> None:
-    """Sign customers in all at once: hashing a password takes 19 MiB in each of a process's threads, which they keep."""
-    base = "/api/v1/auth/login"
-    await asyncio.gather(
-        *(
-            client.settle(
-                store.model, "auth", "POST", base, {"email": store.customer_email, "password": PASSWORD},
-                headers={"Connection": "close"},
-            )
-            for store in stores
-            for _ in range(_SIGN_INS)
-        )
-    )  # fmt: skip
 
 
 class _Taken:
