@@ -160,6 +160,7 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
 
     async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
         """Run a statement and return its command tag; in a transaction, without arguments, also several."""
+        self._check_open()
         if query.startswith("rollback"):
             self.drop_deferred()
         if args or not self._protocol.is_in_transaction() or self.has_deferred:
@@ -281,6 +282,12 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
                 if deferred is not None:
                     self._keep_unsent(deferred)
 
+    def _drop_global_statement_cache(self) -> None:
+        # Not asyncpg's way, which asks for the proxy that `Pool.acquire` returns.
+        holder = self._pool_holder and self._pool_holder()
+        drop = self._drop_local_statement_cache if holder is None else holder._pool._drop_statement_cache
+        drop()
+
     async def _prepare(self, key: _StatementKey, timeout: float | None) -> Any:
         """Return the prepared statement, once a cancellation under way has ended."""
         protocol = self._protocol
@@ -336,9 +343,8 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
 
     def _keep_unsent(self, deferred: bytes) -> None:
         """Keep the deferred statements, not the binding, where nothing was sent because an argument can't be encoded."""
-        output = self._protocol.output
-        if output.prefix:
-            output.prefix = deferred
+        if self._protocol is not None and self.has_deferred:  # it may have been terminated meanwhile
+            self._protocol.output.prefix = deferred
 
     def _message(self, target: BindingTarget) -> bytes:
         """Return the binding to a target."""

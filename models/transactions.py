@@ -14,6 +14,8 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar, Token
 from typing import Any, TypeAlias
 
+import asyncpg
+
 from models.base import WrongStore
 from models.conflicts import record_effect
 from models.connections import StoreConnection
@@ -106,7 +108,9 @@ class Transaction:
                 return
             self._connection = None
             try:
-                if connection.is_closed() and not commit:
+                if connection.is_closed():
+                    if commit:
+                        raise asyncpg.ConnectionDoesNotExistError("the connection was lost before the commit")
                     return  # the server rolls back
                 if not connection.is_in_transaction() and not (commit and connection.has_deferred):
                     connection.drop_deferred()

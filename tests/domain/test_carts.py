@@ -19,6 +19,7 @@ from kernel.clock import format_rfc3339
 from kernel.errors import Forbidden, NotFound
 from kernel.scope import ActorKind, active_scope
 from models import database
+from models.store_binding import NO_STORE
 from tests.harness.database import needs_session
 
 
@@ -44,8 +45,14 @@ async def cart_events(kit, cart):
 async def planned_statements() -> dict[asyncpg.Connection, dict[str, tuple[int, int]]]:
     """Return how often each connection of the pool has planned each statement about carts for its values, and reused its plan."""
     sql = "select statement, (custom_plans, generic_plans) from pg_prepared_statements where statement ~ 'cart'"
-    connected = [holder for holder in database._connected().pool._holders if holder.is_connected() and holder.is_idle()]
-    return {holder._con: dict(map(tuple, await holder._con.fetch(sql))) for holder in connected}
+    pool = database._connected().pool
+    count = sum(holder.is_connected() and holder.is_idle() for holder in pool._holders)
+    idle = [await pool.acquire_for_store(NO_STORE) for _ in range(count)]
+    try:
+        return {connection: dict(map(tuple, await connection.fetch(sql))) for connection in idle}
+    finally:
+        for connection in idle:
+            await pool.release_connection(connection)
 
 
 @needs_session

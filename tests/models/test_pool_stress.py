@@ -270,6 +270,19 @@ class TestOnePool:
         assert pool.acquire_at_once(BindingTarget(5)) is connection
         await pool.release_connection(connection)
 
+    async def test_a_statement_whose_connection_is_terminated_says_so(self, pool):
+        """As those of a replica that is taken out of use."""
+        connection = await pool.acquire_for_store(1)
+        reading = asyncio.create_task(connection.fetchval("select pg_sleep(30)"))
+        await asyncio.sleep(0.05)
+        connection.terminate()
+        with pytest.raises(asyncpg.ConnectionDoesNotExistError):
+            await reading
+        for statement in (connection.fetchval, connection.execute):
+            with pytest.raises(asyncpg.InterfaceError, match="connection is closed"):
+                await statement("rollback")
+        await pool.release_connection(connection)
+
     async def test_an_aborted_transaction_is_rolled_back_on_release(self, pool):
         connection = await pool.acquire_for_store(NO_STORE)
         await connection.execute("begin")

@@ -21,7 +21,7 @@ from models.catalog import Product
 from models.connections import StoreConnection
 from models.database import TransactionEnded, WrongStore, separate_transaction, transaction
 from models.marketplace import Vendor
-from models.transactions import CommitFailed
+from models.transactions import CommitFailed, open_transaction
 from tests.harness.database import needs_session
 
 INSERT = "insert into vendors (public_id, name) values ($1, $2)"
@@ -363,6 +363,25 @@ class TestErrors:
             await work()
         assert await names(scope) == []
 
+    @pytest.mark.parametrize("has_run_a_statement", [True, False])
+    async def test_a_transaction_whose_connection_was_terminated_is_not_committed(self, scope, has_run_a_statement):
+        committed = []
+
+        async def work() -> None:
+            async with transaction(scope):
+                db.on_commit(lambda: committed.append(True))
+                if has_run_a_statement:
+                    await add("a")
+                current = open_transaction()
+                assert current is not None
+                (await current.acquire()).terminate()
+                current.release()
+
+        with pytest.raises(Unavailable):
+            await work()
+        assert committed == []
+        assert await names(scope) == []
+
     @needs_session
     async def test_a_table_changed_under_a_transaction_is_unavailable_once(self, scope, database_url):
         owner = await asyncpg.connect(database_url)
@@ -382,7 +401,7 @@ class TestErrors:
             await owner.execute("alter table changing add column b int")
             with pytest.raises(Unavailable):
                 await read()
-            await read()
+            await asyncio.gather(*(read(together=True) for _ in range(connections)))
         finally:
             await owner.execute("drop table changing")
             await owner.close()
