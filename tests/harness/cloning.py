@@ -1,6 +1,6 @@
 """Clone a furnished store in one round trip, as a superuser: building the same records through the domain takes forty times as long.
 
-The first store is furnished normally and written down as a script of INSERT statements. In a clone, UUIDs are replaced by new ones, and
+The first store is furnished normally and written down as a function of INSERT statements. In a clone, UUIDs are replaced by new ones, and
 times move with the clock. Ids stay: the records of all sample stores have equal numbers, and each store goes on with the next, because
 its counters are cloned as well. Ids of tables that are not numbered by store are equal too, which is stricter than production. A clone
 with an offset has none of these numbers.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -33,7 +33,7 @@ _ID_TEXTS = {
     ("notifications", "title"),
     ("notifications", "message"),
 }
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 _COLUMNS = """
 SELECT c.relname AS table, array_agg(a.attname::text ORDER BY a.attnum) AS columns,
@@ -51,22 +51,19 @@ WHERE c.contype = 'f' AND a.attname <> 'tenant_id'
 """
 
 
+# What a store's clone has in place of the constants of its rows.
+_PARAMETERS = "tenant bigint, shift bigint, age interval, public_ids uuid[], texts text[]"
+_CALL = "SELECT pg_temp.clone_store($1, $2, $3, $4, $5)"
+
+
 @dataclass(frozen=True)
 class StoreScript:
-    """The rows of a store as SQL, cut where a clone differs."""
+    """The rows of a store as a function that inserts them into another store."""
 
-    parts: list[str | Callable[[_Clone], str]]
-    public_ids: list[str]
+    function: str
+    public_ids: list[UUID]
+    texts: list[str]
     written_at: datetime
-
-
-@dataclass(frozen=True)
-class _Clone:
-    tenant: int
-    offset: int
-    public_ids: Mapping[str, str]
-    age: float
-    texts: Mapping[str, str]
 
 
 class Cloner:
@@ -94,6 +91,8 @@ class Cloner:
             self._script = await _write_script(self._connection, self._store, self._secrets)
             # Without triggers, which would create the default statuses and languages.
             await self._connection.execute("SET session_replication_role = replica; SET synchronous_commit = off")
+            await self._connection.execute("SET plan_cache_mode = force_generic_plan")
+            await self._connection.execute(self._script.function)
         script = self._script
         assert script is not None
         tenant = await self._connection.fetchval(
@@ -109,15 +108,10 @@ class Cloner:
             owner,
             host,
         )
-        clone = _Clone(
-            tenant,
-            offset,
-            {public_id: str(uuid7()) for public_id in script.public_ids},
-            (datetime.now(UTC) - script.written_at).total_seconds(),
-            texts,
-        )
-        await self._connection.execute("".join(part if isinstance(part, str) else part(clone) for part in script.parts))
-        return tenant, clone.public_ids
+        public_ids = [uuid7() for _ in script.public_ids]
+        age = datetime.now(UTC) - script.written_at
+        await self._connection.execute(_CALL, tenant, offset, age, public_ids, [texts[text] for text in script.texts])
+        return tenant, dict(zip(map(str, script.public_ids), map(str, public_ids), strict=True))
 
     async def close(self) -> None:
         if self._connection is not None:
@@ -131,13 +125,13 @@ async def copy_store(store: Store, source_url: str, target_url: str, tenant: int
         script = await _write_script(source, store, ())
     finally:
         await source.close()
-    clone = _Clone(tenant, 0, {public_id: public_id for public_id in script.public_ids}, 0.0, {})
     target = await asyncpg.connect(target_url)
     try:
         await target.execute("SET session_replication_role = replica")
         await target.execute("INSERT INTO tenants (id, public_id, name) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3)",
                              tenant, store.public_id, store.name)  # fmt: skip
-        await target.execute("".join(part if isinstance(part, str) else part(clone) for part in script.parts))
+        await target.execute(script.function)
+        await target.execute(_CALL, tenant, 0, timedelta(), script.public_ids, [])
         for (sequence,) in await target.fetch("SELECT quote_ident(sequencename) FROM pg_sequences"):
             await target.execute(f"SELECT setval('{sequence}', 1000000)")
     finally:
@@ -146,70 +140,76 @@ async def copy_store(store: Store, source_url: str, target_url: str, tenant: int
 
 async def _write_script(connection: Any, store: Store, secrets: Iterable[str]) -> StoreScript:
     references = {(row["table"], row["column"]) for row in await connection.fetch(_REFERENCES)} | _LOOSE_IDS
-    tables = await connection.fetch(_COLUMNS)
-    statements: list[str] = []
-    public_ids: set[str] = set()
-    for table in tables:
-        columns: list[str] = table["columns"]
+    rows_of: dict[str, tuple[dict[str, str], list[Any]]] = {}
+    for table, columns, types in await connection.fetch(_COLUMNS):
         selected = ", ".join(f"{column}::text" for column in columns)
         order = "id" if "id" in columns else "1"
-        rows = await connection.fetch(
-            f"SELECT {selected} FROM {table['table']} WHERE tenant_id = $1 ORDER BY {order}", store.id
+        rows = await connection.fetch(f"SELECT {selected} FROM {table} WHERE tenant_id = $1 ORDER BY {order}", store.id)
+        if rows:
+            rows_of[table] = dict(zip(columns, types, strict=True)), rows
+    cells = _CellExpressions(rows_of, secrets, references)
+    statements = []
+    for table, (kinds, rows) in rows_of.items():
+        values = (
+            f"({', '.join(cells.cell(table, column, kind, row[column]) for column, kind in kinds.items())})"
+            for row in rows
         )
-        if not rows:
-            continue
-        literals = []
-        for row in rows:
-            if "public_id" in columns:
-                public_ids.add(row["public_id"])
-            cells = [
-                _literal(table["table"], column, kind, row[column], references)
-                for column, kind in zip(columns, table["types"], strict=True)
-            ]
-            literals.append(f"({', '.join(cells)})")
-        names = ", ".join(columns)
         statements.append(
-            f"INSERT INTO {table['table']} ({names}) OVERRIDING SYSTEM VALUE VALUES {', '.join(literals)};\n"
+            f"INSERT INTO {table} ({', '.join(kinds)}) OVERRIDING SYSTEM VALUE VALUES {', '.join(values)};"
         )
-    parts = _cut("".join(statements), public_ids, secrets)
-    return StoreScript(parts, sorted(public_ids), datetime.now(UTC))
+    body = "\n".join(statements)
+    function = (
+        f"CREATE FUNCTION pg_temp.clone_store({_PARAMETERS}) RETURNS void LANGUAGE plpgsql"
+        f" AS $clone$ BEGIN\n{body}\nEND $clone$"
+    )
+    return StoreScript(function, [*map(UUID, cells.public_ids)], [*cells.texts], datetime.now(UTC))
 
 
-def _literal(table: str, column: str, kind: str, value: str | None, references: set[tuple[str, str]]) -> str:
-    """Write a cell; what differs in a clone stands between NULs."""
-    if value is None:
-        return "NULL"
-    if column == "tenant_id":
-        return "\0tenant\0"
-    if column == "id" or (table, column) in references:
-        return f"\0id:{value}\0"
-    quoted = "'" + value.replace("'", "''") + "'"
-    if (table, column) in _ID_TEXTS:
-        return re.sub(r"\d+", lambda match: f"\0id:{match.group()}\0", quoted)
-    if kind == "timestamp with time zone" and datetime.fromisoformat(value) > datetime.now(UTC) - _RECENT:
-        return f"{quoted}::timestamptz + interval '\0age\0 s'"
-    return quoted
+class _CellExpressions:
+    """Write the cells of a store's rows as expressions of `_PARAMETERS`."""
+
+    def __init__(
+        self,
+        rows_of: Mapping[str, tuple[Mapping[str, str], Sequence[Mapping[str, Any]]]],
+        secrets: Iterable[str],
+        references: set[tuple[str, str]],
+    ) -> None:
+        ids = {row["public_id"] for kinds, rows in rows_of.values() if "public_id" in kinds for row in rows}
+        self.public_ids = {public_id: number for number, public_id in enumerate(sorted(ids), 1)}
+        self.texts = {secret: number for number, secret in enumerate(secrets, 1)}
+        self._references = references
+        self._pattern = re.compile("|".join([_UUID, *map(re.escape, self.texts)]))
+        self._pattern_with_ids = re.compile(rf"{self._pattern.pattern}|\d+")
+
+    def cell(self, table: str, column: str, kind: str, value: str | None) -> str:
+        """Return the expression of a cell whose text is `value`."""
+        if value is None:
+            return "NULL"
+        if column == "tenant_id":
+            return "tenant"
+        if column == "id" or (table, column) in self._references:
+            return f"({value} + shift)::{kind}"
+        if kind == "timestamp with time zone" and datetime.fromisoformat(value) > datetime.now(UTC) - _RECENT:
+            return f"{_quote(value)}::timestamptz + age"
+        pattern = self._pattern_with_ids if (table, column) in _ID_TEXTS else self._pattern
+        pieces, end = [], 0
+        for match in pattern.finditer(value):
+            if piece := self._piece(match.group()):
+                pieces += [_quote(value[end : match.start()]), piece]
+                end = match.end()
+        if not pieces:
+            return _quote(value)
+        if kind == "uuid":
+            return pieces[1]
+        return f"concat({', '.join([*pieces, _quote(value[end:])])})::{kind}"
+
+    def _piece(self, text: str) -> str | None:
+        if text in self.texts:
+            return f"texts[{self.texts[text]}]"
+        if text in self.public_ids:
+            return f"public_ids[{self.public_ids[text]}]"
+        return f"{text} + shift" if text.isdecimal() else None
 
 
-def _cut(text: str, public_ids: set[str], secrets: Iterable[str]) -> list[str | Callable[[_Clone], str]]:
-    text = _UUID.sub(lambda match: f"\0uuid:{match.group()}\0" if match.group() in public_ids else match.group(), text)
-    for secret in secrets:
-        text = text.replace(secret, f"\0text:{secret}\0")
-    parts: list[str | Callable[[_Clone], str]] = []
-    for index, piece in enumerate(text.split("\0")):
-        parts.append(piece if index % 2 == 0 else _differing(piece))
-    return parts
-
-
-def _differing(piece: str) -> Callable[[_Clone], str]:
-    name, _, value = piece.partition(":")
-    if name == "tenant":
-        return lambda clone: str(clone.tenant)
-    if name == "id":
-        number = int(value)
-        return lambda clone: str(number + clone.offset)
-    if name == "uuid":
-        return lambda clone: clone.public_ids[value]
-    if name == "age":
-        return lambda clone: f"{clone.age:.3f}"
-    return lambda clone: clone.texts[value]
+def _quote(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
