@@ -2,6 +2,7 @@
 
 import base64
 import re
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -54,6 +55,11 @@ def entity_of(route: Any) -> str:
     return nested if nested in route.path else route.path.split("/")[2]
 
 
+EVERY_ENTITY = pytest.mark.parametrize(
+    "routes", [pytest.param([*each], id=name) for name, each in groupby(sorted(ROUTES, key=entity_of), entity_of)]
+)
+
+
 def path_with_id(route: Any, record_id: Any, sample: SampleStore) -> str:
     """Return the address of the route for a record; other ids are those of the store's records."""
     path = route.path.replace("{product_id}", str(sample.mug)).replace("{area_id}", str(sample.delivery_area))
@@ -95,19 +101,21 @@ async def call_route(sample: SampleStore, route: Any, **kwargs: Any) -> Any:
 # --- Credentials -------------------------------------------------------------------------------------------------------------
 
 
-@EVERY_ROUTE
-async def test_a_missing_credential_is_401_with_instructions(shared_sample, route):
-    answer = await call_route(shared_sample, route, auth=None)
-    assert (answer.status, answer.body) == (401, {"status": 401, "message": MISSING})
-    assert answer.headers["WWW-Authenticate"].startswith("Basic ")
+@EVERY_ENTITY
+async def test_a_missing_credential_is_401_with_instructions(shared_sample, routes):
+    for route in routes:
+        answer = await call_route(shared_sample, route, auth=None)
+        assert (answer.status, answer.body) == (401, {"status": 401, "message": MISSING}), route
+        assert answer.headers["WWW-Authenticate"].startswith("Basic "), route
 
 
-@EVERY_ROUTE
-async def test_an_invalid_credential_is_401(shared_sample, route):
+@EVERY_ENTITY
+async def test_an_invalid_credential_is_401(shared_sample, routes):
     wrong_key = base64.b64encode(f"{shared_sample.owner.email}:x".encode()).decode()
-    for header in (f"Basic {wrong_key}", "Basic ???", "Bearer x", "Digest x", "Basic", "Bearer "):
-        answer = await call_route(shared_sample, route, auth=None, headers={"Authorization": header})
-        assert (answer.status, answer.body) == (401, {"status": 401, "message": "Invalid credentials"})
+    for route in routes:
+        for header in (f"Basic {wrong_key}", "Basic ???", "Bearer x", "Digest x", "Basic", "Bearer "):
+            answer = await call_route(shared_sample, route, auth=None, headers={"Authorization": header})
+            assert (answer.status, answer.body) == (401, {"status": 401, "message": "Invalid credentials"}), route
 
 
 async def test_basic_bearer_and_legacy_tokens_authenticate(sample):
@@ -119,33 +127,36 @@ async def test_basic_bearer_and_legacy_tokens_authenticate(sample):
     assert answer.status == 200
 
 
-@EVERY_ROUTE
-async def test_customers_and_vendors_are_forbidden(shared_sample, route):
-    for person in (shared_sample.vendor_user, shared_sample.caio):
-        answer = await call_route(shared_sample, route, auth="bearer", by=person)
-        assert (answer.status, answer.body) == (403, {"status": 403, "message": ADMIN_ONLY})
+@EVERY_ENTITY
+async def test_customers_and_vendors_are_forbidden(shared_sample, routes):
+    for route in routes:
+        for person in (shared_sample.vendor_user, shared_sample.caio):
+            answer = await call_route(shared_sample, route, auth="bearer", by=person)
+            assert (answer.status, answer.body) == (403, {"status": 403, "message": ADMIN_ONLY}), route
 
 
-@EVERY_ROUTE
-async def test_a_credential_of_another_store_is_rejected(shared_sample, other_shared_sample, route):
-    answer = await shared_sample.request(
-        route.method, path_to(route, shared_sample), body_for(route, shared_sample), at=other_shared_sample
-    )
-    assert (answer.status, answer.body) == (401, {"status": 401, "message": "Invalid credentials"})
-    answer = await shared_sample.request(
-        route.method,
-        path_to(route, shared_sample),
-        body_for(route, shared_sample),
-        at=other_shared_sample,
-        auth="bearer",
-    )
-    assert (answer.status, answer.body) == (403, {"status": 403, "message": ADMIN_ONLY})
+@EVERY_ENTITY
+async def test_a_credential_of_another_store_is_rejected(shared_sample, other_shared_sample, routes):
+    for route in routes:
+        answer = await shared_sample.request(
+            route.method, path_to(route, shared_sample), body_for(route, shared_sample), at=other_shared_sample
+        )
+        assert (answer.status, answer.body) == (401, {"status": 401, "message": "Invalid credentials"}), route
+        answer = await shared_sample.request(
+            route.method,
+            path_to(route, shared_sample),
+            body_for(route, shared_sample),
+            at=other_shared_sample,
+            auth="bearer",
+        )
+        assert (answer.status, answer.body) == (403, {"status": 403, "message": ADMIN_ONLY}), route
 
 
-@EVERY_ROUTE
-async def test_an_unknown_store_is_not_found(shared_sample, route):
-    answer = await call_route(shared_sample, route, headers={"X-Tenant-ID": UNKNOWN_ID})
-    assert (answer.status, answer.body) == (404, {"status": 404, "message": "tenant not found"})
+@EVERY_ENTITY
+async def test_an_unknown_store_is_not_found(shared_sample, routes):
+    for route in routes:
+        answer = await call_route(shared_sample, route, headers={"X-Tenant-ID": UNKNOWN_ID})
+        assert (answer.status, answer.body) == (404, {"status": 404, "message": "tenant not found"}), route
 
 
 @pytest.fixture(scope="module")
@@ -157,35 +168,36 @@ async def suspended_sample(new_sample: NewSampleStore) -> SampleStore:
     return sample
 
 
-@EVERY_ROUTE
-async def test_a_suspended_store_is_503(suspended_sample, route):
-    answer = await call_route(suspended_sample, route)
-    assert answer.status == 503
-    assert answer.body["message"] == "tenant_suspended"
-    assert answer.body["status"] == 503
+@EVERY_ENTITY
+async def test_a_suspended_store_is_503(suspended_sample, routes):
+    for route in routes:
+        answer = await call_route(suspended_sample, route)
+        assert answer.status == 503, route
+        assert answer.body["message"] == "tenant_suspended", route
+        assert answer.body["status"] == 503, route
 
 
 # --- Privileges --------------------------------------------------------------------------------------------------------------
 
 
-@EVERY_ROUTE
-async def test_a_missing_privilege_is_403_and_named(shared_sample, route):
-    action = "view" if route.method == "GET" else "manage"
-    privilege = f"{action}_{AREAS[entity_of(route)]}"
+@EVERY_ENTITY
+async def test_a_missing_privilege_is_403_and_named(shared_sample, routes):
     person = await shared_sample.add_user("view_apps")
-    for data in (None, b"{broken"):  # privileges are checked before the body is parsed
-        answer = await shared_sample.request(route.method, path_to(route, shared_sample), by=person, data=data)
-        assert (answer.status, answer.body) == (
-            403,
-            {"status": 403, "message": f"Forbidden: privilege {privilege} required"},
-        )
+    for route in routes:
+        action = "view" if route.method == "GET" else "manage"
+        privilege = f"{action}_{AREAS[entity_of(route)]}"
+        for data in (None, b"{broken"):  # privileges are checked before the body is parsed
+            answer = await shared_sample.request(route.method, path_to(route, shared_sample), by=person, data=data)
+            body = {"status": 403, "message": f"Forbidden: privilege {privilege} required"}
+            assert (answer.status, answer.body) == (403, body), route
 
 
-@EVERY_ROUTE
-async def test_view_privileges_do_not_allow_changes(shared_sample, route):
+@EVERY_ENTITY
+async def test_view_privileges_do_not_allow_changes(shared_sample, routes):
     viewer = await shared_sample.add_user(*(f"view_{area}" for area in AREAS.values()))
-    answer = await call_route(shared_sample, route, by=viewer)
-    assert answer.status == (200 if route.method == "GET" else 403), answer.raw
+    for route in routes:
+        answer = await call_route(shared_sample, route, by=viewer)
+        assert answer.status == (200 if route.method == "GET" else 403), (route, answer.raw)
 
 
 @EVERY_ROUTE
@@ -418,12 +430,15 @@ async def test_vendors_cannot_filter_by_hidden_fields(vendor_enabled_store):
 # --- Addresses ---------------------------------------------------------------------------------------------------------------
 
 
-@EVERY_ROUTE
-async def test_a_route_is_served_under_every_base_with_and_without_a_slash(shared_sample, route):
-    for base in BASES:
-        for slash in ("", "/"):
-            answer = await shared_sample.request(route.method, path_to(route, shared_sample, base) + slash, auth=None)
-            assert (answer.status, answer.body["message"]) == (401, MISSING), (base, slash)
+@EVERY_ENTITY
+async def test_a_route_is_served_under_every_base_with_and_without_a_slash(shared_sample, routes):
+    for route in routes:
+        for base in BASES:
+            for slash in ("", "/"):
+                answer = await shared_sample.request(
+                    route.method, path_to(route, shared_sample, base) + slash, auth=None
+                )
+                assert (answer.status, answer.body["message"]) == (401, MISSING), (route, base, slash)
 
 
 async def test_the_current_and_app_families_keep_their_addresses(sample):
