@@ -61,7 +61,7 @@ class StoreScript:
     """The rows of a store as a function that inserts them into another store."""
 
     function: str
-    public_ids: list[UUID]
+    public_ids: list[str]
     texts: list[str]
     written_at: datetime
 
@@ -84,7 +84,7 @@ class Cloner:
         settings: Mapping[str, Any],
         texts: Mapping[str, str],
         offset: int = 0,
-    ) -> tuple[int, Mapping[str, str]]:
+    ) -> tuple[int, Mapping[str, UUID]]:
         """Create a store that is a clone, its ids moved by the offset; `texts` replace others. Return its internal id and the new UUIDs."""
         if self._connection is None:
             self._connection = await asyncpg.connect(self._url)
@@ -111,7 +111,7 @@ class Cloner:
         public_ids = [uuid7() for _ in script.public_ids]
         age = datetime.now(UTC) - script.written_at
         await self._connection.execute(_CALL, tenant, offset, age, public_ids, [texts[text] for text in script.texts])
-        return tenant, dict(zip(map(str, script.public_ids), map(str, public_ids), strict=True))
+        return tenant, dict(zip(script.public_ids, public_ids, strict=True))
 
     async def close(self) -> None:
         if self._connection is not None:
@@ -162,7 +162,7 @@ async def _write_script(connection: Any, store: Store, secrets: Iterable[str]) -
         f"CREATE FUNCTION pg_temp.clone_store({_PARAMETERS}) RETURNS void LANGUAGE plpgsql"
         f" AS $clone$ BEGIN\n{body}\nEND $clone$"
     )
-    return StoreScript(function, [*map(UUID, cells.public_ids)], [*cells.texts], datetime.now(UTC))
+    return StoreScript(function, [*cells.public_ids], [*cells.texts], datetime.now(UTC))
 
 
 class _CellExpressions:

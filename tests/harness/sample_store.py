@@ -152,7 +152,7 @@ async def new_sample(http: HttpClient, postgres: EmbeddedServer, database_name: 
                 shifted = re.sub(r"\d+", lambda match: str(int(match.group()) + offset), record.name)
                 changes = {"name": texts.get(record.name, shifted)}
             sample.records[name] = replace(
-                record, number=record.number + offset, id=public_ids.get(record.id, record.id), **changes
+                record, number=record.number + offset, id=str(public_ids.get(record.id, record.id)), **changes
             )
         sample.records |= await setting_records(sample.scope)  # their ids are not those of rows
         return sample
