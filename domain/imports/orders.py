@@ -15,6 +15,7 @@ from kernel.scope import Scope
 from models.database import fetch, transaction
 from models.numbers import take_numbers
 from models.rows import insert_rows
+from models.store_binding import Plans
 
 _CUSTOMERS = "SELECT id, email, firstname, lastname FROM users WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
 _PRODUCTS = (
@@ -33,7 +34,8 @@ async def import_orders(
     `product` and `vendor` are external ids imported before. Its total is items + freight; an order without lines has the sum of its
     payments as total.
     """
-    async with transaction(scope):
+    # In a database without statistics, a plan made for the first orders reads all orders of the store for each reference to one.
+    async with transaction(scope, Plans.FOR_VALUES):
         new = await begin_import(scope, source, "order", records)
         if not new:
             return 0

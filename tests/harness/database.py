@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 from uuid import uuid4
@@ -134,6 +135,29 @@ async def new_database(postgres: EmbeddedServer, template: str = "template1") ->
         await connection.execute(f"drop database {name} with (force)")
     finally:
         await connection.close()
+
+
+@asynccontextmanager
+async def connected_to_new_database(
+    postgres: EmbeddedServer, settings: models_database.DatabaseSettings, *, first_store: int
+) -> AsyncIterator[str]:
+    """Connect this process with a migrated database of the caller's own; yield its URL.
+
+    The caches of this process know the stores of other databases by their ids: `first_store` is above them.
+    """
+    async with new_database(postgres, TEMPLATE) as name:
+        url = postgres.url(name)
+        connection = await asyncpg.connect(url)
+        await connection.execute(f"alter table tenants alter id restart with {first_store}")
+        await connection.close()
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            monkeypatch.setattr(models_database, "_database", None)
+            monkeypatch.setattr("tortoise.context._global_context", None)
+            await models_database.connect(replace(settings, url=url, pooler_url=None))
+            try:
+                yield url
+            finally:
+                await models_database.close()
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -29,7 +28,7 @@ from rest_facade import collections
 from rest_facade.list_parameters import DIRECTIONS
 from schema.cursors import KeysetOrder
 from server.embedded_postgres import EmbeddedServer
-from tests.harness.database import TEMPLATE, new_database
+from tests.harness.database import connected_to_new_database
 from tests.harness.http import HttpClient, ServeApplication
 from tests.harness.records import Record
 from tests.harness.sample_store import SampleStore, filled_store
@@ -55,20 +54,8 @@ async def _capture(request: web.Request, handler: Any) -> web.StreamResponse:
 @pytest.fixture(scope="module")
 async def own_database_url(postgres: EmbeddedServer, database: db.DatabaseSettings) -> AsyncIterator[str]:
     """Connect this process with a database of the module's own: a plan for any store suits the average of all its stores."""
-    async with new_database(postgres, TEMPLATE) as name:
-        url = postgres.url(name)
-        connection = await asyncpg.connect(url)
-        # Caches of this process know other stores by these numbers.
-        await connection.execute(f"alter table tenants alter id restart with {_FIRST_STORE}")
-        await connection.close()
-        with pytest.MonkeyPatch.context() as monkeypatch:
-            monkeypatch.setattr(db, "_database", None)
-            monkeypatch.setattr("tortoise.context._global_context", None)
-            await db.connect(replace(database, url=url, pooler_url=None))
-            try:
-                yield url
-            finally:
-                await db.close()
+    async with connected_to_new_database(postgres, database, first_store=_FIRST_STORE) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
