@@ -43,7 +43,6 @@ from models.database import fetch, transaction
 from models.numbers import take_numbers
 from models.orders import Order, OrderAddress, OrderLine, OrderStatusChange
 from models.payments import Payment
-from models.store_binding import Plans
 
 KIND = "order"
 _AMOUNTS = ("discount_cents", "shipping_cents", "surcharge_cents", "tax_cents", "paid_cents", "refunded_cents")
@@ -163,8 +162,7 @@ async def import_past_orders(
     """
     drafts = [_read(scope, record) for record in records]
     _reject_repeated(drafts)
-    # As of `domain.imports.orders`.
-    async with transaction(scope, Plans.FOR_VALUES):
+    async with transaction(scope):
         await lock_import(scope, SOURCE)
         await _recognize(scope, drafts)
         await _resolve(scope, [draft for draft in drafts if not draft.is_known])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from domain.imports.past_orders import import_past_orders
 from domain.orders.draft import ADDRESS_FIELDS
+from models.store_binding import Plans
 from server.importers.file_rows import Column, ColumnGroup, RecordFormat, moment, money, whole
 from server.importers.record_files import FileKind, writing
 
@@ -51,4 +52,5 @@ ORDERS = FileKind(
         key="number",
     ),
     writing(import_past_orders),
+    Plans.FOR_VALUES,  # as in `domain.imports.orders`: a plan made for the first orders reads all of them for each reference to one
 )

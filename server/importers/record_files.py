@@ -25,6 +25,7 @@ from kernel.clock import now
 from kernel.scope import Scope, active_scope
 from models.database import retry_conflicts, transaction
 from models.numbers import take_numbers
+from models.store_binding import Plans
 from server.importers.file_rows import FileRow, LineError, RecordFormat, read_rows
 from server.importers.olist_files import ImportFileError
 from server.store_admin import system_scope
@@ -71,11 +72,15 @@ WriteBatch: TypeAlias = Callable[[Scope, Sequence[FileRow], ImportOptions], Awai
 
 @dataclass(frozen=True)
 class FileKind:
-    """A kind of records: its name, what its files have, and the function that writes a batch in the open transaction."""
+    """A kind of records: its name, what its files have, and the function that writes a batch in the open transaction.
+
+    `plans` says how the statements of that transaction are planned.
+    """
 
     name: str
     record_format: RecordFormat
     write: WriteBatch
+    plans: Plans = Plans.AUTOMATIC
 
 
 def writing(upsert: Callable[..., Awaitable[Sequence[RecordResult]]]) -> WriteBatch:
@@ -204,7 +209,7 @@ async def _import_batch(scope: Scope, kind: FileKind, batch: Sequence[FileRow], 
     right = [row for row in batch if not row.errors]
 
     async def write() -> BatchOutcome:
-        async with transaction(scope):
+        async with transaction(scope, kind.plans):
             outcome = await kind.write(scope, right, options) if right else BatchOutcome()
             if options.dry_run:
                 raise _DryRun(outcome)

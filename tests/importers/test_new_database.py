@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any
+from pathlib import Path
 
 import pytest
 
 from domain.imports.marketplace import import_customers
 from domain.imports.orders import import_orders
-from domain.imports.past_orders import import_past_orders
 from kernel.scope import Scope, active_scope
 from models import database
 from models.database import DatabaseSettings
 from server.embedded_postgres import EmbeddedServer
+from server.importers import record_files
+from server.importers.order_files import ORDERS
 from tests.harness.database import NewStore, connected_to_new_database
 from tests.harness.scopes import system_scope
 
@@ -30,7 +33,7 @@ async def scope(postgres: EmbeddedServer, database: DatabaseSettings, new_store:
             yield scope
 
 
-async def _orders(scope: Scope, numbers: Sequence[int]) -> None:
+async def _orders(scope: Scope, numbers: Sequence[int], _: Path) -> None:
     now = scope.now
     customer = {
         "external_id": "c",
@@ -53,33 +56,33 @@ async def _orders(scope: Scope, numbers: Sequence[int]) -> None:
     assert await import_orders(scope, SOURCE, records) == len(records)
 
 
-async def _past_orders(scope: Scope, numbers: Sequence[int]) -> None:
+async def _order_files(scope: Scope, numbers: Sequence[int], folder: Path) -> None:
     line = {"name": "Caneca", "quantity": 1, "price_cents": 1_000}
-    results = await import_past_orders(
-        scope,
-        [
-            {"number": str(number), "status": "C", "created_at": scope.now, "total_cents": 1_000, "lines": [line, line]}
-            for number in numbers
-        ],
-    )
-    assert [result.problems for result in results] == [()] * len(numbers)
+    order = {"status": "C", "created_at": "2024-05-06T07:08:09Z", "total_cents": 2_000, "lines": [line, line]}
+    path = folder / "orders.jsonl"
+    path.write_text("\n".join(json.dumps(order | {"number": str(number)}) for number in numbers), encoding="utf-8")
+    report = await record_files.run(ORDERS, path, "jsonl", scope.store.public_id, progress=False)
+    assert (report.counts["created"], report.errors) == (len(numbers), [])
 
 
-@pytest.mark.parametrize("write", [_orders, _past_orders])
+@pytest.mark.parametrize("write", [_orders, _order_files])
 async def test_a_reference_to_an_order_finds_it_by_its_id(
-    scope: Scope, write: Callable[[Scope, Sequence[int]], Awaitable[Any]]
+    scope: Scope, write: Callable[[Scope, Sequence[int], Path], Awaitable[None]], tmp_path: Path
 ) -> None:
     """Few orders are read as a whole, by whichever index."""
     read = []
     for batch in range(BATCHES):
-        await write(scope, range(batch * BATCH, (batch + 1) * BATCH))
+        await write(scope, range(batch * BATCH, (batch + 1) * BATCH), tmp_path)
         read.append(await _read_orders((batch + 1) * BATCH))
     assert read[-1] - read[BATCHES // 2] < 20 * BATCH * BATCHES / 2
 
 
 async def _read_orders(expected: int) -> int:
     """Return how many entries were read of the indexes of orders."""
-    await database.fetchval("select pg_stat_force_next_flush()")
+    # By every connection of the pool: each knows only what it has read itself.
+    await asyncio.gather(
+        *(database.fetchval("select pg_stat_force_next_flush() from pg_sleep(0.02)") for _ in range(10))
+    )
     row = await database.fetchrow(
         "select n_tup_ins, (select sum(idx_tup_read) from pg_stat_user_indexes i where i.relid = t.relid)"
         " from pg_stat_user_tables t where relname = 'orders'"
