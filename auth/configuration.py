@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 MIN_SECRET_BYTES = 16
+ACCESS_LIFETIME = timedelta(minutes=15)
 
 
 class AuthNotConfigured(RuntimeError):
@@ -23,7 +24,7 @@ class Configuration:
     secret_key: bytes
     issuer: str = "vitrine"
     audience: str = "vitrine-api"
-    access_lifetime: timedelta = timedelta(minutes=15)
+    access_lifetime: timedelta = ACCESS_LIFETIME
     refresh_lifetime: timedelta = timedelta(days=30)
     legacy_token_lifetime: timedelta = timedelta(seconds=86_400)
     sign_in_rate: int = 5
@@ -44,14 +45,18 @@ _configuration: Configuration | None = None
 
 
 def configure(
-    secret_key: bytes, *fallbacks: bytes, issuer: str = "vitrine", audience: str = "vitrine-api"
+    secret_key: bytes,
+    *fallbacks: bytes,
+    issuer: str = "vitrine",
+    audience: str = "vitrine-api",
+    access_lifetime: timedelta = ACCESS_LIFETIME,
 ) -> Configuration:
-    """Set the secret key, the keys that only read, and names; raise `ValueError` for a key of fewer than 16 bytes."""
+    """Set the secret key, the keys that only read, names and lifetime of access tokens; raise `ValueError` for a key below 16 bytes."""
     for key in (secret_key, *fallbacks):
         if len(key) < MIN_SECRET_BYTES:
             raise ValueError(f"VITRINE_SECRET_KEY has {len(key)} bytes; expected at least {MIN_SECRET_BYTES}")
     readers = tuple(key for key in dict.fromkeys(fallbacks) if key != secret_key)
-    return use(Configuration(secret_key, issuer, audience, fallbacks=readers))
+    return use(Configuration(secret_key, issuer, audience, access_lifetime, fallbacks=readers))
 
 
 def use(configuration: Configuration) -> Configuration:

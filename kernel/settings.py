@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -158,6 +159,11 @@ class Settings:
     )
     legacy_rate: int = _setting(
         0, RATE, "Requests per minute of one credential on the legacy API; 0 for no limit.", unset="no limit"
+    )
+    access_token_lifetime: float = _setting(
+        900.0,
+        seconds(60, 86_400),
+        "How long an access token is valid; clients refresh it, so a change needs no action of theirs.",
     )
     request_timeout: float = _setting(
         30.0, seconds(0.1, 3_600), "How long a request may take before it is cancelled with 503."
@@ -314,6 +320,11 @@ class Settings:
         """Return the secret key, which must be set, and its fallbacks."""
         assert self.secret_key is not None
         return tuple(key.encode() for key in (self.secret_key, *self.secret_key_fallbacks))
+
+    @property
+    def access_lifetime(self) -> timedelta:
+        """Return the lifetime of access tokens, whose times have whole seconds."""
+        return timedelta(seconds=int(self.access_token_lifetime))
 
     @property
     def retention_days(self) -> dict[str, int]:

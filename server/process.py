@@ -65,7 +65,7 @@ class Stop(asyncio.Event):
 async def process_resources(settings: Settings, location: DatabaseLocation) -> AsyncIterator[None]:
     """Open the resources of any process that works on stores: pools, credential key, outgoing HTTP."""
     async with connection_pools(settings, location), outgoing_client(allows_private=settings.allows_private_endpoints):
-        auth.configure(*settings.secret_keys)
+        auth.configure(*settings.secret_keys, access_lifetime=settings.access_lifetime)
         configure_bulk(bulk_configuration(settings))
         await hash_keys.load()
         yield

@@ -77,7 +77,7 @@ async def open_context(settings: Settings, *, quiet: bool = True) -> AsyncIterat
         else:
             await _reject_pending_migrations(location)
         async with connection_pools(settings, location):
-            auth.configure(*settings.secret_keys)
+            auth.configure(*settings.secret_keys, access_lifetime=settings.access_lifetime)
             await hash_keys.load()
             collect_rarely()
             yield CommandContext(settings, location)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import jwt
 import pytest
 
 from tests.server.command_line import RunningCommand, Vitrine
@@ -51,8 +52,13 @@ async def status_of(client: aiohttp.ClientSession, path: str) -> int:
         return answer.status
 
 
+def lifetime_of(access_token: str) -> int:
+    claims = jwt.decode(access_token, options={"verify_signature": False})
+    return claims["exp"] - claims["iat"]
+
+
 async def test_serve_starts_from_scratch_alongside_commands_and_survives_kills(folder: Path):
-    vitrine = Vitrine(folder, PORT="0", VITRINE_SECRET_KEY="")
+    vitrine = Vitrine(folder, PORT="0", VITRINE_SECRET_KEY="", VITRINE_ACCESS_TOKEN_LIFETIME="3600")
     async with vitrine.running("serve") as server:
         await server.wait_for_output("creating the demo stores")
         await asyncio.sleep(0.7)
@@ -71,12 +77,14 @@ async def test_serve_starts_from_scratch_alongside_commands_and_survives_kills(f
         ) as answer:
             first = await answer.json()
         query = "{ store { name } order_page { total } }"
+        assert lifetime_of(first["access_token"]) == 3_600, "VITRINE_ACCESS_TOKEN_LIFETIME of the server"
         expected = {"store": {"name": "Casa Ipê"}, "order_page": {"total": 60}}
         assert (await query_as(client, query, first["access_token"], "demo.localhost"))["data"] == expected
 
         # Commands use the running database.
         new = await asyncio.to_thread(vitrine, "demo", "--json")
         token = new.json["admin"]["access_token"]
+        assert lifetime_of(token) == 3_600, "VITRINE_ACCESS_TOKEN_LIFETIME of a command"
         assert (await query_as(client, query, token, new.json["host"]))["data"] == expected
         assert "errors" not in await query_as(client, query, token, "demo.localhost")
         ended = await query_as(client, query, first["access_token"], "demo.localhost")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from dataclasses import fields
+from datetime import timedelta
 from ipaddress import ip_network
 from pathlib import Path
 from uuid import UUID
@@ -55,6 +56,8 @@ def test_no_setting_is_required_in_development():
         ("VITRINE_TRUSTED_PROXIES", "10.0.0.0/8,::1", "trusted_proxies", (ip_network("10.0.0.0/8"), ip_network("::1"))),
         ("VITRINE_IP_RATE", "0", "ip_rate", 0),
         ("VITRINE_REQUEST_TIMEOUT", "2.5", "request_timeout", 2.5),
+        ("VITRINE_ACCESS_TOKEN_LIFETIME", "", "access_lifetime", timedelta(minutes=15)),
+        ("VITRINE_ACCESS_TOKEN_LIFETIME", "86400", "access_lifetime", timedelta(days=1)),
         ("VITRINE_POOL_SIZE", "20", "pool_size", 20),
         ("VITRINE_CORS_ORIGINS", "https://a.example,http://b:81", "cors_origins", ("https://a.example", "http://b:81")),
         ("VITRINE_PRIVATE_ENDPOINTS", "0", "private_endpoints", False),
@@ -70,6 +73,8 @@ def test_a_setting_is_read(name, text, attribute, value):
     "name,text",
     [
         ("VITRINE_ENV", "staging"),
+        ("VITRINE_ACCESS_TOKEN_LIFETIME", "59"),
+        ("VITRINE_ACCESS_TOKEN_LIFETIME", "86401"),
         ("DATABASE_URL", "mysql://u:hunter2@h/d"),
         ("DATABASE_URL", "postgres://u:hunter2@h:port/d"),
         ("VITRINE_APP_DATABASE_URL", "hunter2"),
