@@ -14,7 +14,8 @@ from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
 from kernel.ids import Reference, split_reference, uuid7
 from kernel.scope import ActorKind, Scope
 from kernel.signatures import token_hash
-from models import audit, database
+from models import audit
+from models.connection import database
 from models.rows import insert_row, update_row
 
 KEY_LENGTH = 40

@@ -19,7 +19,7 @@ from kernel.errors import TokenRevoked
 from kernel.ids import checksummed_token, has_valid_checksum
 from kernel.scope import Actor, ActorKind, Scope
 from kernel.signatures import token_hash
-from models import database
+from models.connection import database
 from models.rows import insert_row
 
 PREFIX = "vat_"

@@ -11,7 +11,7 @@ from kernel.errors import Unauthenticated
 from kernel.ids import random_token, uuid7
 from kernel.scope import Scope
 from kernel.signatures import token_hash
-from models import database
+from models.connection import database
 
 LIFETIME = timedelta(minutes=5)
 MAX_ATTEMPTS = 5

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from kernel.scope import Actor, Scope
-from models import database
+from models.connection import database
 
 CHANNEL = "vitrine_credentials"
 

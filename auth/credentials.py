@@ -21,7 +21,7 @@ from auth.signing_keys import process_key_ring
 from kernel.errors import TenantMismatch, TokenRevoked, Unauthenticated
 from kernel.scope import Actor, ActorKind, Scope, Store, active_scope
 from kernel.signatures import token_hash
-from models import database
+from models.connection import database
 
 # Invalidations arrive at once; if one is lost, no revoked credential stays valid longer than this.
 REVERIFY_AFTER = timedelta(minutes=1)

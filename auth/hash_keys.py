@@ -12,7 +12,7 @@ from dataclasses import replace
 from auth.configuration import configured, use
 from auth.secrets import DecryptionError, decrypt, encrypt, hash_key, key_id
 from kernel import logging
-from models import database
+from models.connection import database
 
 PURPOSE = "hash-keys"
 _LOAD = "select purpose, key_id, sealed_key from hash_keys order by id"

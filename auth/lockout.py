@@ -17,7 +17,8 @@ from auth.secrets import keyed_hash
 from kernel.errors import AccountLocked, RateLimited
 from kernel.ip_addresses import rate_limit_key
 from kernel.scope import Scope
-from models import audit, database
+from models import audit
+from models.connection import database
 from models.rows import insert_row
 
 _PURPOSE = "lockout"

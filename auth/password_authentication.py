@@ -17,7 +17,7 @@ from auth.passwords import hash_password, needs_rehash, verify_password
 from kernel.documents import IdentifierType, classify_identifier, normalize_email
 from kernel.errors import Conflict, SignInDenied, Unauthenticated
 from kernel.scope import Scope
-from models import database
+from models.connection import database
 from models.rows import from_row
 
 # Each account that shares a document costs one password verification; no person has this many.

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from kernel.errors import InsufficientPrivileges, ValidationFailed
 from kernel.scope import ActorKind, Scope
-from models import database
+from models.connection import database
 from models.rows import from_row
 
 AREAS = (

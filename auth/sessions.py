@@ -29,7 +29,8 @@ from kernel.errors import Forbidden, NotFound, Unauthenticated, ValidationFailed
 from kernel.ids import parse_uuid, random_token, uuid7
 from kernel.scope import Scope
 from kernel.signatures import token_hash
-from models import audit, database
+from models import audit
+from models.connection import database
 from models.rows import from_row, insert_row
 
 LOGGED_OUT = "logged out"

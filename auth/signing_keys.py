@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from auth.configuration import configured
 from auth.secrets import DecryptionError, decrypt, encrypt
 from kernel.ids import random_token
-from models import database
+from models.connection import database
 
 ALGORITHM = "EdDSA"
 # The cache TTL: after a rotation, another process signs with the old key for at most this long.

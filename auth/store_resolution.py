@@ -22,7 +22,7 @@ from asyncpg import Record
 from kernel.errors import TenantClosed, TenantMismatch, TenantNotFound
 from kernel.ids import parse_uuid
 from kernel.scope import Store
-from models import database
+from models.connection import database
 from models.rows import from_row
 
 CHANNEL = "vitrine_stores"

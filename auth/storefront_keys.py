@@ -18,7 +18,8 @@ from kernel.ids import checksummed_token, has_valid_checksum, parse_uuid, uuid7
 from kernel.scope import Actor, ActorKind, Scope
 from kernel.signatures import token_hash
 from kernel.text import InvalidValue, repr_value
-from models import audit, database
+from models import audit
+from models.connection import database
 from models.rows import insert_row
 
 PREFIX = "sfk_"

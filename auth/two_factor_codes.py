@@ -22,7 +22,7 @@ from kernel import logging
 from kernel.errors import Unauthenticated
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models import database
+from models.connection import database
 
 SECRET_PURPOSE = "totp"
 RECOVERY_PURPOSE = "recovery code"

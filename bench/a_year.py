@@ -35,7 +35,7 @@ from domain.orders import lifecycle, placement
 from domain.store_settings import STORE_SETTINGS
 from kernel.retention import DEFAULT_DAYS
 from kernel.scope import SYSTEM, Scope, Store, active_scope
-from models import database
+from models.connection import database
 
 ORDERS_PER_YEAR = 3_650_000
 YEAR = timedelta(days=365)

@@ -19,9 +19,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from bench import machine
+from server.http.playground import BUILT, add_asset_routes
 from server.openapi import page as reader
 from server.openapi.documents import FAMILIES
-from server.playground import BUILT, add_asset_routes
 from tests.browser.chromium import Browser, Page, chromium
 
 BAR_MS = 300.0

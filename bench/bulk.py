@@ -27,10 +27,10 @@ from domain.bulk.configuration import BulkConfiguration, configure
 from domain.stores import find_store
 from kernel.clock import now
 from kernel.scope import SYSTEM, Scope, active_scope
-from models import database
+from models.connection import database
 from resolvers import bulk_mutations, bulk_queries
-from server.bulk_worker import BulkWorker, Run
 from server.importers import product_files, record_files
+from server.workers.bulk import BulkWorker, Run
 
 PRODUCTS = 100_000
 MAX_SECONDS = 30.0

@@ -19,7 +19,7 @@ from auth.configuration import configure
 from bench import launchers
 from bench.database import API_KEY, BenchDatabase, Size, create_database, running_postgres
 from kernel.ids import uuid7
-from models import database as models_database
+from models.connection import database as models_database
 from server.importers.cscart import run
 from server.importers.cscart.source import HttpSource
 

@@ -38,7 +38,7 @@ from domain.events import Event
 from kernel.ids import uuid7
 from kernel.scope import Store, active_scope
 from kernel.signatures import token_hash
-from models import database
+from models.connection import database
 from models.migrate import migrate
 from server.embedded_postgres.data_folder import OWNER
 

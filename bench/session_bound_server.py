@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from models import pool
-from models.connections import StoreConnection
-from models.store_binding import StoreBinding
+from models.connection import pool
+from models.connection.connections import StoreConnection
+from models.connection.store_binding import StoreBinding
 from server import cli
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.filters import ids, references, sorts
 from domain.visibility import VisibleRows
-from models.queries import Entity, EntityFilter, Sort, any_of, compares
+from models.reading.queries import Entity, EntityFilter, Sort, any_of, compares
 
 AUDIT_ENTRIES = Entity(
     table="audit_entries",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from domain.jobs import JOBS, SEND_MAILS
 from domain.webhooks.claims import BUSY
-from models import database
+from models.connection import database
 
 # Counting stops here: a long backlog must not make the question expensive.
 MAX_COUNT = 10_000

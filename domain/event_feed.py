@@ -31,8 +31,8 @@ from domain.webhooks.payloads import order_keys
 from kernel.clock import format_rfc3339
 from kernel.errors import Expired, InsufficientPrivileges, MissingScope, ValidationFailed
 from kernel.scope import ActorKind, Scope, Store
-from models import database
-from models.queries import statement_limit
+from models.connection import database
+from models.reading.queries import statement_limit
 
 OLDEST, LATEST = "oldest", "latest"
 """In place of a cursor: before the oldest event that is kept, and after the newest."""

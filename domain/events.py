@@ -25,7 +25,7 @@ from kernel.ids import uuid7
 from kernel.payload_fields import payload_of
 from kernel.product_fields import PRODUCT_RECORD
 from kernel.scope import Scope
-from models.database import execute_later, fetch
+from models.connection.database import execute_later, fetch
 
 ORDER_CREATED = "order.created"
 ORDER_UPDATED = "order.updated"

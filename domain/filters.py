@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kernel.text import fold, prefix_tsquery, singular
-from models.queries import Condition, EntityFilter, Sort, any_of, by_ids, compares, flag, refers_to
+from models.reading.queries import Condition, EntityFilter, Sort, any_of, by_ids, compares, flag, refers_to
 
 _COMMON_SORTS = {
     "created_at": Sort("t.created_at", "timestamptz", "time of creation"),

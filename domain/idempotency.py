@@ -24,7 +24,7 @@ from auth.secrets import decrypt, encrypt, is_encrypted
 from kernel.errors import Conflict, RuleViolation, Unavailable
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import execute, fetchrow, separate_transaction, transaction
+from models.connection.database import execute, fetchrow, separate_transaction, transaction
 
 RETENTION = timedelta(hours=24)
 # Responses can hold an order's token or another secret.

@@ -16,7 +16,7 @@ from domain.events import Event
 from kernel.clock import format_rfc3339
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import fetch
+from models.connection.database import fetch
 
 _TIME = """to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"""
 

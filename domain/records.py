@@ -16,10 +16,10 @@ from kernel.errors import NotFound
 from kernel.fields import FieldErrors, InputField, InputValues, check_fields, raise_field_errors
 from kernel.scope import Scope
 from models import audit
-from models.base import StoreModel, Timestamped
-from models.database import UniqueViolation, execute, fetchrow, transaction, violated_constraint
+from models.connection.database import UniqueViolation, execute, fetchrow, transaction, violated_constraint
 from models.numbers import RESERVED_TABLES, take_number
 from models.references import BY_TABLE, NOT_FOUND, ReferenceType, find, look_up, missing_message
+from models.tables.base import StoreModel, Timestamped
 
 
 @dataclass(slots=True)

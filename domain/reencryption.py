@@ -26,7 +26,7 @@ from domain.stores import GATEWAY_PURPOSE
 from kernel.clock import now
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, Store, active_scope
-from models import database
+from models.connection import database
 
 BATCH_SIZE = 100
 

@@ -14,7 +14,7 @@ from auth.configuration import configured
 from domain import idempotency
 from kernel.retention import DEFAULT_DAYS
 from kernel.scope import Scope, active_scope
-from models import database
+from models.connection import database
 
 BATCH_ROWS = 1_000
 _AT_ONCE = timedelta(0)

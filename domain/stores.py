@@ -36,7 +36,7 @@ from kernel.ids import split_reference, uuid7
 from kernel.scope import Scope, Store, active_scope
 from kernel.text import InvalidValue, repr_value
 from models import audit
-from models.database import (
+from models.connection.database import (
     CrossStoreConnection,
     UniqueViolation,
     cross_store_connection,

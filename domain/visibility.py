@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from auth.access import Access
 from kernel.scope import ActorKind, Scope
-from models.queries import Condition
+from models.reading.queries import Condition
 
 ORDER_OF_VENDOR = """EXISTS (
     SELECT 1 FROM orders o WHERE o.tenant_id = t.tenant_id AND o.id = t.order_id AND o.vendor_id = {company})"""

@@ -1,8 +1,8 @@
 """Declare the fields of a product once: the input fields, and the record in REST responses and events.
 
 Derived from these tables: validation, GraphQL's `ProductInput`, the fragment `ProductRecord`, bodies and error codes of the REST families,
-and the data of `product.*` events with its documentation. The writing SQL is derived from the columns of `models.catalog.Product`. See
-docs/recipes.md#add-a-product-field.
+and the data of `product.*` events with its documentation. The writing SQL is derived from the columns of `models.tables.catalog.Product`.
+See docs/recipes.md#add-a-product-field.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ import orjson
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from kernel.text import singular
-from models import database, references
+from models import references
+from models.connection import database
 
 # The store's settings and sessions have no numeric id to resolve.
 _TABLES = {

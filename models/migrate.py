@@ -19,8 +19,8 @@ from pathlib import Path
 import asyncpg
 
 from kernel.errors import OperatorError
-from models.database_errors import translate_errors
-from models.roles import (
+from models.connection.database_errors import translate_errors
+from models.connection.roles import (
     BACKUP_ROLE,
     MIN_POSTGRESQL_VERSION,
     ensure_roles,

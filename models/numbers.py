@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kernel.scope import Scope
-from models.database import fetch_separately
+from models.connection.database import fetch_separately
 
 # In the order in which counters are locked: as earlier versions insert, which let the triggers number these tables too.
 RESERVED_TABLES = ("users", "orders", "order_lines", "shipments", "discussion_posts", "call_requests")

@@ -14,7 +14,7 @@ from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import Reference, parse_reference
 from kernel.scope import Scope
 from kernel.text import repr_value
-from models.database import fetch
+from models.connection.database import fetch
 
 NOT_FOUND = "not_found"
 _MAX_IN_MESSAGE = 5

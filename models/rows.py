@@ -14,7 +14,7 @@ import orjson
 
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import execute, execute_later, fetch, fetchval
+from models.connection.database import execute, execute_later, fetch, fetchval
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.people import own_account, registration, two_factor
-from models.queries import Row
+from models.reading.queries import Row
 from resolvers.compiled_results import RESULT, ResultField
 from schema.fields import root_field
 from schema.inputs import provided_fields

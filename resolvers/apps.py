@@ -7,8 +7,8 @@ from strawberry import Info
 
 from auth import storefront_keys
 from domain.apps import consent, installations, oauth, registration
-from models import row_reads
-from models.queries import Row
+from models.reading import row_reads
+from models.reading.queries import Row
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, load_record, rename_fields
 from schema.fields import root_field

@@ -11,7 +11,7 @@ from auth.access import Access
 from domain.b2b import credit, record_types, transactions
 from domain.orders import limits
 from kernel.clock import format_unix
-from models.queries import Row
+from models.reading.queries import Row
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields

@@ -8,7 +8,7 @@ from strawberry import Info
 from domain.bulk import operations, uploads
 from domain.bulk.configuration import configured
 from kernel.errors import ValidationFailed
-from models.queries import Row
+from models.reading.queries import Row
 from models.references import NOT_FOUND
 from resolvers.bulk_mutations import check_mutation
 from resolvers.bulk_queries import compile_query

@@ -26,8 +26,8 @@ from kernel.clock import now
 from kernel.errors import DomainError, NotFound, RuleViolation, TooLarge, Unavailable, ValidationFailed
 from kernel.request_bodies import MalformedBody, parse_json_object
 from kernel.scope import Scope, active_scope
-from models.bulk_reads import JSON_LINE
-from models.database import retry_conflicts, transaction
+from models.connection.database import retry_conflicts, transaction
+from models.reading.bulk_reads import JSON_LINE
 from resolvers.bulk_queries import REPORT_SECONDS, documents, prepare_operation, query_error
 from resolvers.operations import OperationExecutor
 from schema.documents import PreparedDocument

@@ -28,9 +28,9 @@ from domain.bulk.files import ResultFile
 from domain.bulk.operations import BulkProgress, Cancelled, ClaimedOperation
 from kernel.errors import DomainError, RateLimited, RuleViolation, TooComplex, ValidationFailed
 from kernel.scope import Scope
-from models.bulk_reads import BulkReader, deeper_connections, has_public_id, is_connection
-from models.response_shapes import NotCompiled, RelationField, ResponseShape
-from models.snapshots import snapshot
+from models.reading.bulk_reads import BulkReader, deeper_connections, has_public_id, is_connection
+from models.reading.response_shapes import NotCompiled, RelationField, ResponseShape
+from models.reading.snapshots import snapshot
 from resolvers.compiled_fields import CompilationValues
 from resolvers.entity_queries import ENTITY_QUERY, EntityQuery
 from schema.connections import PageRequest, RelatedConnection

@@ -16,8 +16,8 @@ from domain.carts.read import LATEST_OPEN, STAFF
 from domain.carts.record import load_cart_record, shipping_option_record
 from domain.carts.reorder import reorder
 from domain.carts.totals import shipping_options_for
-from models import row_reads
-from models.queries import Row, refers_to
+from models.reading import row_reads
+from models.reading.queries import Row, refers_to
 from resolvers.compiled_results import RESULT, JoinedRelation, ResultField
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import rename_error_fields, rename_fields, rename_line_fields

@@ -16,9 +16,9 @@ from domain.catalog.categories import CATEGORY_RECORDS
 from domain.catalog.features import FEATURE_RECORDS
 from domain.catalog.read import PRODUCTS
 from kernel.errors import ValidationFailed
-from models import row_reads
-from models.queries import Row, by_ids
-from models.response_shapes import ResponseShape, ScalarField
+from models.reading import row_reads
+from models.reading.queries import Row, by_ids
+from models.reading.response_shapes import ResponseShape, ScalarField
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields

@@ -19,11 +19,11 @@ from kernel.errors import DomainError
 from kernel.ids import is_uuid
 from kernel.record_conversion import Conversions
 from kernel.scope import Scope
-from models import row_reads
-from models.caller_cache import CallerCache
-from models.compiled_reads import CompiledReader
-from models.queries import BY_PUBLIC_ID, Condition
-from models.response_shapes import NotCompiled
+from models.reading import row_reads
+from models.reading.caller_cache import CallerCache
+from models.reading.compiled_reads import CompiledReader
+from models.reading.queries import BY_PUBLIC_ID, Condition
+from models.reading.response_shapes import NotCompiled
 from resolvers.entity_queries import ConnectionRequest, EntityQuery, ListRequest
 from resolvers.variables import constant_arguments
 from schema.connections import Layout, arrange, has_cursors

@@ -24,7 +24,7 @@ from graphql import (
 )
 from graphql.execution.values import VariableValues, get_argument_values
 
-from models.compiled_reads import CompiledReader
+from models.reading.compiled_reads import CompiledReader
 from resolvers.compiled_fields import CompilationValues
 from schema.execution import ExecutionContext, Outcome, ReadRecord
 from schema.fields import entity_of

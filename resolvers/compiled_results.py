@@ -27,12 +27,12 @@ from graphql.execution.values import VariableValues, get_argument_values
 from auth.access import Access
 from kernel.errors import DomainError
 from kernel.scope import Scope
-from models.answer_size import add_values, current_answer
-from models.compiled_reads import CompiledReader, RecordReader
-from models.queries import Condition
-from models.read_statements import fits_json
-from models.related_columns import RelatedColumn
-from models.response_shapes import NotCompiled, RelationField, ResponseShape
+from models.reading.answer_size import add_values, current_answer
+from models.reading.compiled_reads import CompiledReader, RecordReader
+from models.reading.queries import Condition
+from models.reading.read_statements import fits_json
+from models.reading.related_columns import RelatedColumn
+from models.reading.response_shapes import NotCompiled, RelationField, ResponseShape
 from resolvers.compiled_fields import CompilationValues
 from schema.fields import INHERITED, access_of, entity_of, field_source
 from schema.selection import collect_fields, response_relation, response_shape

@@ -11,10 +11,10 @@ from graphql.execution.values import VariableValues, get_argument_values
 from domain.search.products import find_products
 from kernel.errors import DomainError
 from kernel.scope import Scope
-from models.answer_size import current_answer
-from models.compiled_reads import CompiledReader
-from models.queries import by_ids
-from models.response_shapes import NotCompiled
+from models.reading.answer_size import current_answer
+from models.reading.compiled_reads import CompiledReader
+from models.reading.queries import by_ids
+from models.reading.response_shapes import NotCompiled
 from resolvers.compiled_fields import CompilationValues
 from resolvers.search_requests import SearchField, facet_values, search_page
 from schema.connections import Layout, arrange

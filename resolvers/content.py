@@ -14,8 +14,8 @@ from domain.content.languages import LANGUAGE_RECORDS
 from domain.content.pages import PAGE_RECORDS
 from domain.content.read import LANGUAGE_VARIABLES, LANGUAGES
 from kernel.errors import NotFound
-from models import row_reads
-from models.queries import Condition, by_id
+from models.reading import row_reads
+from models.reading.queries import Condition, by_id
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import DeletedRecordObject, deleted_record, load_record

@@ -20,8 +20,8 @@ from auth.access import Access
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
 from kernel.text import has_forbidden_characters
-from models import row_reads
-from models.queries import Condition, Entity, Row, by_id
+from models.reading import row_reads
+from models.reading.queries import Condition, Entity, Row, by_id
 from schema.column_guards import ColumnGuards, column_guards
 from schema.connections import PageRequest
 from schema.cursors import KeysetOrder

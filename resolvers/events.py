@@ -14,9 +14,9 @@ from domain import event_feed
 from domain.event_feed import ACCESS, FeedEvent
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
-from models import database
-from models.queries import Row
-from models.row_reads import link_rows
+from models.connection import database
+from models.reading.queries import Row
+from models.reading.row_reads import link_rows
 from resolvers.compiled_fields import CompilationValues
 from resolvers.compiled_results import RESULT, ResultField
 from schema.documents import MAX_ERRORS, PreparedDocument

@@ -12,9 +12,9 @@ from auth.access import Access
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.ids import PublicId
 from kernel.scope import Scope
-from models import row_reads
-from models.queries import Row, by_id
-from models.response_shapes import NotCompiled
+from models.reading import row_reads
+from models.reading.queries import Row, by_id
+from models.reading.response_shapes import NotCompiled
 from schema.execution import ReadRecord
 from schema.fields import INHERITED, object_type, output_field, root_field
 from schema.inputs import provided_fields

@@ -10,8 +10,8 @@ from strawberry import Info
 from auth.access import Access
 from domain.notifications import write
 from domain.notifications.read import NOTIFICATIONS, find_inbox_owner
-from models import row_reads
-from models.queries import Condition, Row
+from models.reading import row_reads
+from models.reading.queries import Condition, Row
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import load_record
 from schema.fields import root_field

@@ -20,9 +20,9 @@ from kernel import tracing
 from kernel.errors import TransactionConflict
 from kernel.record_conversion import convert_records
 from kernel.scope import Scope
-from models.answer_size import AnswerLimits, AnswerTooLarge, limited_answer
-from models.database import retry_conflicts, transaction
-from models.response_shapes import NotCompiled
+from models.connection.database import retry_conflicts, transaction
+from models.reading.answer_size import AnswerLimits, AnswerTooLarge, limited_answer
+from models.reading.response_shapes import NotCompiled
 from resolvers.introspection import Introspector, is_introspection
 from resolvers.query_compiler import QueryCompiler, ReusablePlan
 from schema.documents import PreparedDocument

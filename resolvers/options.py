@@ -11,9 +11,9 @@ from auth.access import Access
 from domain.catalog import attachments, combinations, option_exceptions, options
 from domain.catalog.boxes import BOX_RECORDS, DESCRIPTION_RECORDS
 from domain.catalog.product_options import find_editable_product
-from models import row_reads
-from models.queries import by_ids
-from models.response_shapes import ResponseShape, ScalarField
+from models.reading import row_reads
+from models.reading.queries import by_ids
+from models.reading.response_shapes import ResponseShape, ScalarField
 from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (

@@ -9,7 +9,7 @@ from strawberry import Info
 
 from auth.access import Access
 from domain.people import outreach
-from models.queries import Row
+from models.reading.queries import Row
 from resolvers.entity_mutations import RecordFunctions, build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import rename_fields

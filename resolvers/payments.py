@@ -10,7 +10,7 @@ from domain.gateway import notifications
 from domain.gateway.read import GATEWAY_NOTIFICATIONS
 from domain.orders.payments import record_payment
 from domain.payments.methods import PAYMENT_METHOD_RECORDS
-from models.queries import Row
+from models.reading.queries import Row
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import load_record

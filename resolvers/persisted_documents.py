@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from kernel.scope import Scope
-from models import database
+from models.connection import database
 from models.rows import insert_row
 
 # Documents per store, the least recently used evicted first. Longer texts are executed but not stored.

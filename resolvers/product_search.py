@@ -11,8 +11,8 @@ from strawberry import Info
 
 from domain.catalog.read import PRODUCTS
 from domain.search.products import find_products
-from models import row_reads
-from models.queries import Row, by_ids
+from models.reading import row_reads
+from models.reading.queries import Row, by_ids
 from resolvers.results import linked
 from resolvers.search_requests import SEARCH_FIELD, SearchField, facet_values, search_page
 from schema.fields import root_field

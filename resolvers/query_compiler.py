@@ -29,8 +29,8 @@ from graphql.execution.values import VariableValues
 
 from kernel.errors import DomainError
 from kernel.scope import Scope
-from models.replicas import PRIMARY, replica_read
-from models.response_shapes import NotCompiled
+from models.connection.replicas import PRIMARY, replica_read
+from models.reading.response_shapes import NotCompiled
 from resolvers.compiled_fields import CompilationValues, CompiledRootField, CompiledTypename
 from resolvers.compiled_mutations import MutationPlan, changed_record
 from resolvers.compiled_results import OWN_RECORD, RESULT, CompiledOwnRecord, CompiledResult

@@ -10,7 +10,7 @@ from strawberry import Info
 from auth.access import open_to_shoppers
 from domain.shipping.product_quotes import VendorOffer, find_vendor_offers, quote_product
 from domain.shipping.quotes import Quote
-from models.queries import Row
+from models.reading.queries import Row
 from resolvers.mutation_helpers import rename_error_fields
 from resolvers.results import linked
 from schema.fields import root_field

@@ -11,10 +11,10 @@ from domain.carts.totals import shipping_options_for
 from domain.payments.read import ACCEPTED
 from kernel.errors import DomainError
 from kernel.scope import Scope
-from models import row_reads
-from models.queries import Row
-from models.related_columns import BoundColumn
-from models.row_reads import link_rows
+from models.reading import row_reads
+from models.reading.queries import Row
+from models.reading.related_columns import BoundColumn
+from models.reading.row_reads import link_rows
 from schema.selection import is_requested, requested_shape, selected_relations
 
 

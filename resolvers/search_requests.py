@@ -14,7 +14,7 @@ from domain.search.read import Choice
 from domain.search.statement import Search
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
-from models.queries import Condition, Row
+from models.reading.queries import Condition, Row
 from schema.column_guards import column_guards
 from schema.connections import PageRequest
 from schema.cursors import KeysetOrder

@@ -16,9 +16,9 @@ from domain.people import sign_in_keys
 from domain.people.read import USERS
 from kernel.errors import Forbidden, NotFound
 from kernel.scope import Scope
-from models import row_reads
-from models.queries import Condition, Row
-from models.response_shapes import ObjectField, ResponseField, ResponseShape, ScalarField
+from models.reading import row_reads
+from models.reading.queries import Condition, Row
+from models.reading.response_shapes import ObjectField, ResponseField, ResponseShape, ScalarField
 from resolvers.compiled_results import OWN_RECORD, RESULT, OwnRecord, ResultField
 from resolvers.mutation_helpers import delete_field
 from schema.fields import root_field

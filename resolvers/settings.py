@@ -15,7 +15,7 @@ from domain.settings import SettingRecord
 from kernel.ids import parse_reference
 from kernel.scope import Scope
 from kernel.text import fold
-from models.queries import Row
+from models.reading.queries import Row
 from resolvers.stores import reload_store
 from schema.fields import root_field
 from schema.filters import check_filter_text

@@ -12,7 +12,7 @@ from auth.access import Access
 from domain import stores
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
-from models.queries import Row
+from models.reading.queries import Row
 from resolvers.mutation_helpers import rename_fields
 from schema.fields import root_field
 from schema.scalars import JSON

@@ -14,7 +14,7 @@ from domain.marketplace import app, dashboard, signup
 from domain.orders import vendor_update
 from kernel.clock import format_unix
 from kernel.errors import ValidationFailed
-from models.queries import Row
+from models.reading.queries import Row
 from resolvers.mutation_helpers import load_record
 from schema.fields import root_field
 from schema.inputs import provided_fields

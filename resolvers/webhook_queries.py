@@ -21,7 +21,7 @@ from kernel.clock import now
 from kernel.errors import DomainError, RuleViolation, TooComplex, ValidationFailed
 from kernel.ids import request_id_from
 from kernel.scope import SYSTEM, Scope, active_scope
-from models.answer_size import AnswerLimits, limited_answer
+from models.reading.answer_size import AnswerLimits, limited_answer
 from schema.documents import DocumentCache, PreparedDocument, calculate_cost, check_cost
 from schema.execution import ExecutionContext, error_of, execute_document
 from schema.fields import ACCESS, access_of, strawberry_field

@@ -7,7 +7,7 @@ from strawberry import Info
 
 from domain.apps import registration
 from domain.webhooks import endpoints, redelivery
-from models.queries import Row
+from models.reading.queries import Row
 from resolvers import webhook_queries
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, load_record

@@ -39,7 +39,7 @@ _BOM = b"\xef\xbb\xbf"
 async def read_raw(request: web.Request) -> bytes:
     """Read the raw body, decompressed (gzip, deflate): at most 2 MiB before and after; repeated calls return the same bytes.
 
-    The server doesn't decompress bodies itself (`server.connections`), so a request refused before this costs no decompression.
+    The server doesn't decompress bodies itself (`server.http.connections`), so a request refused before this costs no decompression.
     """
     if (whole := whole_body(request)) is not None:
         return whole

@@ -20,7 +20,7 @@ from strawberry.types.lazy_type import LazyType
 from auth.access import Access
 from kernel.errors import DomainError
 from kernel.scope import Scope
-from models.queries import Entity, EntityFilter, ToOne
+from models.reading.queries import Entity, EntityFilter, ToOne
 from schema.fields import INTERNAL, SOURCE, ColumnSource, EmbeddedSource, RelationSource
 
 _COLUMN = re.compile(r"\bt\.(\w+)")

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
-from models.queries import Condition, Entity, Row, Sort
+from models.reading.queries import Condition, Entity, Row, Sort
 from schema.column_guards import column_guards
 from schema.cursors import KeysetOrder
 from schema.filters import build_conditions
@@ -72,7 +72,7 @@ class PageRequest:
 
 @dataclass(frozen=True)
 class RelatedConnection:
-    """A connection of related rows (`models.response_shapes.RelatedPage`).
+    """A connection of related rows (`models.reading.response_shapes.RelatedPage`).
 
     `narrow` are the conditions that the caller's arguments set; `layout` is the form of the result in a response, None for the executor's.
     """

@@ -17,7 +17,7 @@ from auth.secrets import DecryptionError, decrypt_deterministic, encrypt_determi
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
 from models.numbers import NUMBERED_TABLES
-from models.queries import Condition, Entity, Sort, sort_of
+from models.reading.queries import Condition, Entity, Sort, sort_of
 
 _PURPOSE = "cursors"
 

@@ -28,9 +28,9 @@ from graphql import (
 
 from kernel.errors import DomainError, TooComplex, ValidationFailed
 from kernel.scope import Scope
-from models.answer_size import AnswerSize, AnswerTooLarge, current_answer, value_size
-from models.compiled_reads import CompiledReader
-from models.row_reads import relation_loads
+from models.reading.answer_size import AnswerSize, AnswerTooLarge, current_answer, value_size
+from models.reading.compiled_reads import CompiledReader
+from models.reading.row_reads import relation_loads
 from schema.documents import MAX_ERRORS, PreparedDocument
 from schema.validation_rules import without_values
 

@@ -8,8 +8,9 @@
         category: CategoryObject | None = relation(ToOne("category_id"), "The main category.")
         images: list[ProductImageObject] = relation(ToMany("t.product_id", "t.position, t.id"), "The images, the main image first.")
 
-Relations are loaded with one statement per level, so lists cause no N+1 queries (`models.compiled_reads`, `models.row_reads`). The classes
-are never instantiated: resolvers return `models.queries.Row`s, which the resolvers set by `bind_resolvers` read.
+Relations are loaded with one statement per level, so lists cause no N+1 queries (`models.reading.compiled_reads`,
+`models.reading.row_reads`). The classes are never instantiated: resolvers return `models.reading.queries.Row`s, which the resolvers set by
+`bind_resolvers` read.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from strawberry.types.field import StrawberryField
 
 from auth.access import Access
 from auth.store_resolution import check_store_writable
-from models.database import in_transaction, retry_conflicts
-from models.queries import ColumnSql, Entity, Row, Sort, ToMany, ToOne
+from models.connection.database import in_transaction, retry_conflicts
+from models.reading.queries import ColumnSql, Entity, Row, Sort, ToMany, ToOne
 from schema.scalars import ID, BigInt, DateTime
 
 SOURCE = "vitrine.source"
@@ -307,7 +308,7 @@ def root_field(
     """Declare a root field with its access rule, which is checked before the resolver runs; by default its docstring describes it.
 
     In the description `Return` becomes `Returns`. A mutation that ends in a transaction conflict is repeated, others of the document are
-    not (`models.conflicts`). A field that returns a `secret` ignores the Idempotency-Key: its response must not be stored
+    not (`models.connection.conflicts`). A field that returns a `secret` ignores the Idempotency-Key: its response must not be stored
     (docs/reference/shared.md#idempotency).
     """
 
@@ -375,7 +376,7 @@ def _origin(type_: GraphQLObjectType) -> type | None:
 
 
 def row_key(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return the key of a field in a `models.queries.Row`: what was read, whatever its alias."""
+    """Return the key of a field in a `models.reading.queries.Row`: what was read, whatever its alias."""
     return f"{name}({','.join([repr(value) for value in arguments.values()])})" if arguments else name
 
 

@@ -14,7 +14,7 @@ from strawberry import UNSET
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
 from kernel.text import MAX_FILTER_LENGTH
-from models.queries import Condition, Entity
+from models.reading.queries import Condition, Entity
 from schema.column_guards import ColumnGuards
 from schema.fields import INTERNAL, TEXT_INTERNALLY
 from schema.inputs import built_of_provided, provided_fields

@@ -257,7 +257,7 @@ FILTER_ENUMS: dict[str, Any] = {
     "usergroup_type": UsergroupType,
 }
 
-# The scalar of each filter value type (`models.queries.EntityFilter.value_type`).
+# The scalar of each filter value type (`models.reading.queries.EntityFilter.value_type`).
 FILTER_SCALARS: dict[str, Any] = {
     "id": ID,
     "text": Text,

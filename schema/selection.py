@@ -31,9 +31,9 @@ from graphql.type import GraphQLIncludeDirective, GraphQLSkipDirective
 
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
-from models.columns import is_nullable
-from models.queries import Guard, ToMany
-from models.response_shapes import (
+from models.reading.columns import is_nullable
+from models.reading.queries import Guard, ToMany
+from models.reading.response_shapes import (
     Calculation,
     ConstantField,
     NotCompiled,
@@ -360,7 +360,7 @@ def _reader(name: str, nested: _ResultShape | None) -> Callable[[dict[str, Any]]
     return lambda result: build(result[name])
 
 
-# The value type of each scalar (`models.response_shapes.ScalarField.value_type`); only the executor decrypts and masks parameters.
+# The value type of each scalar (`models.reading.response_shapes.ScalarField.value_type`); only the executor decrypts and masks parameters.
 _VALUE_TYPES = {
     "String": "text",
     "ID": "id",

@@ -12,43 +12,41 @@ import rest_facade.legacy
 from kernel import tracing
 from kernel.errors import TenantClosed, TenantNotFound
 from kernel.settings import Settings
-from models.answer_size import AnswerLimits
+from models.reading.answer_size import AnswerLimits
 from resolvers import query_compiler
 from rest_facade.bodies import MAX_BYTES
 from rest_facade.compression import add_vary
 from rest_facade.responses import ADD_HEADERS, RESTART_TIMEOUT
 from rest_facade.routing import REQUEST_ID, Route
-from server import (
-    authorization_metadata,
+from server import authorization_metadata, credit_bureau, example_storefront, mail_page
+from server.demo import DEMO_STORE_ID
+from server.http import (
     bulk_files,
-    credit_bureau,
     event_streams,
-    example_storefront,
     graphql_sockets,
     graphql_streams,
     graphql_view,
-    mail_page,
+    rate_limits,
+    request_id,
 )
-from server.catalogue_cache import CATALOGUE_CACHE, RECOGNIZED_REQUESTS, CatalogueCache, RecognizedRequests
-from server.connections import DIRECT_ANSWERS, PIPELINE, SERVER_NAME
-from server.connections import SETTINGS as SETTINGS
-from server.cross_origin import allow_cross_origin
-from server.demo import DEMO_STORE_ID
-from server.direct_answers import DirectAnswers
-from server.direct_queries import DirectQueries
-from server.families import family_of
-from server.health import HEALTH, Checks, Readiness
-from server.limits import Counters, ProcessCounters
-from server.middleware import rate_limits, request_id
-from server.middleware.authentication import Authenticate, Authenticator, StoreResolver
-from server.middleware.pipeline import pipeline
-from server.middleware.timeout import RequestTimeouts
+from server.http.authentication import Authenticate, Authenticator, StoreResolver
+from server.http.catalogue_cache import CATALOGUE_CACHE, RECOGNIZED_REQUESTS, CatalogueCache, RecognizedRequests
+from server.http.connections import DIRECT_ANSWERS, PIPELINE, SERVER_NAME
+from server.http.connections import SETTINGS as SETTINGS
+from server.http.cross_origin import allow_cross_origin
+from server.http.direct_answers import DirectAnswers
+from server.http.direct_queries import DirectQueries
+from server.http.families import family_of
+from server.http.health import HEALTH, Checks, Readiness
+from server.http.limits import Counters, ProcessCounters
+from server.http.pipeline import pipeline
+from server.http.playground import STORE_KEY, OfferedStore
+from server.http.repeated_requests import RepeatedRequests
+from server.http.request_heads import RequestHeads
+from server.http.routes import add_routes, route_policies
+from server.http.script_address import ScriptAddress
+from server.http.timeout import RequestTimeouts
 from server.openapi import page
-from server.playground import STORE_KEY, OfferedStore
-from server.repeated_requests import RepeatedRequests
-from server.request_heads import RequestHeads
-from server.routes import add_routes, route_policies
-from server.script_address import ScriptAddress
 
 COUNTERS = web.AppKey("counters", Counters)
 

@@ -19,10 +19,11 @@ import asyncpg
 from kernel import logging
 from kernel.errors import DomainError
 from kernel.settings import SettingError, Settings
-from models import database, migrate
-from models.capacity import connections_allowed
+from models import migrate
+from models.connection import database
+from models.connection.database import connections_allowed
 from server.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError, EmbeddedServer, is_ready
-from server.health import Checks
+from server.http.health import Checks
 
 FOLDER = "postgres"
 _LOCK_SECONDS = 10.0

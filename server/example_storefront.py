@@ -20,11 +20,11 @@ from kernel.scope import Store, active_scope
 from kernel.settings import Settings
 from server import mail_page
 from server.demo import DEMO_STORE_ID
-from server.html_pages import config_script, html_page, page_headers, style_source
-from server.middleware.authentication import StoreResolver
+from server.http.authentication import StoreResolver
+from server.http.html_pages import config_script, html_page, page_headers, style_source
+from server.http.playground import ASSETS_PATH, BUILT, BUILT_KEY, NOT_BUILT, built_version
 from server.openapi.page import PATH as API_DOCS
-from server.playground import ASSETS_PATH, BUILT, BUILT_KEY, NOT_BUILT, built_version
-from server.store_admin import system_scope
+from server.operations.store_admin import system_scope
 
 KEY_NAME = "example storefront"
 # The paths of examples/storefront/src/main.tsx.

@@ -16,9 +16,9 @@ from domain.mails.outbox import StoredMail
 from kernel.clock import format_rfc3339
 from kernel.errors import NotFound
 from kernel.scope import Store, active_scope
-from models import database
-from server.html_pages import html_page, page_headers, style_source
-from server.store_admin import system_scope
+from models.connection import database
+from server.http.html_pages import html_page, page_headers, style_source
+from server.operations.store_admin import system_scope
 
 PATH = "/dev/mails"
 MAX_STORES = 20

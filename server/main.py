@@ -99,7 +99,7 @@ def _values_of(location: DatabaseLocation) -> Callable[[], Awaitable[metrics.Sna
     """Return what reads the values of a process that serves, and works where the database is embedded."""
     if not location.is_embedded:
         return own_values
-    from server.backlog_metrics import worker_values  # with all jobs: a twentieth of a start
+    from server.workers.backlog_metrics import worker_values  # with all jobs: a twentieth of a start
 
     return worker_values
 

@@ -16,7 +16,7 @@ from aiohttp import web
 
 from kernel import logging, metrics
 from kernel.settings import Settings
-from server.connections import SERVER_NAME
+from server.http.connections import SERVER_NAME
 
 if TYPE_CHECKING:
     from prometheus_client import Metric

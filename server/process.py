@@ -20,21 +20,21 @@ from domain.bulk.configuration import configure as configure_bulk
 from kernel import garbage_collection, logging
 from kernel.event_loop import measured_pauses
 from kernel.settings import Settings
-from models import catalogue_versions
-from models.database import use_replicas
+from models.connection import catalogue_versions
+from models.connection.database import use_replicas
 from server import mail_page
 from server.app import create_app
-from server.bulk_files import bulk_configuration
-from server.catalogue_cache import CATALOGUE_CACHE
-from server.connections import SETTINGS, Runner
 from server.database import DatabaseLocation, connection_pools, readiness_checks
-from server.health import HEALTH
+from server.http.bulk_files import bulk_configuration
+from server.http.catalogue_cache import CATALOGUE_CACHE
+from server.http.connections import SETTINGS, Runner
+from server.http.health import HEALTH
 from server.outgoing import outgoing_client
 from server.process_metrics import ProcessMetrics
 from server.sockets import addresses_of, listen
 
 if TYPE_CHECKING:
-    from server.shared_limits import SharedCounters
+    from server.http.shared_limits import SharedCounters
 
 # Platforms kill after 30 s, the drain time included; requests still running then are aborted.
 FINISH_SECONDS = 20.0
@@ -98,7 +98,7 @@ def _shared_counters(settings: Settings) -> SharedCounters | None:
     """Return counters in the configured Redis; None when each process counts alone, without the 7 MB of its client."""
     if settings.redis_url is None:
         return None
-    from server.shared_limits import SharedCounters
+    from server.http.shared_limits import SharedCounters
 
     return SharedCounters(settings.redis_url)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from auth.credential_cache import process_cache
 from kernel import metrics
-from models import database
-from server.catalogue_cache import CatalogueCache
-from server.limits import Counters
+from models.connection import database
+from server.http.catalogue_cache import CatalogueCache
+from server.http.limits import Counters
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 

@@ -39,7 +39,7 @@ from kernel.clock import now
 from kernel.errors import DomainError
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, Store
-from models import conflicts, database
+from models.connection import conflicts, database
 from models.migrate import migrate
 from server.embedded_postgres.data_folder import OWNER
 

@@ -26,7 +26,8 @@ from kernel.ids import parse_uuid, uuid7
 from kernel.scope import Scope
 from kernel.signatures import token_hash
 from kernel.text import InvalidValue, has_forbidden_characters
-from models import audit, database
+from models import audit
+from models.connection import database
 from models.rows import insert_row, update_row
 
 CODE_LIFETIME = timedelta(minutes=10)

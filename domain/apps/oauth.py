@@ -19,7 +19,8 @@ from domain.apps.registration import AppDetails, authenticate_client
 from kernel.errors import InvalidClient, OAuthError
 from kernel.scope import Scope
 from kernel.signatures import constant_time_equal, token_hash
-from models import audit, database
+from models import audit
+from models.connection import database
 from models.rows import update_row
 
 INVALID_GRANT = "invalid_grant"

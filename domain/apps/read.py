@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.filters import exact, ids, sorts
 from domain.visibility import VisibleRows
-from models.queries import Entity, EntityFilter, Sort, any_of
+from models.reading.queries import Entity, EntityFilter, Sort, any_of
 
 # App administration accepts user tokens only (docs/reference/current.md#app-installation).
 _ADMINISTRATORS = VisibleRows(admin=("view_apps",), user_only=True)

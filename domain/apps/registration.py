@@ -20,7 +20,8 @@ from kernel.ids import checksummed_token, uuid7
 from kernel.scope import ActorKind, Scope
 from kernel.signatures import constant_time_equal, token_hash
 from kernel.text import InvalidValue, has_forbidden_characters, repr_value
-from models import audit, database
+from models import audit
+from models.connection import database
 from models.rows import from_row
 
 MODES = ("live", "test")

@@ -11,7 +11,7 @@ from kernel.errors import ValidationFailed
 from kernel.scope import Scope
 from kernel.text import repr_value
 from models import audit
-from models.database import fetchrow, transaction
+from models.connection.database import fetchrow, transaction
 from models.rows import insert_rows
 
 CACHE_TTL = timedelta(hours=24)

@@ -14,7 +14,7 @@ from domain.filters import (
     substring,
 )
 from domain.visibility import VisibleRows
-from models.queries import Entity, Sort
+from models.reading.queries import Entity, Sort
 
 _ROWS = VisibleRows(admin=("view_b2b",))
 _CREATED = exact_second("t.created_at", "created within that second")

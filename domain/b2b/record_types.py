@@ -9,8 +9,8 @@ from kernel.codes import SWITCH_STATUSES
 from kernel.errors import ValidationFailed
 from kernel.fields import MAX_QUANTITY, InputField, cents, code_in, integer, name_text, short_text, text
 from kernel.text import InvalidValue, repr_value
-from models.b2b import BusinessPartner, Manager, MixProduct, PaymentCode
 from models.references import BUSINESS_PARTNER, MANAGER, PAYMENT_CODE, PRODUCT, USER
+from models.tables.b2b import BusinessPartner, Manager, MixProduct, PaymentCode
 
 MAX_INSTALLMENTS = 360
 MAX_DAYS = 3_650

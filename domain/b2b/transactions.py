@@ -10,9 +10,9 @@ from kernel.fields import InputField, InputValues, code_in, integer, read_fields
 from kernel.money import MAX_CENTS, format_cents
 from kernel.scope import Scope
 from models import audit
-from models.b2b import ManagerTransaction
-from models.database import fetchval, transaction
+from models.connection.database import fetchval, transaction
 from models.references import MANAGER, ORDER, resolve, resolve_optional
+from models.tables.b2b import ManagerTransaction
 
 CREDIT, DEBIT = "C", "D"
 

@@ -27,9 +27,18 @@ from domain.bulk.uploads import delete_unused
 from kernel.errors import Conflict, Forbidden, NotFound, RateLimited, Unauthenticated
 from kernel.ids import parse_reference, uuid7
 from kernel.scope import Actor, ActorKind, Scope
-from models import audit, database
-from models.database import UniqueViolation, execute, fetch, fetch_separately, fetchrow, fetchval, transaction
-from models.snapshots import stream
+from models import audit
+from models.connection import database
+from models.connection.database import (
+    UniqueViolation,
+    execute,
+    fetch,
+    fetch_separately,
+    fetchrow,
+    fetchval,
+    transaction,
+)
+from models.reading.snapshots import stream
 
 QUERY, MUTATION = "query", "mutation"
 LEASE = timedelta(minutes=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.filters import exact, ids, sorts
 from domain.visibility import VisibleRows
-from models.queries import Entity
+from models.reading.queries import Entity
 
 _OWN = "t.user_id = {user}"
 

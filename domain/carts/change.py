@@ -45,7 +45,7 @@ from kernel.geography import BRAZIL
 from kernel.ids import parse_uuid, uuid7
 from kernel.scope import ActorKind, Scope
 from kernel.text import InvalidValue
-from models.database import Plans, execute, fetch, fetchval, transaction
+from models.connection.database import Plans, execute, fetch, fetchval, transaction
 
 MAX_COUPON = 64
 SECOND_COUPON = "coupon_already_applied"

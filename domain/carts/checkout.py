@@ -33,7 +33,7 @@ from kernel.errors import Conflict, Forbidden, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, read_fields, short_text, text
 from kernel.ids import parse_uuid
 from kernel.scope import ActorKind, Scope
-from models.database import Plans, execute, fetchrow, fetchval, transaction
+from models.connection.database import Plans, execute, fetchrow, fetchval, transaction
 from models.references import NOT_FOUND, USER, missing_message
 
 CUSTOMER_REQUIRED = "customer_id or customer_email is required"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernel.scope import Scope, active_scope
-from models.database import execute
+from models.connection.database import execute
 
 _BATCH_SIZE = 1_000
 

@@ -13,7 +13,7 @@ from domain.carts.totals import CartTotals, calculate_cart_totals
 from domain.store_settings import setting
 from kernel.errors import NotFound
 from kernel.scope import Scope, active_scope
-from models.database import Plans, execute, fetch, transaction
+from models.connection.database import Plans, execute, fetch, transaction
 
 MIN_INTERVAL = timedelta(seconds=5)
 _BATCH_SIZE = 200

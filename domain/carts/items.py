@@ -21,7 +21,7 @@ from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, integer, read_fields
 from kernel.ids import parse_uuid
 from kernel.scope import Scope, active_scope
-from models.database import Plans, fetch
+from models.connection.database import Plans, fetch
 
 MAX_ITEMS = 200
 

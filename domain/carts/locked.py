@@ -18,7 +18,7 @@ from domain import events
 from kernel.errors import Conflict, NotFound, RuleViolation
 from kernel.ids import parse_uuid
 from kernel.scope import ActorKind, Scope, active_scope
-from models.database import Plans, execute_later, fetch, fetchrow
+from models.connection.database import Plans, execute_later, fetch, fetchrow
 
 OPEN, ORDERED, EXPIRED = "open", "ordered", "expired"
 _STAFF = (ActorKind.ADMIN, ActorKind.APP, ActorKind.SYSTEM)

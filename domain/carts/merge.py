@@ -18,7 +18,7 @@ from domain.carts.warnings import COUPON_REFUSED, CartWarning
 from domain.promotions.rewards import coupon_key
 from kernel.errors import NotFound, ValidationFailed
 from kernel.scope import ActorKind, Scope
-from models.database import Plans, execute, fetchrow, fetchval, transaction
+from models.connection.database import Plans, execute, fetchrow, fetchval, transaction
 
 _LATEST = """
 SELECT public_id FROM carts WHERE tenant_id = $1 AND user_id = $2 AND status = 'open' AND expires_at > $3 AND id <> $4

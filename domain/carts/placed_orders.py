@@ -13,7 +13,7 @@ from domain.visibility import VisibleRows
 from kernel.ids import parse_uuid
 from kernel.scope import ActorKind, Scope
 from kernel.signatures import constant_time_equal
-from models.queries import Condition, Entity
+from models.reading.queries import Condition, Entity
 
 CHECKOUT = "storefront:checkout"
 TOKEN_PURPOSE = "order token"

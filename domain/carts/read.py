@@ -10,7 +10,7 @@ from dataclasses import replace
 from auth.access import Access
 from domain.filters import exact, exact_second, ids, references, sorts, substring
 from domain.visibility import OwnRows
-from models.queries import Condition, Entity, Sort
+from models.reading.queries import Condition, Entity, Sort
 
 _PRIVILEGES, _SCOPE = ("view_orders",), "read_orders"
 

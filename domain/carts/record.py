@@ -16,7 +16,7 @@ from domain.carts.warnings import COUPON_UNAVAILABLE, SHIPPING_UNAVAILABLE, Cart
 from domain.orders.option_selection import selection_input
 from kernel.errors import NotFound
 from kernel.scope import Scope
-from models.related_columns import BoundColumn
+from models.reading.related_columns import BoundColumn
 
 ADDRESS_FIELDS = (
     "name",

@@ -18,7 +18,7 @@ from domain.orders.option_selection import selection_input, selection_key
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.ids import parse_uuid
 from kernel.scope import ActorKind, Scope, active_scope
-from models.database import Plans, fetch, fetchrow, transaction
+from models.connection.database import Plans, fetch, fetchrow, transaction
 
 _ORDER = "SELECT id, user_id FROM orders WHERE tenant_id = $1 AND public_id = $2 AND deleted_at IS NULL"
 # Gifts are not bought: the promotion gives them again, or doesn't.

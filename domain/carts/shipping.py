@@ -27,7 +27,7 @@ from domain.warehouses.dispatch import (
 )
 from kernel.geography import BRAZIL
 from kernel.scope import Scope, active_scope
-from models.database import fetchrow
+from models.connection.database import fetchrow
 
 # What `load_terms` reads besides: the selected method, and the warehouses that may dispatch to the address.
 _SELECTED = terms_statement(

@@ -27,7 +27,7 @@ from domain.points.spending import NOTHING_SPENT, SpentPoints, requested_points
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope, active_scope
-from models.database import fetch
+from models.connection.database import fetch
 
 COUPON_UNAVAILABLE = "coupon_unavailable"
 

@@ -12,10 +12,10 @@ from kernel.fields import MAX_NAME, InputField, check_count, code_in, integer, n
 from kernel.product_fields import image_url
 from kernel.scope import Scope
 from models import audit
-from models.boxes import Attachment
-from models.database import transaction
+from models.connection.database import transaction
 from models.references import ATTACHMENT, PRODUCT, resolve_all
 from models.rows import replace_rows
+from models.tables.boxes import Attachment
 
 ATTACHMENT_FIELDS: Mapping[str, InputField] = {
     "description": InputField("description", text(MAX_NAME)),

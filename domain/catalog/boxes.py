@@ -10,8 +10,8 @@ from kernel.codes import SWITCH_STATUSES
 from kernel.errors import ValidationFailed
 from kernel.fields import MAX_QUANTITY, InputField, code_in, integer, name_text, short_text, text
 from kernel.text import InvalidValue, repr_value
-from models.boxes import BoxDescription, ProductBox
 from models.references import BOX, resolve
+from models.tables.boxes import BoxDescription, ProductBox
 
 _LANGUAGE = re.compile(r"[a-z]{2}(-[A-Z]{2})?")
 

@@ -16,9 +16,9 @@ from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, check_fields, code_in, integer, name_text, raise_field_errors, text
 from kernel.product_fields import IMAGE_FIELDS, slug_text
 from kernel.scope import Scope
-from models.catalog import Category
-from models.database import execute, fetchrow, fetchval
+from models.connection.database import execute, fetchrow, fetchval
 from models.references import CATEGORY, VENDOR
+from models.tables.catalog import Category
 
 CATEGORY_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),

@@ -39,7 +39,7 @@ from kernel.product_fields import IMAGE_FIELDS, trimmed
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 from models import audit
-from models.database import UniqueViolation, execute, fetch, fetchrow, fetchval, transaction
+from models.connection.database import UniqueViolation, execute, fetch, fetchrow, fetchval, transaction
 from models.references import COMBINATION, find
 from models.rows import insert_rows
 

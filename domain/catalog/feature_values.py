@@ -26,7 +26,7 @@ from kernel.fields import flag, name_text, text
 from kernel.ids import Reference, parse_reference, uuid7
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
-from models.database import execute, fetch
+from models.connection.database import execute, fetch
 from models.references import FEATURE, NOT_FOUND, look_up, missing_message
 from models.rows import insert_rows
 

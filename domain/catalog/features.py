@@ -23,10 +23,10 @@ from kernel.fields import (
 )
 from kernel.ids import parse_reference
 from kernel.scope import Scope
-from models.catalog import Feature
-from models.database import execute, fetch, fetchval
+from models.connection.database import execute, fetch, fetchval
 from models.references import CATEGORY, FEATURE, NOT_FOUND, resolve_all, resolve_optional
 from models.rows import insert_rows, replace_rows, update_rows
+from models.tables.catalog import Feature
 
 FEATURE_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),

@@ -21,7 +21,7 @@ from kernel.fields import InputField, InputValues, code_in, raise_field_errors, 
 from kernel.ids import parse_reference, uuid7
 from kernel.scope import Scope
 from models import audit
-from models.database import execute, fetchval, transaction
+from models.connection.database import execute, fetchval, transaction
 from models.references import EXCEPTION
 
 EXCEPTION_FIELDS: Mapping[str, InputField] = {"type": InputField("type", code_in(EXCEPTION_TYPES), code="type_invalid")}

@@ -36,10 +36,10 @@ from kernel.money import MAX_CENTS
 from kernel.product_fields import image_url
 from kernel.scope import ActorKind, Scope
 from models import audit
-from models.database import execute, fetch, fetchval, transaction
-from models.options import Option
+from models.connection.database import execute, fetch, fetchval, transaction
 from models.references import OPTION, PRODUCT, VENDOR, resolve_all, resolve_optional
 from models.rows import insert_rows, update_rows
+from models.tables.options import Option
 
 OPTION_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),

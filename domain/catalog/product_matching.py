@@ -13,7 +13,7 @@ from domain.catalog.product_draft import ProductDraft
 from domain.store_settings import setting
 from kernel.ids import Reference, parse_reference
 from kernel.scope import ActorKind, Scope
-from models.database import execute_later, fetch, fetchval
+from models.connection.database import execute_later, fetch, fetchval
 from models.references import CATEGORY, NOT_FOUND, PRODUCT, TAX, VENDOR, look_up, missing_message
 
 SKU_TAKEN = ("sku_taken", "sku is used by another product of the vendor")

@@ -11,7 +11,7 @@ from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import Reference, parse_reference
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
-from models.database import fetch, fetchrow
+from models.connection.database import fetch, fetchrow
 from models.references import ReferenceType, find
 
 # Types whose values are variants; the others (`I`, `T`, `F`) accept a text.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kernel.scope import Scope
-from models.database import execute
+from models.connection.database import execute
 
 # In ascending id order, as orders do, and before the statement that updates them (`domain.orders.locked`).
 _LOCK_COMBINATIONS = """

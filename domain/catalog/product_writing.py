@@ -11,9 +11,9 @@ from domain.catalog.product_draft import ProductDraft
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from kernel.text import slugify
-from models.catalog import Product
-from models.database import execute, execute_later, fetch
+from models.connection.database import execute, execute_later, fetch
 from models.rows import insert_rows, json_text, update_rows
+from models.tables.catalog import Product
 
 _SUFFIXES = range(2, 12)
 _DEFAULT_SLUG = "product"

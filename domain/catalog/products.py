@@ -39,7 +39,7 @@ from kernel.fields import InputValues, check_count
 from kernel.scope import ActorKind, Scope
 from models import audit
 from models.audit import AuditLogEntry
-from models.database import Plans, UniqueViolation, fetch, transaction
+from models.connection.database import Plans, UniqueViolation, fetch, transaction
 from models.references import PRODUCT, look_up
 
 MAX_ROWS = 500

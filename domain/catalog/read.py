@@ -22,7 +22,7 @@ from domain.filters import (
 from domain.taxes.read import has_tax
 from domain.visibility import published
 from kernel.scope import ActorKind, Scope
-from models.queries import Condition, Entity, EntityFilter, Sort, by_ids, compares, refers_to
+from models.reading.queries import Condition, Entity, EntityFilter, Sort, by_ids, compares, refers_to
 
 
 def _in_category(value: Any) -> Condition:

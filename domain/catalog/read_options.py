@@ -15,7 +15,7 @@ from domain.filters import (
     substring,
 )
 from domain.visibility import VisibleRows, published
-from models.queries import Entity, EntityFilter, Sort, compares
+from models.reading.queries import Entity, EntityFilter, Sort, compares
 
 _OF_PRODUCT = (
     "EXISTS (SELECT 1 FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id"

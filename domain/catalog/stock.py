@@ -31,7 +31,7 @@ from domain.notifications.write import StockLevelChange
 from kernel.errors import RuleViolation
 from kernel.ids import ShownId
 from kernel.scope import Scope
-from models.database import execute, execute_later, fetch, transaction
+from models.connection.database import execute, execute_later, fetch, transaction
 
 RESERVED, DEDUCTED, UNRESERVED = "R", "D", "N"
 

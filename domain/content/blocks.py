@@ -9,7 +9,7 @@ from domain.orders.draft import json_object
 from domain.records import RecordType
 from kernel.codes import SWITCH_STATUSES
 from kernel.fields import InputField, code_in, name_text, text
-from models.content import Block
+from models.tables.content import Block
 
 _MAX_TYPE = 64
 

@@ -11,9 +11,9 @@ from kernel.fields import InputField, name_text, text
 from kernel.ids import Reference, parse_reference
 from kernel.scope import Scope, active_scope
 from kernel.text import nfc, repr_value
-from models.content import LanguageVariable
-from models.database import fetchval
+from models.connection.database import fetchval
 from models.references import LANGUAGE_VARIABLE
+from models.tables.content import LanguageVariable
 
 LANGUAGE_VARIABLE_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),

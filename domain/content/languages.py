@@ -11,8 +11,8 @@ from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, code_in, name_text, one_of, read_fields
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
-from models.content import Language
-from models.database import fetchval
+from models.connection.database import fetchval
+from models.tables.content import Language
 
 _CODE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})?")
 _COUNTRY = re.compile(r"[A-Z]{2}")

@@ -11,9 +11,9 @@ from kernel.errors import ValidationFailed
 from kernel.fields import InputField, code_in, integer, name_text, short_text, text
 from kernel.product_fields import slug_text
 from kernel.scope import Scope
-from models.content import Page
-from models.database import execute, fetchval
+from models.connection.database import execute, fetchval
 from models.references import PAGE, VENDOR
+from models.tables.content import Page
 
 PAGE_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),

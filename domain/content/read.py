@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.filters import exact, exact_second, ids, optional_references, sorts, statuses, substring
 from domain.visibility import published
-from models.queries import Entity
+from models.reading.queries import Entity
 
 _VISIBLE = published(("view_content",), "read_content")
 

@@ -13,9 +13,9 @@ from kernel.fields import MAX_NAME, InputField, code_in, name_text
 from kernel.geography import BRAZIL, STATES, state_code
 from kernel.scope import Scope
 from kernel.text import InvalidValue, has_forbidden_characters, nfc, repr_value
-from models.database import execute
+from models.connection.database import execute
 from models.rows import replace_rows
-from models.shipping import Destination
+from models.tables.shipping import Destination
 
 MAX_RANGES = 5_000
 MAX_NAMES = 6_000

@@ -14,7 +14,7 @@ from kernel.documents import normalize_cep
 from kernel.geography import BRAZIL, state_code, state_of_cep
 from kernel.scope import Scope, active_scope
 from kernel.text import fold
-from models.database import fetch
+from models.connection.database import fetch
 
 
 @dataclass(frozen=True, slots=True)

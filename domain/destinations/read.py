@@ -7,7 +7,7 @@ from typing import Any
 
 from domain.filters import exact, ids, sorts, statuses, substring
 from domain.visibility import published
-from models.queries import Condition, Entity, EntityFilter
+from models.reading.queries import Condition, Entity, EntityFilter
 
 
 def _contains(column: str) -> Callable[[Any], Condition]:

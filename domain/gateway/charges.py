@@ -15,7 +15,7 @@ from domain.gateway.payload import ChargePayload, NotificationPayload
 from domain.orders.locked import LockedOrder
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import execute, fetch, fetchrow, fetchval
+from models.connection.database import execute, fetch, fetchrow, fetchval
 
 _PAID_STATUSES = ("paid", "overpaid", "underpaid", "")
 

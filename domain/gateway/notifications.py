@@ -19,7 +19,7 @@ from kernel.errors import NotFound, RuleViolation, TransactionConflict, Unavaila
 from kernel.ids import parse_reference
 from kernel.scope import Scope, active_scope
 from models import audit
-from models.database import execute, fetch, fetchrow, retry_conflicts, transaction
+from models.connection.database import execute, fetch, fetchrow, retry_conflicts, transaction
 from models.rows import insert_row
 
 RECEIVED, DUPLICATE = "received", "duplicate ignored"

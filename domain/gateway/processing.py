@@ -17,7 +17,7 @@ from kernel.errors import NotFound, RuleViolation
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope
 from kernel.text import repr_value
-from models.database import transaction
+from models.connection.database import transaction
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.filters import created_range, exact, ids
 from domain.visibility import ORDER_OF_CUSTOMER, ORDER_OF_VENDOR, VisibleRows
-from models.queries import Entity, Sort
+from models.reading.queries import Entity, Sort
 
 MODULE = "payment_gateway"
 """The module setting that disables the administration of notifications."""

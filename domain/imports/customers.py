@@ -26,7 +26,7 @@ from kernel.scope import Scope
 from kernel.text import repr_value
 from models import audit
 from models.audit import AuditLogEntry
-from models.database import execute, fetch, transaction
+from models.connection.database import execute, fetch, transaction
 from models.numbers import take_numbers
 from models.rows import insert_sql, json_text
 

@@ -12,7 +12,7 @@ from domain import events
 from domain.imports.references import begin_import, find_imported_ids, store_external_ids
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import execute, fetch, transaction
+from models.connection.database import execute, fetch, transaction
 from models.numbers import RESERVED_TABLES, take_numbers
 from models.rows import insert_numbered_rows, insert_rows
 

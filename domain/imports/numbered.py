@@ -15,10 +15,10 @@ from typing import Any
 from domain.imports.references import find_imported_ids, lock_import
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.base import StoreModel
-from models.database import execute, fetch, fetchval, transaction
+from models.connection.database import execute, fetch, fetchval, transaction
 from models.numbers import raise_numbers
 from models.rows import insert_sql, json_text
+from models.tables.base import StoreModel
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]

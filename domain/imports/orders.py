@@ -12,10 +12,9 @@ from domain import events
 from domain.imports.references import begin_import, find_imported_ids, store_external_ids
 from domain.orders.payments import payment_status
 from kernel.scope import Scope
-from models.database import fetch, transaction
+from models.connection.database import Plans, fetch, transaction
 from models.numbers import take_numbers
 from models.rows import insert_rows
-from models.store_binding import Plans
 
 _CUSTOMERS = "SELECT id, email, firstname, lastname FROM users WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
 _PRODUCTS = (

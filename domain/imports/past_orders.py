@@ -39,10 +39,10 @@ from kernel.ids import parse_uuid
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
-from models.database import fetch, transaction
+from models.connection.database import fetch, transaction
 from models.numbers import take_numbers
-from models.orders import Order, OrderAddress, OrderLine, OrderStatusChange
-from models.payments import Payment
+from models.tables.orders import Order, OrderAddress, OrderLine, OrderStatusChange
+from models.tables.payments import Payment
 
 KIND = "order"
 _AMOUNTS = ("discount_cents", "shipping_cents", "surcharge_cents", "tax_cents", "paid_cents", "refunded_cents")

@@ -7,7 +7,7 @@ from typing import Any
 
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import execute, fetch
+from models.connection.database import execute, fetch
 from models.rows import insert_rows
 
 # Concurrent imports of one source into one store are serialized per batch, so that the second finds what the first inserted.

@@ -18,7 +18,7 @@ from auth.secrets import DecryptionError, decrypt, encrypt
 from domain.mails.texts import TEMPLATES, MailType, printable_name, render_mail
 from domain.store_settings import setting
 from kernel.scope import Scope
-from models import database
+from models.connection import database
 from models.rows import insert_row_later
 
 BODY_PURPOSE = "mail"

@@ -18,10 +18,10 @@ from auth.secrets import DecryptionError
 from domain.mails.outbox import body_of
 from kernel import logging
 from kernel.scope import Scope, active_scope
-from models import database
+from models.connection import database
 from models.rows import update_row
 
-# An attempt times out long before this (`server.smtp`).
+# An attempt times out long before this (`server.workers.smtp`).
 LEASE = timedelta(minutes=5)
 # The delays after the first attempt, the second, ...; after the last one the mail fails.
 RETRY_DELAYS = (

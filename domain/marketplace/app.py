@@ -8,7 +8,7 @@ from importlib.metadata import version
 from domain.store_settings import setting
 from kernel.codes import PRODUCT_STATUSES, CodeTable
 from kernel.scope import Scope
-from models.database import fetch
+from models.connection.database import fetch
 
 APP_NAME = "Vitrine Vendedor"
 # The first version of the app that supports this API.

@@ -16,7 +16,7 @@ from domain.orders.transitions import CANCELLED, COMPLETE, DECLINED, FAILED, PRO
 from kernel.errors import Forbidden
 from kernel.money import parse_cents
 from kernel.scope import ActorKind, Scope
-from models.database import fetch, fetchrow
+from models.connection.database import fetch, fetchrow
 
 UNSUCCESSFUL = (DECLINED, FAILED, CANCELLED)
 _PAID = (PROCESSED, COMPLETE)

@@ -16,7 +16,7 @@ from domain.filters import (
     substring,
 )
 from domain.visibility import VisibleRows, published
-from models.queries import Condition, Entity, EntityFilter, Sort, any_of, refers_to
+from models.reading.queries import Condition, Entity, EntityFilter, Sort, any_of, refers_to
 
 AVERAGE_RATING = (
     "(SELECT avg(d.rating)::float8 FROM products p JOIN discussion_threads th ON th.tenant_id = p.tenant_id"

@@ -13,8 +13,7 @@ from kernel.fields import InputField, InputValues, code_in, integer, read_fields
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope
 from models import audit
-from models.database import execute, fetchrow, fetchval, transaction
-from models.marketplace import DiscussionPost
+from models.connection.database import execute, fetchrow, fetchval, transaction
 from models.numbers import take_number
 from models.references import (
     CATEGORY,
@@ -30,6 +29,7 @@ from models.references import (
     resolve,
     resolve_optional,
 )
+from models.tables.marketplace import DiscussionPost
 
 REVIEW_STATUSES = CodeTable("status", {**SWITCH_STATUSES.labels, "P": ("pending",)})
 PENDING = "P"

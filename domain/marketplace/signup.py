@@ -12,7 +12,7 @@ from domain.people.account_fields import ACCOUNT_FIELDS
 from kernel.errors import ValidationFailed
 from kernel.fields import InputField, InputValues, name_text, read_fields
 from kernel.scope import Scope
-from models.database import transaction
+from models.connection.database import transaction
 
 PENDING = "P"
 _VENDOR_USER = "V"

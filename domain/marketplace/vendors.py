@@ -21,9 +21,9 @@ from kernel.product_fields import slug_text
 from kernel.scope import ActorKind, Scope
 from kernel.text import InvalidValue, repr_value
 from models import audit
-from models.database import fetch, fetchrow, fetchval
-from models.marketplace import Vendor
+from models.connection.database import fetch, fetchrow, fetchval
 from models.references import VENDOR, find
+from models.tables.marketplace import Vendor
 
 _MAX_PERCENT_CENTS = 10_000
 

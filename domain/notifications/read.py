@@ -7,7 +7,7 @@ from domain.visibility import VisibleRows
 from kernel.errors import Forbidden
 from kernel.ids import parse_reference
 from kernel.scope import ActorKind, Scope
-from models.queries import Entity, EntityFilter, any_of
+from models.reading.queries import Entity, EntityFilter, any_of
 from models.references import USER, look_up
 
 STATUS = "CASE WHEN t.read_at IS NULL THEN 'unread' ELSE 'read' END"

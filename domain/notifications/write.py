@@ -16,7 +16,7 @@ from domain.store_settings import setting
 from kernel.errors import NotFound
 from kernel.ids import split_reference, uuid7
 from kernel.scope import Scope
-from models.database import execute, execute_later, fetch, fetchval, transaction
+from models.connection.database import execute, execute_later, fetch, fetchval, transaction
 
 ORDER, STOCK, APP = "order", "stock", "app"
 

@@ -11,7 +11,7 @@ from domain.orders.locked import LockedOrder, lock_order, reject_shared
 from domain.orders.transitions import CANCELLED
 from kernel.scope import Scope
 from models import audit
-from models.database import execute, fetchval, transaction
+from models.connection.database import execute, fetchval, transaction
 
 _SOFT_DELETE = "UPDATE orders SET deleted_at = $3, updated_at = $3 WHERE tenant_id = $1 AND id = $2"
 

@@ -44,10 +44,10 @@ from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import InputValues, read_fields
 from kernel.scope import ActorKind, Scope
 from models import audit
-from models.database import execute, fetch, fetchval, transaction
+from models.connection.database import execute, fetch, fetchval, transaction
 from models.numbers import take_numbers
-from models.orders import Order, OrderAddress
 from models.rows import json_text
+from models.tables.orders import Order, OrderAddress
 
 _STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
 _POINT_COLUMNS = ("points_earned", "points_spent", "points_cents")

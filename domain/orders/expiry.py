@@ -11,7 +11,7 @@ from domain.orders.payments import UNPAID
 from domain.orders.transitions import FAILED, OPEN
 from kernel.errors import NotFound
 from kernel.scope import Scope, active_scope
-from models.database import fetch, retry_conflicts, transaction
+from models.connection.database import fetch, retry_conflicts, transaction
 
 REASON = "payment expired"
 _BATCH_SIZE = 500

@@ -19,7 +19,7 @@ from kernel.fields import InputField, InputValues, read_fields, text
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from models import audit
-from models.database import execute, transaction
+from models.connection.database import execute, transaction
 
 # Result of validating the access key's check digit; computed, never an input.
 CHECK_RESULT = "chave_nota_valid"

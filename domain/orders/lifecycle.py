@@ -24,7 +24,7 @@ from kernel.errors import Conflict, ValidationFailed
 from kernel.fields import InputField, read_fields, short_text, text
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope
-from models.database import Plans, fetchrow, transaction
+from models.connection.database import Plans, fetchrow, transaction
 
 _TRACKING = {"tracking_code": InputField("code", short_text), "carrier": InputField("carrier", short_text)}
 _REASON = {"reason": InputField("reason", text(2_000))}

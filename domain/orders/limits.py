@@ -12,7 +12,7 @@ from kernel.ids import uuid7
 from kernel.money import format_cents
 from kernel.scope import Scope
 from models import audit
-from models.database import execute, fetch, fetchval, transaction
+from models.connection.database import execute, fetch, fetchval, transaction
 from models.references import ORDER_LIMIT, USER, VENDOR, find, resolve
 
 # Orders in any other status, custom ones included, count against the limit.

@@ -24,7 +24,7 @@ from domain.promotions.kept import KeptPromotions
 from kernel.errors import RuleViolation
 from kernel.ids import Reference, ShownId, parse_reference
 from kernel.scope import Scope
-from models.database import Plans, fetch
+from models.connection.database import Plans, fetch
 from models.references import PRODUCT, reject_missing
 
 _ON_SALE = "A"

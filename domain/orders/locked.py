@@ -23,7 +23,7 @@ from uuid import UUID
 from kernel.errors import Forbidden, NotFound
 from kernel.ids import parse_reference
 from kernel.scope import ActorKind, Scope
-from models.database import fetchrow
+from models.connection.database import fetchrow
 
 _STOREFRONT_ACTORS = (ActorKind.ANONYMOUS, ActorKind.CUSTOMER, ActorKind.STOREFRONT)
 

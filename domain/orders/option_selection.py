@@ -27,7 +27,7 @@ from kernel.ids import ShownId, parse_reference
 from kernel.money import format_cents
 from kernel.scope import Scope
 from kernel.text import has_forbidden_characters, nfc, repr_value
-from models.database import fetch
+from models.connection.database import fetch
 
 MAX_TEXT = 2_000
 

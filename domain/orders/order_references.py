@@ -13,7 +13,7 @@ from domain.orders.vendor_shippings import offers_method
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.ids import parse_reference
 from kernel.scope import Scope
-from models.database import fetchrow
+from models.connection.database import fetchrow
 from models.references import NOT_FOUND, PAYMENT_METHOD, SHIPPING_METHOD, USER, ReferenceType, missing_message
 
 # The text that docs/reference/legacy.md#errors prescribes.

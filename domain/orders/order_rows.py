@@ -19,7 +19,7 @@ from domain.taxes.calculation import ChargedTax
 from kernel.errors import Conflict
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.database import CheckViolation, Plans, ReferenceViolation, fetch
+from models.connection.database import CheckViolation, Plans, ReferenceViolation, fetch
 from models.numbers import take_numbers
 from models.rows import json_text
 

@@ -17,7 +17,7 @@ from kernel.ids import uuid7
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope
 from models import audit
-from models.database import execute, fetchval, transaction
+from models.connection.database import execute, fetchval, transaction
 
 UNPAID, PAID = "unpaid", "paid"
 PARTIALLY_REFUNDED, REFUNDED, CHARGEBACK = "partially_refunded", "refunded", "chargeback"

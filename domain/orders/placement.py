@@ -67,7 +67,7 @@ from domain.promotions.rewards import Reward, redeem
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope, active_scope
-from models.database import Plans, in_transaction, transaction
+from models.connection.database import Plans, in_transaction, transaction
 from models.references import VENDOR, find
 
 _DEFAULT_HOLD_MINUTES = 4_320

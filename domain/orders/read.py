@@ -23,7 +23,7 @@ from domain.filters import (
 from domain.visibility import ORDER_OF_VENDOR, SHIPMENT_OF_VENDOR, VisibleRows, published
 from kernel.scope import ActorKind, Scope
 from kernel.text import fold
-from models.queries import Condition, Entity, EntityFilter, Sort, any_of, by_ids, compares, flag, refers_to
+from models.reading.queries import Condition, Entity, EntityFilter, Sort, any_of, by_ids, compares, flag, refers_to
 
 _VENDOR_ORDERS = (
     "(t.vendor_id = {company} OR EXISTS (SELECT 1 FROM order_lines ol WHERE ol.tenant_id = t.tenant_id AND ol.order_id = t.id"

@@ -27,7 +27,7 @@ from domain.points.spending import NO_POINTS, PointsRequest
 from domain.promotions.rewards import delete_uses, load_order_promotions
 from kernel.fields import InputValues, read_fields
 from kernel.scope import Scope
-from models.database import execute, fetch
+from models.connection.database import execute, fetch
 
 _LINES = """
 SELECT l.product_id, l.public_id, l.vendor_id, l.product_name, l.product_code, l.quantity, l.price_cents, l.base_price_cents,

@@ -17,7 +17,7 @@ from kernel.errors import RuleViolation, ValidationFailed
 from kernel.ids import parse_reference, uuid7
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
-from models.database import execute, fetch, fetchval
+from models.connection.database import execute, fetch, fetchval
 from models.numbers import take_number
 from models.rows import insert_rows
 

@@ -25,9 +25,9 @@ from kernel.fields import InputField, InputValues, code_in, read_fields, short_t
 from kernel.ids import split_reference
 from kernel.scope import ActorKind, Scope
 from models import audit
-from models.database import execute, fetchrow, fetchval, transaction
+from models.connection.database import execute, fetchrow, fetchval, transaction
 from models.references import NOT_FOUND, ORDER, SHIPPING_METHOD, USER, missing_message, resolve_optional
-from models.shipping import Shipment
+from models.tables.shipping import Shipment
 
 # Defaults of docs/reference/legacy.md#shipments.
 _LEGACY_METHOD = 1

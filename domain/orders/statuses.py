@@ -30,9 +30,9 @@ from kernel.fields import (
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from models import audit
-from models.database import execute, fetch, fetchrow, fetchval, transaction
-from models.orders import Status
+from models.connection.database import execute, fetch, fetchrow, fetchval, transaction
 from models.references import STATUS, find
+from models.tables.orders import Status
 
 ORDERS, SHIPMENTS = "O", "S"
 

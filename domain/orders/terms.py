@@ -36,7 +36,7 @@ from domain.promotions.rewards import (
 )
 from domain.taxes.calculation import AppliedTax
 from kernel.scope import Scope
-from models.database import Plans, fetch
+from models.connection.database import Plans, fetch
 
 # Promotions come with what their rules ask.
 _TERMS = f"""

@@ -14,7 +14,7 @@ from domain.orders.transitions import CANCELLED
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.fields import InputField, read_fields, short_text
 from kernel.scope import ActorKind, Scope
-from models.database import fetchval, transaction
+from models.connection.database import fetchval, transaction
 
 _FIELDS = {"tracking_number": InputField("tracking_number", short_text), "carrier": InputField("carrier", short_text)}
 _HAS_SHIPMENT = """

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from models.database import record_effect
+from models.connection.database import record_effect
 
 TIMEOUT_SECONDS = 10.0
 CONNECT_SECONDS = 3.0

@@ -15,9 +15,9 @@ from kernel.codes import PAYMENT_STATUSES
 from kernel.errors import ValidationFailed
 from kernel.fields import InputField, cents, code_in, flag, integer, name_text, text
 from kernel.text import InvalidValue, repr_value
-from models.database import fetchval
-from models.payments import PaymentMethod
+from models.connection.database import fetchval
 from models.references import VENDOR
+from models.tables.payments import PaymentMethod
 
 MASK = "****"
 PURPOSE = "processor_params"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from domain.filters import exact, ids, optional_references, references, sorts, statuses, substring
 from domain.taxes.read import has_tax
 from domain.visibility import ORDER_OF_CUSTOMER, ORDER_OF_VENDOR, VisibleRows, published
-from models.queries import Condition, Entity, Sort
+from models.reading.queries import Condition, Entity, Sort
 
 # As `domain.orders.order_references`.
 ACCEPTED = Condition("t.status = 'A'")

@@ -25,7 +25,8 @@ from kernel.errors import InsufficientPrivileges, NotFound, RuleViolation, Valid
 from kernel.fields import InputValues, read_fields
 from kernel.ids import Reference, uuid7
 from kernel.scope import ActorKind, Scope
-from models import audit, database, references
+from models import audit, references
+from models.connection import database
 from models.numbers import take_number
 from models.rows import insert_row, update_row
 

@@ -12,9 +12,9 @@ from kernel.errors import Forbidden, NotFound, RuleViolation
 from kernel.geography import BRAZIL
 from kernel.ids import parse_uuid
 from kernel.scope import Scope
-from models.database import execute, fetchrow, fetchval, transaction
-from models.queries import Entity
-from models.users import UserAddress
+from models.connection.database import execute, fetchrow, fetchval, transaction
+from models.reading.queries import Entity
+from models.tables.users import UserAddress
 
 MAX_ADDRESSES = 50
 SHIPPING, BILLING = "S", "B"

@@ -15,7 +15,7 @@ from kernel.errors import Unauthenticated
 from kernel.ids import random_token
 from kernel.scope import Scope
 from kernel.signatures import token_hash
-from models import database
+from models.connection import database
 from models.rows import insert_row
 
 INVALID = "invalid or expired token"

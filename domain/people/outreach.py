@@ -13,9 +13,9 @@ from kernel.fields import InputField, InputValues, code_in, read_fields, short_t
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models import audit
-from models.content import CallRequest, Subscriber
-from models.database import fetchrow, fetchval, transaction
+from models.connection.database import fetchrow, fetchval, transaction
 from models.references import ORDER, PRODUCT
+from models.tables.content import CallRequest, Subscriber
 
 _MAX_PHONE = 40
 _MAX_HOUR = 40

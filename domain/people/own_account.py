@@ -18,7 +18,8 @@ from domain.people.reauthentication import check_own_password, own_user_id
 from kernel.errors import Unauthenticated, ValidationFailed
 from kernel.fields import InputField, read_fields
 from kernel.scope import Scope
-from models import audit, database
+from models import audit
+from models.connection import database
 from models.rows import update_row
 
 PASSWORD_CHANGED = "password changed"

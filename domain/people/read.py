@@ -17,7 +17,7 @@ from domain.filters import (
 )
 from domain.visibility import VisibleRows
 from kernel.text import fold
-from models.queries import Condition, Entity, EntityFilter, Sort, any_of, flag
+from models.reading.queries import Condition, Entity, EntityFilter, Sort, any_of, flag
 
 _USER_ROWS = VisibleRows(admin=("view_users",), app="read_users", vendor="t.id = {user}", customer="t.id = {user}")
 

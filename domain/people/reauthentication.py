@@ -6,7 +6,7 @@ from auth import lockout
 from auth.passwords import verify_password
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.scope import Scope
-from models import database
+from models.connection import database
 
 
 def own_user_id(scope: Scope) -> int:

@@ -26,7 +26,8 @@ from kernel.documents import is_email, normalize_email
 from kernel.errors import Unauthenticated, ValidationFailed
 from kernel.fields import InputField, InputValues, read_fields, short_text
 from kernel.scope import Scope
-from models import audit, database
+from models import audit
+from models.connection import database
 from models.rows import update_row
 
 REGISTERED = "registration received: a mail says how to go on"

@@ -13,7 +13,8 @@ from domain.people.accounts import account_of, check_removable, lock_administrat
 from kernel.errors import RuleViolation
 from kernel.ids import Reference
 from kernel.scope import Scope
-from models import audit, database, references
+from models import audit, references
+from models.connection import database
 from models.rows import update_row
 
 # History and shipments of orders name their actor; deleting that user would lose the name.

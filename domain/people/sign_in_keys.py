@@ -19,7 +19,7 @@ from kernel.documents import normalize_email
 from kernel.errors import NotFound, ValidationFailed
 from kernel.scope import Scope
 from models import audit
-from models.database import transaction
+from models.connection.database import transaction
 
 
 @dataclass(frozen=True, slots=True)

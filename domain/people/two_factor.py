@@ -21,7 +21,8 @@ from domain.people.reauthentication import check_own_password, own_user_id
 from kernel.errors import Conflict, Forbidden, ValidationFailed
 from kernel.ids import Reference
 from kernel.scope import ActorKind, Scope
-from models import audit, database, references
+from models import audit, references
+from models.connection import database
 from models.rows import insert_row
 
 # An older secret may have been seen by others, and is probably not on the user's screen any more.

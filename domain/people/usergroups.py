@@ -22,7 +22,8 @@ from kernel.fields import InputField, InputValues, code_in, name_text, one_of, r
 from kernel.ids import Reference, uuid7
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
-from models import audit, database, references
+from models import audit, references
+from models.connection import database
 from models.rows import insert_row, update_row
 
 USERGROUP = references.USERGROUP

@@ -15,7 +15,7 @@ from kernel.fields import MAX_INTEGER, InputField, integer, read_fields, short_t
 from kernel.ids import Reference
 from kernel.scope import Scope
 from models import audit
-from models.database import execute, fetchval, transaction
+from models.connection.database import execute, fetchval, transaction
 from models.references import USER, find
 from models.rows import insert_rows
 

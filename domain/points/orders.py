@@ -15,7 +15,7 @@ from domain.catalog.stock import DEDUCTED, UNRESERVED
 from domain.points.ledger import EARNED, RETURNED, REVERSED, SPENT, Movement, unavailable_error, write_entries
 from kernel.fields import MAX_INTEGER
 from kernel.scope import ActorKind, Scope
-from models.database import fetchrow
+from models.connection.database import fetchrow
 
 # The account is the one that the order's first entry is of: staff may give the order to another customer later.
 _LOCK_ACCOUNT = """

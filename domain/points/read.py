@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.filters import created_range, exact, ids, optional_references, references, sorts
 from domain.visibility import VisibleRows
-from models.queries import Entity
+from models.reading.queries import Entity
 
 POINT_ENTRIES = Entity(
     table="point_entries",

@@ -17,7 +17,7 @@ from domain.promotions.calculation import ActivePromotion
 from domain.promotions.conditions import tests_of
 from domain.promotions.rules import NO_PURCHASES, EarlierPurchases, FeatureValues, feature_texts
 from kernel.scope import Scope
-from models.database import fetch
+from models.connection.database import fetch
 
 # Imported orders never affect stock.
 _IS_PAID = "(o.stock_state = 'D' OR o.imported AND o.status IN ('P', 'C')) AND o.deleted_at IS NULL"

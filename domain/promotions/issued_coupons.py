@@ -13,7 +13,7 @@ from domain.mails.texts import MailType
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from kernel.text import fold
-from models.database import execute, fetch
+from models.connection.database import execute, fetch
 
 # Without letters and digits that look alike.
 _ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"

@@ -15,7 +15,7 @@ from uuid import UUID
 from domain.promotions.calculation import ActivePromotion
 from domain.promotions.rewards import RULE_COLUMNS, promotions_from
 from kernel.scope import Scope
-from models.database import Plans, fetch
+from models.connection.database import Plans, fetch
 
 MAX_STORES = 1_000
 _MAX_KEPT_PROMOTIONS = 200

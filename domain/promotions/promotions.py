@@ -41,8 +41,8 @@ from kernel.fields import (
 )
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
-from models.database import fetch
-from models.promotions import Promotion
+from models.connection.database import fetch
+from models.tables.promotions import Promotion
 
 MAX_JSON_BYTES = 100_000
 

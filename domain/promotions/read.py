@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.filters import exact, exact_second, ids, sorts, statuses, substring
 from domain.visibility import VisibleRows
-from models.queries import Entity, EntityFilter, compares
+from models.reading.queries import Entity, EntityFilter, compares
 
 # Reached only through an order, whose rows are filtered already.
 ISSUED_COUPONS = Entity(

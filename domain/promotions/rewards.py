@@ -28,7 +28,7 @@ from kernel.errors import RuleViolation
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from kernel.text import fold
-from models.database import execute, fetch
+from models.connection.database import execute, fetch
 
 MAX_COUPON = 255
 ONCE = "once_per_customer"

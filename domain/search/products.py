@@ -13,7 +13,7 @@ from domain.search.spelling import correct_query
 from domain.search.statement import PRICE_STEPS, Search, write_search
 from kernel.scope import Scope
 from kernel.text import compound_words
-from models.database import fetchrow
+from models.connection.database import fetchrow
 
 MAX_RATING = 5
 ID_LENGTH = 36

@@ -15,7 +15,7 @@ from typing import Any
 from domain.catalog.read import CATEGORIES, FEATURES, PRODUCTS
 from domain.marketplace.read import VENDORS
 from kernel.scope import Scope
-from models.queries import Condition, Sort, compares
+from models.reading.queries import Condition, Sort, compares
 
 MAX_FEATURES = 10
 """The number of features that a search may be narrowed down by."""

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from kernel.scope import Scope
 from kernel.spelling import allowed_errors, count_errors
 from kernel.text import compound_words
-from models.database import fetch
-from models.queries import Condition
+from models.connection.database import fetch
+from models.reading.queries import Condition
 
 MAX_CORRECTED_WORDS = 4
 # Of one word; what the letters leave over is compared in full.

@@ -27,7 +27,7 @@ from domain.search.read import (
     shown_vendors,
 )
 from kernel.scope import Scope
-from models.queries import Condition, statement_limit
+from models.reading.queries import Condition, statement_limit
 
 MAX_FACET_VALUES = 100
 """The number of values of a facet that are listed: categories by position, the others by the number of products."""

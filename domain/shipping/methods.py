@@ -14,7 +14,7 @@ from kernel.errors import ValidationFailed
 from kernel.fields import MAX_QUANTITY, InputField, cents, code_in, integer, name_text, short_text, text
 from kernel.text import InvalidValue, repr_value
 from models.references import VENDOR
-from models.shipping import ShippingMethod
+from models.tables.shipping import ShippingMethod
 
 MAX_SERVICE_BYTES = 100_000
 

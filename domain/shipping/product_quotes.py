@@ -20,7 +20,7 @@ from kernel.ids import split_reference
 from kernel.money import MAX_CENTS
 from kernel.scope import ActorKind, Scope, active_scope
 from kernel.text import repr_value
-from models.database import fetch
+from models.connection.database import fetch
 from models.references import NOT_FOUND, PRODUCT, missing_message
 
 _MAX_OFFERS = 100

@@ -12,7 +12,7 @@ from domain.orders.totals import MethodRate, TotalsLine, shipping_cents, weight_
 from domain.warehouses.dispatch import Dispatch, add_days, find_dispatches, slowest_dispatch
 from kernel.geography import BRAZIL
 from kernel.scope import Scope, active_scope
-from models.database import fetch
+from models.connection.database import fetch
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from domain.destinations.rates import check_rate_count, repeated_destination, re
 from kernel.fields import MAX_QUANTITY, InputField, InputValues, cents, integer, read_fields
 from kernel.scope import Scope
 from models.rows import replace_rows
-from models.shipping import ShippingMethod
+from models.tables.shipping import ShippingMethod
 
 RATE_FIELDS: Mapping[str, InputField] = {
     "base_cents": InputField("base_cents", cents(), code="price_invalid"),

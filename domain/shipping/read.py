@@ -15,7 +15,7 @@ from domain.filters import (
 )
 from domain.taxes.read import has_tax
 from domain.visibility import ORDER_OF_CUSTOMER, SHIPMENT_OF_VENDOR, VisibleRows, published
-from models.queries import Condition, Entity, EntityFilter, Sort, any_of
+from models.reading.queries import Condition, Entity, EntityFilter, Sort, any_of
 
 SHIPPING_METHODS = Entity(
     table="shipping_methods",

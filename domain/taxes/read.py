@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.filters import exact, ids, linked_to, sorts, statuses, substring
 from domain.visibility import published
-from models.queries import Entity, EntityFilter
+from models.reading.queries import Entity, EntityFilter
 
 TAXES = Entity(
     table="taxes",

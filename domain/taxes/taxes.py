@@ -16,10 +16,10 @@ from kernel.fields import MAX_INTEGER, InputField, code_in, flag, integer, name_
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope
 from kernel.text import repr_value
-from models.database import execute
+from models.connection.database import execute
 from models.references import TAX, resolve_all
 from models.rows import replace_rows
-from models.taxes import Tax
+from models.tables.taxes import Tax
 
 FIXED = "F"
 MAX_TAXES = 50

@@ -14,7 +14,7 @@ from kernel.ids import Reference, parse_reference
 from kernel.scope import Scope
 from kernel.text import repr_value
 from models import audit
-from models.database import execute, fetch, transaction
+from models.connection.database import execute, fetch, transaction
 from models.rows import insert_numbered_rows, replace_rows, update_rows
 
 _NEW = {"name": "", "states": [], "cities": [], "delivery_time": 0, "status": "A"}

@@ -15,7 +15,7 @@ from typing import Any
 from kernel.documents import normalize_cep
 from kernel.geography import BRAZIL, state_code, state_of_cep
 from kernel.scope import Scope, active_scope
-from models.database import fetch
+from models.connection.database import fetch
 
 _HOURS_PER_DAY = 24
 

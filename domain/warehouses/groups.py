@@ -14,7 +14,7 @@ from kernel.fields import InputValues, read_fields
 from kernel.ids import parse_reference, uuid7
 from kernel.scope import Scope
 from models import audit
-from models.database import execute, fetch, transaction
+from models.connection.database import execute, fetch, transaction
 from models.references import ReferenceType, resolve_all
 
 USERGROUP = ReferenceType("usergroup", "usergroups")

@@ -7,7 +7,7 @@ from typing import Any
 from kernel.errors import NotFound
 from kernel.ids import split_reference
 from kernel.scope import Scope
-from models.database import fetchrow
+from models.connection.database import fetchrow
 
 _LOCK = """
 SELECT id, public_id, vendor_id, country, state, is_default, min_items_in_box, max_items_in_box FROM warehouses

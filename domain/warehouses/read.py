@@ -9,7 +9,7 @@ from domain.visibility import VisibleRows
 from kernel.documents import normalize_cep
 from kernel.geography import state_of_cep
 from kernel.text import fold
-from models.queries import Condition, Entity, EntityFilter, Sort
+from models.reading.queries import Condition, Entity, EntityFilter, Sort
 
 _ADMIN = ("view_warehouses",)
 _APP = "read_inventory"

@@ -12,9 +12,9 @@ from domain.warehouses.inputs import WAREHOUSE_FIELDS
 from kernel.errors import ValidationFailed
 from kernel.geography import BRAZIL, STATES, state_code
 from kernel.text import repr_value
-from models.database import execute
+from models.connection.database import execute
 from models.references import VENDOR
-from models.warehouses import Warehouse
+from models.tables.warehouses import Warehouse
 
 # Serializes changes of a vendor's default warehouse.
 _LOCK_DEFAULT = (

@@ -22,8 +22,8 @@ from domain.webhooks.schedule import EndpointHealth, retry_delay
 from kernel.clock import format_rfc3339, now
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, active_scope
-from models import database
-from models.database import CrossStoreConnection
+from models.connection import database
+from models.connection.database import CrossStoreConnection
 
 # Redeliveries add further attempts; only the newest are stored.
 _MAX_ATTEMPTS_STORED = 50

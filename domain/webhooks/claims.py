@@ -19,8 +19,8 @@ from asyncpg import Record
 from auth.secrets import APP_SECRET_PURPOSE, decrypt
 from domain.webhooks.event_scopes import PING, may_receive
 from domain.webhooks.schedule import BREAKER_THRESHOLD, MAX_IN_FLIGHT
-from models import database
-from models.database import CrossStoreConnection
+from models.connection import database
+from models.connection.database import CrossStoreConnection
 from models.rows import from_row
 
 # An attempt ends long before this: 10 s for the response, plus the time of a query.

@@ -21,8 +21,9 @@ from kernel.fields import InputField, InputValues, check_fields, code_in, raise_
 from kernel.ids import split_reference, uuid7
 from kernel.scope import ActorKind, Scope
 from kernel.text import InvalidValue, has_forbidden_characters, repr_value
-from models import audit, database
-from models.events import EventEndpoint
+from models import audit
+from models.connection import database
+from models.tables.events import EventEndpoint
 
 MAX_ENDPOINTS = 20
 """Maximum number of endpoints of an installed app in a store."""

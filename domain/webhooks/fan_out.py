@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from domain.webhooks.event_scopes import READ_SCOPES
-from models import database
+from models.connection import database
 
 BATCH_SIZE = 500
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.filters import exact, ids, references, sorts
 from domain.visibility import VisibleRows
-from models.queries import Entity, EntityFilter, any_of
+from models.reading.queries import Entity, EntityFilter, any_of
 
 
 def of_installation(column: str) -> str:

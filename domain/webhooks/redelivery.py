@@ -11,7 +11,8 @@ from domain.webhooks.event_scopes import READ_SCOPES, may_receive, receivable_ev
 from kernel.errors import MissingScope, NotFound, RuleViolation, ValidationFailed
 from kernel.ids import split_reference
 from kernel.scope import Scope
-from models import audit, database
+from models import audit
+from models.connection import database
 
 MAX_REPLAYED = 10_000
 """Maximum number of events per replay."""

@@ -1,6 +1,6 @@
 """List the routes of the legacy API: those of every resource, the hand-written ones and the vendor app's.
 
-Each is declared once, subroute `/api`; `server.routes` adds the other base paths (`/api/v1.0`, `/api/2.0`, `/api/2`), the trailing
+Each is declared once, subroute `/api`; `server.http.routes` adds the other base paths (`/api/v1.0`, `/api/2.0`, `/api/2`), the trailing
 slash, HEAD and 405 responses (docs/reference/legacy.md#addresses).
 """
 

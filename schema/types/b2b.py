@@ -6,7 +6,7 @@ from auth.access import Access
 from domain.b2b import record_types
 from domain.b2b.read import BUSINESS_PARTNERS, MANAGER_TRANSACTIONS, MANAGERS, MIX_PRODUCTS, ORDER_LIMITS, PAYMENT_CODES
 from domain.orders.limits import USED_SQL
-from models.queries import ToOne
+from models.reading.queries import ToOne
 from schema.enums import CreditRisk, SwitchStatus, TransactionType
 from schema.fields import (
     column,

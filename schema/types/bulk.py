@@ -9,7 +9,7 @@ from auth.access import Access
 from domain.bulk.files import DOWNLOAD, signed_link
 from domain.bulk.read import BULK_OPERATIONS
 from kernel.scope import Scope
-from models.queries import Row
+from models.reading.queries import Row
 from schema.enums import BulkOperationKind, BulkOperationState
 from schema.fields import calculated, column, entity_type, object_type, output_field
 from schema.scalars import ID, BigInt, DateTime

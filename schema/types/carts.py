@@ -6,7 +6,7 @@ from auth.access import Access
 from domain.carts.placed_orders import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDERS, own_data
 from domain.carts.read import CUSTOMER_CART_ITEMS, CUSTOMER_CARTS
 from domain.orders.read import ORDER_LINE_CHOICES
-from models.queries import ToMany, ToOne
+from models.reading.queries import ToMany, ToOne
 from schema.enums import CartStatus, CartWarningCode, ModifierType, PaymentStatus
 from schema.fields import (
     column,

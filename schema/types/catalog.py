@@ -24,7 +24,7 @@ from domain.catalog.read import (
     product_count,
 )
 from kernel.product_fields import PRODUCT_FIELDS
-from models.queries import Sort, ToMany, ToOne, many_to_many
+from models.reading.queries import Sort, ToMany, ToOne, many_to_many
 from schema.enums import CategoryStatus, FeatureType, InventoryTracking, ProductStatus, SwitchStatus
 from schema.fields import (
     column,

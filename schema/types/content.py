@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.content.blocks import BLOCK_FIELDS
 from domain.content.read import BLOCKS, LANGUAGE_VARIABLES, LANGUAGES, PAGES
-from models.queries import ToOne
+from models.reading.queries import ToOne
 from schema.enums import PageType, SwitchStatus, TextDirection
 from schema.fields import column, entity_type, legacy_number, referenced, relation
 from schema.inputs import input_type, optional_copies, optional_field

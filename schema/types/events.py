@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from domain.event_feed import ACCESS
-from models.queries import ToOne
+from models.reading.queries import ToOne
 from schema.fields import object_type, output_field, relation
 from schema.pagination import connection_type
 from schema.scalars import ID, JSON, BigInt, DateTime

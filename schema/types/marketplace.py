@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from auth.access import Access
 from domain.marketplace.read import AVERAGE_RATING, REVIEWED_VENDOR, REVIEWS, VENDORS
-from models.queries import ToMany, ToOne
+from models.reading.queries import ToMany, ToOne
 from schema.enums import (
     CommissionType,
     DiscussionObjectType,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from domain.notifications.read import NOTIFICATIONS, STATUS
-from models.queries import ToOne
+from models.reading.queries import ToOne
 from schema.enums import NotificationStatus, NotificationType
 from schema.fields import column, computed, entity_type, referenced, relation, unix_seconds
 from schema.scalars import ID, BigInt, DateTime

@@ -19,7 +19,7 @@ from domain.catalog.read_options import (
     OPTION_VARIANTS,
     OPTIONS,
 )
-from models.queries import ToMany, ToOne
+from models.reading.queries import ToMany, ToOne
 from schema.enums import (
     ExceptionType,
     ModifierType,

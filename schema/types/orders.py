@@ -18,7 +18,7 @@ from domain.orders.read import (
 )
 from domain.payments.read import PAYMENTS
 from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS
-from models.queries import ToMany, ToOne
+from models.reading.queries import ToMany, ToOne
 from schema.enums import ActorKind, AddressKind, InventoryEffect, ModifierType, PaymentStatus, StatusType
 from schema.fields import (
     column,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from domain.people.read import CALL_REQUESTS, SUBSCRIBERS
-from models.queries import ToOne
+from models.reading.queries import ToOne
 from schema.enums import CallRequestStatus, SwitchStatus
 from schema.fields import (
     INHERITED,

@@ -7,7 +7,7 @@ from domain.marketplace.read import REVIEWS
 from domain.orders.read import ORDERS
 from domain.people.addresses import ADDRESSES
 from domain.people.read import IS_OWNER, MEMBERSHIPS, USERGROUPS, USERS
-from models.queries import ToMany, ToOne
+from models.reading.queries import ToMany, ToOne
 from schema.enums import (
     MembershipStatus,
     Role,

@@ -14,7 +14,7 @@ from domain.promotions.promotions import PROMOTION_FIELDS
 from domain.promotions.read import PROMOTIONS
 from domain.shipping.read import SHIPPING_METHODS, SHIPPING_RATES
 from domain.taxes.read import TAX_RATE_TYPES, TAXES
-from models.queries import ToMany, ToOne, many_to_many
+from models.reading.queries import ToMany, ToOne, many_to_many
 from schema.enums import (
     PromotionZone,
     RateCalculation,

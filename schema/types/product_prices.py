@@ -9,7 +9,7 @@ from domain.orders.catalogue_prices import CataloguePrice, catalogue_prices
 from domain.promotions.catalogue import product_sql
 from kernel.errors import DomainError
 from kernel.scope import Scope
-from models.queries import Condition, Row
+from models.reading.queries import Condition, Row
 from schema.fields import calculated, object_type, optional_argument, output_field
 from schema.scalars import JSON, BigInt
 

@@ -8,7 +8,7 @@ from typing import Any
 import strawberry
 
 from domain.search.read import RELEVANCE, SORTS
-from models.queries import ToOne
+from models.reading.queries import ToOne
 from schema.enums import ProductStatus
 from schema.fields import INHERITED, object_type, output_field, relation
 from schema.inputs import input_type, optional_field

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from models.queries import ToOne
+from models.reading.queries import ToOne
 from schema.fields import object_type, output_field, relation
 from schema.scalars import ID, BigInt
 from schema.types.catalog import ProductObject

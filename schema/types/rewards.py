@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from domain.points.read import POINT_ENTRIES
 from domain.promotions.read import ISSUED_COUPONS
-from models.queries import ToOne
+from models.reading.queries import ToOne
 from schema.enums import PointEntryKind
 from schema.fields import column, computed, entity_type, referenced, relation
 from schema.scalars import ID, DateTime

@@ -8,7 +8,7 @@ import strawberry
 
 from auth.access import Access
 from domain.audit_read import AUDIT_ENTRIES
-from models.queries import ToOne
+from models.reading.queries import ToOne
 from schema.enums import ActorKind, SettingType, StoreStatus
 from schema.fields import INHERITED, column, entity_type, object_type, output_field, referenced, relation
 from schema.inputs import input_type, optional_field

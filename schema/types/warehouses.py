@@ -6,7 +6,7 @@ import strawberry
 
 from domain.warehouses.inputs import WAREHOUSE_FIELDS
 from domain.warehouses.read import WAREHOUSE_AREAS, WAREHOUSE_USERGROUPS, WAREHOUSE_ZIPCODES, WAREHOUSES
-from models.queries import ToMany, ToOne
+from models.reading.queries import ToMany, ToOne
 from schema.enums import AllocationType, SwitchStatus
 from schema.fields import column, entity_type, legacy_number, referenced, relation
 from schema.inputs import input_type, optional_copies, optional_field

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from auth.access import Access
 from domain.webhooks.read import EVENT_DELIVERIES, EVENT_ENDPOINTS, of_app, of_event, of_installation
-from models.queries import ToOne
+from models.reading.queries import ToOne
 from schema.enums import DeliveryState, SwitchStatus
 from schema.fields import column, entity_type, object_type, output_field, relation
 from schema.inputs import input_type, optional_field

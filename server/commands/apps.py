@@ -84,7 +84,7 @@ async def _create_app(args: argparse.Namespace) -> None:
 async def _create_key(args: argparse.Namespace) -> None:
     from auth.app_scopes import STOREFRONT_SCOPES
     from auth.storefront_keys import create_storefront_key
-    from server import store_admin
+    from server.operations import store_admin
 
     scopes = _parse_scopes(args.scopes, list(STOREFRONT_SCOPES))
     values = {

@@ -11,7 +11,7 @@ from server.commands.context import quiet_logging, read_settings
 from server.commands.output import add_json_option, print_fields, print_json, print_line
 
 if TYPE_CHECKING:
-    from server.backup import Backup
+    from server.operations.backup import Backup
 
 
 def add(commands: Any) -> None:
@@ -40,8 +40,8 @@ def add(commands: Any) -> None:
 
 
 async def _backup(args: argparse.Namespace) -> None:
-    from server.backup import back_up, default_name
     from server.database import database_location
+    from server.operations.backup import back_up, default_name
     from server.secret_key import with_secret_key
 
     settings = read_settings()
@@ -59,8 +59,8 @@ async def _backup(args: argparse.Namespace) -> None:
 
 
 async def _restore(args: argparse.Namespace) -> None:
-    from server.backup import missing_keys, read_secret_keys, restore
     from server.database import database_location
+    from server.operations.backup import missing_keys, read_secret_keys, restore
     from server.secret_key import with_secret_key
 
     settings = read_settings()

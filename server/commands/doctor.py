@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from server.commands.output import add_json_option, print_error, print_json, print_line
 
 if TYPE_CHECKING:
-    from server.commands.check_results import CheckResult
+    from server.operations.check_results import CheckResult
 
 
 def add(commands: Any) -> None:
@@ -43,7 +43,7 @@ async def _doctor(args: argparse.Namespace) -> int:
 
 
 async def _run_checks(*, prints: bool) -> list[CheckResult]:
-    from server.commands.checks import run_checks
+    from server.operations.checks import run_checks
 
     results = []
     async for result in run_checks():

@@ -86,8 +86,8 @@ def _time(text: str) -> datetime:
 
 
 async def _olist(args: argparse.Namespace) -> int:
-    from server import store_admin
     from server.importers import olist
+    from server.operations import store_admin
 
     if not args.directory.is_dir():
         raise CommandError(f"{args.directory} is not a folder; expected the one with the Olist CSV files")
@@ -104,8 +104,8 @@ async def _olist(args: argparse.Namespace) -> int:
 
 
 async def _records(args: argparse.Namespace) -> int:
-    from server import store_admin
     from server.importers import customer_files, order_files, product_files, record_files
+    from server.operations import store_admin
 
     kinds = (product_files.PRODUCTS, customer_files.CUSTOMERS, order_files.ORDERS)
     kind = next(kind for kind in kinds if kind.name == args.kind)
@@ -122,10 +122,10 @@ async def _records(args: argparse.Namespace) -> int:
 
 
 async def _cscart(args: argparse.Namespace) -> int:
-    from server import store_admin
     from server.importers.cscart import run
     from server.importers.cscart.progress import ProgressBars
     from server.importers.cscart.source import FolderSource, HttpSource
+    from server.operations import store_admin
 
     _check_source(args)
 

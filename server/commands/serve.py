@@ -15,11 +15,11 @@ from server.commands.output import print_line
 
 if TYPE_CHECKING:
     from domain.jobs import Job
-    from server.bulk_worker import BulkWorker
     from server.database import DatabaseLocation
     from server.demo.setup import DemoResult
-    from server.job_worker import JobWorker
-    from server.webhook_worker import WebhookWorker
+    from server.workers.bulk import BulkWorker
+    from server.workers.jobs import JobWorker
+    from server.workers.webhooks import WebhookWorker
 
 
 def add(commands: Any) -> None:
@@ -80,8 +80,8 @@ class _ServeSession:
             yield
 
     async def _ensure_demo_stores(self, settings: Settings, location: DatabaseLocation) -> None:
-        from server import store_admin
         from server.demo import setup, stores
+        from server.operations import store_admin
 
         if await setup.is_setup_due():
             print_line("There is no store yet: creating the demo stores ...")
@@ -135,9 +135,9 @@ def _workers(settings: Settings) -> tuple[JobWorker, WebhookWorker, BulkWorker]:
     from domain.bulk.operations import MUTATION, QUERY
     from resolvers import bulk_mutations, bulk_queries
     from resolvers.webhook_queries import run_query
-    from server.bulk_worker import BulkWorker
-    from server.job_worker import JobWorker
-    from server.webhook_worker import WebhookWorker
+    from server.workers.bulk import BulkWorker
+    from server.workers.jobs import JobWorker
+    from server.workers.webhooks import WebhookWorker
 
     bulk = BulkWorker({QUERY: bulk_queries.run, MUTATION: bulk_mutations.run})
     return JobWorker(_jobs(settings)), WebhookWorker(run_query), bulk
@@ -148,8 +148,8 @@ async def _check_bulk_storage(settings: Settings) -> None:
     if settings.bulk_s3_bucket is None:
         return
     from kernel import logging
-    from server.commands.check_results import Severity
-    from server.commands.checks import check_bulk_storage
+    from server.operations.check_results import Severity
+    from server.operations.checks import check_bulk_storage
 
     result = await check_bulk_storage(settings)
     if result.level is Severity.FAIL:
@@ -159,7 +159,7 @@ async def _check_bulk_storage(settings: Settings) -> None:
 def _jobs(settings: Settings) -> list[Job]:
     """Return the jobs of a worker, including email when SMTP_URL is set."""
     from domain.jobs import jobs_with_retention, mail_job
-    from server.smtp import MailServer
+    from server.workers.smtp import MailServer
 
     jobs = list(jobs_with_retention(settings.retention_days))
     if settings.smtp_url is None:
@@ -186,11 +186,11 @@ async def _work(settings: Settings) -> None:
     from domain.bulk.configuration import configure
     from kernel import logging
     from kernel.event_loop import measured_pauses
-    from server.backlog_metrics import worker_values
-    from server.bulk_files import bulk_configuration
+    from server.http.bulk_files import bulk_configuration
     from server.metrics import WORKER_PORT_OFFSET, metrics_server
     from server.outgoing import outgoing_client
     from server.tracing import tracing_to_collector
+    from server.workers.backlog_metrics import worker_values
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

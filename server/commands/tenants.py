@@ -11,8 +11,8 @@ from server.commands.errors import CommandError
 from server.commands.output import add_json_option, print_fields, print_json, print_line, print_table
 
 if TYPE_CHECKING:
-    from server.store_admin import StoreWithHosts
-    from server.store_transfer import Moved
+    from server.operations.store_admin import StoreWithHosts
+    from server.operations.store_transfer import Moved
 
 
 def add(commands: Any) -> None:
@@ -83,7 +83,7 @@ async def _create(args: argparse.Namespace) -> None:
         raise CommandError("--owner-name and --owner-password need --owner-email")
 
     from domain import stores
-    from server import store_admin
+    from server.operations import store_admin
 
     settings = read_settings()
     async with open_context(settings):
@@ -131,7 +131,7 @@ def _read_owner(args: argparse.Namespace) -> dict[str, Any] | None:
 
 
 async def _list(args: argparse.Namespace) -> None:
-    from server import store_admin
+    from server.operations import store_admin
 
     async with open_context(read_settings()):
         entries = await store_admin.list_stores()
@@ -144,14 +144,14 @@ async def _list(args: argparse.Namespace) -> None:
 
 
 def _table_row(entry: StoreWithHosts) -> tuple[object, ...]:
-    from server.store_admin import status_name
+    from server.operations.store_admin import status_name
 
     store = entry.store
     return (store.public_id, status_name(store), store.currency, store.name, ", ".join(entry.hosts))
 
 
 async def _set_status(args: argparse.Namespace) -> None:
-    from server import store_admin
+    from server.operations import store_admin
 
     async with open_context(read_settings()):
         updated = await store_admin.set_status(args.id, args.status, args.message, read_only=args.read_only)
@@ -162,8 +162,8 @@ async def _set_status(args: argparse.Namespace) -> None:
 
 
 async def _export(args: argparse.Namespace) -> None:
-    from server import store_admin
-    from server.store_transfer import connect_owner, export_store, wait_for_transactions
+    from server.operations import store_admin
+    from server.operations.store_transfer import connect_owner, export_store, wait_for_transactions
 
     async with open_context(read_settings()) as context:
         url = context.location.owner_url
@@ -177,7 +177,7 @@ async def _export(args: argparse.Namespace) -> None:
 
 
 async def _import(args: argparse.Namespace) -> None:
-    from server.store_transfer import import_store
+    from server.operations.store_transfer import import_store
 
     async with open_context(read_settings()) as context:
         moved = await import_store(context.location.owner_url, args.path, _key_path(args))
@@ -205,8 +205,8 @@ def _print_moved(verb: str, moved: Moved, args: argparse.Namespace) -> None:
 
 
 async def _delete(args: argparse.Namespace) -> None:
-    from server import store_admin
-    from server.store_deletion import delete_store
+    from server.operations import store_admin
+    from server.operations.store_deletion import delete_store
 
     async with open_context(read_settings()) as context:
         entry = await store_admin.find_store(args.id)

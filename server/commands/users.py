@@ -52,8 +52,8 @@ async def _create(args: argparse.Namespace) -> None:
 
     from domain.people import accounts
     from kernel.ids import random_token
-    from models import database
-    from server import store_admin
+    from models.connection import database
+    from server.operations import store_admin
 
     password = args.password or random_token(96)
     values = {
@@ -85,7 +85,7 @@ async def _create(args: argparse.Namespace) -> None:
 
 async def _api_key(args: argparse.Namespace) -> None:
     from auth.api_keys import create_api_key
-    from server import store_admin
+    from server.operations import store_admin
 
     async with open_context(read_settings()):
         scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
@@ -104,7 +104,7 @@ async def _privileges(args: argparse.Namespace) -> None:
     from auth import privileges
     from domain.people import accounts
     from kernel.scope import active_scope
-    from server import store_admin
+    from server.operations import store_admin
 
     async with open_context(read_settings()):
         scope = store_admin.system_scope((await store_admin.find_store(args.tenant)).store)
@@ -137,7 +137,7 @@ async def _find_user(scope: Scope, email: str) -> UserRef:
     from domain.people.accounts import UserRef
     from kernel.documents import normalize_email
     from kernel.scope import active_scope
-    from models import database
+    from models.connection import database
 
     with active_scope(scope):
         row = await database.fetchrow(

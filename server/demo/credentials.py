@@ -17,10 +17,10 @@ from domain.people.accounts import UserRef
 from kernel.clock import format_rfc3339
 from kernel.ids import random_token, uuid7
 from kernel.scope import Scope, Store, active_scope
-from models import database
+from models.connection import database
 from server.demo.owner import DemoOwner
 from server.demo.stores import PLATFORM_EMAIL, PLATFORM_NAME, DemoStore, Persona
-from server.store_admin import set_owner, system_scope
+from server.operations.store_admin import set_owner, system_scope
 
 KEY_NAME = "demo"
 

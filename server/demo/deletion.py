@@ -6,7 +6,7 @@ from auth.credential_cache import CHANNEL as CREDENTIALS
 from auth.store_resolution import CHANNEL as STORES
 from kernel.scope import Store
 from models.table_contents import OF_STORE, read_tables
-from server.store_transfer import connect_owner
+from server.operations.store_transfer import connect_owner
 
 
 async def delete_store_rows(owner_url: str, store: Store) -> None:

@@ -14,8 +14,8 @@ from kernel.clock import format_rfc3339
 from kernel.ids import random_token
 from kernel.scope import Store
 from kernel.signatures import hmac_sha256_hex
-from server import store_admin
 from server.demo.owner import DemoOwner
+from server.operations import store_admin
 
 
 async def ensure_secret(store: Store) -> str:

@@ -19,8 +19,7 @@ from kernel.errors import RuleViolation
 from kernel.ids import uuid7
 from kernel.scope import Store, active_scope
 from kernel.settings import Settings
-from models import database
-from server import store_admin
+from models.connection import database
 from server.address_file import public_url
 from server.database import DatabaseLocation
 from server.demo import apps, credentials
@@ -30,6 +29,7 @@ from server.demo.gateway import ensure_secret
 from server.demo.owner import DemoOwner
 from server.demo.seeding import seed_store
 from server.demo.stores import DEMO, MAINTENANCE, OTHER, STORES, SUSPENDED, DemoStore
+from server.operations import store_admin
 
 _LOCK = 0x5649_5452_4445_4D4F  # "VITRDEMO"
 

@@ -16,9 +16,9 @@ from auth.store_resolution import check_store_writable
 from domain.imports import marketplace, orders
 from domain.stores import find_store
 from kernel.scope import Scope, active_scope
-from models.database import retry_conflicts
+from models.connection.database import retry_conflicts
 from server.importers.olist_marketplace import read_marketplace
-from server.store_admin import system_scope
+from server.operations.store_admin import system_scope
 
 SOURCE = "olist"
 BATCH = 250

@@ -11,7 +11,7 @@ from kernel.fields import MAX_NAME
 from kernel.product_fields import PRODUCT_FIELDS
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
-from models.database import fetch
+from models.connection.database import fetch
 from server.importers.file_rows import Column, FileRow, RecordFormat, flag, list_of, money, texts, whole
 from server.importers.record_files import BatchOutcome, FileKind, ImportOptions
 

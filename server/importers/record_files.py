@@ -23,12 +23,11 @@ from domain.imports.results import RecordResult, temporary_numbers
 from domain.stores import find_store
 from kernel.clock import now
 from kernel.scope import Scope, active_scope
-from models.database import retry_conflicts, transaction
+from models.connection.database import Plans, retry_conflicts, transaction
 from models.numbers import take_numbers
-from models.store_binding import Plans
 from server.importers.file_rows import FileRow, LineError, RecordFormat, read_rows
 from server.importers.olist_files import ImportFileError
-from server.store_admin import system_scope
+from server.operations.store_admin import system_scope
 
 BATCH = 500
 _MAX_ERRORS = 100

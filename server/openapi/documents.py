@@ -27,7 +27,7 @@ from rest_facade.legacy.resource_operations import load_legacy_operations
 from rest_facade.openapi import RouteDocs, RouteKey
 from rest_facade.records import FRAGMENTS
 from rest_facade.routing import Credential, Route
-from server.families import family_of
+from server.http.families import family_of
 from server.openapi import headers
 from server.openapi.components import NamedSchemas, reference
 from server.openapi.examples import Examples

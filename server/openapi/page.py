@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from aiohttp import web
 
-from server.playground import ASSETS_PATH, BUILT, BUILT_KEY, NOT_BUILT, PAGE_HEADERS, built_version, viewer_page
+from server.http.playground import ASSETS_PATH, BUILT, BUILT_KEY, NOT_BUILT, PAGE_HEADERS, built_version, viewer_page
 
 PATH = "/api/docs"
 TITLE = "Vitrine · REST APIs"

@@ -194,7 +194,7 @@ async def test_rate_limit_headers_are_present_without_an_ip_limit(app: Client) -
 async def _set_store_status(caller: Client, status: str) -> None:
     from auth.store_resolution import invalidate_store
     from kernel.scope import active_scope
-    from models import database
+    from models.connection import database
 
     async with database.cross_store_connection() as everywhere:
         await everywhere.execute("update tenants set status = $2 where id = $1", caller.store.id, status)

@@ -10,7 +10,7 @@ from auth.schemes import authenticate
 from auth.sessions import SessionTokens, login
 from kernel.ids import uuid7
 from kernel.scope import Actor, ActorKind, Scope, Store, active_scope
-from models import database
+from models.connection import database
 from tests.harness import records
 from tests.harness.records import PASSWORD
 from tests.harness.scopes import anonymous_scope, execute, system_scope, unused_ip, value

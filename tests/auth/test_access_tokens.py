@@ -19,8 +19,8 @@ from auth.secrets import DecryptionError
 from auth.signing_keys import SigningKeyRing, process_key_ring
 from kernel.errors import Unauthenticated
 from kernel.ids import uuid7
-from models import database
-from models.database import cross_store_connection
+from models.connection import database
+from models.connection.database import cross_store_connection
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 CLAIMS = AccessTokenClaims(uuid7(), uuid7(), uuid7(), NOW + timedelta(minutes=15))

@@ -16,8 +16,8 @@ from domain.apps.registration import (
 from domain.retention import delete_expired
 from kernel.errors import NotFound, OAuthError
 from kernel.scope import active_scope
-from models import database
-from models.database import WrongStore
+from models.connection import database
+from models.connection.database import WrongStore
 from tests.auth.kit import later
 from tests.harness.scopes import anonymous_scope, rows, system_scope, value
 

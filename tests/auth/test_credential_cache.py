@@ -15,7 +15,7 @@ from domain.people.accounts import set_privileges, update_user
 from domain.people.usergroups import create_usergroup, set_membership, update_usergroup
 from kernel.errors import TokenRevoked
 from kernel.scope import Actor, ActorKind, active_scope
-from models import database
+from models.connection import database
 from tests.auth.kit import add_admin, add_user, authenticate_request, run_and_roll_back, sign_in
 from tests.harness.http import bearer
 from tests.harness.scopes import anonymous_scope, system_scope

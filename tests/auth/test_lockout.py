@@ -17,7 +17,7 @@ from kernel.errors import (
     ValidationFailed,
 )
 from kernel.scope import active_scope
-from models import database
+from models.connection import database
 from tests.auth.kit import add_user, email_of, later
 from tests.harness.records import PASSWORD
 from tests.harness.scopes import anonymous_scope, rows, unused_ip, value

@@ -19,7 +19,7 @@ from domain.retention import delete_expired
 from kernel.errors import Forbidden, NotFound, TokenRevoked, Unauthenticated, ValidationFailed
 from kernel.ids import uuid7
 from kernel.scope import active_scope
-from models import database
+from models.connection import database
 from tests.auth.kit import add_user, authenticate_request, later, run_and_roll_back, sign_in, user_scope
 from tests.harness.http import bearer
 from tests.harness.scopes import anonymous_scope, execute, rows, system_scope, value

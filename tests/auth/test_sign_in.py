@@ -166,7 +166,7 @@ async def test_an_account_without_an_email_needs_no_verification(store):
 
 
 async def add_platform_user(email):
-    from models import database
+    from models.connection import database
 
     async with database.cross_store_connection() as platform:
         await platform.execute(

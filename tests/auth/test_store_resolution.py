@@ -8,8 +8,8 @@ import pytest
 from auth.store_resolution import CHANNEL, CachedStoreResolver, invalidate_store, parse_host
 from kernel.errors import TenantClosed, TenantMismatch, TenantNotFound
 from kernel.ids import uuid7
-from models import database
-from models.database import count_statements
+from models.connection import database
+from models.connection.database import count_statements
 from tests.harness.scopes import system_scope
 
 SHARED = ("localhost", "127.0.0.1", "[::1]")

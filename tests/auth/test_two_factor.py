@@ -21,7 +21,7 @@ from kernel.errors import (
 from kernel.errors import Unauthenticated as Unauthorised
 from kernel.ids import uuid7
 from kernel.scope import active_scope
-from models import database
+from models.connection import database
 from tests.auth.kit import (
     add_admin,
     add_owner,

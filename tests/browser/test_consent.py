@@ -12,7 +12,7 @@ from auth.privileges import ALL
 from domain.apps.registration import RegisteredApp, register_app
 from domain.people import two_factor
 from kernel.scope import active_scope
-from models import database
+from models.connection import database
 from tests.browser.chromium import Browser, Page
 from tests.browser.test_playground import SCREENSHOTS, needs_chromium
 from tests.harness.records import PASSWORD, UserRecord

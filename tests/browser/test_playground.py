@@ -17,7 +17,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from graphql import OperationDefinitionNode, parse
 from strawberry.schema.config import StrawberryConfig
 
-from server.playground import (
+from server.http.playground import (
     ASSETS_PATH,
     BUILT,
     STORE_KEY,

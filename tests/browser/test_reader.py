@@ -6,9 +6,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from server.http.playground import BUILT, add_asset_routes
 from server.openapi import page as reader
 from server.openapi.documents import documents
-from server.playground import BUILT, add_asset_routes
 from tests.browser.chromium import Browser
 from tests.browser.test_playground import needs_assets, needs_chromium
 

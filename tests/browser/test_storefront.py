@@ -15,11 +15,11 @@ from kernel.clock import now
 from kernel.ids import uuid7
 from kernel.scope import Store
 from kernel.settings import Settings
-from models import database
+from models.connection import database
 from server.demo.credentials import ensure_owner
 from server.demo.seeding import seed_store
 from server.demo.stores import DEMO
-from server.playground import BUILT, built_version
+from server.http.playground import BUILT, built_version
 from tests.browser.chromium import Browser
 from tests.browser.shop import DESKTOP, PHONE, Shopper, Width
 from tests.browser.test_playground import needs_assets, needs_chromium

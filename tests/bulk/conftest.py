@@ -14,7 +14,7 @@ from domain.bulk import configuration
 from domain.bulk.configuration import BulkConfiguration, configure
 from domain.bulk.operations import MUTATION, QUERY
 from resolvers import bulk_mutations, bulk_queries
-from server.bulk_worker import BulkWorker
+from server.workers.bulk import BulkWorker
 from tests.harness.http import Client, Response
 from tests.harness.oauth import graphql_error, graphql_result
 

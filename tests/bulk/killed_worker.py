@@ -14,9 +14,9 @@ from auth.configuration import configure
 from domain.bulk import configuration, operations
 from domain.bulk.configuration import BulkConfiguration
 from domain.bulk.files import ResultFile
-from models import database
+from models.connection import database
 from resolvers import bulk_mutations, bulk_queries
-from server.bulk_worker import BulkWorker
+from server.workers.bulk import BulkWorker
 
 
 async def main(url: str, secret: str, folder: str) -> None:

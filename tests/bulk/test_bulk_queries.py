@@ -11,7 +11,7 @@ import pytest
 
 from domain.bulk import operations
 from domain.bulk.configuration import BulkConfiguration, configure
-from models import database
+from models.connection import database
 from resolvers import bulk_queries
 from tests.bulk.conftest import Bulk
 from tests.harness.clients import NewApp, NewClient
@@ -147,8 +147,8 @@ async def test_a_part_takes_the_same_number_of_statements_whatever_its_size(bulk
 async def test_a_record_that_is_too_large_for_its_part_is_read_apart(
     bulk: Bulk, admin: Client, monkeypatch: pytest.MonkeyPatch
 ):
-    from models import bulk_reads
-    from models.answer_size import AnswerLimits
+    from models.reading import bulk_reads
+    from models.reading.answer_size import AnswerLimits
 
     await add_products(admin, 20)
     monkeypatch.setattr(bulk_reads, "_RECORD_LIMITS", AnswerLimits(max_objects=3, max_bytes=10_000))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from models import database
+from models.connection import database
 from resolvers.execute import load_operations
 from rest_facade.apps import OPERATIONS, exports
 from rest_facade.records import FRAGMENTS

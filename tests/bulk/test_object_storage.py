@@ -20,7 +20,7 @@ from kernel.errors import StorageFull, Unavailable
 from kernel.scope import active_scope
 from kernel.settings import Settings
 from server import s3
-from server.commands.checks import check_bulk_storage
+from server.operations.checks import check_bulk_storage
 from server.s3 import Bucket, Signer
 from tests.bulk.conftest import CREATE_MUTATION, UPLOAD, Bulk, encode
 from tests.harness.http import Client

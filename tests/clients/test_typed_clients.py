@@ -15,7 +15,7 @@ from graphql import OperationDefinitionNode, parse
 
 from kernel.ids import uuid7
 from kernel.scope import active_scope
-from models import database
+from models.connection import database
 from tests.auth.two_factor_users import add_two_factor_user
 from tests.clients.fake_feed import COMPLETE, CUT_IN_A_MESSAGE, ENDED, NO_STREAM, SILENT, FakeFeed
 from tests.clients.fault_proxy import CUT, LIMITED, LOST, UNAVAILABLE, FaultProxy

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kernel.scope import active_scope
-from models import database
+from models.connection import database
 from models.numbers import NUMBERED_TABLES
 from rest_facade.legacy import routes
 from rest_facade.routing import Credential

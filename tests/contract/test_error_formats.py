@@ -40,7 +40,7 @@ from rest_facade.apps import errors as apps
 from rest_facade.current import errors as current
 from rest_facade.legacy import errors as legacy
 from rest_facade.routing import ErrorFormat
-from server import graphql_errors as graphql
+from server.http import graphql_errors as graphql
 
 FAMILIES: dict[str, ErrorFormat] = {
     "current": current.ERROR_FORMAT,

@@ -15,8 +15,8 @@ from domain import stores
 from domain.orders.expiry import expire_orders
 from domain.people import accounts
 from kernel.scope import active_scope
-from server import store_admin
 from server.importers import olist
+from server.operations import store_admin
 from tests.harness.gateway import SECRET, charge, event, raw, signature
 from tests.harness.http import Response
 from tests.harness.product_records import PRODUCT_RECORD

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from domain import stores
-from models import database
+from models.connection import database
 from tests.harness import records, scopes
 from tests.harness.gateway import SECRET, charge, event, raw, signature
 

@@ -6,7 +6,7 @@ import pytest
 from auth.passwords import hash_password
 from kernel.ids import uuid7
 from kernel.scope import Store
-from models import database
+from models.connection import database
 from tests.harness import records
 from tests.harness.http import Client, is_token_pair
 from tests.harness.records import PASSWORD, UNKNOWN_ID

@@ -3,7 +3,7 @@
 import pytest
 
 from kernel.scope import Store
-from models import database
+from models.connection import database
 from tests.harness import records, scopes
 from tests.harness.http import Client
 from tests.harness.product_records import ACCEPTED, DEFAULTS, PRODUCT_RECORD, REJECTED

@@ -10,7 +10,7 @@ from domain.mails import outbox
 from domain.mails.outbox import StoredMail
 from kernel.ids import uuid7
 from kernel.scope import ANONYMOUS, Store, active_scope
-from models import database
+from models.connection import database
 from tests.current.test_two_factor import add_two_factor_user, challenge
 from tests.harness import records, scopes
 from tests.harness.http import Client, is_token_pair

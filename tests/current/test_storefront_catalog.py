@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernel.ids import checksummed_token
-from models.catalog import Category
+from models.tables.catalog import Category
 from resolvers import query_compiler
 from tests.harness.product_records import PRODUCT_RECORD
 from tests.harness.records import UNKNOWN_ID

@@ -14,7 +14,7 @@ from domain.promotions.promotions import PROMOTION_RECORDS
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from domain.taxes.taxes import TAX_RECORDS
 from kernel.scope import active_scope
-from models.users import Usergroup, UsergroupMembership
+from models.tables.users import Usergroup, UsergroupMembership
 from tests.harness.sample_store import SampleStore
 from tests.harness.storefront import ADDRESS, StorefrontClient, open_storefront
 

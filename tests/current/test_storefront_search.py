@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.catalog import Feature, FeatureValue, FeatureVariant
+from models.tables.catalog import Feature, FeatureValue, FeatureVariant
 from tests.harness.product_records import PRODUCT_RECORD
 from tests.harness.records import UNKNOWN_ID
 from tests.harness.sample_store import SampleStore

@@ -21,7 +21,7 @@ from bench.haproxy import CONFIGURATION, PROGRAM
 from kernel.settings import SETTINGS, Settings
 from server import cli
 from server.process import FINISH_SECONDS
-from server.webhook_worker import STOP_SECONDS
+from server.workers.webhooks import STOP_SECONDS
 from tests.server.haproxy import needs_haproxy
 from tests.server.test_main import running
 from tests.server.test_processes import PRODUCTION

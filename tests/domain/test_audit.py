@@ -10,7 +10,7 @@ import pytest
 from kernel.ids import uuid7
 from models import audit
 from models.audit import _TABLES, AuditLogEntry
-from models.database import fetchval, transaction
+from models.connection.database import fetchval, transaction
 from tests.harness.sample_store import SampleStore
 
 ADMIN = "/api/v1/admin"

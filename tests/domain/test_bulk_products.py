@@ -9,7 +9,7 @@ import pytest
 from domain.catalog.categories import CATEGORY_RECORDS
 from domain.catalog.products import BulkErrorPolicy, bulk_upsert_products, create_product
 from kernel.errors import ValidationFailed
-from models import database
+from models.connection import database
 
 
 async def names(kit):

@@ -18,8 +18,8 @@ from domain.people.removal import anonymize_user, delete_user
 from kernel.clock import format_rfc3339
 from kernel.errors import Forbidden, NotFound
 from kernel.scope import ActorKind, active_scope
-from models import database
-from models.store_binding import NO_STORE
+from models.connection import database
+from models.connection.store_binding import NO_STORE
 from tests.harness.database import needs_session
 
 

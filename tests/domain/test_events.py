@@ -13,7 +13,7 @@ from domain.events import Event
 from domain.orders.lifecycle import change_status
 from kernel.ids import uuid7
 from kernel.scope import active_scope
-from models.database import transaction
+from models.connection.database import transaction
 
 
 async def test_an_event_is_committed_with_its_transaction(kit):

@@ -17,7 +17,7 @@ from domain.promotions.promotions import PROMOTION_RECORDS
 from domain.taxes.taxes import TAX_RECORDS
 from kernel.ids import uuid7
 from kernel.scope import Scope, active_scope
-from models import database
+from models.connection import database
 from tests.harness.domain_store import DomainStore
 
 ADDRESS = {"zipcode": "50010-000", "state": "PE", "city": "Recife", "street": "Rua do Sol", "number": "10"}

@@ -13,7 +13,7 @@ from domain.mails.texts import TEMPLATES, MailType, render_mail
 from domain.people import registration
 from kernel.errors import ValidationFailed
 from kernel.scope import active_scope
-from models import database
+from models.connection import database
 from tests.auth.kit import add_user, email_of, later
 from tests.auth.kit import run_and_roll_back as rolled_back
 from tests.harness.scopes import execute, rows, system_scope, value

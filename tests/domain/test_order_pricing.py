@@ -16,7 +16,7 @@ from domain.promotions.promotions import PROMOTION_RECORDS
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from domain.taxes.taxes import TAX_RECORDS
 from kernel.errors import RuleViolation, ValidationFailed
-from models import database
+from models.connection import database
 
 SAO_PAULO = {"S": {"zipcode": "01310-100", "state": "SP"}}
 RIO = {"S": {"zipcode": "20040-002", "state": "RJ"}}

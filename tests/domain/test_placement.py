@@ -14,7 +14,7 @@ from domain.payments.methods import PAYMENT_METHOD_RECORDS
 from kernel.errors import Forbidden, RuleViolation, ValidationFailed
 from kernel.money import MAX_CENTS
 from kernel.scope import ActorKind
-from models import database
+from models.connection import database
 from tests.harness.domain_store import unknown
 
 

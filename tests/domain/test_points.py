@@ -18,7 +18,7 @@ from domain.points.ledger import adjust_points
 from domain.promotions.promotions import PROMOTION_RECORDS
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.scope import Actor, ActorKind, active_scope
-from models.database import transaction
+from models.connection.database import transaction
 
 
 async def give(kit, points, **values):

@@ -13,7 +13,7 @@ from domain.catalog.products import create_product, delete_product, delete_produ
 from domain.orders.lifecycle import change_status
 from kernel.errors import NotFound, ValidationFailed
 from kernel.money import MAX_CENTS
-from models import database
+from models.connection import database
 from tests.harness.domain_store import unknown
 from tests.harness.product_records import DEFAULTS
 

@@ -10,7 +10,7 @@ from domain.points.ledger import adjust_points
 from domain.promotions.promotions import PROMOTION_RECORDS
 from domain.promotions.rewards import PromotedLine
 from kernel.errors import ValidationFailed
-from models import database
+from models.connection import database
 from tests.harness.rewards import find_reward
 
 

@@ -11,8 +11,8 @@ from domain.catalog.categories import CATEGORY_RECORDS
 from domain.promotions.promotions import PROMOTION_RECORDS
 from domain.promotions.rewards import PromotedLine, redeem, release_uses, restore_uses
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
-from models import database
-from models.database import transaction
+from models.connection import database
+from models.connection.database import transaction
 from tests.harness.domain_store import unknown
 from tests.harness.rewards import find_reward
 
@@ -230,7 +230,7 @@ async def test_conditions_refer_to_records_of_the_store(kit):
 
 async def test_a_usergroup_promotion_applies_to_its_members(kit):
     from kernel.scope import active_scope
-    from models.users import Usergroup, UsergroupMembership
+    from models.tables.users import Usergroup, UsergroupMembership
 
     ana, product = await kit.customer(), await kit.product()
     with active_scope(kit.scope):

@@ -17,7 +17,8 @@ from kernel.ids import uuid7
 from kernel.retention import DEFAULT_DAYS, PERIODS
 from kernel.scope import Scope, Store
 from kernel.settings import SettingError, Settings
-from models import audit, database
+from models import audit
+from models.connection import database
 from tests.harness.jobs import limit_jobs_to
 from tests.harness.scopes import execute, system_scope, value
 

@@ -9,7 +9,7 @@ from domain.orders.totals import TotalsLine
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from domain.shipping.quotes import quote_shipping
 from kernel.errors import ValidationFailed
-from models import database
+from models.connection import database
 from tests.harness.domain_store import unknown
 
 PAULISTA, RIO = "01310-100", "20040002"

@@ -12,7 +12,7 @@ from domain.catalog.products import bulk_upsert_products, update_product
 from domain.catalog.stock import StockChange
 from domain.orders.lifecycle import change_status
 from kernel.errors import RuleViolation
-from models.database import transaction
+from models.connection.database import transaction
 
 
 def refused(results):

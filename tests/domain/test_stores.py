@@ -12,7 +12,7 @@ from auth.store_resolution import CachedStoreResolver
 from domain import stores
 from domain.store_settings import STORE_SETTINGS, setting
 from kernel.errors import Conflict, TenantClosed, TenantNotFound, ValidationFailed
-from models import database
+from models.connection import database
 from tests.harness.scopes import system_scope
 
 

@@ -11,8 +11,8 @@ from auth.credential_cache import process_cache
 from auth.store_resolution import invalidate_store
 from kernel.ids import uuid7
 from kernel.settings import Settings
-from models import database
-from server import event_streams, event_tails
+from models.connection import database
+from server.http import event_streams, event_tails
 from tests.events.kit import FEED, follow, read_all
 from tests.harness import scopes
 from tests.harness.oauth import graphql_result

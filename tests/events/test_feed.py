@@ -12,7 +12,7 @@ import pytest
 from domain import event_feed, events
 from domain.jobs import delete_expired_data
 from kernel.ids import uuid7
-from models import database
+from models.connection import database
 from tests.events.kit import FEED, page, read_all
 from tests.harness import scopes
 from tests.harness.oauth import graphql_error, graphql_result

@@ -13,7 +13,7 @@ import pytest
 from aiohttp import WSMsgType
 
 from kernel.settings import Settings
-from server import event_streams, event_tails, graphql_sockets
+from server.http import event_streams, event_tails, graphql_sockets
 from tests.events.kit import Messages, read_all
 from tests.harness import scopes
 from tests.harness.http import Client

@@ -14,13 +14,13 @@ from auth.privileges import ALL
 from domain.settings import find_setting
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope, active_scope
-from models import database
-from models.apps import AppInstallation, StorefrontKey
-from models.b2b import BusinessPartner, Manager, ManagerTransaction, MixProduct, OrderLimit, PaymentCode
-from models.boxes import Attachment, BoxDescription, ProductBox
-from models.bulk import BulkOperation
-from models.carts import Cart
-from models.catalog import (
+from models.connection import database
+from models.tables.apps import AppInstallation, StorefrontKey
+from models.tables.b2b import BusinessPartner, Manager, ManagerTransaction, MixProduct, OrderLimit, PaymentCode
+from models.tables.boxes import Attachment, BoxDescription, ProductBox
+from models.tables.bulk import BulkOperation
+from models.tables.carts import Cart
+from models.tables.catalog import (
     Category,
     Feature,
     FeatureValue,
@@ -29,12 +29,12 @@ from models.catalog import (
     ProductCategory,
     ProductImage,
 )
-from models.content import Block, CallRequest, Language, LanguageVariable, Page, Subscriber
-from models.credentials import AuditEntry, Session
-from models.events import EventDelivery, EventEndpoint, OutboxEvent
-from models.marketplace import DiscussionPost, DiscussionThread, Vendor
-from models.notifications import Notification
-from models.options import (
+from models.tables.content import Block, CallRequest, Language, LanguageVariable, Page, Subscriber
+from models.tables.credentials import AuditEntry, Session
+from models.tables.events import EventDelivery, EventEndpoint, OutboxEvent
+from models.tables.marketplace import DiscussionPost, DiscussionThread, Vendor
+from models.tables.notifications import Notification
+from models.tables.options import (
     Combination,
     CombinationChoice,
     ExceptionChoice,
@@ -43,11 +43,11 @@ from models.options import (
     OptionVariant,
     ProductOption,
 )
-from models.orders import Order, OrderAddress, OrderLine, OrderStatusChange, Status
-from models.payments import Charge, GatewayNotification, Payment, PaymentMethod
-from models.points import PointEntry
-from models.promotions import IssuedCoupon, Promotion
-from models.shipping import (
+from models.tables.orders import Order, OrderAddress, OrderLine, OrderStatusChange, Status
+from models.tables.payments import Charge, GatewayNotification, Payment, PaymentMethod
+from models.tables.points import PointEntry
+from models.tables.promotions import IssuedCoupon, Promotion
+from models.tables.shipping import (
     Destination,
     DestinationZipcode,
     Shipment,
@@ -55,9 +55,9 @@ from models.shipping import (
     ShippingMethod,
     ShippingRate,
 )
-from models.taxes import OrderTax, PaymentMethodTax, ProductTax, ShippingMethodTax, Tax, TaxRate
-from models.users import User, Usergroup, UsergroupMembership
-from models.warehouses import Warehouse, WarehouseArea, WarehouseUsergroup, WarehouseZipcodes
+from models.tables.taxes import OrderTax, PaymentMethodTax, ProductTax, ShippingMethodTax, Tax, TaxRate
+from models.tables.users import User, Usergroup, UsergroupMembership
+from models.tables.warehouses import Warehouse, WarehouseArea, WarehouseUsergroup, WarehouseZipcodes
 from resolvers import root
 from schema.documents import DocumentCache
 from schema.execution import ExecutionContext, execute_document, format_error

@@ -8,7 +8,7 @@ import pytest
 from graphql import GraphQLObjectType, get_named_type
 
 from auth.access import Access
-from models import database
+from models.connection import database
 from resolvers import root
 from schema.fields import ACCESS, entity_of, field_source, strawberry_field
 from tests.graphql.conftest import ExecuteQuery, StoreRecords

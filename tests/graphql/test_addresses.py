@@ -10,7 +10,7 @@ import pytest
 from domain.people import removal
 from domain.people.addresses import MAX_ADDRESSES
 from kernel.scope import active_scope
-from models.users import UserAddress
+from models.tables.users import UserAddress
 from resolvers import root
 from schema.documents import prepare_document
 from schema.execution import ExecutionContext, error_code, execute_document

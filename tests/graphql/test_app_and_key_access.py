@@ -22,9 +22,9 @@ from auth.access import Access
 from auth.app_tokens import issue_app_tokens
 from auth.storefront_keys import create_storefront_key
 from kernel.scope import Actor, ActorKind
-from models import database
-from models.apps import AppGrant
-from models.catalog import Category
+from models.connection import database
+from models.tables.apps import AppGrant
+from models.tables.catalog import Category
 from resolvers import root
 from schema.fields import ACCESS, strawberry_field
 from tests.graphql.conftest import SCOPES, add_installed_app

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from models.carts import CartItem
+from models.tables.carts import CartItem
 from tests.current.test_storefront_prices import add_promotion
 from tests.graphql.test_carts import CREATE, code, execute_query, key_of
 from tests.harness.records import UNKNOWN_ID

@@ -12,9 +12,9 @@ import pytest
 
 from domain.promotions.promotions import PROMOTION_RECORDS
 from kernel.scope import Actor, ActorKind, Scope, active_scope
-from models import database
-from models.answer_size import AnswerLimits, AnswerTooLarge, limited_answer
-from models.response_shapes import NotCompiled
+from models.connection import database
+from models.reading.answer_size import AnswerLimits, AnswerTooLarge, limited_answer
+from models.reading.response_shapes import NotCompiled
 from resolvers import root
 from resolvers.query_compiler import CompiledQuery, QueryCompiler
 from schema.documents import prepare_document

@@ -8,9 +8,9 @@ import pytest
 from graphql import GraphQLObjectType, get_named_type
 
 from kernel.scope import Scope, active_scope
-from models import database
-from models.catalog import ProductCategory
-from models.response_shapes import NotCompiled
+from models.connection import database
+from models.reading.response_shapes import NotCompiled
+from models.tables.catalog import ProductCategory
 from resolvers import root
 from resolvers.entity_queries import ENTITY_QUERY
 from resolvers.query_compiler import QueryCompiler

@@ -457,7 +457,7 @@ async def test_a_suspended_store_is_503_in_both_formats(new_sample: NewSampleSto
     sample = await new_sample()
     await sample.token(sample.owner)
     from auth.store_resolution import invalidate_store
-    from models import database
+    from models.connection import database
 
     async with database.cross_store_connection() as everywhere:
         await everywhere.execute("UPDATE tenants SET status = 'S' WHERE id = $1", sample.store.id)

@@ -11,7 +11,7 @@ import pytest
 from domain.points.ledger import adjust_points
 from domain.promotions.promotions import PROMOTION_RECORDS
 from kernel.scope import Actor, ActorKind, active_scope
-from models import database
+from models.connection import database
 from resolvers import root
 from resolvers.query_compiler import QueryCompiler
 from schema.documents import prepare_document

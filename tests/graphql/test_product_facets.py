@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from models.catalog import Category, Feature, FeatureValue, FeatureValueVariant, FeatureVariant, ProductCategory
-from models.marketplace import DiscussionPost, DiscussionThread, Vendor
-from models.options import Combination
+from models.tables.catalog import Category, Feature, FeatureValue, FeatureValueVariant, FeatureVariant, ProductCategory
+from models.tables.marketplace import DiscussionPost, DiscussionThread, Vendor
+from models.tables.options import Combination
 from resolvers import query_compiler
 from tests.harness.records import Record
 from tests.harness.sample_store import SampleStore

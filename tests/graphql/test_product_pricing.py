@@ -17,9 +17,9 @@ from domain.orders.lifecycle import change_status
 from domain.points.ledger import adjust_points
 from domain.promotions.promotions import PROMOTION_RECORDS
 from kernel.scope import Actor, ActorKind, Scope, active_scope
-from models import database
-from models.catalog import Feature, FeatureValue, FeatureVariant, ProductCategory
-from models.response_shapes import NotCompiled
+from models.connection import database
+from models.reading.response_shapes import NotCompiled
+from models.tables.catalog import Feature, FeatureValue, FeatureVariant, ProductCategory
 from resolvers import root
 from resolvers.query_compiler import QueryCompiler
 from schema.documents import prepare_document

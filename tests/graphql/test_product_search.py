@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from models.catalog import Product
+from models.tables.catalog import Product
 from tests.harness.records import Record
 from tests.harness.sample_store import SampleStore
 

@@ -12,7 +12,7 @@ import pytest
 
 from kernel.errors import TooComplex
 from kernel.scope import Scope, active_scope
-from models.response_shapes import NotCompiled
+from models.reading.response_shapes import NotCompiled
 from resolvers import query_compiler, root
 from resolvers.query_compiler import QueryCompiler
 from schema.documents import PreparedDocument, calculate_cost, prepare_document
@@ -189,7 +189,7 @@ async def test_variables_are_coerced_like_the_executor(text: str, records: Store
 async def test_a_long_list_takes_one_statement_per_level_and_a_short_one_a_single_statement(
     records: StoreRecords,
 ) -> None:
-    from models import database
+    from models.connection import database
 
     schema = root.public_schema()
     compiler = QueryCompiler(schema, native=True)

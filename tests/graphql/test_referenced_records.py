@@ -9,7 +9,7 @@ from graphql import GraphQLObjectType, GraphQLSchema, get_named_type
 
 from auth.storefront_keys import create_storefront_key
 from kernel.scope import active_scope
-from models import database
+from models.connection import database
 from resolvers import root
 from schema.documents import prepare_document
 from schema.execution import ExecutionContext, execute_document

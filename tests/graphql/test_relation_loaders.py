@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kernel.scope import active_scope
-from models import database
-from models.answer_size import AnswerLimits, limited_answer
+from models.connection import database
+from models.reading.answer_size import AnswerLimits, limited_answer
 from resolvers import root
 from schema.documents import prepare_document
 from schema.execution import ExecutionContext, execute_document

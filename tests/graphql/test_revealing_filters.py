@@ -13,8 +13,8 @@ from graphql import get_named_type
 from auth.access import Access
 from auth.privileges import AREAS
 from kernel.scope import ActorKind, Scope
-from models.orders import Order, OrderLine
-from models.queries import Entity, ToOne
+from models.reading.queries import Entity, ToOne
+from models.tables.orders import Order, OrderLine
 from resolvers import root
 from resolvers.entity_queries import ENTITY_QUERY, EntityQuery
 from schema.column_guards import filter_sql, values_in

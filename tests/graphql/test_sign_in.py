@@ -9,7 +9,7 @@ import pytest
 
 from kernel.clock import now
 from kernel.scope import active_scope
-from models import database
+from models.connection import database
 from tests.auth.two_factor_users import enrol
 from tests.harness import records
 from tests.harness.http import Client

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from models.catalog import Category, ProductImage
-from models.options import Combination, CombinationChoice, Option, OptionVariant, ProductOption
+from models.tables.catalog import Category, ProductImage
+from models.tables.options import Combination, CombinationChoice, Option, OptionVariant, ProductOption
 from tests.harness.records import Record
 from tests.harness.sample_store import SampleStore
 

@@ -21,8 +21,8 @@ from domain.catalog.attachments import ATTACHMENT_RECORDS
 from domain.catalog.combinations import create_combination
 from domain.catalog.options import create_option
 from kernel.scope import Actor, ActorKind, active_scope
-from models.taxes import Tax
-from models.users import UserAddress
+from models.tables.taxes import Tax
+from models.tables.users import UserAddress
 from resolvers.execute import execute, load_operations
 from resolvers.root import internal_schema
 from schema.fields import ACCESS, strawberry_field

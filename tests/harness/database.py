@@ -25,7 +25,7 @@ from bench.pgbouncer import PROGRAM as PGBOUNCER
 from bench.pgbouncer import ROLE_STATEMENTS, PgBouncer
 from kernel.ids import uuid7
 from kernel.scope import Scope, Store
-from models import database as models_database
+from models.connection import database as models_database
 from models.migrate import migrate
 from resolvers import query_compiler
 from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer
@@ -210,7 +210,7 @@ def pooler_url(request: pytest.FixtureRequest, postgres: EmbeddedServer, databas
 
 @pytest.fixture(scope="session")
 async def database(database_url: str, pooler_url: str | None) -> AsyncIterator[models_database.DatabaseSettings]:
-    """Connect `models.database` as the serving role, for the whole run of this process."""
+    """Connect `models.connection.database` as the serving role, for the whole run of this process."""
     # VITRINE_PIPELINED_BINDING=0 runs all tests with the plain binding, VITRINE_TEST_POOLER=1 through PgBouncer.
     is_pipelined = os.environ.get("VITRINE_PIPELINED_BINDING", "1") != "0"
     settings = models_database.DatabaseSettings(database_url, pipelined_binding=is_pipelined, pooler_url=pooler_url)

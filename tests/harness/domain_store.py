@@ -16,7 +16,7 @@ from domain.payments.methods import PAYMENT_METHOD_RECORDS
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from kernel.ids import uuid7
 from kernel.scope import Scope, Store, active_scope
-from models.users import User
+from models.tables.users import User
 from tests.harness.scopes import StoreAccess
 
 

@@ -23,9 +23,9 @@ from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
 from kernel.scope import Store
 from kernel.settings import Settings
-from models import database
+from models.connection import database
 from server.app import create_app
-from server.families import family_of
+from server.http.families import family_of
 from tests.harness import openapi_responses
 from tests.harness.connections import Connections
 from tests.harness.scopes import unused_ip

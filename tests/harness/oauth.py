@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from auth.secrets import APP_SECRET_PURPOSE, decrypt
-from models.database import fetchval
+from models.connection.database import fetchval
 from tests.harness.http import Client, Response
 
 TOKEN, REVOKE = "/api/v1/oauth/token", "/api/v1/oauth/revoke"

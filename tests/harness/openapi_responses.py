@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from jsonschema_rs import Draft202012Validator, Registry
 
-from server.families import LEGACY_BASES, family_of
+from server.http.families import LEGACY_BASES, family_of
 from server.openapi.documents import documents
 
 _DOCUMENTS = {"current": "current", "apps": "apps", "legacy": "legacy"}

@@ -13,8 +13,8 @@ from auth.sessions import SessionTokens, login
 from kernel.ids import uuid7
 from kernel.scope import Store, active_scope
 from kernel.signatures import token_hash
-from models.credentials import ApiKey
-from models.users import User
+from models.tables.credentials import ApiKey
+from models.tables.users import User
 from tests.harness.http import basic
 from tests.harness.scopes import anonymous_scope, execute, system_scope, value
 

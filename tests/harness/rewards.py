@@ -17,7 +17,7 @@ from domain.promotions.rewards import (
     promotions_from,
 )
 from kernel.scope import Scope, active_scope
-from models.database import fetch
+from models.connection.database import fetch
 
 _ACTIVE = active_sql("$2", "$3")
 

@@ -15,11 +15,11 @@ from domain.orders.placement import place_order
 from domain.settings import find_setting
 from domain.store_settings import SANDBOX_BUREAU
 from kernel.scope import Scope, active_scope
-from models import database
-from models.b2b import BusinessPartner, CreditCheck, Manager, ManagerTransaction, MixProduct, PaymentCode
-from models.boxes import BoxDescription, ProductBox
-from models.carts import Cart, CartItem
-from models.catalog import (
+from models.connection import database
+from models.tables.b2b import BusinessPartner, CreditCheck, Manager, ManagerTransaction, MixProduct, PaymentCode
+from models.tables.boxes import BoxDescription, ProductBox
+from models.tables.carts import Cart, CartItem
+from models.tables.catalog import (
     Category,
     Feature,
     FeatureValue,
@@ -28,16 +28,16 @@ from models.catalog import (
     ProductCategory,
     ProductImage,
 )
-from models.content import Block, CallRequest, Language, LanguageVariable, Page, Subscriber
-from models.marketplace import DiscussionPost, DiscussionThread, Vendor
-from models.options import Combination, Option, OptionException, OptionVariant
-from models.orders import OrderLine, Status
-from models.payments import PaymentMethod
-from models.promotions import Promotion
-from models.shipping import Destination, DestinationZipcode, Shipment, ShipmentLine, ShippingMethod
-from models.taxes import Tax, TaxRate
-from models.users import Usergroup, UsergroupMembership
-from models.warehouses import Warehouse, WarehouseArea, WarehouseUsergroup, WarehouseZipcodes
+from models.tables.content import Block, CallRequest, Language, LanguageVariable, Page, Subscriber
+from models.tables.marketplace import DiscussionPost, DiscussionThread, Vendor
+from models.tables.options import Combination, Option, OptionException, OptionVariant
+from models.tables.orders import OrderLine, Status
+from models.tables.payments import PaymentMethod
+from models.tables.promotions import Promotion
+from models.tables.shipping import Destination, DestinationZipcode, Shipment, ShipmentLine, ShippingMethod
+from models.tables.taxes import Tax, TaxRate
+from models.tables.users import Usergroup, UsergroupMembership
+from models.tables.warehouses import Warehouse, WarehouseArea, WarehouseUsergroup, WarehouseZipcodes
 from tests.harness.records import NamedRecord, Record, create_user, record_of
 
 __all__ = ["CNPJ", "SANDBOX_BUREAU", "create_sample_records", "language_code", "place", "setting_records"]

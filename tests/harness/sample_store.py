@@ -17,8 +17,8 @@ from auth.sessions import SessionTokens
 from kernel.ids import uuid7
 from kernel.scope import Scope, Store, active_scope
 from kernel.signatures import token_hash
-from models import database
-from models.catalog import Product
+from models.connection import database
+from models.tables.catalog import Product
 from server.embedded_postgres import EmbeddedServer
 from tests.harness.cloning import Cloner
 from tests.harness.http import Client, HttpClient, Requests, Response, bearer

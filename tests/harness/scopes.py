@@ -11,7 +11,7 @@ from auth.access import Access
 from kernel.errors import DomainError
 from kernel.ids import uuid7
 from kernel.scope import ANONYMOUS, SYSTEM, Actor, ActorKind, Scope, Store, active_scope
-from models import database
+from models.connection import database
 
 
 def unused_ip() -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from models.catalog import Category
+from models.tables.catalog import Category
 from tests.harness.http import HttpClient
 from tests.harness.records import Record
 from tests.harness.sample_store import SampleStore

@@ -25,7 +25,7 @@ from domain.orders.expiry import expire_orders
 from domain.orders.lifecycle import change_status
 from domain.stores import set_gateway_secret
 from kernel.scope import ANONYMOUS, Scope, active_scope
-from models import conflicts
+from models.connection import conflicts
 from resolvers import root
 from resolvers.operations import OperationExecutor
 from schema.documents import DocumentCache

@@ -37,7 +37,7 @@ RANDOMS = st.randoms(use_true_random=False, note_method_calls=False)
 MAX_OBJECTS, MAX_BYTES = 3_000, 300_000
 MARKER = "Zq7segredo"
 CALLERS: dict[str, Callable[[SampleStore], Awaitable[Client]]] = {}
-# Before GraphQL runs (server/graphql_view.py).
+# Before GraphQL runs (server/http/graphql_view.py).
 REQUEST_CODES = CODES | {"PERSISTED_DOCUMENT_NOT_FOUND", "GRAPHQL_PARSE_FAILED", "GRAPHQL_VALIDATION_FAILED"}
 
 

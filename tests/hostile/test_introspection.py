@@ -8,7 +8,7 @@ import pytest
 from graphql import get_introspection_query
 
 from resolvers import introspection
-from server.graphql_view import EXECUTOR
+from server.http.graphql_view import EXECUTOR
 from tests.harness.sample_store import SampleStore
 from tests.hostile.conftest import Query, assert_refused
 

@@ -19,8 +19,8 @@ from domain.stores import set_gateway_secret
 from kernel.errors import TransactionConflict
 from kernel.ids import uuid7
 from kernel.scope import ANONYMOUS, Scope, active_scope
-from models import database as db
-from models.database import retry_conflicts, separate_transaction, transaction
+from models.connection import database as db
+from models.connection.database import retry_conflicts, separate_transaction, transaction
 from tests.harness.clients import NewApp
 from tests.harness.domain_store import DomainStore
 from tests.harness.gateway import SECRET, charge, event, raw, signature

@@ -1,6 +1,7 @@
 """No request blocks the event loop, fills the memory or gets an answer over its limits: the worst known ones, and variants of them.
 
-The application runs as in production (`server.connections.Runner`, garbage collection, limits), on the tests' loop. `-s` prints the table.
+The application runs as in production (`server.http.connections.Runner`, garbage collection, limits), on the tests' loop. `-s` prints the
+table.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
 from bench.worst_requests import FILL, GROUPS, FilledRecords, WorstRequest, filled_body
 from kernel.settings import Settings
-from models.database import DatabaseSettings
+from models.connection.database import DatabaseSettings
 from server.app import create_app
-from server.connections import Runner
+from server.http.connections import Runner
 from tests.harness.http import bearer
 from tests.harness.sample_store import NewSampleStore, SampleStore
 from tests.hostile.fuzzing import fuzz

@@ -18,7 +18,7 @@ from auth.api_keys import create_api_key
 from auth.store_resolution import invalidate_store
 from kernel.clock import now
 from kernel.scope import Store, active_scope
-from models import database
+from models.connection import database
 from rest_facade.legacy.resource import Resource
 from rest_facade.legacy.resources import RESOURCES
 from server.demo.credentials import ensure_owner

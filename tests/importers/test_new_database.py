@@ -12,8 +12,8 @@ import pytest
 from domain.imports.marketplace import import_customers
 from domain.imports.orders import import_orders
 from kernel.scope import Scope, active_scope
-from models import database
-from models.database import DatabaseSettings
+from models.connection import database
+from models.connection.database import DatabaseSettings
 from server.embedded_postgres import EmbeddedServer
 from server.importers import record_files
 from server.importers.order_files import ORDERS

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kernel.scope import Scope, Store, active_scope
-from models import database
+from models.connection import database
 from server.importers import olist
 from server.importers.olist_files import ImportFileError
 

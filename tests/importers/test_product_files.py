@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from kernel.scope import Store
-from models import database
+from models.connection import database
 from server.importers import record_files
 from server.importers.olist_files import ImportFileError
 from server.importers.product_files import PRODUCTS

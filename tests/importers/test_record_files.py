@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kernel.scope import Store
-from models import database
+from models.connection import database
 from server.importers import record_files
 from server.importers.customer_files import CUSTOMERS
 from server.importers.olist_files import ImportFileError

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from graphql import get_named_type
 
-from models import database
+from models.connection import database
 from resolvers.root import internal_schema
 from rest_facade.legacy import product_combinations, routes
 from rest_facade.legacy.resource_operations import load_legacy_operations

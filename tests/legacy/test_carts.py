@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from models.carts import Cart, CartItem
+from models.tables.carts import Cart, CartItem
 from tests.harness.sample_store import SampleStore
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.content import Language
+from models.tables.content import Language
 from tests.harness.http import Client
 from tests.harness.sample_store import SampleStore
 from tests.harness.storefront import open_storefront

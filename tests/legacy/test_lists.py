@@ -7,8 +7,8 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from models.orders import Order
-from models.shipping import Shipment
+from models.tables.orders import Order
+from models.tables.shipping import Shipment
 from rest_facade.legacy.resource import Resource
 from tests.harness.records import UNKNOWN_ID, UNKNOWN_NUMBER
 from tests.harness.sample_store import SampleStore

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from models.catalog import Feature
+from models.tables.catalog import Feature
 from tests.harness.records import UNKNOWN_ID, UNKNOWN_NUMBER
 from tests.harness.sample_store import SampleStore
 

@@ -7,10 +7,10 @@ from uuid import uuid4
 
 import pytest
 
-from models.carts import Cart, CartItem
-from models.catalog import ProductCategory, ProductImage
-from models.shipping import Destination, Shipment
-from models.users import Usergroup
+from models.tables.carts import Cart, CartItem
+from models.tables.catalog import ProductCategory, ProductImage
+from models.tables.shipping import Destination, Shipment
+from models.tables.users import Usergroup
 from tests.harness.sample_store import NewSampleStore, SampleStore
 from tests.legacy.entities import create, resource_of
 

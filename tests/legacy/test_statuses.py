@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from models.shipping import Shipment
+from models.tables.shipping import Shipment
 from tests.harness.http import Response
 from tests.harness.records import Record
 from tests.harness.sample_store import SampleStore

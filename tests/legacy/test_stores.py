@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from models.marketplace import DiscussionPost, DiscussionThread
+from models.tables.marketplace import DiscussionPost, DiscussionThread
 from tests.harness.sample_store import SampleStore
 
 NEW = {"company": "Loja Nova", "email": "nova@example.com"}

@@ -6,7 +6,7 @@ import pytest
 
 from domain.catalog.attachments import require_products
 from kernel.scope import active_scope
-from models.marketplace import Vendor
+from models.tables.marketplace import Vendor
 from rest_facade.legacy import routes
 from rest_facade.routing import Credential
 from tests.harness.http import Response

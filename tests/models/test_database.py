@@ -9,10 +9,10 @@ import pytest
 from kernel.errors import Unavailable
 from kernel.ids import uuid7
 from kernel.scope import active_scope
-from models import database as db
-from models.catalog import Product
-from models.database import NotConnected, UnsafeRole, WrongStore, cross_store_connection, transaction
-from models.events import OutboxEvent
+from models.connection import database as db
+from models.connection.database import NotConnected, UnsafeRole, WrongStore, cross_store_connection, transaction
+from models.tables.catalog import Product
+from models.tables.events import OutboxEvent
 
 
 async def add_event(scope, sequence: int) -> OutboxEvent:

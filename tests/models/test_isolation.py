@@ -9,12 +9,12 @@ import pytest
 
 from kernel.ids import uuid7
 from kernel.scope import Scope, active_scope
-from models import database as db
-from models.base import NoStoreInScope
-from models.catalog import Category, Product, ProductImage
-from models.database import WrongStore
-from models.stores import Tenant
-from models.users import User
+from models.connection import database as db
+from models.connection.database import WrongStore
+from models.tables.base import NoStoreInScope
+from models.tables.catalog import Category, Product, ProductImage
+from models.tables.stores import Tenant
+from models.tables.users import User
 
 STORE_TABLES = """
     select relname from pg_class join pg_attribute on attrelid = pg_class.oid

@@ -11,8 +11,9 @@ import asyncpg
 import pytest
 
 from kernel.errors import Unavailable
-from models import roles
-from models.database import DatabaseSettings
+from models.connection import roles
+from models.connection.database import DatabaseSettings
+from models.connection.pool import close_pool, open_pool
 from models.migrate import (
     MigrationError,
     disk_migrations,
@@ -20,7 +21,6 @@ from models.migrate import (
     pending_migrations,
     revert,
 )
-from models.pool import close_pool, open_pool
 from server.embedded_postgres import EmbeddedServer
 
 OBJECTS = """

@@ -13,11 +13,11 @@ from domain.stores import create_store
 from kernel.errors import TransactionConflict
 from kernel.ids import uuid7
 from kernel.scope import Scope, active_scope
-from models import database as db
-from models.catalog import Product
-from models.database import transaction
+from models.connection import database as db
+from models.connection.database import transaction
 from models.migrate import disk_migrations, migrate, revert
 from models.numbers import NUMBERED_TABLES, RESERVED_TABLES, raise_numbers, take_number, take_numbers
+from models.tables.catalog import Product
 from resolvers import root
 from schema.fields import ColumnSource, entity_of, field_source
 from tests.harness.scopes import system_scope

@@ -11,11 +11,11 @@ import pytest
 from bench.pgbouncer import ROLE, PgBouncer
 from kernel.errors import Unavailable
 from kernel.scope import Scope, active_scope
-from models import database as db
-from models import pooler as pooler_checks
-from models.marketplace import Vendor
-from models.pool import DatabaseSettings
-from models.pooler import UnsafePooler, check_pooling
+from models.connection import database as db
+from models.connection import pooler as pooler_checks
+from models.connection.pool import DatabaseSettings
+from models.connection.pooler import UnsafePooler, check_pooling
+from models.tables.marketplace import Vendor
 from server.embedded_postgres import EmbeddedServer
 from tests.harness.database import needs_pgbouncer, running_pgbouncer
 from tests.models.test_pool_stress import Rounds, run_rounds, scopes

@@ -9,8 +9,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from models import database as db
-from models.pool import DatabaseSettings, StorePool, close_pool, open_pool
+from models.connection import database as db
+from models.connection.pool import DatabaseSettings, StorePool, close_pool, open_pool
 from tests.harness.database import needs_session
 
 pytestmark = pytest.mark.usefixtures("database")

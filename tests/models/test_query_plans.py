@@ -21,9 +21,9 @@ from aiohttp import web
 
 from kernel.scope import active_scope
 from kernel.settings import Settings
-from models import database as db
-from models.queries import Sort
-from models.store_binding import Plans
+from models.connection import database as db
+from models.connection.store_binding import Plans
+from models.reading.queries import Sort
 from rest_facade import collections
 from rest_facade.list_parameters import DIRECTIONS
 from schema.cursors import KeysetOrder

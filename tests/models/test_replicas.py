@@ -14,11 +14,11 @@ import pytest
 from bench.standby import Standby
 from kernel import metrics
 from kernel.scope import Scope, active_scope
-from models import catalogue_versions, replicas
-from models import database as db
-from models.marketplace import Vendor
-from models.pool import DatabaseSettings
-from models.replicas import Replica, ReplicaStatus, WritePositions
+from models.connection import catalogue_versions, replicas
+from models.connection import database as db
+from models.connection.pool import DatabaseSettings
+from models.connection.replicas import Replica, ReplicaStatus, WritePositions
+from models.tables.marketplace import Vendor
 from resolvers import root
 from resolvers.operations import OperationExecutor
 from schema.documents import prepare_document
@@ -196,8 +196,8 @@ async def test_reads_run_on_the_replica_in_the_serving_role(replica, scope):
 
 
 async def test_doctor_and_metrics_know_the_replica(replica, standby, database_name, database_url):
-    from server.commands.check_results import ok
-    from server.commands.operation_checks import check_replica
+    from server.operations.check_results import ok
+    from server.operations.operation_checks import check_replica
 
     assert list(metrics.snapshot()["vitrine_replica_lag_seconds"]) == [("1",)]
     connection = await asyncpg.connect(database_url)

@@ -8,7 +8,7 @@ from tortoise.contrib.postgres.fields import ArrayField
 from tortoise.fields.relational import RelationalField
 
 from models import MODEL_MODULES
-from models import database as db
+from models.connection import database as db
 from models.migrate import APP_LABEL
 
 # Columns without a model field, because they are never read.

@@ -14,9 +14,9 @@ from domain.catalog.categories import CATEGORY_RECORDS
 from kernel.ids import uuid7
 from kernel.scope import Scope, active_scope
 from kernel.text import fold, fold_characters_sql, fold_sql, prefix_tsquery, search_terms, words_sql
-from models import database as db
-from models.catalog import Product
-from models.users import User
+from models.connection import database as db
+from models.tables.catalog import Product
+from models.tables.users import User
 from tests.harness.scopes import system_scope
 
 SAMPLES = [

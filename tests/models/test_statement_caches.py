@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from kernel.scope import Scope, active_scope
-from models import caller_cache, compiled_reads
-from models.catalog import Product, ProductImage
-from models.compiled_reads import CompiledReader
-from models.queries import Condition, Entity, Sort, ToMany
-from models.response_shapes import RelationField, ResponseShape, ScalarField
+from models.reading import caller_cache, compiled_reads
+from models.reading.compiled_reads import CompiledReader
+from models.reading.queries import Condition, Entity, Sort, ToMany
+from models.reading.response_shapes import RelationField, ResponseShape, ScalarField
+from models.tables.catalog import Product, ProductImage
 
 LIMIT = 5
 VASE = {"name": "Vaso", "images": [{"url": "https://img.example.com/vaso.jpg"}]}

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from models.pool import DatabaseSettings, StorePool, close_pool, open_pool
-from models.store_binding import NO_STORE, NO_TARGET, BindingTarget, Plans, StoreBinding
-from models.wire_messages import parse
+from models.connection.pool import DatabaseSettings, StorePool, close_pool, open_pool
+from models.connection.store_binding import NO_STORE, NO_TARGET, BindingTarget, Plans, StoreBinding
+from models.connection.wire_messages import parse
 from server.embedded_postgres import EmbeddedServer
 from tests.harness.database import needs_pgbouncer, running_pgbouncer
 
@@ -69,7 +69,7 @@ programs = st.lists(st.lists(steps, min_size=1, max_size=6), min_size=1, max_siz
 
 
 async def run_step(pool: StorePool, step: Step) -> None:
-    """Use a connection as `models.database` does, and check the store of what it returns."""
+    """Use a connection as `models.connection.database` does, and check the store of what it returns."""
     in_transaction = step.kind == "transaction"
     connection = await pool.acquire_for(BindingTarget(step.store, begins=in_transaction))
     try:

@@ -16,12 +16,12 @@ from tortoise.transactions import in_transaction
 from kernel.errors import Unavailable
 from kernel.ids import uuid7
 from kernel.scope import Scope, active_scope, current_scope
-from models import database as db
-from models.catalog import Product
-from models.connections import StoreConnection
-from models.database import TransactionEnded, WrongStore, separate_transaction, transaction
-from models.marketplace import Vendor
-from models.transactions import CommitFailed, open_transaction
+from models.connection import database as db
+from models.connection.connections import StoreConnection
+from models.connection.database import TransactionEnded, WrongStore, separate_transaction, transaction
+from models.connection.transactions import CommitFailed, open_transaction
+from models.tables.catalog import Product
+from models.tables.marketplace import Vendor
 from tests.harness.database import needs_session
 
 INSERT = "insert into vendors (public_id, name) values ($1, $2)"

@@ -17,9 +17,9 @@ from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
 from kernel.settings import Settings
 from server.app import create_app
-from server.connections import DIRECT_ANSWERS, Runner
-from server.direct_answers import DirectAnswers, DirectConnection
-from server.direct_queries import KnownHead, RunningQuery
+from server.http.connections import DIRECT_ANSWERS, Runner
+from server.http.direct_answers import DirectAnswers, DirectConnection
+from server.http.direct_queries import KnownHead, RunningQuery
 from tests.harness.connections import parse_head
 from tests.harness.sample_store import SampleStore
 

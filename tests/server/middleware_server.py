@@ -25,7 +25,7 @@ from kernel.scope import Actor, ActorKind, Store
 from kernel.settings import Settings
 from rest_facade.routing import Credential, Route
 from server.app import create_app
-from server.connections import Runner
+from server.http.connections import Runner
 
 DEMO = Store(id=1, public_id=UUID("01900000-0000-7000-8000-000000000001"), name="Demo")
 OTHER = Store(id=2, public_id=UUID("01900000-0000-7000-8000-000000000002"), name="Other")

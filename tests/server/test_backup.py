@@ -18,7 +18,7 @@ import pytest
 from kernel.settings import Settings
 from models.table_contents import DIGEST_SETTINGS, digest, read_tables
 from server.embedded_postgres import EmbeddedServer
-from server.postgres_programs import split_password
+from server.operations.postgres_programs import split_password
 from tests.harness.cloning import copy_store
 from tests.harness.database import TEMPLATE, new_database
 from tests.harness.sample_store import NewSampleStore
@@ -114,8 +114,8 @@ async def test_the_restored_database_serves_and_keeps_stores_apart(source, vitri
 
 
 async def test_the_time_of_the_last_backup_is_recorded_for_the_doctor(vitrine, tmp_path, source):
-    from server.commands.check_results import ok
-    from server.commands.operation_checks import check_backup
+    from server.operations.check_results import ok
+    from server.operations.operation_checks import check_backup
 
     vitrine("backup", str(tmp_path / "a.backup"))
     connection = await asyncpg.connect(source.url)

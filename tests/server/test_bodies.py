@@ -16,7 +16,7 @@ from rest_facade import bodies
 from rest_facade.bodies import MAX_BYTES, read_form_or_json, read_json_object, read_legacy, read_raw
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Route
-from server import connections
+from server.http import connections
 from tests.server.middleware_server import run_server
 
 

@@ -22,16 +22,16 @@ from graphql import GraphQLObjectType, get_named_type, is_required_argument
 
 from domain.promotions.promotions import PROMOTION_RECORDS
 from kernel.scope import Scope, active_scope
-from models import catalogue_versions, database
-from models.catalogue_versions import TABLES, CatalogueVersions
-from models.database import transaction
+from models.connection import catalogue_versions, database
+from models.connection.catalogue_versions import TABLES, CatalogueVersions
+from models.connection.database import transaction
 from resolvers import root
 from resolvers.catalogue_reads import is_catalogue_read
 from rest_facade.responses import BytesResponse
 from schema.documents import prepare_document
 from schema.fields import entity_of
-from server.catalogue_cache import CatalogueCache
 from server.embedded_postgres import EmbeddedServer
+from server.http.catalogue_cache import CatalogueCache
 from tests.graphql.full_selections import full_selection
 from tests.harness.http import Client, Response
 from tests.harness.records import Record

@@ -12,7 +12,7 @@ from auth.schemes import authenticate
 from domain.apps.installations import approve_app
 from domain.apps.registration import authenticate_client, find_app
 from kernel.scope import Store, active_scope
-from server import store_admin
+from server.operations import store_admin
 from tests.harness.oauth import signing_secret
 from tests.server.command_line import SECRET, Vitrine
 

@@ -17,9 +17,9 @@ from auth.store_resolution import CachedStoreResolver
 from domain.stores import gateway_secret
 from kernel.errors import TenantClosed
 from kernel.scope import active_scope
-from models import database as db
+from models.connection import database as db
 from models.migrate import disk_migrations
-from server import store_admin
+from server.operations import store_admin
 from tests.importers.test_olist import write
 from tests.server.command_line import SECRET, Vitrine
 

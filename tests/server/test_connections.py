@@ -18,7 +18,7 @@ from rest_facade.bodies import read_raw
 from rest_facade.responses import BytesResponse, json_response
 from rest_facade.routing import Credential, Route
 from rest_facade.streaming import send_parts
-from server.event_streams import start_response
+from server.http.event_streams import start_response
 from tests.server.middleware_server import DEMO, OTHER, Server, run_server
 
 LARGE = 20_000_000

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from kernel.settings import Settings
-from models import database as db
+from models.connection import database as db
 from models.migrate import migrate
 from server.database import DatabaseLocation, connection_pools, readiness_checks
 from server.embedded_postgres import EmbeddedPostgres

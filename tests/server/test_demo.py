@@ -25,12 +25,12 @@ from kernel.errors import Conflict, DomainError, RuleViolation, SignInDenied, Te
 from kernel.ids import uuid7
 from kernel.scope import ANONYMOUS, Actor, Scope, active_scope
 from kernel.settings import Settings
-from models import database as db
+from models.connection import database as db
 from rest_facade.routing import Credential
-from server import store_admin
 from server.database import DatabaseLocation
 from server.demo import setup
 from server.demo.stores import DEMO, OTHER, STORES
+from server.operations import store_admin
 from tests.server.command_line import SECRET, Vitrine
 
 pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.slow]

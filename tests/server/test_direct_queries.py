@@ -15,11 +15,11 @@ import pytest
 from auth.credential_cache import process_cache
 from kernel import logging
 from kernel.errors import Unavailable
-from models import database
-from models.response_shapes import NotCompiled
-from server.connections import DIRECT_ANSWERS
-from server.health import HEALTH
-from server.middleware import request_metrics
+from models.connection import database
+from models.reading.response_shapes import NotCompiled
+from server.http import request_metrics
+from server.http.connections import DIRECT_ANSWERS
+from server.http.health import HEALTH
 from tests.harness.http import bearer
 from tests.harness.sample_store import NewSampleStore, SampleStore
 from tests.harness.storefront import open_storefront

@@ -87,7 +87,7 @@ async def test_readiness_reports_the_restart(settings, monkeypatch):
     async def unreachable() -> None:
         raise OSError
 
-    monkeypatch.setattr("models.database.check_role", unreachable)
+    monkeypatch.setattr("models.connection.database.check_role", unreachable)
     async with database_location(settings) as location:
         check = readiness_checks(location)
         assert await check() == {"database": False, "migrations": False}

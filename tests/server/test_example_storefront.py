@@ -16,10 +16,10 @@ from auth.storefront_keys import revoke_storefront_key
 from kernel.ids import uuid7
 from kernel.scope import Store, active_scope
 from kernel.settings import Settings
-from models import database
+from models.connection import database
 from server import example_storefront
 from server.demo import DEMO_STORE_ID
-from server.playground import built_version
+from server.http.playground import built_version
 from tests.harness.http import HttpClient, ServeApplication
 from tests.harness.sample_store import SampleStore
 

@@ -21,8 +21,8 @@ from kernel.clock import now
 from kernel.errors import Unavailable
 from kernel.ids import uuid7
 from kernel.scope import Scope, Store, active_scope
-from models import database as db
-from server.job_worker import JobWorker
+from models.connection import database as db
+from server.workers.jobs import JobWorker
 from tests.harness.jobs import limit_jobs_to
 from tests.harness.scopes import system_scope
 from tests.server.command_line import SECRET, Vitrine
@@ -214,7 +214,7 @@ async def test_the_worker_survives_a_database_outage(monkeypatch):
         return await claim(*args, **kwargs)
 
     monkeypatch.setattr(jobs, "claim", sometimes)
-    monkeypatch.setattr("server.job_worker.PAUSE_AFTER_FAILURE", 0.01)
+    monkeypatch.setattr("server.workers.jobs.PAUSE_AFTER_FAILURE", 0.01)
     async with working(JobWorker([job])):
         await until(lambda: work.done)
 

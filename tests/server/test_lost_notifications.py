@@ -18,9 +18,9 @@ from bench.soak.proxy import DatabaseProxy
 from domain.people.accounts import set_privileges
 from domain.stores import change_status
 from kernel.scope import active_scope
-from models import database, listener
-from models.listener import Listener
-from models.pool import DatabaseSettings
+from models.connection import database, listener
+from models.connection.listener import Listener
+from models.connection.pool import DatabaseSettings
 from server.embedded_postgres import EmbeddedServer
 from server.embedded_postgres.data_folder import OWNER
 from tests.harness.http import bearer

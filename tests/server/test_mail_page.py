@@ -17,9 +17,9 @@ from domain.people import registration
 from kernel import logging
 from kernel.scope import active_scope
 from kernel.settings import Settings
-from models import database
+from models.connection import database
 from server.app import create_app
-from server.commands.checks import check_settings
+from server.operations.checks import check_settings
 from server.process import log_startup
 from tests.harness.scopes import execute, system_scope
 

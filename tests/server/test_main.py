@@ -19,7 +19,7 @@ from models.migrate import migrate
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Route
 from server.app import create_app
-from server.health import HEALTH
+from server.http.health import HEALTH
 from server.process import Stop, serve_application
 from server.sockets import addresses_of, listen, open_sockets
 from tests.harness import programs
@@ -114,7 +114,7 @@ async def test_ready_is_200_when_every_check_passes_and_names_failed_checks():
 
 
 async def test_a_stopping_server_says_so_without_waiting_for_the_database(monkeypatch):
-    monkeypatch.setattr("server.health.CACHE_SECONDS", 0.0)
+    monkeypatch.setattr("server.http.health.CACHE_SECONDS", 0.0)
     runs = []
 
     async def count():
@@ -131,7 +131,7 @@ async def test_a_stopping_server_says_so_without_waiting_for_the_database(monkey
 
 
 async def test_ready_fails_when_checks_time_out_and_during_shutdown(monkeypatch):
-    monkeypatch.setattr("server.health.CHECK_SECONDS", 0.1)
+    monkeypatch.setattr("server.http.health.CHECK_SECONDS", 0.1)
 
     async def hanging():
         await asyncio.sleep(30)

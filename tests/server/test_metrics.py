@@ -19,8 +19,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from bench.servers import free_port, stable_port
 from kernel import metrics
 from kernel.settings import Settings
+from server.http.routes import RoutePolicy
 from server.metrics import exposition, metrics_server, own_values
-from server.routes import RoutePolicy
 from tests.harness.http import Client
 from tests.harness.sample_store import SampleStore
 from tests.server.command_line import Vitrine
@@ -102,7 +102,7 @@ def _series() -> int:
 
 
 def test_every_route_has_a_template_as_its_label(http: Any):
-    from server.routes import POLICIES
+    from server.http.routes import POLICIES
 
     policies: dict[Any, RoutePolicy] = http.app[POLICIES]
     labels = {policy.metric for policy in policies.values()}
@@ -210,7 +210,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 def declared_names() -> dict[str, metrics.Instrument]:
     """Return the instruments of servers and workers by the names of their series."""
-    for module in ("server.main", "server.backlog_metrics", "server.webhook_worker", "server.job_worker"):
+    for module in ("server.main", "server.workers.backlog_metrics", "server.workers.webhooks", "server.workers.jobs"):
         importlib.import_module(module)
     names: dict[str, metrics.Instrument] = {}
     for name, instrument in metrics.instruments().items():

@@ -11,11 +11,11 @@ from aiohttp import web
 from kernel.errors import InsufficientPrivileges, NotFound, RuleViolation, Unavailable
 from kernel.scope import ActorKind, current_scope
 from kernel.settings import Settings
-from models.database_errors import UniqueViolation
+from models.connection.database_errors import UniqueViolation
 from rest_facade.bodies import read_json_object
 from rest_facade.responses import json_response
 from rest_facade.routing import CLIENT_IP, Credential, Route, request_id_of, scope_of
-from server import connections
+from server.http import connections
 from tests.server.middleware_server import DEMO, IN_MAINTENANCE, MAINTENANCE, OTHER, SUSPENDED, run_server
 
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")

@@ -11,7 +11,7 @@ from kernel.settings import Settings
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Route
 from server.app import facade_routes
-from server.families import family_of
+from server.http.families import family_of
 from tests.server.middleware_server import run_server
 
 SHOP = "https://shop.example"

@@ -11,7 +11,7 @@ from auth.configuration import configure
 from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
 from kernel.settings import Settings
-from models import database as db
+from models.connection import database as db
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Route, scope_of
 from tests.server.middleware_server import run_server

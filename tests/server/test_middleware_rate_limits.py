@@ -13,7 +13,7 @@ from kernel.scope import Actor, ActorKind
 from kernel.settings import Settings
 from rest_facade.responses import json_response
 from rest_facade.routing import CLIENT_IP, Credential, Route
-from server.limits import ProcessCounters
+from server.http.limits import ProcessCounters
 from tests.server.middleware_server import KEYS, OTHER, run_server
 
 
@@ -233,7 +233,7 @@ async def test_peeking_does_not_count():
 
 
 async def test_the_number_of_keys_is_bounded(monkeypatch):
-    monkeypatch.setattr("server.limits.MAX_KEYS", 50)
+    monkeypatch.setattr("server.http.limits.MAX_KEYS", 50)
     counters = ProcessCounters()
     for number in range(500):
         counters.hit(f"ip:{number}", 10)

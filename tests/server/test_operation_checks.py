@@ -12,8 +12,8 @@ import pytest
 from domain.jobs import JOBS
 from kernel.clock import now
 from kernel.settings import Settings
-from server.commands import operation_checks
-from server.commands.check_results import CheckResult, Severity
+from server.operations import operation_checks
+from server.operations.check_results import CheckResult, Severity
 
 DEVELOPMENT = Settings()
 PRODUCTION = Settings(env="production", secret_key="s" * 40)

@@ -15,7 +15,7 @@ from kernel.errors import TenantClosed, TenantNotFound
 from kernel.scope import Store
 from kernel.settings import Settings
 from server.demo import DEMO_STORE_ID
-from server.playground import BUILT_KEY
+from server.http.playground import BUILT_KEY
 from tests.server.middleware_server import FakeStoreResolver, run_server
 
 DEFAULT = Store(id=9, public_id=UUID("01900000-0000-7000-8000-000000000009"), name="Default")

@@ -16,11 +16,10 @@ import pytest
 
 from auth.credential_cache import process_cache
 from kernel import logging
-from server import catalogue_cache, repeated_requests
-from server.catalogue_cache import CATALOGUE_CACHE
-from server.connections import DIRECT_ANSWERS
-from server.health import HEALTH
-from server.middleware import request_metrics
+from server.http import catalogue_cache, repeated_requests, request_metrics
+from server.http.catalogue_cache import CATALOGUE_CACHE
+from server.http.connections import DIRECT_ANSWERS
+from server.http.health import HEALTH
 from tests.harness.records import Record
 from tests.harness.sample_store import NewSampleStore
 from tests.harness.storefront import StorefrontClient, open_storefront

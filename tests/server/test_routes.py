@@ -8,8 +8,8 @@ from aiohttp import web
 import server.app
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Route
-from server.families import family_of
-from server.routes import add_routes, route_policies
+from server.http.families import family_of
+from server.http.routes import add_routes, route_policies
 from tests.server.middleware_server import run_server
 
 

@@ -11,9 +11,9 @@ import aiohttp
 import pytest
 
 from bench.standby import Standby
-from models import database as db
-from models import replicas, write_notices
-from models.replicas import Replica
+from models.connection import database as db
+from models.connection import replicas, write_notices
+from models.connection.replicas import Replica
 from tests.harness.database import needs_pgbouncer, running_pgbouncer
 from tests.harness.sample_store import SampleStore
 from tests.models.test_replicas import standby

@@ -16,10 +16,10 @@ from kernel import logging
 from kernel.settings import Settings
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Route
-from server import shared_limits
-from server.commands.check_results import Severity
-from server.commands.checks import _check_redis
-from server.shared_limits import PREFIX, SharedCounters
+from server.http import shared_limits
+from server.http.shared_limits import PREFIX, SharedCounters
+from server.operations.check_results import Severity
+from server.operations.checks import _check_redis
 from tests.server.middleware_server import run_server
 from tests.server.redis_server import RedisServer, needs_redis, redis_server
 from tests.server.test_main import running, stopped

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from domain.mails.sending import MailMessage, MailNotAccepted
-from server.smtp import MailServer
+from server.workers.smtp import MailServer
 
 MESSAGE = MailMessage(
     UUID(int=7),

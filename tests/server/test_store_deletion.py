@@ -13,8 +13,8 @@ import pytest
 from auth.store_resolution import CachedStoreResolver
 from domain.apps.registration import register_app
 from kernel.errors import TenantNotFound
-from server import store_deletion
-from server.store_deletion import delete_store
+from server.operations import store_deletion
+from server.operations.store_deletion import delete_store
 from tests.server.command_line import Vitrine
 from tests.server.test_store_transfer import rows_of
 

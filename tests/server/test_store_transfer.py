@@ -22,10 +22,10 @@ from domain import stores
 from domain.apps.registration import register_app
 from domain.stores import GATEWAY_PURPOSE
 from kernel.scope import active_scope
-from models.base import StoreModel
-from models.credentials import TwoFactor
 from models.table_contents import STORES
-from server.store_transfer import APPS, DERIVED, HOSTS, store_parts
+from models.tables.base import StoreModel
+from models.tables.credentials import TwoFactor
+from server.operations.store_transfer import APPS, DERIVED, HOSTS, store_parts
 from tests.models.test_schema import store_tables
 from tests.server.command_line import SECRET, Vitrine
 

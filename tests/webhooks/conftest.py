@@ -11,7 +11,7 @@ import pytest
 
 from resolvers.webhook_queries import run_query
 from server.outgoing import outgoing_client
-from server.webhook_worker import WebhookWorker
+from server.workers.webhooks import WebhookWorker
 from tests.harness.http import system_trust
 from tests.webhooks.receiver import Receiver
 

@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import Any
 
 from auth.configuration import configure
-from models import database
+from models.connection import database
 from server.outgoing import outgoing_client
-from server.webhook_worker import WebhookWorker
+from server.workers.webhooks import WebhookWorker
 
 LEASE = timedelta(seconds=1.5)
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from domain import events
 from kernel.ids import uuid7
 from kernel.scope import Store, active_scope
-from models import database
+from models.connection import database
 from tests.harness import scopes
 from tests.harness.http import Client
 

@@ -30,7 +30,7 @@ from domain.webhooks.event_scopes import PING, READ_SCOPES
 from domain.webhooks.payloads import PAYLOADS
 from kernel.clock import now
 from kernel.payload_fields import PayloadField
-from models import database
+from models.connection import database
 from tests.harness import records
 from tests.harness.clients import NewApp
 from tests.harness.http import Client

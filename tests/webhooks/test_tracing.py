@@ -165,7 +165,7 @@ async def test_without_tracing_events_have_no_trace_and_deliveries_no_header(
 
 def test_nothing_of_opentelemetry_is_imported_without_its_setting():
     program = (
-        "import sys, server.main, server.commands.serve, server.webhook_worker; print('opentelemetry' in sys.modules)"
+        "import sys, server.main, server.commands.serve, server.workers.webhooks; print('opentelemetry' in sys.modules)"
     )
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
     done = subprocess.run(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from models import database
+from models.connection import database
 from tests.harness import records, scopes
 from tests.harness.clients import NewApp
 from tests.harness.http import Client

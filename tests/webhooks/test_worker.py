@@ -22,7 +22,7 @@ from aiohttp import web
 
 from domain.webhooks import claims
 from kernel.ids import uuid7
-from models import database as models_database
+from models.connection import database as models_database
 from server.embedded_postgres import EmbeddedServer
 from tests.harness import scopes
 from tests.harness.clients import NewApp

@@ -21,7 +21,7 @@ from kernel.errors import ValidationFailed
 from kernel.fields import read_fields
 from kernel.product_fields import IMAGE_FIELDS, PRODUCT_FIELDS
 from kernel.text import InvalidValue
-from models.catalog import (
+from models.tables.catalog import (
     Category,
     Feature,
     FeatureCategory,
@@ -32,7 +32,7 @@ from models.catalog import (
     ProductCategory,
     ProductImage,
 )
-from models.taxes import ProductTax
+from models.tables.taxes import ProductTax
 from server.importers.cscart.context import Context
 from server.importers.cscart.values import (
     NotBrought,

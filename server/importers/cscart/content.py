@@ -9,9 +9,9 @@ from domain.content.pages import PAGE_FIELDS
 from domain.imports.numbered import ImportKind, ImportTable, PartNumbers, Rows
 from domain.marketplace.reviews import STAFF_FIELDS, STORE_OBJECT_ID, THREAD_FIELDS
 from domain.orders.statuses import ORDERS, PARAMS_FIELDS, STATUS_FIELDS
-from models.content import Language, Page
-from models.marketplace import DiscussionPost, DiscussionThread
-from models.orders import Status
+from models.tables.content import Language, Page
+from models.tables.marketplace import DiscussionPost, DiscussionThread
+from models.tables.orders import Status
 from server.importers.cscart.context import Context
 from server.importers.cscart.values import (
     NotBrought,

@@ -12,7 +12,7 @@ from domain.imports.numbered import Row, load_numbers
 from kernel.errors import ValidationFailed
 from kernel.fields import InputField, InputValues, check_fields
 from kernel.scope import Scope
-from models.base import StoreModel
+from models.tables.base import StoreModel
 from server.importers.cscart.report import Report
 from server.importers.cscart.values import NotBrought, Record, number
 

@@ -6,16 +6,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from domain.imports.numbered import ImportedRecord, ImportKind, Rows
-from models.base import StoreModel
-from models.catalog import Category, Feature, Product
-from models.content import Page
-from models.marketplace import Vendor
-from models.options import Combination, Option, OptionVariant
-from models.orders import Order, OrderLine
-from models.payments import PaymentMethod
-from models.shipping import Destination, ShippingMethod
-from models.taxes import Tax
-from models.users import User, Usergroup
+from models.tables.base import StoreModel
+from models.tables.catalog import Category, Feature, Product
+from models.tables.content import Page
+from models.tables.marketplace import Vendor
+from models.tables.options import Combination, Option, OptionVariant
+from models.tables.orders import Order, OrderLine
+from models.tables.payments import PaymentMethod
+from models.tables.shipping import Destination, ShippingMethod
+from models.tables.taxes import Tax
+from models.tables.users import User, Usergroup
 from server.importers.cscart import catalog, content, options, orders, people, pricing
 from server.importers.cscart.context import Context
 from server.importers.cscart.values import Record, own_number

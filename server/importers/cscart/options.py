@@ -8,7 +8,7 @@ from domain.catalog.options import OPTION_FIELDS
 from domain.catalog.options import VARIANT_FIELDS as OPTION_VARIANT_FIELDS
 from domain.catalog.product_options import NO_VARIANT, TYPES_WITH_VARIANTS, WILDCARDS, combination_hash
 from domain.imports.numbered import ImportKind, ImportTable, PartNumbers, Row, Rows, load_references
-from models.options import (
+from models.tables.options import (
     Combination,
     CombinationChoice,
     ExceptionChoice,

@@ -19,11 +19,11 @@ from kernel.documents import normalize_email
 from kernel.fields import MAX_INTEGER, MAX_NAME, InputField, read_fields, short_text
 from kernel.fields import text as long_text
 from kernel.money import MAX_CENTS
-from models.database import fetch
-from models.orders import Order, OrderAddress, OrderLine, OrderStatusChange
-from models.payments import Payment
-from models.shipping import Shipment, ShipmentLine
-from models.taxes import OrderTax
+from models.connection.database import fetch
+from models.tables.orders import Order, OrderAddress, OrderLine, OrderStatusChange
+from models.tables.payments import Payment
+from models.tables.shipping import Shipment, ShipmentLine
+from models.tables.taxes import OrderTax
 from server.importers.cscart.context import SOURCE, Context
 from server.importers.cscart.values import (
     NotBrought,

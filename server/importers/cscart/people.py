@@ -10,8 +10,8 @@ from domain.marketplace.vendors import VENDOR_FIELDS
 from domain.people.account_fields import ACCOUNT_FIELDS
 from domain.people.usergroups import FIELDS as USERGROUP_FIELDS
 from kernel.codes import MEMBERSHIP_STATUSES
-from models.marketplace import Vendor
-from models.users import User, Usergroup, UsergroupMembership
+from models.tables.marketplace import Vendor
+from models.tables.users import User, Usergroup, UsergroupMembership
 from server.importers.cscart.context import Context
 from server.importers.cscart.values import (
     NotBrought,

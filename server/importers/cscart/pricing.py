@@ -14,10 +14,10 @@ from domain.shipping.methods import SHIPPING_METHOD_FIELDS
 from domain.shipping.rates import RATE_FIELDS
 from domain.taxes.taxes import TAX_FIELDS
 from kernel.fields import read_fields
-from models.payments import PaymentMethod
-from models.promotions import Promotion
-from models.shipping import Destination, DestinationZipcode, ShippingMethod, ShippingRate
-from models.taxes import PaymentMethodTax, ShippingMethodTax, Tax, TaxRate
+from models.tables.payments import PaymentMethod
+from models.tables.promotions import Promotion
+from models.tables.shipping import Destination, DestinationZipcode, ShippingMethod, ShippingRate
+from models.tables.taxes import PaymentMethodTax, ShippingMethodTax, Tax, TaxRate
 from server.importers.cscart.context import Context
 from server.importers.cscart.values import (
     NotBrought,

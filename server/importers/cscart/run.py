@@ -26,7 +26,7 @@ from domain.people.accounts import UserRef
 from domain.stores import find_store
 from kernel.errors import DomainError
 from kernel.scope import active_scope
-from models.database import (
+from models.connection.database import (
     ConstraintViolation,
     fetch,
     fetchrow,
@@ -43,7 +43,7 @@ from server.importers.cscart.reading import Reader, together
 from server.importers.cscart.report import EntityCount, Report, Sums
 from server.importers.cscart.source import NotOffered, Source, SourceError, SourceUnavailable
 from server.importers.cscart.values import NotBrought, Record, cents, flag, moment, own_number, text
-from server.store_admin import set_owner, system_scope
+from server.operations.store_admin import set_owner, system_scope
 
 _CHANGED_AT = ("updated_timestamp", "updated_at", "timestamp")
 _REASONS = {

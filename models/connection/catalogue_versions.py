@@ -1,0 +1,103 @@
+"""The version of a store's catalogue: it moves in the transaction of every change that a read of the catalogue can show.
+
+PostgreSQL keeps it (migration 0022): triggers on `TABLES` raise it, for writes of every program. A process remembers the version of a store
+for at most MAX_AGE_SECONDS. It asks PostgreSQL again after each write of its own to the store, and when another process that wrote to it
+says so (`models.connection.write_notices`): a change is visible at once to the process that made it, to the others within 100 ms, and after
+MAX_AGE_SECONDS where the notice was lost or the writer is no process of Vitrine.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from time import monotonic
+
+from kernel.scope import Scope
+from models.connection import database, write_notices
+from models.connection.replicas import POSITION, require_position
+
+MAX_AGE_SECONDS = 5.0
+MAX_STORES = 10_000
+
+TABLES = (
+    "products", "product_categories", "product_images", "product_options", "product_taxes", "product_boxes", "box_descriptions",
+    "required_products", "attachments", "features", "feature_categories", "feature_variants", "feature_values",
+    "feature_value_variants", "options", "option_variants", "option_exceptions", "exception_choices", "combinations",
+    "combination_choices", "categories", "vendors", "discussion_threads", "discussion_posts", "pages", "blocks", "languages",
+    "language_variables", "promotions", "promotion_uses", "payment_methods", "payment_method_taxes",
+)  # fmt: skip
+"""The tables of which reads of the catalogue show rows."""
+
+# Promotions begin and end without a change of a row.
+_READ = f"""
+SELECT (SELECT coalesce(sum(version), 0)::bigint FROM catalogue_versions WHERE tenant_id = $1) AS changes,
+    {POSITION} AS position, count(*) FILTER (WHERE moment.at <= now()) AS passed,
+    extract(epoch FROM min(moment.at) FILTER (WHERE moment.at > now()) - now())::float8 AS seconds
+FROM promotions p CROSS JOIN LATERAL (VALUES (p.from_at), (p.to_at + interval '1 microsecond')) AS moment (at)
+WHERE p.tenant_id = $1 AND p.deleted_at IS NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    version: str
+    expires_at: float
+
+
+class CatalogueVersions:
+    """The versions that a process remembers, of the stores read most recently."""
+
+    def __init__(self) -> None:
+        self._versions: OrderedDict[int, _Remembered] = OrderedDict()
+        self._generation = 0
+
+    async def current(self, scope: Scope) -> str:
+        """Return the version of the scope's store; what is read from the database afterwards is at least as new."""
+        store = scope.store.id
+        known = self.known(store)
+        if known is not None:
+            return known
+        # A write that ends meanwhile may not be counted yet.
+        generation, asked_at = self._generation, monotonic()
+        row = await database.fetchrow(_READ, store)
+        assert row is not None
+        # No replica answers under this version with what came before it.
+        require_position(store, row["position"])
+        version = f"{row['changes']}.{row['passed']}"
+        if generation == self._generation:
+            seconds = MAX_AGE_SECONDS if row["seconds"] is None else min(MAX_AGE_SECONDS, row["seconds"])
+            self._versions[store] = _Remembered(version, asked_at + seconds)
+            self._versions.move_to_end(store)
+            if len(self._versions) > MAX_STORES:
+                self._versions.popitem(last=False)
+        return version
+
+    def known(self, store: int) -> str | None:
+        """Return the version of a store that is remembered and current."""
+        known = self._versions.get(store)
+        return known.version if known is not None and monotonic() < known.expires_at else None
+
+    def forget(self, store: int) -> None:
+        """Ask PostgreSQL for the store's version at the next read."""
+        self._generation += 1
+        self._versions.pop(store, None)
+
+    def clear(self) -> None:
+        """Ask PostgreSQL for every version at the next read."""
+        self._generation += 1
+        self._versions.clear()
+
+
+_process_versions = CatalogueVersions()
+write_notices.observe(_process_versions.forget)
+
+
+def process_versions() -> CatalogueVersions:
+    """Return the versions of this process."""
+    return _process_versions
+
+
+async def listen(versions: CatalogueVersions | None = None) -> None:
+    """Forget versions (by default this process's) when other processes write; needs the database connected."""
+    target = _process_versions if versions is None else versions
+    await database.listen(database.WRITES_CHANNEL, lambda store: target.forget(int(store)), on_missed=target.clear)

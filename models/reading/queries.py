@@ -1,0 +1,269 @@
+"""Declare what can be read: entities with their filters and sort orders, columns, links between entities, conditions.
+
+Independent of GraphQL: `domain/*/read.py` declare the entities, `schema/selection.py` derives the shape of a read from a document,
+`models/reading/read_statements.py` writes its SQL. SQL is assembled from literals of the code only. Values are always parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from kernel.errors import DomainError
+from kernel.ids import Reference
+from kernel.scope import Scope
+from models.connection.store_binding import Plans
+from models.reading.columns import has_column
+
+
+class Guard(Protocol):
+    """A check whether the caller may read a column; implemented by `auth.access.Access`."""
+
+    def check(self, scope: Scope) -> None:
+        """Raise a `DomainError` when the caller may not read the column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """An SQL condition on the row `t`, with placeholders: `{}` for each parameter in turn, `{tenant}` for the store.
+
+    `skewed`: some values match few rows and others most, so that a list and its count are planned for its values at each execution.
+    """
+
+    sql: str
+    params: tuple[Any, ...] = ()
+    skewed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EntityFilter:
+    """A filter of a list.
+
+    `value_type` is a GraphQL type of `schema/filters.py`; with `many` the filter accepts a list, any element of which may match. `build`
+    returns the condition for a value; `build_for`, where it depends on the caller, is used instead. With `of_users` the values are users:
+    every user may filter by itself.
+    """
+
+    value_type: str
+    build: Callable[[Any], Condition]
+    description: str
+    many: bool = False
+    internal: bool = False
+    build_for: Callable[[Scope, Any], Condition] | None = None
+    of_users: bool = False
+
+    def condition(self, scope: Scope, value: Any) -> Condition:
+        """Return the condition for a value and a caller."""
+        return self.build(value) if self.build_for is None else self.build_for(scope, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """A sort order: a NOT NULL expression over `t`; ties are broken by the id in the same direction.
+
+    `sql_for`, where the expression depends on the caller, is used instead of `sql`.
+    """
+
+    sql: str
+    cast: str
+    description: str
+    internal: bool = False
+    sql_for: Callable[[Scope], Condition] | None = None
+
+    def expression(self, scope: Scope) -> Condition:
+        """Return the expression for a caller."""
+        return Condition(self.sql) if self.sql_for is None else self.sql_for(scope)
+
+
+NOT_DELETED = "t.deleted_at IS NULL"
+
+
+@dataclass(frozen=True, eq=False)
+class Entity:
+    """A table that can be read, with its filters and sort orders.
+
+    `visible` returns None when the caller may see every row, else a condition; it raises a `DomainError` when the caller may see none.
+    `base_condition` excludes deleted rows by default, of tables that have them; `default_sort` is by default the first of the sorts.
+    `label` is its name in descriptions, where it isn't that of the GraphQL type. `has_numeric_ids`: the public id is the row's number.
+    """
+
+    table: str
+    visible: Callable[[Scope], Condition | None]
+    label: str = ""
+    base_condition: str = NOT_DELETED
+    filters: Mapping[str, EntityFilter] = field(default_factory=dict)
+    sorts: Mapping[str, Sort] = field(default_factory=dict)
+    default_sort: str = ""
+    has_numeric_ids: bool = False
+
+    def __post_init__(self) -> None:
+        """Set the base condition and the sort that have a default."""
+        if self.base_condition == NOT_DELETED and not has_column(self.table, "deleted_at"):
+            object.__setattr__(self, "base_condition", "")
+        object.__setattr__(self, "default_sort", self.default_sort or next(iter(self.sorts), ""))
+
+
+ColumnSql = str | Callable[[Scope], Condition]
+
+
+@dataclass(frozen=True, slots=True)
+class ToOne:
+    """A foreign key of the parent row (`column`) to the child's id."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToMany:
+    """Child rows that refer to the parent.
+
+    `key` is the SQL expression of the foreign key, `order` the order of a parent's children. `through` replaces the child's table by a join
+    with an association table (it must define `t`). `parent` is the referenced column of the parent.
+    """
+
+    key: str
+    order: str
+    through: str = ""
+    where: str = ""
+    parent: str = "id"
+
+
+def many_to_many(table: str, key: str, target: str, target_key: str, order: str) -> ToMany:
+    """Return the link to the rows of `target` that the association table names: its `key` is the parent, `target_key` the row.
+
+    In `order` the association table is `l`.
+    """
+    through = f"{table} l JOIN {target} t ON t.tenant_id = l.tenant_id AND t.id = l.{target_key}"
+    return ToMany(f"l.{key}", order, through=through, where="l.tenant_id = {tenant}")
+
+
+Link = ToOne | ToMany
+
+
+class Row(dict[str, Any]):
+    """A result row: values by field name. Rows of an entity have a `models.reading.row_reads.RelationLoader` per relation."""
+
+    __slots__ = ("loaders",)
+
+    loaders: Mapping[str, Any]
+
+    def related(self, key: str) -> Any:
+        """Load the related row or rows: an awaitable, a value that needs no statement, or the error of a caller without access."""
+        value = self[key]
+        return value if isinstance(value, DomainError) else self.loaders[key].related(value)
+
+
+# Limits are literals of a few sizes: with a parameter PostgreSQL would plan each execution again, and one text per limit would fill the
+# cache of prepared statements. Rows beyond the requested limit are dropped.
+_LIMITS = (1, 2, 3, 5, 6, 10, 11, 20, 21, 25, 26, 50, 51, 100, 101, 250, 251, 500, 501, 1001)
+
+
+def statement_limit(limit: int) -> int:
+    """Round a limit up to one of the sizes used in statements."""
+    return next((size for size in _LIMITS if size >= limit), limit)
+
+
+BY_PUBLIC_ID = "t.public_id = {}"
+
+
+def by_id(reference: Reference) -> Condition:
+    """Return the condition for one record."""
+    return Condition("t.id = {}" if isinstance(reference, int) else BY_PUBLIC_ID, (reference,))
+
+
+def sort_of(entity: Entity, sort: str | None) -> tuple[Sort, bool]:
+    """Return the sort order of the name (default: the entity's), and whether it is descending."""
+    name = sort or entity.default_sort
+    return entity.sorts[name.lstrip("-")], name.startswith("-")
+
+
+def order_of(scope: Scope, entity: Entity, sort: str | None) -> Condition:
+    """Return the ORDER BY expressions for a caller; ties are broken by the id."""
+    if not (sort or entity.default_sort):
+        return Condition("t.id")
+    order, descending = sort_of(entity, sort)
+    direction = " DESC" if descending else ""
+    expression = order.expression(scope)
+    if expression.sql == "t.id":
+        return Condition(f"t.id{direction}")
+    return Condition(f"{expression.sql}{direction}, t.id{direction}", expression.params)
+
+
+def key_columns(scope: Scope, entity: Entity, sort: str | None) -> Condition:
+    """Return the columns of a cursor: the sort key and the id."""
+    order, _ = sort_of(entity, sort)
+    key = order.expression(scope)
+    return Condition(f"{key.sql}, t.id", key.params)
+
+
+def page_of(scope: Scope, entity: Entity, sort: str | None, limit: int, offset: int = 0) -> Condition:
+    """Return the end of a list's statement: order, limit and offset."""
+    order = order_of(scope, entity, sort)
+    sql = f" ORDER BY {order.sql} LIMIT {statement_limit(limit)}"
+    return Condition(f"{sql} OFFSET {{}}", (*order.params, offset)) if offset else Condition(sql, order.params)
+
+
+def plans_for(conditions: Iterable[Condition]) -> Plans:
+    """Return how PostgreSQL plans a list with these conditions, and its count."""
+    return Plans.FOR_VALUES if any(condition.skewed for condition in conditions) else Plans.AUTOMATIC
+
+
+# --- common filters ---------------------------------------------------------------------------------------------------
+
+
+def any_of(column: str, cast: str = "text", *, skewed: bool = False) -> Callable[[Any], Condition]:
+    """Return a filter for equality with a value or any of a list; `skewed` as in `Condition`."""
+
+    def build(value: Any) -> Condition:
+        values = value if isinstance(value, list) else [value]
+        return Condition(f"{column} = ANY({{}}::{cast}[])", (values,), skewed)
+
+    return build
+
+
+def refers_to(column: str, table: str) -> Callable[[Any], Condition]:
+    """Return a filter for rows whose `column` refers to any of the ids (internal ids or UUIDs); unknown ones match nothing."""
+
+    def build(value: Any) -> Condition:
+        values = value if isinstance(value, list) else [value]
+        numbers = [item for item in values if isinstance(item, int)]
+        uuids = [item for item in values if not isinstance(item, int)]
+        if not uuids:
+            return Condition(f"{column} = ANY({{}}::bigint[])", (numbers,))
+        ids = f"SELECT x.id FROM {table} x WHERE x.tenant_id = {{tenant}} AND x.public_id = ANY({{}}::uuid[])"
+        if not numbers:
+            return Condition(f"{column} IN ({ids})", (uuids,))
+        return Condition(f"{column} = ANY({{}}::bigint[]) OR {column} IN ({ids})", (numbers, uuids))
+
+    return build
+
+
+def by_ids(value: Any) -> Condition:
+    """Return the condition for records with any of the ids (internal ids or UUIDs)."""
+    values = value if isinstance(value, list) else [value]
+    numbers = [item for item in values if isinstance(item, int)]
+    uuids = [item for item in values if not isinstance(item, int)]
+    if not uuids:
+        return Condition("t.id = ANY({}::bigint[])", (numbers,))
+    if not numbers:
+        return Condition("t.public_id = ANY({}::uuid[])", (uuids,))
+    return Condition("t.id = ANY({}::bigint[]) OR t.public_id = ANY({}::uuid[])", (numbers, uuids))
+
+
+def compares(column: str, operator: str) -> Callable[[Any], Condition]:
+    """Return a filter that compares with a value; `operator` is a literal of the calling code."""
+
+    def build(value: Any) -> Condition:
+        return Condition(f"{column} {operator} {{}}", (value,))
+
+    return build
+
+
+def flag(column: str) -> Callable[[Any], Condition]:
+    """Return a filter for a boolean column."""
+
+    def build(value: Any) -> Condition:
+        return Condition(column if value else f"NOT {column}")
+
+    return build

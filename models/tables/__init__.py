@@ -1,0 +1,1 @@
+"""Tables of the stores as Tortoise models, one module per part of the shop."""

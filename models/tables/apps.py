@@ -1,0 +1,87 @@
+"""Third-party apps, their installations, grants and tokens; storefront keys."""
+
+from __future__ import annotations
+
+from tortoise import fields
+from tortoise.contrib.postgres.fields import ArrayField
+from tortoise.models import Model
+
+from kernel.clock import now
+from kernel.ids import uuid7
+from models.tables.base import StoreModel
+
+
+class App(Model):
+    """An app that any store may install. `registered_in` is null for the platform operator's apps."""
+
+    id = fields.BigIntField(primary_key=True)
+    public_id = fields.UUIDField(default=uuid7)
+    client_id = fields.TextField()
+    name = fields.TextField()
+    mode = fields.TextField()
+    redirect_uris = ArrayField(element_type="text")
+    scopes = ArrayField(element_type="text")
+    secret_hash = fields.BinaryField()
+    secret_sealed = fields.BinaryField()
+    previous_secret_hash = fields.BinaryField(null=True)
+    previous_secret_sealed = fields.BinaryField(null=True)
+    previous_secret_until = fields.DatetimeField(null=True)
+    registered_in = fields.BigIntField(null=True)
+    created_at = fields.DatetimeField(default=now)
+
+    class Meta:
+        table = "apps"
+
+
+class AppInstallation(StoreModel, table="app_installations"):
+    """An installation of an app in a store; removed ones are retained, so that the error for their tokens states the reason."""
+
+    app_id = fields.BigIntField()
+    scopes = ArrayField(element_type="text")
+    rate_limit = fields.IntField(default=120)
+    installed_at = fields.DatetimeField(default=now)
+    updated_at = fields.DatetimeField(default=now)
+    removed_at = fields.DatetimeField(null=True)
+
+
+class AppGrant(StoreModel, table="app_grants"):
+    """An OAuth grant: the authorization code and its tokens."""
+
+    installation = fields.ForeignKeyField("models.AppInstallation", related_name="grants")
+    code_hash = fields.BinaryField()
+    redirect_uri = fields.TextField()
+    code_challenge = fields.TextField(null=True)
+    scopes = ArrayField(element_type="text")
+    created_at = fields.DatetimeField(default=now)
+    code_expires_at = fields.DatetimeField()
+    exchanged_at = fields.DatetimeField(null=True)
+    revoked_at = fields.DatetimeField(null=True)
+    revoke_reason = fields.TextField(default="")
+
+
+class AppToken(StoreModel, table="app_tokens"):
+    """A token of an app: `kind` is `A` access or `R` refresh. A refresh token is single-use (`used_at`)."""
+
+    grant = fields.ForeignKeyField("models.AppGrant", related_name="tokens")
+    kind = fields.TextField()
+    token_hash = fields.BinaryField()
+    scopes = ArrayField(element_type="text")
+    created_at = fields.DatetimeField(default=now)
+    expires_at = fields.DatetimeField()
+    used_at = fields.DatetimeField(null=True)
+    revoked_at = fields.DatetimeField(null=True)
+
+
+class StorefrontKey(StoreModel, table="storefront_keys"):
+    """A key of a headless storefront; a `server_side` one is never sent to a browser and may act for customers."""
+
+    key_hash = fields.BinaryField()
+    hint = fields.TextField(default="")
+    name = fields.TextField(default="")
+    scopes = ArrayField(element_type="text")
+    rate_limit = fields.IntField(default=60_000)
+    per_address = fields.IntField(default=0)
+    server_side = fields.BooleanField(default=False)
+    created_at = fields.DatetimeField(default=now)
+    last_used_at = fields.DatetimeField(null=True)
+    revoked_at = fields.DatetimeField(null=True)

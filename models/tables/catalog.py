@@ -1,0 +1,124 @@
+"""Categories, products, their images and features."""
+
+from __future__ import annotations
+
+from tortoise import fields
+
+from models.tables.base import SoftDeletable, StoreModel
+
+
+class Category(SoftDeletable, table="categories"):
+    """A node of the category tree. `id_path` lists the ids from the root (`3/17/42`); `status` is `A`, `D` or `H`."""
+
+    name = fields.TextField()
+    slug = fields.TextField(default="")  # a trigger makes an empty one from the name
+    parent = fields.ForeignKeyField("models.Category", null=True, related_name="children")
+    id_path = fields.TextField(default="")
+    position = fields.IntField(default=0)
+    status = fields.TextField(default="A")
+    description = fields.TextField(default="")
+    image_url = fields.TextField(default="")
+    image_alt = fields.TextField(default="")
+    vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="categories")
+
+
+class Product(SoftDeletable, table="products"):
+    """A product of a vendor. Prices in cents of the store's currency, weight in grams.
+
+    `stock` is generated: on hand minus reserved. `tracking` is `B` (stock is tracked) or `D` (it is not: the product can always be sold).
+    `name_folded` and `search` are generated from the texts.
+    """
+
+    vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="products")
+    category = fields.ForeignKeyField("models.Category", null=True, related_name="main_products")
+    name = fields.TextField()
+    name_folded = fields.TextField(generated=True)
+    sku = fields.TextField(default="")
+    slug = fields.TextField()
+    description = fields.TextField(default="")
+    short_description = fields.TextField(default="")
+    status = fields.TextField(default="A")
+    price_cents = fields.BigIntField()
+    compare_at_cents = fields.BigIntField(null=True)
+    on_hand = fields.BigIntField(default=0)
+    reserved = fields.BigIntField(default=0)
+    stock = fields.BigIntField(generated=True)
+    tracking = fields.TextField(default="B")
+    weight_grams = fields.BigIntField(default=0)
+    is_edp = fields.BooleanField(default=False)
+    free_shipping = fields.BooleanField(default=False)
+    min_quantity = fields.IntField(default=0)
+    max_quantity = fields.IntField(default=0)
+    page_title = fields.TextField(default="")
+    meta_keywords = fields.TextField(default="")
+    meta_description = fields.TextField(default="")
+
+
+class ProductCategory(StoreModel, table="product_categories"):
+    """A category of a product, including the main one."""
+
+    product = fields.ForeignKeyField("models.Product", related_name="placements")
+    category = fields.ForeignKeyField("models.Category", related_name="placements")
+    position = fields.IntField(default=0)
+
+
+class ProductImage(StoreModel, table="product_images"):
+    """An image URL; position 0 is the main image. Width and height in pixels, 0 when unknown."""
+
+    product = fields.ForeignKeyField("models.Product", related_name="images")
+    url = fields.TextField()
+    alt = fields.TextField(default="")
+    position = fields.IntField(default=0)
+    width = fields.IntField(default=0)
+    height = fields.IntField(default=0)
+
+
+class Feature(SoftDeletable, table="features"):
+    """A product feature. `type` is one of `S T N D C E B A` or `G` (a group, referenced by `parent`).
+
+    A search is narrowed down by the variants of `filterable` features.
+    """
+
+    name = fields.TextField()
+    type = fields.TextField(default="T")
+    parent = fields.ForeignKeyField("models.Feature", null=True, related_name="children")
+    status = fields.TextField(default="A")
+    position = fields.IntField(default=0)
+    prefix = fields.TextField(default="")
+    suffix = fields.TextField(default="")
+    comparison = fields.BooleanField(default=False)
+    display_on_product = fields.BooleanField(default=True)
+    display_on_catalog = fields.BooleanField(default=False)
+    filterable = fields.BooleanField(default=False)
+
+
+class FeatureVariant(StoreModel, table="feature_variants"):
+    """A variant of a select, extended, brand or author feature."""
+
+    feature = fields.ForeignKeyField("models.Feature", related_name="variants")
+    name = fields.TextField()
+    position = fields.IntField(default=0)
+
+
+class FeatureCategory(StoreModel, table="feature_categories"):
+    """A category whose products have the feature; without any it applies to all categories."""
+
+    feature = fields.ForeignKeyField("models.Feature", related_name="category_links")
+    category = fields.ForeignKeyField("models.Category", related_name="feature_links")
+
+
+class FeatureValue(StoreModel, table="feature_values"):
+    """A product's value of a feature: text (`value`), number (`value_int`), variant, or several (`FeatureValueVariant`)."""
+
+    product = fields.ForeignKeyField("models.Product", related_name="feature_values")
+    feature = fields.ForeignKeyField("models.Feature", related_name="values")
+    variant = fields.ForeignKeyField("models.FeatureVariant", null=True, related_name="values")
+    value = fields.TextField(default="")
+    value_int = fields.BigIntField(null=True)
+
+
+class FeatureValueVariant(StoreModel, table="feature_value_variants"):
+    """A variant of a value of type `M`."""
+
+    feature_value = fields.ForeignKeyField("models.FeatureValue", related_name="choices")
+    variant = fields.ForeignKeyField("models.FeatureVariant", related_name="choices")

@@ -1,0 +1,75 @@
+"""Languages, language variables, pages, layout blocks, newsletter subscribers and call requests."""
+
+from __future__ import annotations
+
+from tortoise import fields
+
+from models.tables.base import SoftDeletable, Timestamped
+
+
+class Language(SoftDeletable, table="languages"):
+    """A language of the store, by its code (`pt`). `direction` is `ltr` or `rtl`, `status` `A` or `D`."""
+
+    code = fields.TextField()
+    name = fields.TextField()
+    country_code = fields.TextField(default="")
+    direction = fields.TextField(default="ltr")
+    status = fields.TextField(default="A")
+
+
+class LanguageVariable(Timestamped, table="language_variables"):
+    """A text of the storefronts, by name and language."""
+
+    name = fields.TextField()
+    value = fields.TextField(default="")
+    lang_code = fields.TextField()
+
+
+class Page(SoftDeletable, table="pages"):
+    """A content page. `type` is `T` text, `L` link, `F` form, `B` blog; `status` is `A` or `D`."""
+
+    parent = fields.ForeignKeyField("models.Page", null=True, related_name="children")
+    vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="pages")
+    name = fields.TextField()
+    slug = fields.TextField(default="")  # a trigger makes an empty one from the name
+    type = fields.TextField(default="T")
+    link = fields.TextField(default="")
+    description = fields.TextField(default="")
+    meta_keywords = fields.TextField(default="")
+    meta_description = fields.TextField(default="")
+    seo_title = fields.TextField(default="")
+    position = fields.IntField(default=0)
+    status = fields.TextField(default="A")
+    lang_code = fields.TextField()
+
+
+class Block(SoftDeletable, table="blocks"):
+    """A layout block. `type` and content are interpreted by the storefront."""
+
+    type = fields.TextField()
+    name = fields.TextField()
+    properties = fields.JSONField[dict[str, object]](default=dict)
+    content = fields.JSONField[dict[str, object]](default=dict)
+    status = fields.TextField(default="A")
+    lang_code = fields.TextField()
+
+
+class Subscriber(SoftDeletable, table="subscribers"):
+    """A newsletter subscriber. `status` is `A` or `D`."""
+
+    email = fields.TextField()
+    lang_code = fields.TextField()
+    status = fields.TextField(default="A")
+
+
+class CallRequest(SoftDeletable, table="call_requests"):
+    """A request for a call back. `status` is `N` new, `I` in progress, `C` completed, `F` no answer."""
+
+    name = fields.TextField(default="")
+    phone = fields.TextField()
+    time_from = fields.TextField(default="")
+    time_to = fields.TextField(default="")
+    product = fields.ForeignKeyField("models.Product", null=True, related_name="call_requests")
+    order = fields.ForeignKeyField("models.Order", null=True, related_name="call_requests")
+    notes = fields.TextField(default="")
+    status = fields.TextField(default="N")

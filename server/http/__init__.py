@@ -1,0 +1,1 @@
+"""HTTP: from the socket to a family's handler and back. `pipeline` is the order of the steps."""

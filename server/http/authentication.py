@@ -1,0 +1,211 @@
+"""Resolve the store and authenticate the caller of each request, and create its scope."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from typing import Protocol
+
+from aiohttp import hdrs, web
+from multidict import CIMultiDict, istr
+
+from auth.credential_cache import process_cache
+from kernel import clock
+from kernel.errors import TenantNotFound
+from kernel.scope import Actor, ActorKind, Scope, Store
+from rest_facade.routing import Credential
+from server.http.routes import RoutePolicy
+from server.http.token_store import store_of_token_request
+
+TENANT_HEADER = istr("X-Tenant-ID")
+_API_KEY = istr("X-API-Key")
+_CREDENTIALS = (hdrs.AUTHORIZATION, _API_KEY)
+_MAX_USER_AGENT_LENGTH = 300
+_MAX_CACHED = 10_000
+# Anonymous here: the handler's operation decides who is allowed.
+_ANONYMOUS = (Credential.STORE, Credential.SIGNATURE)
+
+
+class StoreResolver(Protocol):
+    """Resolve the store of a host (`auth.store_resolution.CachedStoreResolver`).
+
+    `generation`, if present, grows whenever earlier results may be stale.
+    """
+
+    async def resolve(
+        self, host: str, tenant_header: str | None, *, public: bool, allow_maintenance: bool = False
+    ) -> Store:
+        """Return the store; raises TenantNotFound, TenantMismatch (not on public routes) or TenantClosed."""
+        ...
+
+    def is_shared(self, host: str) -> bool:
+        """Return whether several stores share the address."""
+        ...
+
+
+class Authenticate(Protocol):
+    """Authenticate a request's credential (`auth.schemes.authenticate`)."""
+
+    async def __call__(
+        self,
+        store: Store,
+        needs: str,
+        headers: Mapping[str, str],
+        /,
+        *,
+        now: datetime,
+        client_ip: str,
+        request_id: str,
+        family: str,
+    ) -> Actor:
+        """Return the caller; raises the authentication errors in the family's words."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CachedCaller:
+    """The cached store and caller of a set of headers, valid until stores or credentials change."""
+
+    store: Store
+    actor: Actor
+    until: datetime
+    generations: tuple[int | None, int]
+
+
+class Authenticator:
+    """Create the scope of a request: first its store, then its credential (docs/reference/shared.md#order-of-checks).
+
+    Results are cached by a hash of the headers, never the headers themselves: most requests repeat a credential, and the lookups
+    cost a tenth of a small read.
+    """
+
+    def __init__(self, store_resolver: StoreResolver, authenticate: Authenticate) -> None:
+        self._store_resolver = store_resolver
+        self._authenticate = authenticate
+        self._credentials = process_cache()
+        self._cache: dict[bytes, CachedCaller] = {}
+
+    async def create_scope(
+        self,
+        request: web.Request,
+        policy: RoutePolicy,
+        client_ip: str,
+        request_id: str,
+        headers: Mapping[str, str] | None = None,
+    ) -> Scope:
+        """Return the scope; raises the errors of store resolution and authentication.
+
+        `headers` replace the request's for a caller who is named later (a WebSocket).
+        """
+        if headers is None:
+            headers = request.headers
+        repeated = self.repeated_scope(headers, policy, client_ip, request_id)
+        if repeated is not None:
+            return repeated
+        # Not request.host: without the header that is the socket's own address, which the client didn't send.
+        host = headers.get(hdrs.HOST, "")
+        if not host.isascii():
+            raise TenantNotFound
+        now = clock.now()
+        generations = (getattr(self._store_resolver, "generation", None), self._credentials.generation)
+        store = await self._store_resolver.resolve(
+            host,
+            await self._tenant(request, policy, host),
+            public=policy.credential in _ANONYMOUS,
+            allow_maintenance=policy.allow_maintenance,
+        )
+        actor = await self._caller(store, policy, headers, now, client_ip, request_id)
+        if policy.credential not in _ANONYMOUS and generations[0] is not None and actor.verified_until is not None:
+            self._store(
+                _cache_key(headers, host, policy), CachedCaller(store, actor, actor.verified_until, generations)
+            )
+        user_agent = _truncated(headers.get(hdrs.USER_AGENT, ""))
+        return Scope(store, actor, request_id, now, policy.family.name, client_ip, user_agent)
+
+    def repeated_scope(
+        self, headers: Mapping[str, str], policy: RoutePolicy, client_ip: str, request_id: str
+    ) -> Scope | None:
+        """Return what `create_scope` would, where the store and caller of the headers are cached; else None."""
+        if policy.credential in _ANONYMOUS:
+            return None
+        now = clock.now()
+        cached = self.find(self.key(headers, policy), now)
+        if cached is None:
+            return None
+        user_agent = headers.get(hdrs.USER_AGENT, "")
+        if len(user_agent) > _MAX_USER_AGENT_LENGTH or not user_agent.isascii():
+            user_agent = _truncated(user_agent)
+        return Scope(cached.store, cached.actor, request_id, now, policy.family.name, client_ip, user_agent)
+
+    def key(self, headers: Mapping[str, str], policy: RoutePolicy) -> bytes:
+        """Return the hash of the headers by which their store and caller are cached."""
+        return _cache_key(headers, headers.get(hdrs.HOST, ""), policy)
+
+    def find(self, key: bytes, now: datetime) -> CachedCaller | None:
+        """Return the store and caller cached by `key`, if they are valid."""
+        cached = self._cache.get(key)
+        if cached is None or cached.until <= now:
+            return None
+        generations = (getattr(self._store_resolver, "generation", None), self._credentials.generation)
+        return cached if cached.generations == generations else None
+
+    async def _tenant(self, request: web.Request, policy: RoutePolicy, host: str) -> str | None:
+        """Return the store id that a request names: in its header, else at a shared address in the body of a token request."""
+        header = request.headers.get(TENANT_HEADER)
+        if (header or "").strip() or not policy.names_store or not self._store_resolver.is_shared(host):
+            return header
+        store = await store_of_token_request(request)
+        return header if store is None else str(store)
+
+    async def _caller(
+        self,
+        store: Store,
+        policy: RoutePolicy,
+        headers: Mapping[str, str],
+        now: datetime,
+        client_ip: str,
+        request_id: str,
+    ) -> Actor:
+        if policy.credential in _ANONYMOUS:
+            return Actor(ActorKind.ANONYMOUS, credential=f"ip:{client_ip}")
+        return await self._authenticate(
+            store,
+            policy.credential,
+            _ascii_credentials(headers),
+            now=now,
+            client_ip=client_ip,
+            request_id=request_id,
+            family=policy.family.name,
+        )
+
+    def _store(self, key: bytes, caller: CachedCaller) -> None:
+        if len(self._cache) >= _MAX_CACHED:
+            del self._cache[next(iter(self._cache))]
+        self._cache[key] = caller
+
+
+def _cache_key(headers: Mapping[str, str], host: str, policy: RoutePolicy) -> bytes:
+    """Hash everything of a request that store resolution and authentication depend on."""
+    # A header can't contain a newline, so this marks an absent one.
+    tenant = headers.get(TENANT_HEADER, "\n")
+    authorization, api_key = headers.get(hdrs.AUTHORIZATION, "\n"), headers.get(_API_KEY, "\n")
+    text = f"{policy.credential}\n{policy.allow_maintenance}\n{host}\n{tenant}\n{authorization}\n{api_key}"
+    return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=32).digest()
+
+
+def _ascii_credentials(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Replace non-ASCII characters in credentials: they are wrong anyway, and bytes that aren't UTF-8 can't be hashed."""
+    for name in _CREDENTIALS:
+        value = headers.get(name)
+        if value is not None and not value.isascii():
+            return CIMultiDict((each, text.encode("ascii", "replace").decode()) for each, text in headers.items())
+    return headers
+
+
+def _truncated(text: str) -> str:
+    """Truncate the header and replace invalid UTF-8, since the session row stores it."""
+    if not text.isascii():
+        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text[:_MAX_USER_AGENT_LENGTH]

@@ -1,0 +1,272 @@
+"""Run aiohttp's HTTP protocol with error responses of our own and limits on what a connection may occupy.
+
+docs/reference/shared.md#connections lists the limits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+from aiohttp import hdrs, web
+from aiohttp.http_exceptions import LineTooLong
+from aiohttp.http_parser import RawRequestMessage
+from aiohttp.typedefs import Middleware
+from aiohttp.web_protocol import ERROR, RequestHandler
+from aiohttp.web_urldispatcher import UrlMappingMatchInfo
+from multidict import CIMultiDict, CIMultiDictProxy, istr
+
+from kernel import ids, logging
+from kernel.errors import MalformedRequest
+from kernel.ip_addresses import is_trusted, rate_limit_key
+from kernel.settings import Settings
+from rest_facade.responses import UNEXPECTED_ERROR
+from server.http import graphql_errors
+from server.http.direct_answers import DirectAnswers, DirectConnection
+from server.http.limits import ConcurrencyLimiter
+from server.http.request_id import HEADER
+
+# How long the rest of a rejected body is read and discarded, so that a client still sending it can read the response.
+LINGER_SECONDS = 3.0
+# Connections beyond the limit of an address get a 429; beyond a multiple of it they are closed at once.
+_MAX_EXCESS = 2
+OPTIONS: dict[str, Any] = {
+    "lingering_time": LINGER_SECONDS,
+    "access_log": None,
+    # rest_facade/bodies.py decompresses, up to the size limit and only bodies that are read.
+    "auto_decompress": False,
+}
+
+# aiohttp itself refuses repeated headers of HTTP, such as `Host`.
+_SINGLE_HEADERS = (hdrs.AUTHORIZATION, istr("X-API-Key"), istr("X-Tenant-ID"), istr("Idempotency-Key"))
+
+# Replaces aiohttp's default, which reveals the versions of Python and aiohttp.
+SERVER_NAME = "vitrine"
+SETTINGS = web.AppKey("settings", Settings)
+DIRECT_ANSWERS = web.AppKey("direct_answers", DirectAnswers)
+PIPELINE: web.AppKey[Middleware] = web.AppKey("pipeline")
+"""The application's only middleware."""
+
+
+class Connection(DirectConnection):
+    """Answer malformed HTTP and errors outside the middleware in JSON, with a request id; close connections that exceed a limit.
+
+    The route is unknown here, so the body carries `error`, `message` and `status` like `graphql_errors`.
+    """
+
+    __slots__ = ("_address_key", "_head_timer", "_limits", "_write_timer")
+
+    def __init__(self, limits: _ConnectionLimits, **options: Any) -> None:
+        super().__init__(limits.direct, **options)
+        self._limits = limits
+        self._address_key = ""
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Count the connection of its address."""
+        super().connection_made(transport)
+        limits = self._limits
+        cast(asyncio.Transport, transport).set_write_buffer_limits(high=limits.settings.write_buffer)
+        peer = transport.get_extra_info("peername")
+        if not limits.connections.limit or not peer or isinstance(peer, str):
+            return  # a Unix socket has no address
+        if is_trusted(peer[0], limits.settings.trusted_proxies):
+            return
+        self._address_key = rate_limit_key(peer[0])
+        count = limits.connections.begin(self._address_key)
+        if count > _MAX_EXCESS * limits.connections.limit:
+            cast(asyncio.Transport, transport).abort()
+        elif count > limits.connections.limit:
+            self.is_excess = True
+            self._start_head_timer()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Release what the connection occupies."""
+        if self._address_key:
+            self._limits.connections.end(self._address_key)
+            self._address_key = ""
+        self._cancel_head_timer()
+        self._cancel_write_timer()
+        super().connection_lost(exc)
+
+    def parse(self, data: bytes) -> None:
+        """Parse the data; start the time-out of a request head that is incomplete."""
+        super().parse(data)
+        waiter = self._waiter
+        if waiter is None or waiter.done():
+            if self._head_timer is not None:
+                self._cancel_head_timer()
+        elif data and self._head_timer is None:
+            self._start_head_timer()
+
+    def _start_head_timer(self) -> None:
+        self._head_timer = self._loop.call_later(self._limits.settings.header_timeout, self._abandon_head)
+
+    def _cancel_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _abandon_head(self) -> None:
+        self._head_timer = None
+        if self._waiter is not None and not self._waiter.done():
+            self.force_close()
+
+    def pause_writing(self) -> None:
+        """Start the write time-out: the client has not read what is buffered."""
+        super().pause_writing()
+        self._start_write_timer()
+
+    def resume_writing(self) -> None:
+        """Stop the write time-out."""
+        self._cancel_write_timer()
+        super().resume_writing()
+
+    def _start_write_timer(self) -> None:
+        if self.transport is not None:
+            self._write_timer = self._loop.call_later(
+                self._limits.settings.write_timeout, self._abandon_response, self.transport.get_write_buffer_size()
+            )
+
+    def _cancel_write_timer(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+
+    def _abandon_response(self, buffered: int) -> None:
+        """Close the connection unless the client has read enough since the timer was started."""
+        transport = self.transport
+        if transport is None:
+            return
+        # A response that aiohttp writes in one piece may be larger than the limit: then it must shrink by that much each time.
+        if buffered - transport.get_write_buffer_size() >= self._limits.settings.write_buffer:
+            self._start_write_timer()
+            return
+        logging.event("a client does not read its response: connection closed", level="warning")
+        transport.abort()
+
+    def handle_error(
+        self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
+    ) -> web.StreamResponse:
+        """Answer a request that could not be parsed (400), or an error in aiohttp itself (500)."""
+        request_id = ids.request_id_from(request.headers.get(HEADER))
+        if status < 500:
+            logging.event("bad request", status=status, request_id=request_id, error=type(exc).__name__)
+            response = graphql_errors.render(MalformedRequest("bad request", detail=_reason(exc)))
+        else:
+            # A client that is gone has its line in the access log (499).
+            if not (isinstance(exc, ConnectionError) and self.transport is None):
+                logging.failure(UNEXPECTED_ERROR, exc or RuntimeError(message or ""), request_id=request_id)
+            response = graphql_errors.internal_error(False)
+        if request.writer.output_size > 0:
+            raise ConnectionError("part of another response was already sent")
+        response.headers.update({HEADER: request_id, hdrs.SERVER: SERVER_NAME, hdrs.CACHE_CONTROL: "no-store"})
+        response.force_close()
+        return response
+
+
+def _reason(error: BaseException | None) -> str:
+    """Return why a request can't be read."""
+    if isinstance(error, LineTooLong):
+        return f"its first line or a header is longer than {error.args[1]} bytes"
+    return "this is not HTTP as this server reads it"
+
+
+class _ConnectionLimits:
+    """The settings of all connections of a server, the number of those open by client address, and their direct answers."""
+
+    def __init__(self, settings: Settings, direct: DirectAnswers | None) -> None:
+        self.settings = settings
+        self.direct = direct
+        self.connections = ConcurrencyLimiter(settings.address_connections)
+
+
+class _Server(web.Server):
+    def __init__(self, limits: _ConnectionLimits, handler: Any, **options: Any) -> None:
+        super().__init__(handler, **options)
+        self._limits = limits
+
+    def __call__(self) -> RequestHandler:
+        return Connection(
+            self._limits,
+            manager=self,
+            loop=asyncio.get_running_loop(),
+            keepalive_timeout=self._limits.settings.keep_alive,
+            **OPTIONS,
+        )
+
+
+class Runner(web.AppRunner):
+    """Run the application with `Connection` as the protocol."""
+
+    __slots__ = ()
+
+    async def _make_server(self) -> web.Server:
+        server = await super()._make_server()
+        handler = _direct_handler(self._app)
+        limits = _ConnectionLimits(self._app[SETTINGS], self._app.get(DIRECT_ANSWERS))
+        return _Server(limits, handler, request_factory=_with_combined_headers(server.request_factory))
+
+
+def _with_combined_headers(make_request: Callable[..., web.BaseRequest]) -> Callable[..., web.BaseRequest]:
+    """Make requests in which a credential, store or key that was sent several times is one list (RFC 9110, section 5.3).
+
+    The list is malformed, so that such a request is refused, whichever of the values a proxy in front looked at.
+    """
+
+    def make(message: RawRequestMessage, *arguments: Any) -> web.BaseRequest:
+        sent = message.headers
+        if message is ERROR:
+            return make_request(message, *arguments)  # a head that can't be parsed has no headers
+        repeated = {name: values for name in _SINGLE_HEADERS if len(values := sent.getall(name, ())) > 1}
+        if repeated:
+            headers = CIMultiDict(sent)
+            for name, values in repeated.items():
+                headers[name] = ", ".join(values)
+            message = message._replace(headers=CIMultiDictProxy(headers))
+        return make_request(message, *arguments)
+
+    return make
+
+
+def _direct_handler(app: web.Application) -> Any:
+    """Route a request through the pipeline to its handler, skipping aiohttp's middleware and sub-application steps."""
+    resolve, serve = app.router.resolve, app[PIPELINE]
+    static_matches = _static_matches(app)
+
+    def handle(request: web.Request) -> Awaitable[web.StreamResponse]:
+        message = request._message
+        match = static_matches.get((message.method, request._rel_url.path_safe))
+        if match is None or hdrs.EXPECT in message.headers:
+            return search(request)
+        request._match_info = match
+        return serve(request, match._route._handler)
+
+    async def search(request: web.Request) -> web.StreamResponse:
+        match = await resolve(request)
+        match.add_app(app)
+        match.freeze()
+        request._match_info = match
+        if hdrs.EXPECT in request.headers:
+            # Others than 100-continue are ignored (RFC 9110, section 10.1.1).
+            with contextlib.suppress(web.HTTPExpectationFailed):
+                await match.expect_handler(request)
+        return await serve(request, match.handler)
+
+    return handle
+
+
+def _static_matches(app: web.Application) -> dict[tuple[str, str], UrlMappingMatchInfo]:
+    """Return what paths without parameters resolve to, by method and path: aiohttp's search takes three coroutines."""
+    matches: dict[tuple[str, str], UrlMappingMatchInfo] = {}
+    for resource in app.router.resources():
+        if isinstance(resource, web.PlainResource):
+            for route in resource:
+                match = matches.setdefault((route.method, resource.canonical), UrlMappingMatchInfo({}, route))
+                if not match.apps:
+                    match.add_app(app)
+                    match.freeze()
+    return matches

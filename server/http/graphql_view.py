@@ -1,0 +1,494 @@
+"""Serve `/graphql` over HTTP: parse the request, execute a prepared document, serialize the response."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from time import perf_counter
+from typing import Any
+from urllib.parse import parse_qsl
+
+import orjson
+from aiohttp import hdrs, web
+from graphql import ExecutionResult, FieldNode, OperationDefinitionNode, OperationType
+
+from auth.schemes import MISSING_HEADER
+from kernel.errors import DomainError, MalformedRequest, Unauthenticated
+from kernel.large_json import dumps_in_parts
+from kernel.request_bodies import MalformedBody, parse_json
+from kernel.request_parts import record_serialization
+from kernel.scope import Actor, ActorKind, Scope
+from models.reading.answer_size import AnswerLimits, LargeAnswer, too_many_bytes
+from models.reading.response_shapes import NotCompiled
+from resolvers import root
+from resolvers.catalogue_reads import is_catalogue_read
+from resolvers.operations import OperationExecutor
+from resolvers.persisted_documents import find_document, save_document
+from rest_facade.apps.events import EVENT_STREAM
+from rest_facade.bodies import read_raw, whole_body
+from rest_facade.responses import BytesResponse
+from rest_facade.routing import SCOPE, scope_of
+from schema.documents import INTROSPECTION_FIELDS, DocumentCache, PreparedDocument, calculate_cost, check_cost
+from schema.execution import error_extensions, format_document_error, format_error
+from schema.secret_fields import returns_secret
+from server.http.catalogue_cache import CATALOGUE_CACHE, RECOGNIZED_REQUESTS, is_cacheable
+from server.http.graphql_errors import ERROR_FORMAT
+from server.http.idempotency import HEADER, handle_once
+from server.http.playground import add_asset_routes, playground
+
+DOCUMENTS = web.AppKey("documents", DocumentCache)
+EXECUTOR = web.AppKey("executor", OperationExecutor)
+LIMITS = web.AppKey("limits", AnswerLimits)
+REPEATED_QUERIES: web.AppKey[RepeatedQueries] = web.AppKey("repeated_queries")
+HAS_PLAN = web.RequestKey("has_plan", bool)
+"""Whether a request was answered by the plan of its document."""
+WITHOUT_CREDENTIAL = web.AppKey("without_credential", frozenset[str])
+"""The root fields that callers without a credential may select."""
+SEND_RESULTS: web.AppKey[Callable[[web.Request, dict[str, Any], bool], Awaitable[web.StreamResponse]]] = web.AppKey(
+    "send_results"
+)
+"""The application's function that sends the results of an operation as Server-Sent Events; the last argument allows mutations."""
+OPEN_SOCKET: web.AppKey[Callable[[web.Request], Awaitable[web.StreamResponse]]] = web.AppKey("open_socket")
+"""The application's function that serves operations over a WebSocket."""
+# The same format as `kernel.clock.format_rfc3339`.
+_DATETIME_OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
+_JSON = "application/json"
+_RESPONSE_JSON = "application/graphql-response+json"
+_PERSISTED_QUERY_VERSION = 1
+NEEDS_STREAM = "a subscription needs Accept: text/event-stream, or a WebSocket"
+_SHA256 = re.compile("[0-9a-fA-F]{64}")
+
+
+def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspection: bool) -> None:
+    """Add `/graphql`, its schema and the playground; documents are prepared against the public schema.
+
+    `anonymous_introspection` answers introspection without a credential (docs/reference/graphql.md#introspection).
+    """
+    schema = root.public_schema()
+    app[DOCUMENTS] = DocumentCache(schema)
+    app[LIMITS] = limits
+    app[WITHOUT_CREDENTIAL] = root.fields_without_credential().union(
+        INTROSPECTION_FIELDS if anonymous_introspection else ()
+    )
+    app[EXECUTOR] = OperationExecutor(schema, public=True, limits=limits)
+    app[REPEATED_QUERIES] = RepeatedQueries(app[DOCUMENTS], app[EXECUTOR], limits)
+    app.router.add_post("/graphql", partial(post, app[REPEATED_QUERIES]))
+    app.router.add_get("/graphql", get)
+    app.router.add_get("/graphql/schema", schema_text)
+    app.router.add_get("/graphql/playground", playground)
+    add_asset_routes(app)
+
+
+async def post(repeated: RepeatedQueries, request: web.Request) -> web.StreamResponse:
+    """Execute a document sent by POST."""
+    if request.headers.get(hdrs.CONTENT_TYPE) != _JSON and request.content_type not in (
+        _JSON,
+        "application/graphql-response+json",
+        "application/octet-stream",
+        "",
+    ):
+        return _error_response(
+            request,
+            415 if _wants_response_json(request) else 400,
+            "the content type must be application/json",
+        )
+    scope: Scope = request._state[SCOPE]
+    is_kept = is_cacheable(scope)
+    try:
+        content = whole_body(request)
+        if content is None:
+            content = await read_raw(request)
+        if is_kept and (kept := await _repeat(request, scope, content)) is not None:
+            return kept
+        body = parse_json(content)
+    except MalformedBody as error:
+        return _error_response(request, 400, f"invalid request body: {error}")
+    if isinstance(body, list):
+        return _error_response(request, 400, "batches are not supported; send one operation")
+    if not isinstance(body, dict):
+        return _error_response(request, 400, "the body must be a JSON object")
+    answer = await repeated.answer(request, scope, body, is_kept=is_kept)
+    if answer is not None:
+        return answer
+    return await _execute(request, content, body, allow_mutations=True)
+
+
+async def get(request: web.Request) -> web.StreamResponse:
+    """Execute a query sent by GET; a mutation is 405. A client that asks for a WebSocket gets one."""
+    if request.headers.get(hdrs.UPGRADE, "").lower() == "websocket":
+        return await request.app[OPEN_SOCKET](request)
+    content, scope = request.rel_url.raw_query_string, scope_of(request)
+    if is_cacheable(scope) and (repeated := await _repeat(request, scope, content)) is not None:
+        return repeated
+    params: dict[str, Any] = dict(parse_qsl(content, keep_blank_values=True))
+    for name in ("variables", "extensions"):
+        if name in params:
+            try:
+                params[name] = parse_json(params[name].encode("utf-8", "surrogatepass")) if params[name] else None
+            except MalformedBody as error:
+                return _error_response(request, 400, f"{name}: {error}")
+    return await _execute(request, content, params, allow_mutations=False)
+
+
+async def _repeat(request: web.Request, scope: Scope, content: str | bytes) -> web.StreamResponse | None:
+    """Return the answer in memory to a request for the catalogue that was sent before, in the same bytes; None without one."""
+    if _accepts_only_streams(request):
+        return None
+    identity = request.app[RECOGNIZED_REQUESTS].find(scope, content, _wants_response_json(request))
+    return None if identity is None else await request.app[CATALOGUE_CACHE].repeat(request, scope, identity)
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedQueries:
+    """Answers queries whose text has a plan: most requests repeat a text with other variables.
+
+    One look-up finds all that is known of it, and small data is serialized without a further coroutine.
+    """
+
+    documents: DocumentCache
+    executor: OperationExecutor
+    limits: AnswerLimits
+
+    async def answer(
+        self, request: web.Request, scope: Scope, body: dict[str, Any], *, is_kept: bool
+    ) -> web.StreamResponse | None:
+        """Return the answer to a request's body; None where `_execute` has more to decide.
+
+        With `is_kept` answers of the catalogue are kept, so that only other queries are answered here.
+        """
+        accept = request.headers.get(hdrs.ACCEPT, "")
+        matched = self.find(scope.actor, accept, body, is_kept=is_kept)
+        if matched is None:
+            return None
+        prepared, name, variables = matched
+        try:
+            if (failed := getattr(request._protocol, "failed", None)) is not None:
+                raise failed.error  # the plan was executed before (`server.http.direct_queries`)
+            answer = await self.executor.execute_cached_plan(scope, prepared, name, variables)
+        except NotCompiled:
+            answer = None
+        except DomainError as error:
+            return _refused(request, scope, error)
+        if answer is None:
+            return await _execute_prepared(
+                request, scope, prepared, name, variables, allow_mutations=True, has_plan=False
+            )
+        request._state[HAS_PLAN] = True
+        if type(answer["data"]) is LargeAnswer:
+            return await _respond_with_data(request, answer, 200)
+        content = _serialize_at_once(self.limits, answer)
+        if content is None:
+            return _domain_error_response(request, too_many_bytes(self.limits))
+        return BytesResponse(content, content_type=_RESPONSE_JSON if _RESPONSE_JSON in accept else _JSON)
+
+    def find(
+        self, actor: Actor, accept: str, body: Any, *, is_kept: bool
+    ) -> tuple[PreparedDocument, str | None, dict[str, Any]] | None:
+        """Return the document of a body, which has a plan, the name of its operation and the variables; None as `answer`."""
+        if type(body) is not dict or "extensions" in body or "documentId" in body:
+            return None
+        text, variables, name = body.get("query"), body.get("variables"), body.get("operationName")
+        if type(text) is not str or not (variables is None or type(variables) is dict):
+            return None
+        if not (name is None or type(name) is str):
+            return None
+        prepared = self.documents.find(text)
+        if prepared is None or not prepared.has_plans or actor.kind is ActorKind.ANONYMOUS:
+            return None
+        # A document that has a plan has one operation.
+        if EVENT_STREAM in accept or (is_kept and False not in prepared.catalogue_reads.values()):
+            return None
+        return prepared, name or None, variables or {}
+
+
+@lru_cache(maxsize=1)
+def _schema_text() -> tuple[bytes, str]:
+    text = root.public_text().encode()
+    return text, hashlib.sha256(text).hexdigest()
+
+
+async def schema_text(request: web.Request) -> web.Response:
+    """Return the public schema in SDL; 304 to a client that has it (RFC 9110, section 13.1.2)."""
+    text, tag = await asyncio.to_thread(_schema_text)  # printed for the first request: not for the start
+    headers = {hdrs.ETAG: f'"{tag}"', hdrs.CACHE_CONTROL: "no-cache"}
+    # A weak tag matches too: If-None-Match compares weakly.
+    if any(known.value in (tag, "*") for known in request.if_none_match or ()):
+        return web.Response(status=304, headers=headers)
+    return web.Response(body=text, content_type="text/plain", charset="utf-8", headers=headers)
+
+
+async def _execute(
+    request: web.Request, content: str | bytes, body: dict[str, Any], *, allow_mutations: bool
+) -> web.StreamResponse:
+    if _accepts_only_streams(request):
+        return await request.app[SEND_RESULTS](request, body, allow_mutations)
+    scope = scope_of(request)
+    if problem := validate_body(body):
+        return _error_response(request, 400, problem)
+    try:
+        text = await document_text(scope, body)
+    except DomainError as error:
+        return _domain_error_response(request, error)
+    if text is None:
+        return _document_not_found(request, is_apollo=body.get("documentId") is None)
+    variables: dict[str, Any] = body.get("variables") or {}
+    name = body.get("operationName") or None
+    try:
+        prepared = await request.app[DOCUMENTS].prepare(text, variables, name)
+    except DomainError as error:
+        return _refused(request, scope, error)
+    if _is_subscription(prepared, name) and EVENT_STREAM in request.headers.get(hdrs.ACCEPT, ""):
+        return await request.app[SEND_RESULTS](request, body, allow_mutations)
+
+    async def respond() -> web.StreamResponse:
+        return await _execute_prepared(request, scope, prepared, name, variables, allow_mutations=allow_mutations)
+
+    if is_cacheable(scope) and _is_catalogue_read(request, prepared, name):
+        form = _wants_response_json(request)
+        asked = (text, name, orjson.dumps(variables, option=orjson.OPT_SORT_KEYS), form)
+        request.app[RECOGNIZED_REQUESTS].add(scope, content, form, asked)
+        return await request.app[CATALOGUE_CACHE].respond(request, scope, asked, respond)
+    return await respond()
+
+
+def _accepts_only_streams(request: web.Request) -> bool:
+    """Return whether the client wants the results of any operation as a stream: not one that accepts JSON as well."""
+    accept = request.headers.get(hdrs.ACCEPT, "")
+    return EVENT_STREAM in accept and "json" not in accept and "*/*" not in accept
+
+
+def _is_subscription(prepared: PreparedDocument, name: str | None) -> bool:
+    operation = None if prepared.errors else prepared.operation(name)
+    return operation is not None and operation.operation is OperationType.SUBSCRIPTION
+
+
+def _is_catalogue_read(request: web.Request, prepared: PreparedDocument, name: str | None) -> bool:
+    operation = None if prepared.errors else prepared.operation(name)
+    return operation is not None and is_catalogue_read(request.app[DOCUMENTS].schema, prepared, operation)
+
+
+async def _execute_prepared(
+    request: web.Request,
+    scope: Scope,
+    prepared: PreparedDocument,
+    name: str | None,
+    variables: dict[str, Any],
+    *,
+    allow_mutations: bool,
+    has_plan: bool = True,
+) -> web.StreamResponse:
+    """Execute an operation, by its plan unless that has been found not to fit (not `has_plan`)."""
+    documents, executor = request.app[DOCUMENTS], request.app[EXECUTOR]
+    is_anonymous = scope.actor.kind is ActorKind.ANONYMOUS
+    try:
+        if has_plan and not is_anonymous and prepared.has_plans:
+            answer = await executor.execute_cached_plan(scope, prepared, name, variables)
+            if answer is not None:
+                return await _respond_with_data(request, answer, 200)
+        operation = prepared.operation(name)
+        if is_anonymous and not needs_no_credential(operation, request.app[WITHOUT_CREDENTIAL]):
+            raise Unauthenticated(MISSING_HEADER)
+        if prepared.errors:
+            problems = [format_document_error(error, scope) for error in prepared.errors]
+            return _respond(request, 200, {"errors": problems}, 400)
+        if operation is None:
+            return _error_response(request, 400, operation_error(prepared, name))
+        if operation.operation is OperationType.SUBSCRIPTION:
+            return _error_response(request, 400, NEEDS_STREAM)
+        if operation.operation.value == "mutation" and not allow_mutations:
+            return web.Response(status=405, headers={"Allow": "POST"})
+        cost = calculate_cost(documents.schema, prepared, operation, variables)
+        check_cost(cost)
+    except DomainError as error:
+        return _refused(request, scope, error)
+    is_idempotent = (
+        operation.operation.value == "mutation"
+        and HEADER in request.headers
+        and not returns_secret(documents.schema, prepared, operation)
+    )
+
+    async def respond() -> web.StreamResponse:
+        if is_idempotent and len(operation.selection_set.selections) != 1:
+            return _error_response(request, 400, "with an Idempotency-Key a document holds one mutation")
+        result = await executor.execute(scope, prepared, operation, variables, cost=cost)
+        return await _result_response(request, scope, result, cost)
+
+    if is_idempotent:
+        return await handle_once(request, scope, ERROR_FORMAT, respond)
+    return await respond()
+
+
+def _refused(request: web.Request, scope: Scope, error: DomainError) -> web.Response:
+    """Return the error of a refused document; to a caller without a credential, every refusal is the missing one."""
+    if isinstance(error, Unauthenticated):
+        raise error
+    if scope.actor.kind is ActorKind.ANONYMOUS:
+        raise Unauthenticated(MISSING_HEADER) from error
+    return _domain_error_response(request, error)
+
+
+async def _result_response(request: web.Request, scope: Scope, result: ExecutionResult, cost: int) -> web.Response:
+    """Serialize a result; only a request whose execution did not begin is 400 where status codes matter."""
+    body: dict[str, Any] = {}
+    if result.errors:
+        body["errors"] = [format_error(error, scope) for error in result.errors]
+    started = result.data is not None or not result.errors or any(error.path for error in result.errors)
+    if started:
+        body["data"] = result.data
+    body["extensions"] = {"cost": cost}
+    return await _respond_with_data(request, body, 200 if started else 400)
+
+
+def needs_no_credential(operation: OperationDefinitionNode | None, names: frozenset[str]) -> bool:
+    """Return whether an operation selects nothing but root fields of the given names."""
+    # Fields only: a fragment may be named like one of them.
+    return operation is not None and all(
+        isinstance(node, FieldNode) and node.name.value in names for node in operation.selection_set.selections
+    )
+
+
+_BODY_FIELDS: Mapping[str, tuple[type, str]] = {
+    "query": (str, "a string"),
+    "documentId": (str, "a string"),
+    "variables": (dict, "an object"),
+    "operationName": (str, "a string"),
+    "extensions": (dict, "an object"),
+}
+
+
+def validate_body(body: dict[str, Any]) -> str | None:
+    """Return what is wrong with the members of a request; None for nothing."""
+    for name, value in body.items():
+        expected = _BODY_FIELDS.get(name)
+        if expected is not None and value is not None and not isinstance(value, expected[0]):
+            return f"{name} must be {expected[1]}"
+    persisted = (body.get("extensions") or {}).get("persistedQuery")
+    if persisted is not None and not _is_persisted_query(persisted):
+        return "extensions.persistedQuery must be {version: 1, sha256Hash: <64 hexadecimal digits>}"
+    if not body.get("query") and not body.get("documentId") and persisted is None:
+        return "query or documentId is required"
+    return None
+
+
+def _is_persisted_query(value: Any) -> bool:
+    """Return whether a value has Apollo's form of a persisted query."""
+    return (
+        isinstance(value, dict)
+        and value.get("version") == _PERSISTED_QUERY_VERSION
+        and isinstance(value.get("sha256Hash"), str)
+        and _SHA256.fullmatch(value["sha256Hash"]) is not None
+    )
+
+
+async def document_text(scope: Scope, body: dict[str, Any]) -> str | None:
+    """Return the document's text, sent or persisted. A text sent with its SHA-256, in either form, is persisted.
+
+    Raises `MalformedRequest` for a hash of another text.
+    """
+    query, document_id = body.get("query"), body.get("documentId")
+    mismatch = "documentId is not the SHA-256 of the query"
+    if document_id is None:
+        persisted = (body.get("extensions") or {}).get("persistedQuery")
+        if persisted is None:
+            return str(query)
+        document_id = f"sha256:{persisted['sha256Hash'].lower()}"
+        mismatch = "provided sha does not match query"  # the words of Apollo's servers
+    if not query:
+        return await find_document(scope, document_id)
+    if document_id != "sha256:" + hashlib.sha256(query.encode()).hexdigest():
+        raise MalformedRequest(mismatch)
+    # A store keeps a limited number of documents: callers without a credential don't replace those of others.
+    if scope.actor.kind is not ActorKind.ANONYMOUS:
+        await save_document(scope, document_id, query)
+    return str(query)
+
+
+def _document_not_found(request: web.Request, *, is_apollo: bool) -> web.Response:
+    """Return the error of an unknown document; in Apollo's form clients send the text when they see it, whatever they accept: 200."""
+    message, code, status = (
+        ("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND", 200)
+        if is_apollo
+        else ("persisted document not found", "PERSISTED_DOCUMENT_NOT_FOUND", 400)
+    )
+    return _respond(request, 200, {"errors": [{"message": message, "extensions": {"code": code}}]}, status)
+
+
+def operation_error(prepared: PreparedDocument, name: str | None) -> str:
+    """Return why a document has no operation to execute."""
+    if name:
+        return f"the document has no operation named {name}"
+    if not prepared.operations:
+        return "the document has no operation"
+    return "operationName is required: the document has several operations"
+
+
+def _wants_response_json(request: web.Request) -> bool:
+    return _RESPONSE_JSON in request.headers.get("Accept", "")
+
+
+async def _respond_with_data(request: web.Request, body: dict[str, Any], response_json_status: int) -> web.Response:
+    """Serialize the result of an execution; an error instead when it is over the limit of bytes."""
+    limits = request.app[LIMITS]
+    content = await serialize(limits, body)
+    if content is None:
+        return _domain_error_response(request, too_many_bytes(limits))
+    response = _respond_bytes(request, 200, content, response_json_status)
+    return _not_kept(response) if "errors" in body else response
+
+
+async def serialize(limits: AnswerLimits, body: Mapping[str, Any]) -> bytes | None:
+    """Serialize the result of an execution; None when it is over the limit of bytes."""
+    if not isinstance(body.get("data"), LargeAnswer):
+        return _serialize_at_once(limits, body)
+    started = perf_counter()
+    content = await dumps_in_parts(body, option=_DATETIME_OPTIONS, max_bytes=limits.max_bytes)
+    record_serialization(perf_counter() - started)
+    return content if content is not None and len(content) <= limits.max_bytes else None
+
+
+def _serialize_at_once(limits: AnswerLimits, body: Mapping[str, Any]) -> bytes | None:
+    started = perf_counter()
+    content = orjson.dumps(body, option=_DATETIME_OPTIONS)
+    record_serialization(perf_counter() - started)
+    return content if len(content) <= limits.max_bytes else None
+
+
+def _respond(request: web.Request, status: int, body: dict[str, Any], response_json_status: int) -> web.Response:
+    """Return an answer without data."""
+    content = orjson.dumps(body, option=_DATETIME_OPTIONS)
+    return _not_kept(_respond_bytes(request, status, content, response_json_status))
+
+
+def _not_kept(response: web.Response) -> web.Response:
+    """Mark an answer with errors, which may be another the next time."""
+    response.headers[hdrs.CACHE_CONTROL] = "no-store"
+    return response
+
+
+def _respond_bytes(request: web.Request, status: int, content: bytes, response_json_status: int) -> web.Response:
+    if _wants_response_json(request):
+        return BytesResponse(content, status=response_json_status, content_type=_RESPONSE_JSON)
+    return BytesResponse(content, status=status)
+
+
+def _error_response(request: web.Request, status: int, message: str) -> web.Response:
+    """Return an error for a malformed GraphQL request."""
+    return _respond(request, status, {"errors": [malformed(message)]}, status)
+
+
+def _domain_error_response(request: web.Request, error: DomainError) -> web.Response:
+    return _respond(request, 200, {"errors": [formatted(error)]}, error.status)
+
+
+def malformed(message: str) -> dict[str, Any]:
+    """Return the error of a malformed request."""
+    return {"message": message, "extensions": {"code": "VALIDATION_FAILED"}}
+
+
+def formatted(error: DomainError) -> dict[str, Any]:
+    """Return a domain error that is not of a field."""
+    return {"message": error.message, "extensions": error_extensions(error)}

@@ -1,0 +1,221 @@
+"""Process each request in the order of docs/reference/shared.md#order-of-checks.
+
+    request id → access log → errors → connections and rate of the address → [OPTIONS, unknown route, method] → concurrent requests
+    → time-out → store → credential → caller's rate limit → handler → compression
+
+This is one function because a middleware per step would cost a coroutine each and hide the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from time import perf_counter
+
+from aiohttp import hdrs, web
+from aiohttp.typedefs import Handler, Middleware
+
+from auth.lockout import count_address_attempt
+from kernel import clock, tracing
+from kernel.errors import (
+    MalformedRequest,
+    RateLimited,
+    TenantClosed,
+    TenantNotFound,
+    Unauthenticated,
+    Unavailable,
+)
+from kernel.ip_addresses import client_address
+from kernel.scope import Scope, activate
+from kernel.settings import Settings
+from kernel.text import has_forbidden_characters
+from models.connection.replicas import primary_only
+from rest_facade.compression import compress, is_compressible
+from rest_facade.responses import allow_header
+from rest_facade.routing import CLIENT_IP, REQUEST_ID, SCOPE, Credential
+from server.http import access_log, idempotency, rate_limits, request_id, request_metrics
+from server.http.authentication import Authenticator
+from server.http.catalogue_cache import CatalogueCache, is_cacheable
+from server.http.errors import error_response
+from server.http.families import RouteFamily, family_of
+from server.http.health import Readiness
+from server.http.routes import RoutePolicy
+from server.http.timeout import RequestTimeout, RequestTimeouts
+
+_SAFE_METHODS = (hdrs.METH_GET, hdrs.METH_HEAD)
+
+
+def pipeline(
+    timeouts: RequestTimeouts,
+    settings: Settings,
+    policies: Mapping[web.AbstractRoute, RoutePolicy],
+    limiter: rate_limits.RateLimiter,
+    authenticator: Authenticator,
+    catalogue: CatalogueCache,
+    health: Readiness,
+) -> Middleware:
+    """Create the application's middleware."""
+    trusted = settings.trusted_proxies
+
+    @web.middleware
+    async def serve(request: web.Request, handler: Handler) -> web.StreamResponse:
+        failed = getattr(request._protocol, "failed", None)
+        started = perf_counter() if failed is None else failed.started
+        current_request_id = request_id.assign(request)
+        policy = policies.get(request._match_info._route)  # type: ignore[union-attr]
+        family = family_of(request.path) if policy is None else policy.family
+        is_excess = family.is_rate_limited and getattr(request._protocol, "is_excess", False)
+        status, error_code = access_log.CLIENT_GONE, None
+        try:
+            response = await handle(request, handler, family, policy, current_request_id, is_excess)
+            if is_compressible(response):
+                await compress(request, response)
+            status = response._status
+        except Exception as error:
+            if isinstance(error, ConnectionError) and request.transport is None:
+                raise
+            if isinstance(error, web.HTTPException) and error.status < 400:
+                status = error.status
+                raise
+            response, error_code = error_response(error, family.error_format)
+            if is_compressible(response):
+                await compress(request, response)
+            status = response.status
+            if is_excess:
+                response.force_close()
+        finally:
+            request_metrics.record(policy, family.name, status, perf_counter() - started)
+            access_log.write(request, status, started, error_code)
+        if health.stopping:
+            # A client or proxy that keeps the connection would send its next request while it closes.
+            response.force_close()
+        return response
+
+    async def handle(
+        request: web.Request,
+        handler: Handler,
+        family: RouteFamily,
+        policy: RoutePolicy | None,
+        current_request_id: str,
+        is_excess: bool,
+    ) -> web.StreamResponse:
+        state = request._state  # `request[…] = …` checks each key
+        headers = request.headers
+        forwarded_for = headers.getall(hdrs.X_FORWARDED_FOR, ()) if trusted else ()
+        address = state[CLIENT_IP] = client_address(request.remote, forwarded_for, trusted)
+        if is_excess:
+            rate_limits.LIMITED.add("connections")
+            raise RateLimited(f"more than {settings.address_connections} connections from this address", retry_after=1)
+        if (counted := limiter.count_address(request, family, address)) is not None:
+            await counted
+        method, target = request._message.method, request._message.path
+        if method == hdrs.METH_OPTIONS:
+            if not (family.is_cross_origin and _is_preflight(request)):
+                return _options(request)
+            if policy is None:
+                return web.Response()  # `server.http.cross_origin` adds the headers: the page then sees the 404
+        if policy is None:
+            return await handler(request)  # aiohttp's handler, which raises 404 or 405
+        if not target.isascii() or "%00" in target:
+            _reject_unstorable(target)
+        limiter.begin_request(request, family, address)
+        try:
+            with RequestTimeout(timeouts, request._loop):
+                if policy.credential is Credential.NONE:
+                    return await handler(request)
+                try:
+                    scope = authenticator.repeated_scope(headers, policy, address, current_request_id)
+                    if scope is None:
+                        scope = await authenticator.create_scope(request, policy, address, current_request_id)
+                except (TenantNotFound, TenantClosed):
+                    if policy.attempt_limit:
+                        await count_address_attempt(address, policy.attempt_limit, clock.now())
+                    raise
+                state[SCOPE] = scope
+                activate(scope)  # aiohttp runs each request in a task of its own
+                await limiter.count_caller(request, family, scope)
+                if method in _SAFE_METHODS or family.name == "graphql":
+                    return await respond(request, handler, policy, scope)
+                with primary_only():
+                    return await respond(request, handler, policy, scope)
+        except Unauthenticated:
+            if _has_credential(request, policy):
+                await limiter.count_failure(address)
+            raise
+        except TimeoutError as error:
+            raise Unavailable() from error
+        finally:
+            limiter.end_request(request)
+
+    def respond(
+        request: web.Request, handler: Handler, policy: RoutePolicy, scope: Scope
+    ) -> Awaitable[web.StreamResponse]:
+        if policy.creates and idempotency.HEADER in request.headers:
+            return idempotency.handle_once(
+                request, scope, policy.family.error_format, lambda: handler(request), policy.key_reuse_message
+            )
+        if policy.is_catalogue and is_cacheable(scope):
+            return catalogue.respond(request, scope, request.path_qs, lambda: handler(request))
+        return handler(request)
+
+    if tracing.active is None:
+        return serve
+
+    @web.middleware
+    async def trace(request: web.Request, handler: Handler) -> web.StreamResponse:
+        assert tracing.active is not None
+        policy = policies.get(request.match_info.route)
+        family, method, route = policy.metric if policy is not None else (family_of(request.path).name, "", "none")
+        with tracing.active.request(f"{method} {route}".strip(), request.headers) as span:
+            response = await serve(request, handler)
+            _describe(span, request, family, route, response.status)
+            return response
+
+    return trace
+
+
+def _describe(span: tracing.Span, request: web.Request, family: str, route: str, status: int) -> None:
+    """Set the attributes of a request's span: no path, query or header, which may contain secrets."""
+    span.set("http.request.method", request.method)
+    span.set("http.route", route)
+    span.set("http.response.status_code", status)
+    span.set("vitrine.family", family)
+    span.set("vitrine.request_id", request[REQUEST_ID])
+    scope = request.get(SCOPE)
+    if scope is not None:
+        span.set("vitrine.store", str(scope.store.public_id))
+    if status >= 500:
+        span.fail(str(status))
+
+
+def _is_preflight(request: web.Request) -> bool:
+    return hdrs.ORIGIN in request.headers and hdrs.ACCESS_CONTROL_REQUEST_METHOD in request.headers
+
+
+def _options(request: web.Request) -> web.Response:
+    """Return the methods of a path (RFC 9110, section 9.3.7); raises the 404 of an unknown one."""
+    match = request.match_info
+    error, methods = match.http_exception, {hdrs.METH_OPTIONS}
+    if isinstance(error, web.HTTPMethodNotAllowed):
+        methods |= error.allowed_methods
+    elif error is not None:
+        raise error
+    elif match.route.resource is not None:
+        methods |= {route.method for route in match.route.resource}
+    return web.Response(status=204, headers=allow_header(methods))
+
+
+def _has_credential(request: web.Request, policy: RoutePolicy) -> bool:
+    """Return whether a failure counts as guessing; a notification without its signature does too."""
+    if policy.credential is Credential.NONE:
+        return False
+    return policy.credential is Credential.SIGNATURE or rate_limits.has_credential(request.headers)
+
+
+def _reject_unstorable(raw: str) -> None:
+    """Reject NUL and invalid UTF-8 in a URL that is not ASCII or has a NUL: PostgreSQL can't store them."""
+    if "%00" not in raw and not has_forbidden_characters(raw):
+        return
+    path, _, _ = raw.partition("?")
+    if "%00" in path or has_forbidden_characters(path):
+        raise web.HTTPNotFound
+    raise MalformedRequest("invalid parameter", detail="the query holds NUL or bytes that are not UTF-8")

@@ -1,1 +1,0 @@
-"""The steps before and after each handler; `pipeline` defines their order."""

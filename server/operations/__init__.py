@@ -1,0 +1,1 @@
+"""What the operator does with the whole database or a store: backup, move, deletion, checks."""

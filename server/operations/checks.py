@@ -1,0 +1,345 @@
+"""Check a deployment: settings, database, roles, tenant isolation, keys, stores, background jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import asyncpg
+
+import auth
+from auth import signing_keys
+from auth.secrets import DecryptionError, decrypt
+from domain.jobs import JOBS
+from domain.reencryption import current_key_id, survey_values
+from domain.stores import GATEWAY_PURPOSE
+from kernel.errors import DomainError, StorageFull, Unavailable
+from kernel.settings import SETTINGS, SettingError, Settings
+from models import migrate
+from models.connection import database
+from models.connection.roles import APP_ROLE, MIN_POSTGRESQL_VERSION
+from server.database import FOLDER, DatabaseLocation, connection_pools, database_location
+from server.embedded_postgres import EmbeddedPostgresError
+from server.operations.check_results import CheckResult, Severity, fail, join_names, ok, warn
+from server.operations.operation_checks import check_operation
+from server.s3 import bucket_from_settings
+from server.secret_key import with_secret_key
+
+ASSETS = Path(__file__).resolve().parents[1] / "assets" / "built" / "version"
+OVERDUE = timedelta(minutes=10)
+_TIMEOUT_SECONDS = 5.0
+
+
+async def run_checks() -> AsyncIterator[CheckResult]:
+    """Yield the results one by one, skipping checks that depend on a failed one. Changes nothing."""
+    try:
+        settings = Settings.from_environment(os.environ)
+    except SettingError as error:
+        yield fail("settings", str(error))
+        return
+    for result in check_settings(settings):
+        yield result
+    yield await _check_redis(settings)
+    yield await check_bulk_storage(settings)
+    if settings.secret_key is None and not _has_data(settings):
+        yield warn("database", f"not created yet: vitrine serve creates an embedded one in {settings.data_dir}")
+        return
+    try:
+        keys = with_secret_key(settings).secret_keys
+    except SettingError as error:
+        yield fail("secret key", str(error))
+        return
+    source = (
+        "VITRINE_SECRET_KEY" if settings.secret_key else f"generated for development, stored in {settings.data_dir}"
+    )
+    fallbacks = len(settings.secret_key_fallbacks)
+    yield ok("secret key", f"{source}; {fallbacks} in VITRINE_SECRET_KEY_FALLBACKS" if fallbacks else source)
+    auth.configure(*keys)
+    async for result in _check_database(settings):
+        yield result
+
+
+# --- Settings, email and Redis ---------------------------------------------------------------------------------------------
+
+
+def check_settings(settings: Settings) -> list[CheckResult]:
+    """Check the settings alone."""
+    configured = [setting.name for setting in SETTINGS if os.environ.get(setting.name, "").strip()]
+    results = [ok("settings", f"{settings.env}; set: {', '.join(configured) or 'none'}")]
+    if not settings.is_production and not settings.is_private_development:
+        results.append(
+            warn("bind", "development mode is reachable from other machines; use VITRINE_ENV=production for that")
+        )
+    results.append(_check_email(settings))
+    if not ASSETS.is_file():
+        results.append(warn("playground", "browser files are not built: run make assets"))
+    return results
+
+
+def _check_email(settings: Settings) -> CheckResult:
+    if settings.smtp_url is not None:
+        return ok("mail", "SMTP_URL is set: vitrine worker sends emails")
+    if settings.is_private_development:
+        return ok("mail", "SMTP_URL is not set: emails are not sent but shown at /dev/mails")
+    return warn("mail", "SMTP_URL is not set: emails stay queued")
+
+
+async def _check_redis(settings: Settings) -> CheckResult:
+    if settings.redis_url is None:
+        if settings.processes > 1:
+            return warn(
+                "limits", f"REDIS_URL is not set: each of {settings.processes} processes counts rate limits alone"
+            )
+        return ok("limits", "counted in this process (REDIS_URL is not set)")
+    from server.http.shared_limits import UNAVAILABLE, SharedCounters
+
+    counters = SharedCounters(settings.redis_url)
+    try:
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
+            await counters.check()
+    except UNAVAILABLE as error:
+        return fail("limits", f"REDIS_URL can't be used, so each process counts alone: {_describe(error)}")
+    finally:
+        await counters.close()
+    return ok("limits", "shared through Redis")
+
+
+async def check_bulk_storage(settings: Settings) -> CheckResult:
+    """Store and delete an object in the storage of bulk files, if it is not a directory."""
+    bucket = bucket_from_settings(settings)
+    if bucket is None:
+        return ok("bulk files", f"in {settings.bulk_dir or settings.data_dir / 'bulk'}")
+    where = f"the bucket {settings.bulk_s3_bucket} at {settings.bulk_s3_endpoint}"
+    try:
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
+            await bucket.check()
+    except TimeoutError:
+        return fail("bulk files", f"{where} does not answer")
+    except (StorageFull, Unavailable) as error:
+        return fail("bulk files", f"{where} can't be used: {_describe(error.__cause__ or error)}")
+    return ok("bulk files", f"in {where}")
+
+
+def _describe(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+def _has_data(settings: Settings) -> bool:
+    return settings.database_url is not None or (settings.data_dir / FOLDER / "data").is_dir()
+
+
+# --- The database ----------------------------------------------------------------------------------------------------------
+
+
+async def _check_database(settings: Settings) -> AsyncIterator[CheckResult]:
+    if not _has_data(settings):
+        yield warn("database", f"not created yet: vitrine serve creates an embedded one in {settings.data_dir}")
+        return
+    try:
+        async with database_location(settings) as location:
+            has_failed = True
+            async for result in _check_server(settings, location):
+                has_failed = has_failed and result.level is not Severity.FAIL
+                yield result
+            if has_failed:
+                async with connection_pools(settings, location):
+                    async for result in _check_contents():
+                        yield result
+    except Unavailable as error:
+        yield fail("database", f"DATABASE_URL can't be reached: {_describe(error.__cause__ or error)}")
+    except (
+        EmbeddedPostgresError,
+        DomainError,
+        database.UnsafeRole,
+        database.UnsafePooler,
+        asyncpg.PostgresError,
+        OSError,
+    ) as error:
+        yield fail("database", _describe(error))
+
+
+async def _check_server(settings: Settings, location: DatabaseLocation) -> AsyncIterator[CheckResult]:
+    """Check the server, its tables and their isolation, connected as the owner."""
+    try:
+        connection = await asyncpg.connect(location.owner_url, timeout=_TIMEOUT_SECONDS)
+    except (asyncpg.PostgresError, OSError, TimeoutError) as error:
+        yield fail("database", f"DATABASE_URL can't be reached: {_describe(error)}")
+        return
+    try:
+        yield await _check_version(connection, location)
+        pending = await migrate.pending_migrations(location.owner_url)
+        if pending:
+            text = f"{len(pending)} pending, the first is {pending[0]}"
+            # The embedded database is migrated by the next command that uses it.
+            yield (
+                warn("migrations", text) if location.is_embedded else fail("migrations", f"{text}: run vitrine migrate")
+            )
+            if len(pending) == len(migrate.disk_migrations()):
+                return
+        else:
+            yield ok("migrations", "all applied")
+        yield await _check_isolation(connection)
+        async for result in check_operation(connection, settings):
+            yield result
+    finally:
+        await connection.close()
+
+
+async def _check_version(connection: asyncpg.Connection, location: DatabaseLocation) -> CheckResult:
+    version = connection.get_server_version()
+    encoding = await connection.fetchval("show server_encoding")
+    where = "embedded" if location.is_embedded else "DATABASE_URL"
+    if version.major < MIN_POSTGRESQL_VERSION:
+        return fail(
+            "database", f"PostgreSQL {version.major}.{version.micro}; {MIN_POSTGRESQL_VERSION} or newer is needed"
+        )
+    if encoding != "UTF8":
+        return fail("database", f"its encoding is {encoding}; UTF8 is needed")
+    return ok("database", f"PostgreSQL {version.major}.{version.micro}, {where}")
+
+
+_UNPROTECTED = """
+    select c.relname from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
+    where a.attname = 'tenant_id' and not a.attisdropped and c.relkind in ('r', 'p')
+      and c.relnamespace = current_schema()::regnamespace
+      and not (c.relrowsecurity and c.relforcerowsecurity and exists (
+          select from pg_catalog.pg_policy p where p.polrelid = c.oid and p.polname = 'own_store'
+      ))
+    order by 1
+"""
+_STORE_TABLES = """
+    select count(*) from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
+    where a.attname = 'tenant_id' and not a.attisdropped and c.relkind in ('r', 'p')
+      and c.relnamespace = current_schema()::regnamespace
+"""
+
+
+async def _check_isolation(connection: asyncpg.Connection) -> CheckResult:
+    unprotected = [record["relname"] for record in await connection.fetch(_UNPROTECTED)]
+    if unprotected:
+        return fail("isolation", f"no forced row-level security on {', '.join(unprotected)}")
+    tables = await connection.fetchval(_STORE_TABLES)
+    return ok("isolation", f"row-level security is forced on all {tables} store tables")
+
+
+# --- Contents of the database ----------------------------------------------------------------------------------------------
+
+
+async def _check_contents() -> AsyncIterator[CheckResult]:
+    """Check what the serving role and the worker see."""
+    role = await database.fetchval("select current_user::text")
+    if role == APP_ROLE:
+        yield ok("role", f"serves as {role}, which is bound by row-level security")
+    else:
+        yield warn(
+            "role",
+            f"serves as {role}: the role {APP_ROLE} could not be created; FORCE ROW LEVEL SECURITY applies to the owner",
+        )
+    yield await _check_signing_keys()
+    yield await _check_stores()
+    for result in await _check_gateways():
+        yield result
+    yield await _check_encrypted_values()
+    yield await _check_jobs()
+    yield await _check_events()
+
+
+_ACTIVE_KEY = "select kid, private_key from signing_keys where retired_at is null order by created_at desc, kid limit 1"
+
+
+async def _check_signing_keys() -> CheckResult:
+    key = await database.fetchrow(_ACTIVE_KEY)
+    if key is None:
+        return ok("signing keys", "none yet: the first sign-in creates one")
+    # Not through the key ring, which replaces an unreadable key.
+    if not _is_readable(signing_keys.PURPOSE, key["private_key"]):
+        return fail("signing keys", f"{key['kid']} was encrypted with another VITRINE_SECRET_KEY")
+    return ok("signing keys", f"{key['kid']} signs")
+
+
+async def _check_stores() -> CheckResult:
+    async with database.cross_store_connection() as platform:
+        rows = await platform.fetch("select name, owner_id from tenants order by id")
+    if not rows:
+        return warn("stores", "none: create one with vitrine tenant create, or the demo stores with vitrine demo")
+    return ok("stores", f"{len(rows)}")
+
+
+async def _check_gateways() -> list[CheckResult]:
+    async with database.cross_store_connection() as platform:
+        rows = await platform.fetch("select name, gateway_secret from tenants order by id")
+    unsigned = [store["name"] for store in rows if store["gateway_secret"] is None]
+    unreadable = [store["name"] for store in rows if not _is_readable(GATEWAY_PURPOSE, store["gateway_secret"])]
+    results = []
+    if unsigned:
+        results.append(warn("gateway", f"notifications are not signed in {join_names(unsigned)}"))
+    if unreadable:
+        results.append(
+            fail("gateway", f"the secret was encrypted with another VITRINE_SECRET_KEY in {join_names(unreadable)}")
+        )
+    return results or [ok("gateway", "every store has a secret for its notifications")]
+
+
+async def _check_encrypted_values() -> CheckResult:
+    if await database.fetchval("select to_regclass('hash_keys')") is None:
+        return ok("secrets", "not checked before the migration 0016_hash_keys")
+    reports = await survey_values()
+    unreadable = [place for report in reports for place in report.unreadable]
+    outdated = sum(report.outdated for report in reports)
+    if unreadable:
+        return fail("secrets", f"no configured key reads {join_names(unreadable)}")
+    if outdated:
+        return warn("secrets", f"{outdated} values are under a fallback key: run vitrine keys reencrypt")
+    return ok("secrets", f"{sum(report.values for report in reports)} values are under the key {current_key_id()}")
+
+
+def _is_readable(purpose: str, encrypted: bytes | None) -> bool:
+    try:
+        return encrypted is None or bool(decrypt(purpose, bytes(encrypted)))
+    except DecryptionError:
+        return False
+
+
+async def _check_jobs() -> CheckResult:
+    async with database.cross_store_connection() as platform:
+        rows = await platform.fetch(
+            "select name, error, clock_timestamp() - due_at as late from job_runs where name = any($1::text[]) order by name",
+            [job.name for job in JOBS],
+        )
+    failing = [f"{row['name']} ({row['error']})" for row in rows if row["error"]]
+    late = [row["name"] for row in rows if row["late"] > OVERDUE]
+    if failing:
+        return warn("jobs", f"last run failed: {', '.join(failing)}")
+    if late:
+        return warn("jobs", f"overdue: {', '.join(late)}; run vitrine worker")
+    if not rows:
+        return ok("jobs", "none due yet: run by vitrine worker, or by serve without DATABASE_URL")
+    return ok("jobs", f"{len(rows)} on time")
+
+
+_OVERDUE_EVENTS = """
+    select (select count(*) from outbox_events e where e.dispatched_at is null and e.created_at < clock_timestamp() - $1::interval)
+        as unsent,
+        (select count(*) from event_deliveries d join event_endpoints p on p.tenant_id = d.tenant_id and p.id = d.endpoint_id
+            where d.due_at < clock_timestamp() - $1::interval and p.status = 'A' and p.deleted_at is null
+                and (p.paused_until is null or p.paused_until < clock_timestamp() - $1::interval)) as undelivered,
+        (select count(*) from event_endpoints p where p.failing_since is not null and p.status = 'A' and p.deleted_at is null)
+            as failing
+"""
+
+
+async def _check_events() -> CheckResult:
+    async with database.cross_store_connection() as platform:
+        row = await platform.fetchrow(_OVERDUE_EVENTS, OVERDUE)
+    assert row is not None
+    if row["unsent"] or row["undelivered"]:
+        overdue = row["unsent"] + row["undelivered"]
+        return warn(
+            "events", f"{overdue} overdue by more than {OVERDUE // timedelta(minutes=1)} minutes: run vitrine worker"
+        )
+    if row["failing"]:
+        return warn("events", f"{row['failing']} webhook endpoints are failing; deliveries are retried")
+    return ok("events", "none overdue")

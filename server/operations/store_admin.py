@@ -1,0 +1,130 @@
+"""Manage stores for the platform's operator, beyond `domain.stores`: find, list, set the status, assign owners."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from asyncpg import Record
+
+from auth.store_resolution import build_store, invalidate_store, parse_host
+from domain import stores
+from domain.people import accounts
+from domain.people.accounts import UserRef
+from kernel.clock import format_rfc3339, now
+from kernel.errors import Conflict, RuleViolation, TenantNotFound
+from kernel.ids import split_reference, uuid7
+from kernel.scope import SYSTEM, Scope, Store
+from models import audit
+from models.connection import database
+
+STATUS_NAMES = {stores.ACTIVE: "active", stores.SUSPENDED: "suspended", stores.MAINTENANCE: "in maintenance"}
+
+
+def status_name(store: Store) -> str:
+    """Return the status for people."""
+    return "read-only" if store.is_read_only else STATUS_NAMES[store.status]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreWithHosts:
+    """A store with its hosts."""
+
+    store: Store
+    hosts: tuple[str, ...]
+    created_at: datetime
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the `--json` form."""
+        return {
+            "tenant_id": str(self.store.public_id),
+            "name": self.store.name,
+            "status": self.store.status,
+            "currency": self.store.currency,
+            "hosts": list(self.hosts),
+            "maintenance_message": self.store.maintenance_message,
+            "created_at": format_rfc3339(self.created_at),
+            "read_only": self.store.is_read_only,
+        }
+
+
+def system_scope(store: Store) -> Scope:
+    """Return a scope with the platform itself as the actor."""
+    return Scope(store=store, actor=SYSTEM, request_id=f"cli-{uuid7()}", now=now())
+
+
+_WITH_HOSTS = """
+    select t.*, array(select host from store_hosts h where h.store_id = t.id order by host) as hosts from tenants t
+"""
+_BY_REFERENCE = (
+    _WITH_HOSTS + " where t.id = $1 or t.public_id = $2 or t.id = (select store_id from store_hosts where host = $3)"
+)
+
+
+async def list_stores() -> list[StoreWithHosts]:
+    """List all stores, oldest first."""
+    async with database.cross_store_connection() as platform:
+        return [_with_hosts(row) for row in await platform.fetch(_WITH_HOSTS + " order by t.id")]
+
+
+async def find_store(reference: str) -> StoreWithHosts:
+    """Return the store with a UUID, number or host; raises TenantNotFound."""
+    number, public_id = split_reference(reference.strip())
+    async with database.cross_store_connection() as platform:
+        row = await platform.fetchrow(
+            _BY_REFERENCE, number, public_id, None if number or public_id else parse_host(reference)
+        )
+    if row is None:
+        raise TenantNotFound()
+    return _with_hosts(row)
+
+
+def _with_hosts(row: Record) -> StoreWithHosts:
+    return StoreWithHosts(build_store(row), tuple(row["hosts"]), row["created_at"])
+
+
+def reject_shared_hosts(hosts: list[str], shared_hosts: tuple[str, ...]) -> None:
+    """Reject hosts where X-Tenant-ID selects the store; raises Conflict."""
+    for host in hosts:
+        if parse_host(host) in shared_hosts:
+            raise Conflict(f"the address {host} is shared (VITRINE_SHARED_HOSTS): no store can have it")
+
+
+async def set_status(
+    reference: str, status: str, message: str | None = None, *, read_only: bool = False
+) -> StoreWithHosts:
+    """Activate, suspend or put a store into maintenance, effective in every process within 1 s; customers see the message.
+
+    An active one may be `read_only`.
+    """
+    store = (await find_store(reference)).store
+    if (status == stores.MAINTENANCE or read_only) and store.status == stores.SUSPENDED:
+        raise RuleViolation(f"{store.name} is suspended; resume it first", reason="suspended")
+    await stores.change_status(store.id, status, message=message, read_only=read_only)
+    scope = system_scope(store)
+    async with database.transaction(scope):
+        details = {"from": store.status, "to": status} | ({"read_only": True} if read_only else {})
+        await audit.record(scope, "store.status_changed", "store", store.public_id, details)
+    return await find_store(str(store.public_id))
+
+
+async def create_owner(store: Store, values: dict[str, Any]) -> UserRef:
+    """Create the administrator who owns the store; `values` as for `accounts.create_user`."""
+    scope = system_scope(store)
+    async with database.transaction(scope):
+        user = await accounts.create_user(scope, {**values, "user_type": "A"})
+        await set_owner(scope, user)
+    return user
+
+
+async def set_owner(scope: Scope, user: UserRef) -> None:
+    """Make an administrator the owner of the store; joins the open transaction."""
+    user_type = await database.fetchval(
+        "select user_type from users where tenant_id = $1 and id = $2", scope.store.id, user.id
+    )
+    if user_type != "A":
+        raise RuleViolation("only an administrator can own a store", reason="not_an_administrator")
+    await database.execute("update tenants set owner_id = $2 where id = $1", scope.store.id, user.id)
+    await audit.record(scope, "store.owner_set", "user", user.public_id)
+    await invalidate_store(scope.store.id)

@@ -1,0 +1,1 @@
+"""Background work: webhook deliveries, bulk operations, jobs and mails."""
