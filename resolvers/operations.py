@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 from graphql import ExecutionResult, GraphQLSchema, OperationDefinitionNode, OperationType
-from graphql.execution.values import VariableValues
 
 from domain.idempotency import KeyClaim, complete, current_claim, release
 from kernel import tracing
@@ -24,7 +23,7 @@ from models.connection.database import retry_conflicts, transaction
 from models.reading.answer_size import AnswerLimits, AnswerTooLarge, limited_answer
 from models.reading.response_shapes import NotCompiled
 from resolvers.introspection import Introspector, is_introspection
-from resolvers.query_compiler import QueryCompiler, ReusablePlan
+from resolvers.query_compiler import QueryCompiler
 from schema.documents import PreparedDocument
 from schema.execution import ExecutionContext, error_code, error_of, execute_document, has_many_values, refused
 
@@ -62,17 +61,10 @@ class OperationExecutor:
     async def _execute_cached_plan(
         self, scope: Scope, prepared: PreparedDocument, name: str | None, variables: Mapping[str, Any]
     ) -> dict[str, Any] | None:
-        planned = self.find_plan(prepared, name, variables)
-        return None if planned is None else await self.execute_plan(scope, *planned)
-
-    def find_plan(
-        self, prepared: PreparedDocument, name: str | None, variables: Mapping[str, Any]
-    ) -> tuple[ReusablePlan, VariableValues] | None:
-        """Return the cached plan of a document's only operation with the values of its variables; None when no plan fits."""
-        return self._compiler.cached_plan(prepared, name, variables)
-
-    async def execute_plan(self, scope: Scope, plan: ReusablePlan, values: VariableValues) -> dict[str, Any] | None:
-        """Return the response of a plan; None where the executor must take over. Raise `AnswerTooLarge` as `execute_cached_plan`."""
+        planned = self._compiler.cached_plan(prepared, name, variables)
+        if planned is None:
+            return None
+        plan, values = planned
         with limited_answer(self._limits) as size:
             try:
                 data = await plan.plan.run(scope, values)

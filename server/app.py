@@ -9,7 +9,6 @@ from aiohttp import hdrs, web
 import rest_facade.apps
 import rest_facade.current
 import rest_facade.legacy
-from kernel import tracing
 from kernel.errors import TenantClosed, TenantNotFound
 from kernel.settings import Settings
 from models.reading.answer_size import AnswerLimits
@@ -31,18 +30,14 @@ from server.http import (
 )
 from server.http.authentication import Authenticate, Authenticator, StoreResolver
 from server.http.catalogue_cache import CATALOGUE_CACHE, RECOGNIZED_REQUESTS, CatalogueCache, RecognizedRequests
-from server.http.connections import DIRECT_ANSWERS, PIPELINE, SERVER_NAME
+from server.http.connections import PIPELINE, SERVER_NAME
 from server.http.connections import SETTINGS as SETTINGS
 from server.http.cross_origin import allow_cross_origin
-from server.http.direct_answers import DirectAnswers
-from server.http.direct_queries import DirectQueries
 from server.http.families import family_of
 from server.http.health import HEALTH, Checks, Readiness
 from server.http.limits import Counters, ProcessCounters
 from server.http.pipeline import pipeline
 from server.http.playground import STORE_KEY, OfferedStore
-from server.http.repeated_requests import RepeatedRequests
-from server.http.request_heads import RequestHeads
 from server.http.routes import add_routes, route_policies
 from server.http.script_address import ScriptAddress
 from server.http.timeout import RequestTimeouts
@@ -102,12 +97,6 @@ def create_app(
     app[RESTART_TIMEOUT] = timeouts.restart
     authenticator = Authenticator(store_resolver, authenticate)
     app[PIPELINE] = pipeline(timeouts, settings, policies, limiter, authenticator, app[CATALOGUE_CACHE], app[HEALTH])
-    if limiter.counts_at_once and tracing.active is None:
-        heads = RequestHeads(settings, limiter, authenticator, app[HEALTH], policies)
-        app[DIRECT_ANSWERS] = DirectAnswers(
-            RepeatedRequests(heads, app[CATALOGUE_CACHE]),
-            DirectQueries(heads, app[graphql_view.REPEATED_QUERIES], timeouts),
-        )
     app.middlewares.append(app[PIPELINE])
     event_streams.add_streams(app, timeouts, limiter, authenticator)
     app[graphql_view.SEND_RESULTS] = graphql_streams.send_results

@@ -65,7 +65,7 @@ class Authenticate(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class CachedCaller:
+class _CachedCaller:
     """The cached store and caller of a set of headers, valid until stores or credentials change."""
 
     store: Store
@@ -85,7 +85,7 @@ class Authenticator:
         self._store_resolver = store_resolver
         self._authenticate = authenticate
         self._credentials = process_cache()
-        self._cache: dict[bytes, CachedCaller] = {}
+        self._cache: dict[bytes, _CachedCaller] = {}
 
     async def create_scope(
         self,
@@ -119,7 +119,7 @@ class Authenticator:
         actor = await self._caller(store, policy, headers, now, client_ip, request_id)
         if policy.credential not in _ANONYMOUS and generations[0] is not None and actor.verified_until is not None:
             self._store(
-                _cache_key(headers, host, policy), CachedCaller(store, actor, actor.verified_until, generations)
+                _cache_key(headers, host, policy), _CachedCaller(store, actor, actor.verified_until, generations)
             )
         user_agent = _truncated(headers.get(hdrs.USER_AGENT, ""))
         return Scope(store, actor, request_id, now, policy.family.name, client_ip, user_agent)
@@ -131,7 +131,7 @@ class Authenticator:
         if policy.credential in _ANONYMOUS:
             return None
         now = clock.now()
-        cached = self.find(self.key(headers, policy), now)
+        cached = self._find(_cache_key(headers, headers.get(hdrs.HOST, ""), policy), now)
         if cached is None:
             return None
         user_agent = headers.get(hdrs.USER_AGENT, "")
@@ -139,12 +139,7 @@ class Authenticator:
             user_agent = _truncated(user_agent)
         return Scope(cached.store, cached.actor, request_id, now, policy.family.name, client_ip, user_agent)
 
-    def key(self, headers: Mapping[str, str], policy: RoutePolicy) -> bytes:
-        """Return the hash of the headers by which their store and caller are cached."""
-        return _cache_key(headers, headers.get(hdrs.HOST, ""), policy)
-
-    def find(self, key: bytes, now: datetime) -> CachedCaller | None:
-        """Return the store and caller cached by `key`, if they are valid."""
+    def _find(self, key: bytes, now: datetime) -> _CachedCaller | None:
         cached = self._cache.get(key)
         if cached is None or cached.until <= now:
             return None
@@ -180,7 +175,7 @@ class Authenticator:
             family=policy.family.name,
         )
 
-    def _store(self, key: bytes, caller: CachedCaller) -> None:
+    def _store(self, key: bytes, caller: _CachedCaller) -> None:
         if len(self._cache) >= _MAX_CACHED:
             del self._cache[next(iter(self._cache))]
         self._cache[key] = caller

@@ -18,15 +18,13 @@ from aiohttp import hdrs, web
 
 from domain.store_settings import setting
 from kernel import metrics
-from kernel.scope import Actor, ActorKind, Scope, Store
+from kernel.scope import ActorKind, Scope, Store
 from models.connection.catalogue_versions import CatalogueVersions, process_versions
 from rest_facade.compression import add_vary
 from rest_facade.responses import BytesResponse
 
 CATALOGUE_CACHE: web.AppKey[CatalogueCache] = web.AppKey("catalogue_cache")
 RECOGNIZED_REQUESTS: web.AppKey[RecognizedRequests] = web.AppKey("recognized_requests")
-KEPT_ANSWER: web.RequestKey[Answer] = web.RequestKey("kept_answer")
-"""The answer in memory that a request got, or has by its tag."""
 
 # Besides the body: the key, the headers, and what compression adds for each coding.
 _ENTRY_BYTES = 2_000
@@ -38,12 +36,12 @@ _ALL_VARY = ", ".join(_VARY)
 Key: TypeAlias = tuple[int, str, frozenset[str], bool, Hashable]
 """Of an answer: store, version of its catalogue, scopes of the key and whether it is a server's, and what the request asks for."""
 _RECOGNIZED, _RECOGNIZED_BYTES = 2_000, 4_000
-RECOGNIZED_SECONDS = 600.0
+_RECOGNIZED_SECONDS = 600.0
 """How long a request is recognized by its bytes: a persisted document counts as used when it is looked up."""
 _USES = metrics.counter("vitrine_cache_requests_total", "Questions to a cache, by its answer.", "cache", "result")
 
 
-@dataclass(slots=True, eq=False, weakref_slot=True)
+@dataclass(slots=True, eq=False)
 class Answer:
     """A response to repeat, with its tag and its body in each content coding that a client asked for."""
 
@@ -112,11 +110,6 @@ class CatalogueCache:
         answer = self._find(key, scope.store)
         return None if answer is None else _repeated(request, answer, scope, _known_tags(request))
 
-    def is_current(self, answer: Answer) -> bool:
-        """Return whether the answer is in memory and known to be of its store's current version; it is used by that."""
-        store, version, *_ = answer.key
-        return self._versions.known(store) == version and self._get(answer.key) is answer
-
     def _tag(self, scope: Scope, version: str, identity: Hashable) -> str:
         """Return the tag, which only a successful answer to the same request had: with it, no error is missed by a 304."""
         known = self._stores.get(scope.store.id)
@@ -128,15 +121,12 @@ class CatalogueCache:
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
 
     def _find(self, key: Key, store: Store) -> Answer | None:
-        answer = self._get(key)
-        # Name, currency and settings of the store are no rows of the catalogue.
-        return answer if answer is not None and (answer.store is store or answer.store == store) else None
-
-    def _get(self, key: Key) -> Answer | None:
         answer = self._answers.get(key)
-        if answer is not None:
-            self._answers.move_to_end(key)
-        return answer
+        if answer is None:
+            return None
+        self._answers.move_to_end(key)
+        # Name, currency and settings of the store are no rows of the catalogue.
+        return answer if answer.store is store or answer.store == store else None
 
     def _keep(self, answer: Answer) -> None:
         store, version, *_ = answer.key
@@ -169,12 +159,7 @@ class CatalogueCache:
 
 def is_cacheable(scope: Scope) -> bool:
     """Return whether answers to the caller may be kept: those to a storefront key without a shopper."""
-    return has_no_shopper(scope.actor)
-
-
-def has_no_shopper(actor: Actor) -> bool:
-    """Return whether the caller is a storefront key without a shopper."""
-    return actor.kind is ActorKind.STOREFRONT and actor.user_id is None
+    return scope.actor.kind is ActorKind.STOREFRONT and scope.actor.user_id is None
 
 
 class RecognizedRequests:
@@ -192,7 +177,7 @@ class RecognizedRequests:
         """Remember what a request asks for; the one recognized first is forgotten for it."""
         if len(content) > _RECOGNIZED_BYTES:
             return
-        self._identities[scope.store.id, form, content] = (monotonic() + RECOGNIZED_SECONDS, identity)
+        self._identities[scope.store.id, form, content] = (monotonic() + _RECOGNIZED_SECONDS, identity)
         if len(self._identities) > _RECOGNIZED:
             self._identities.popitem(last=False)
 
@@ -212,15 +197,9 @@ def _not_modified() -> BytesResponse:
     return BytesResponse(b"", status=304)
 
 
-def count_repeated(*, is_revalidated: bool) -> None:
-    """Count a request that got an answer in memory, or its 304."""
-    _USES.add("catalogue", "revalidated" if is_revalidated else "hit")
-
-
 def _repeated(request: web.Request, answer: Answer, scope: Scope, known: Collection[str]) -> web.Response:
-    request._state[KEPT_ANSWER] = answer
     is_revalidated = bool(known) and (answer.tag in known or "*" in known)
-    count_repeated(is_revalidated=is_revalidated)
+    _USES.add("catalogue", "revalidated" if is_revalidated else "hit")
     if is_revalidated:
         return _marked(_not_modified(), scope, answer.tag)
     response = BytesResponse(

@@ -24,7 +24,6 @@ from kernel.ip_addresses import is_trusted, rate_limit_key
 from kernel.settings import Settings
 from rest_facade.responses import UNEXPECTED_ERROR
 from server.http import graphql_errors
-from server.http.direct_answers import DirectAnswers, DirectConnection
 from server.http.limits import ConcurrencyLimiter
 from server.http.request_id import HEADER
 
@@ -45,22 +44,23 @@ _SINGLE_HEADERS = (hdrs.AUTHORIZATION, istr("X-API-Key"), istr("X-Tenant-ID"), i
 # Replaces aiohttp's default, which reveals the versions of Python and aiohttp.
 SERVER_NAME = "vitrine"
 SETTINGS = web.AppKey("settings", Settings)
-DIRECT_ANSWERS = web.AppKey("direct_answers", DirectAnswers)
 PIPELINE: web.AppKey[Middleware] = web.AppKey("pipeline")
 """The application's only middleware."""
 
 
-class Connection(DirectConnection):
+class Connection(RequestHandler):
     """Answer malformed HTTP and errors outside the middleware in JSON, with a request id; close connections that exceed a limit.
 
     The route is unknown here, so the body carries `error`, `message` and `status` like `graphql_errors`.
     """
 
-    __slots__ = ("_address_key", "_head_timer", "_limits", "_write_timer")
+    __slots__ = ("_address_key", "_head_timer", "_limits", "_write_timer", "is_excess")
 
     def __init__(self, limits: _ConnectionLimits, **options: Any) -> None:
-        super().__init__(limits.direct, **options)
+        super().__init__(**options)
         self._limits = limits
+        self.is_excess = False
+        """Whether its address has too many connections: the first request is answered with 429."""
         self._address_key = ""
         self._head_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
@@ -92,9 +92,9 @@ class Connection(DirectConnection):
         self._cancel_write_timer()
         super().connection_lost(exc)
 
-    def parse(self, data: bytes) -> None:
+    def data_received(self, data: bytes) -> None:
         """Parse the data; start the time-out of a request head that is incomplete."""
-        super().parse(data)
+        super().data_received(data)
         waiter = self._waiter
         if waiter is None or waiter.done():
             if self._head_timer is not None:
@@ -176,11 +176,10 @@ def _reason(error: BaseException | None) -> str:
 
 
 class _ConnectionLimits:
-    """The settings of all connections of a server, the number of those open by client address, and their direct answers."""
+    """The settings of all connections of a server, and the number of those open by client address."""
 
-    def __init__(self, settings: Settings, direct: DirectAnswers | None) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.direct = direct
         self.connections = ConcurrencyLimiter(settings.address_connections)
 
 
@@ -207,7 +206,7 @@ class Runner(web.AppRunner):
     async def _make_server(self) -> web.Server:
         server = await super()._make_server()
         handler = _direct_handler(self._app)
-        limits = _ConnectionLimits(self._app[SETTINGS], self._app.get(DIRECT_ANSWERS))
+        limits = _ConnectionLimits(self._app[SETTINGS])
         return _Server(limits, handler, request_factory=_with_combined_headers(server.request_factory))
 
 

@@ -43,9 +43,6 @@ from server.http.playground import add_asset_routes, playground
 DOCUMENTS = web.AppKey("documents", DocumentCache)
 EXECUTOR = web.AppKey("executor", OperationExecutor)
 LIMITS = web.AppKey("limits", AnswerLimits)
-REPEATED_QUERIES: web.AppKey[RepeatedQueries] = web.AppKey("repeated_queries")
-HAS_PLAN = web.RequestKey("has_plan", bool)
-"""Whether a request was answered by the plan of its document."""
 WITHOUT_CREDENTIAL = web.AppKey("without_credential", frozenset[str])
 """The root fields that callers without a credential may select."""
 SEND_RESULTS: web.AppKey[Callable[[web.Request, dict[str, Any], bool], Awaitable[web.StreamResponse]]] = web.AppKey(
@@ -75,8 +72,7 @@ def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspe
         INTROSPECTION_FIELDS if anonymous_introspection else ()
     )
     app[EXECUTOR] = OperationExecutor(schema, public=True, limits=limits)
-    app[REPEATED_QUERIES] = RepeatedQueries(app[DOCUMENTS], app[EXECUTOR], limits)
-    app.router.add_post("/graphql", partial(post, app[REPEATED_QUERIES]))
+    app.router.add_post("/graphql", partial(post, RepeatedQueries(app[DOCUMENTS], app[EXECUTOR], limits)))
     app.router.add_get("/graphql", get)
     app.router.add_get("/graphql/schema", schema_text)
     app.router.add_get("/graphql/playground", playground)
@@ -161,13 +157,11 @@ class RepeatedQueries:
         With `is_kept` answers of the catalogue are kept, so that only other queries are answered here.
         """
         accept = request.headers.get(hdrs.ACCEPT, "")
-        matched = self.find(scope.actor, accept, body, is_kept=is_kept)
+        matched = self._find(scope.actor, accept, body, is_kept=is_kept)
         if matched is None:
             return None
         prepared, name, variables = matched
         try:
-            if (failed := getattr(request._protocol, "failed", None)) is not None:
-                raise failed.error  # the plan was executed before (`server.http.direct_queries`)
             answer = await self.executor.execute_cached_plan(scope, prepared, name, variables)
         except NotCompiled:
             answer = None
@@ -177,7 +171,6 @@ class RepeatedQueries:
             return await _execute_prepared(
                 request, scope, prepared, name, variables, allow_mutations=True, has_plan=False
             )
-        request._state[HAS_PLAN] = True
         if type(answer["data"]) is LargeAnswer:
             return await _respond_with_data(request, answer, 200)
         content = _serialize_at_once(self.limits, answer)
@@ -185,11 +178,11 @@ class RepeatedQueries:
             return _domain_error_response(request, too_many_bytes(self.limits))
         return BytesResponse(content, content_type=_RESPONSE_JSON if _RESPONSE_JSON in accept else _JSON)
 
-    def find(
-        self, actor: Actor, accept: str, body: Any, *, is_kept: bool
+    def _find(
+        self, actor: Actor, accept: str, body: dict[str, Any], *, is_kept: bool
     ) -> tuple[PreparedDocument, str | None, dict[str, Any]] | None:
         """Return the document of a body, which has a plan, the name of its operation and the variables; None as `answer`."""
-        if type(body) is not dict or "extensions" in body or "documentId" in body:
+        if "extensions" in body or "documentId" in body:
             return None
         text, variables, name = body.get("query"), body.get("variables"), body.get("operationName")
         if type(text) is not str or not (variables is None or type(variables) is dict):

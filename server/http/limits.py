@@ -7,7 +7,7 @@ for the whole deployment (docs/reference/shared.md#rate-limits). Sign-in attempt
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple, Protocol
 
 MINUTE = 60.0
@@ -23,13 +23,6 @@ class RateLimitState(NamedTuple):
     remaining: int
     reset_at: float
     allowed: bool
-
-
-class Counted(NamedTuple):
-    """The windows in which a request was counted, and the state to report."""
-
-    windows: Sequence[_Window]
-    state: RateLimitState
 
 
 class Counters(Protocol):
@@ -82,22 +75,6 @@ class ProcessCounters:
             RateLimitState, (limit, limit - count if count < limit else 0, current.reset_at, count <= limit)
         )
 
-    def hit_all(self, limits: Sequence[tuple[str, int]]) -> Counted | None:
-        """Count one request of each key in the windows of a minute; the state is that of the last.
-
-        None, and nothing is counted, if the limit of one of them is reached or its window begins with this request.
-        """
-        now, windows = self._clock(), self._windows.get(MINUTE, {})
-        counted: list[_Window] = []
-        for key, limit in limits:
-            current = windows.get(key)
-            if current is None or current.ends_at <= now or current.count >= limit:
-                return None
-            counted.append(current)
-        for each in counted:
-            each.count += 1
-        return Counted(counted, _state(limit, each.count, each.reset_at))
-
     def peek(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
         """Return what `hit` would return, without counting."""
         windows = self._windows.get(window)
@@ -125,10 +102,6 @@ class ConcurrencyLimiter:
         """Count one more and return how many are open now; `end` must follow."""
         count = self._open[key] = self._open.get(key, 0) + 1
         return count
-
-    def count(self, key: str) -> int:
-        """Return how many are open."""
-        return self._open.get(key, 0)
 
     def end(self, key: str) -> None:
         """Count one less."""

@@ -58,8 +58,7 @@ def pipeline(
 
     @web.middleware
     async def serve(request: web.Request, handler: Handler) -> web.StreamResponse:
-        failed = getattr(request._protocol, "failed", None)
-        started = perf_counter() if failed is None else failed.started
+        started = perf_counter()
         current_request_id = request_id.assign(request)
         policy = policies.get(request._match_info._route)  # type: ignore[union-attr]
         family = family_of(request.path) if policy is None else policy.family

@@ -17,7 +17,7 @@ from kernel.ip_addresses import rate_limit_key
 from kernel.scope import Actor, ActorKind, Scope, Store
 from kernel.settings import Settings
 from server.http.families import RouteFamily
-from server.http.limits import MINUTE, ConcurrencyLimiter, Counted, Counters, ProcessCounters, RateLimitState, resolved
+from server.http.limits import MINUTE, ConcurrencyLimiter, Counters, RateLimitState, resolved
 
 APP_RATE = 120
 # The error text of a storefront key differs from all others.
@@ -33,7 +33,7 @@ LimitOf = Callable[[Actor], int]
 HEADER_STATE = web.RequestKey("reported_rate", RateLimitState)
 """The state for the X-RateLimit-* headers, in the families that have them."""
 
-HEADERS = _LIMIT, _REMAINING, _RESET = (
+_LIMIT, _REMAINING, _RESET = (
     istr("X-RateLimit-Limit"),
     istr("X-RateLimit-Remaining"),
     istr("X-RateLimit-Reset"),
@@ -80,11 +80,6 @@ class RateLimiter:
         self._limit_of = limit_of
         self._requests = ConcurrencyLimiter(settings.address_requests)
 
-    @property
-    def counts_at_once(self) -> bool:
-        """Whether `count_at_once` can count: in the memory of this process."""
-        return isinstance(self._counters, ProcessCounters)
-
     def begin_request(self, request: web.Request, family: RouteFamily, address: str) -> None:
         """Count a request that runs, until `end_request`; reject it if its client address has too many."""
         requests = self._requests
@@ -108,7 +103,7 @@ class RateLimiter:
         if not self._ip_rate:
             _set_header_state(request, family, _unlimited())
         elif family.is_rate_limited:
-            state = self._counters.hit(_address_key(address), self._ip_rate)
+            state = self._counters.hit(f"ip:{rate_limit_key(address)}", self._ip_rate)
             if type(state) is not RateLimitState:
                 return self._check_address(request, family, state)
             if family.has_rate_limit_headers:
@@ -164,36 +159,6 @@ class RateLimiter:
             return [_CallerLimit("caller", key, self._legacy_rate, "with this credential")]
         return []
 
-    def count_at_once(self, family: RouteFamily, address: str, store: Store, actor: Actor) -> Counted | None:
-        """Count a request that is answered without the other methods, as they would.
-
-        None, and nothing is counted, if a limit refuses the request or a window begins with it.
-        """
-        counters, running = self._counters, self._requests
-        assert isinstance(counters, ProcessCounters)
-        if running.limit and running.count(rate_limit_key(address)) >= running.limit:
-            return None
-        limits = [(_address_key(address), self._ip_rate)] if self._ip_rate else []
-        limits += [(each.key, each.limit) for each in self._caller_limits(family, address, store, actor)]
-        return counters.hit_all(limits) if limits else Counted((), _unlimited())
-
-    def take_back(self, counted: Counted) -> None:
-        """Undo `count_at_once`."""
-        for window in counted.windows:
-            window.count -= 1
-
-    def begin_admitted(self, address: str) -> None:
-        """Count a request that `count_at_once` let through as running, until `end_admitted`."""
-        self._requests.begin(rate_limit_key(address))
-
-    def end_admitted(self, address: str) -> None:
-        """Count the request as running no longer."""
-        self._requests.end(rate_limit_key(address))
-
-
-def _address_key(address: str) -> str:
-    return f"ip:{rate_limit_key(address)}"
-
 
 def _caller_key(family: RouteFamily, store: Store, actor: Actor) -> str:
     # All customers' tokens share the limit of the storefront key.
@@ -224,9 +189,3 @@ def add_headers(request: web.Request, headers: MutableMapping[str, str]) -> None
         headers[_LIMIT] = str(limit)
         headers[_REMAINING] = str(remaining)
         headers[_RESET] = str(math.ceil(reset_at))
-
-
-def header_lines(state: RateLimitState) -> str:
-    """Return the rate-limit headers as lines."""
-    limit, remaining, reset_at, _ = state
-    return f"{_LIMIT}: {limit}\r\n{_REMAINING}: {remaining}\r\n{_RESET}: {math.ceil(reset_at)}\r\n"
