@@ -167,7 +167,7 @@ ORDERS = Collection(
         },
         sorts=_sorts(
             "created_at updated_at id number status total_cents subtotal_cents shipping_cents discount_cents payment_status"
-            " currency tracking_code",
+            " currency delivery_time tracking_code",
             id="NUMBER",
             total_cents="TOTAL",
             subtotal_cents="SUBTOTAL",

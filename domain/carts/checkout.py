@@ -178,7 +178,9 @@ async def _place(scope: Scope, cart: LockedCart, draft: OrderDraft, lines: Seque
                 scope, purchase, cart, cart.shipping_method_id, lines_subtotal(lines)
             )
             if selected is not None:
-                references = replace(references, shipping_method=selected[1])
+                option, method = selected
+                method = replace(method, delivery_time=option.delivery_time)
+                references = replace(references, shipping_method=method)
         if references.shipping_method is None and needs_shipping(lines):
             raise _rule_error("shipping_unavailable")
         return await place_order(scope, draft, loaded=LoadedDraft(lines, references, terms))

@@ -101,7 +101,7 @@ async def update_order(
         locked = await lock_order(scope, order)
         reject_shared(scope, locked)
         references = await _load_references(scope, locked, changes)
-        columns |= _reference_columns(references, changes)
+        columns |= _reference_columns(references, changes) | _delivery_time(locked, references)
         repricing_result = await _reprice(scope, locked, references, changes)
         if repricing_result is not None:
             columns |= repricing_result.columns
@@ -186,6 +186,14 @@ def _reference_columns(references: OrderReferences, changes: InputValues) -> dic
     columns = {column: record.id if record else None for name, (column, record) in targets.items() if name in changes}
     contact = {} if references.customer is None else references.customer.contact
     return columns | {name: text for name, text in contact.items() if name not in changes}
+
+
+def _delivery_time(locked: LockedOrder, references: OrderReferences) -> dict[str, Any]:
+    """Return the delivery time of another shipping method than the one that was quoted."""
+    method = references.shipping_method
+    if (method.id if method else None) == locked.shipping_method_id:
+        return {}
+    return {"delivery_time": method.delivery_time if method else None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,10 @@ class ChosenPaymentMethod:
 
 @dataclass(frozen=True, slots=True)
 class ChosenShippingMethod:
-    """A shipping method as an order needs it; weights in grams, a maximum of 0 means none."""
+    """A shipping method as an order needs it; weights in grams, a maximum of 0 means none.
+
+    `delivery_time` is the one quoted for the order, without a quote the method's own.
+    """
 
     id: int
     public_id: UUID
@@ -61,16 +64,18 @@ class ChosenShippingMethod:
     min_weight_grams: int
     max_weight_grams: int
     rate: MethodRate
+    delivery_time: str
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any], **others: Any) -> Self:
-        """Return the method with the weights and the rate of a row, and these other fields."""
+        """Return the method with weights, rate and delivery time of a row, and these other fields."""
         rate = MethodRate(row["base_cents"], row["per_kg_cents"], row["per_item_cents"], row["free_from_cents"])
         return cls(
             **others,
             min_weight_grams=row["min_weight_grams"],
             max_weight_grams=row["max_weight_grams"],
             rate=rate,
+            delivery_time=row["delivery_time"],
         )
 
 
@@ -93,7 +98,7 @@ SELECT u.id AS user_id, u.public_id AS user_public_id, coalesce(u.email, '') AS 
     pm.surcharge_cents, pm.surcharge_percent,
     sm.id AS shipping_method_id, sm.public_id AS shipping_public_id, sm.id = $9 AS is_current_shipping,
     sm.status = 'A' OR sm.id = $9 AS shipping_available, sm.min_weight_grams, sm.max_weight_grams,
-    sm.base_cents, sm.per_kg_cents, sm.per_item_cents, sm.free_from_cents
+    sm.base_cents, sm.per_kg_cents, sm.per_item_cents, sm.free_from_cents, sm.delivery_time
 FROM (VALUES (1)) AS one
 LEFT JOIN users u
     ON u.tenant_id = $1 AND (u.id = $2 OR u.public_id = $3) AND u.deleted_at IS NULL

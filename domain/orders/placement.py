@@ -304,6 +304,7 @@ def _order_columns(
         "payment_status": payment_status(totals.total_cents, paid),
         "payment_method_id": references.payment_method.id if references.payment_method else None,
         "shipping_method_id": references.shipping_method.id if references.shipping_method else None,
+        "delivery_time": references.shipping_method.delivery_time if references.shipping_method else None,
         "tracking_code": draft.tracking_code or None,
         **_contact(draft, customer),
         "notes": draft.notes,

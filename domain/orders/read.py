@@ -136,6 +136,9 @@ _ADDRESS_EXPRESSIONS = {
     "line_1": "concat_ws(', ', nullif(a.street, ''), nullif(a.number, ''))",
     "line_2": "concat_ws(', ', nullif(a.complement, ''), nullif(a.district, ''))",
 }
+DELIVERY_TIME = """coalesce(t.delivery_time, (SELECT m.delivery_time FROM shipping_methods m
+    WHERE m.tenant_id = t.tenant_id AND m.id = t.shipping_method_id), '')"""
+"""The expression of the delivery time quoted for an order; of one from before it was stored, its shipping method's."""
 ORDER_LANGUAGE = "coalesce((SELECT l.code FROM languages l WHERE l.tenant_id = t.tenant_id AND l.status = 'A' ORDER BY l.id LIMIT 1), 'pt')"
 """The expression of an order's language: the store's first active one."""
 _ADDRESS_FILTERS = {
@@ -220,6 +223,7 @@ ORDERS = Entity(
         "shipping": _amount_sort("shipping_cents", "shipping price"),
         "discount": _amount_sort("discount_cents", "discount"),
         **sorts(("payment_status", "payment status"), ("currency", "currency")),
+        "delivery_time": Sort(DELIVERY_TIME, "text", "quoted delivery time as a text, none lowest"),
         "tracking_code": Sort("coalesce(t.tracking_code, '')", "text", "tracking code, none lowest"),
     },
     default_sort="-created_at",

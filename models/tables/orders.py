@@ -14,7 +14,8 @@ class Order(SoftDeletable, table="orders"):
     `vendor` is set when all lines have the same one. `stock_state` is `R` reserved, `D` deducted or `N` none. `origin` is the API it was
     created through (`admin`, `app`, `legacy`, `storefront`, `import`). `payment_status` is `unpaid`, `paid`, `partially_refunded`,
     `refunded` or `chargeback`. At `hold_until` the stock reservation of an unpaid order expires. `points_earned` are credited
-    once it is paid; `points_cents`, the worth of `points_spent`, is part of the discount.
+    once it is paid; `points_cents`, the worth of `points_spent`, is part of the discount. `delivery_time` is the one
+    that was quoted, null in orders from before it was stored.
     """
 
     user = fields.ForeignKeyField("models.User", null=True, related_name="orders")
@@ -34,6 +35,7 @@ class Order(SoftDeletable, table="orders"):
     payment_status = fields.TextField(default="unpaid")
     payment_method = fields.ForeignKeyField("models.PaymentMethod", null=True, related_name="orders")
     shipping_method = fields.ForeignKeyField("models.ShippingMethod", null=True, related_name="orders")
+    delivery_time = fields.TextField(null=True)
     tracking_code = fields.TextField(null=True)
     email = fields.TextField(default="")
     firstname = fields.TextField(default="")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from auth.access import Access
 from domain.carts.placed_orders import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDERS, own_data
 from domain.carts.read import CUSTOMER_CART_ITEMS, CUSTOMER_CARTS
-from domain.orders.read import ORDER_LINE_CHOICES
+from domain.orders.read import DELIVERY_TIME, ORDER_LINE_CHOICES
 from models.reading.queries import ToMany, ToOne
 from schema.enums import CartStatus, CartWarningCode, ModifierType, PaymentStatus
 from schema.fields import (
@@ -257,6 +257,9 @@ class PlacedOrderObject:
     points_cents: BigInt = column(description="The worth of the spent points in cents, a part of the discount.")
     points_earned: int = column(description="The reward points that the customer gets once the order is paid.")
     payment_status: PaymentStatus = column(description="The payment status.")
+    delivery_time: str = computed(
+        DELIVERY_TIME, "The delivery time that was quoted for the order, such as `7 a 11 dias úteis`; empty if none."
+    )
     tracking_code: str | None = column(description="The tracking code of the latest shipment.")
     customer: PlacedOrderCustomerObject = embedded("The customer who placed the order.")
     items: list[PlacedOrderLineObject] = relation(ToMany("t.order_id", "t.position"), "The order lines.")

@@ -7,6 +7,7 @@ import strawberry
 from auth.access import Access
 from domain.orders.read import (
     AMOUNTS,
+    DELIVERY_TIME,
     ORDER_ADDRESSES,
     ORDER_HISTORY,
     ORDER_LANGUAGE,
@@ -240,6 +241,9 @@ class OrderObject:
         ToMany("t.order_id", "t.id"),
         "The coupons that the order gives its customer, mailed once it is paid.",
         guard=_OWN_REWARDS,
+    )
+    delivery_time: str = computed(
+        DELIVERY_TIME, "The delivery time that was quoted for the order, such as `7 a 11 dias úteis`; empty if none."
     )
     tracking_code: str | None = column(description="The tracking code of the latest shipment.")
     notes: str = column(description="The customer's notes.")

@@ -19,7 +19,7 @@ ORDERS, USERS = "/api/admin/orders", "/api/admin/users"
 
 ORDER_RECORD = {
     "id", "number", "status", "total_cents", "subtotal_cents", "shipping_cents", "discount_cents", "currency", "payment_status",
-    "tracking_code", "customer", "items", "created_at", "updated_at",
+    "delivery_time", "tracking_code", "customer", "items", "created_at", "updated_at",
 }  # fmt: skip
 USER_RECORD = {"id", "name", "email", "role", "status", "created_at", "last_login_at"}
 

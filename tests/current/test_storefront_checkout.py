@@ -42,6 +42,7 @@ async def test_a_checkout_returns_the_order_with_its_token(storefront: Storefron
         "discount_cents": 0,
         "currency": "BRL",
         "payment_status": "unpaid",
+        "delivery_time": "3 dias",
         "tracking_code": None,
         "customer": {"id": None, "name": "Ana Maria Souza", "email": "ana@example.com"},
         "items": [

@@ -33,7 +33,7 @@ CART = {
 }  # fmt: skip
 ORDER = {
     "id", "number", "status", "total_cents", "subtotal_cents", "shipping_cents", "discount_cents", "currency", "payment_status",
-    "tracking_code", "customer", "items", "created_at", "updated_at",
+    "delivery_time", "tracking_code", "customer", "items", "created_at", "updated_at",
 }  # fmt: skip
 
 

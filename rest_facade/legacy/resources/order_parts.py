@@ -189,7 +189,7 @@ _PAYMENT_METHOD = (
     RecordField("processor_type", types.TEXT, source="processor", permission="sees_processors"),
 )
 PAYMENT_SOURCE = f"payment_method {selection_of(_PAYMENT_METHOD)}"
-SHIPPING_SOURCE = "shipping_method { shipping_id: number shipping: name delivery_time }"
+SHIPPING_SOURCE = "shipping_method { shipping_id: number shipping: name }"
 _render_payment_method = record_renderer(_PAYMENT_METHOD)
 
 
@@ -200,7 +200,7 @@ _SHIPPING_RECORD = SelectedRecord(
     {
         "shipping_id": types.ID.schema,
         "shipping": None,
-        "delivery_time": None,
+        "delivery_time": STRING,
         "rate": types.MONEY.schema,
         "group_key": STRING,
     },
@@ -213,11 +213,19 @@ def render_payment(method: Record | None) -> Record:
     return {} if method is None else _render_payment_method(method)
 
 
-def _render_shipping(method: Record | None, cost: str) -> list[Record]:
-    """Render the shipping method of an order and its cost."""
+def _render_shipping(method: Record | None, delivery_time: str, cost: str) -> list[Record]:
+    """Render the shipping method of an order, the delivery time quoted for it, and its cost."""
     if method is None:
         return []
-    return [{**method, "shipping_id": str(method["shipping_id"]), "rate": cost, "group_key": "0"}]
+    return [
+        {
+            "shipping_id": str(method["shipping_id"]),
+            "shipping": method["shipping"],
+            "delivery_time": delivery_time,
+            "rate": cost,
+            "group_key": "0",
+        }
+    ]
 
 
 def _parse_first_id(value: Any, label: str) -> Any:
@@ -330,7 +338,7 @@ def complete_order(record: Record) -> None:
     """Flatten the addresses and group the lines by vendor into CS-Cart's product groups."""
     _flatten_address(record, "b", record.pop("billing_address"))
     _flatten_address(record, "s", record.pop("shipping_address"))
-    record["shipping"] = _render_shipping(record["shipping"], record["shipping_cost"])
+    record["shipping"] = _render_shipping(record["shipping"], record.pop("delivery_time"), record["shipping_cost"])
     record["product_groups"] = _groups(record, record.pop("group_lines"))
     record["points_info"] = _render_points(record)
 

@@ -91,7 +91,7 @@ ORDERS = Resource(
     complete=parts.complete_order,
     coupled=(("user_id", "firstname", "lastname", "email", "phone"),),
     complete_update=_complete_update,
-    extra_selection=f"{parts.ADDRESSES} {parts.POINTS_SOURCE}",
+    extra_selection=f"{parts.ADDRESSES} {parts.POINTS_SOURCE} delivery_time",
     filters=(
         SEARCH,
         QueryFilter("shipping_id", "shipping_method_id", types.ID),

@@ -104,6 +104,7 @@ def convert_order(context: Context, record: Record) -> Rows:
         "vendor_id": context.optional(record, "company_id", "vendors"),
         "payment_method_id": context.optional(record, "payment_id", "payment_methods"),
         "shipping_method_id": _shipping_method(context, record),
+        "delivery_time": _delivery_time(record),
         "subtotal_cents": _amount(record, "subtotal"),
         # CS-Cart has the discounts of products in `discount`, those of the order in `subtotal_discount`.
         "discount_cents": _amount(record, "subtotal_discount" if "display_subtotal" in record else "discount"),
@@ -153,6 +154,11 @@ def _shipping_method(context: Context, record: Record) -> int | None:
     ]
     present = context.present(methods[:1], "shipping", "shipping_methods")
     return present[0] if present else None
+
+
+def _delivery_time(record: Record) -> str | None:
+    """Return the delivery time of the first shipping method; None leaves it to that of the method that was brought."""
+    return next((text(shipping, "delivery_time") for shipping in objects(record.get("shipping"))), "") or None
 
 
 def _coupon(record: Record) -> str:

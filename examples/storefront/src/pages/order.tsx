@@ -75,7 +75,7 @@ function OrderView({ order, token }: { order: OrderRecord; token: string | null 
         <aside class="summary" aria-label="Resumo">
           <Totals totals={order} currency={order.currency} />
           <p>{order.payment_method?.name}</p>
-          <p>{order.shipping_method?.name} <small>{order.shipping_method?.delivery_time}</small></p>
+          <p>{order.shipping_method?.name} <small>{order.delivery_time}</small></p>
           {order.tracking_code && <p>Rastreio: {order.tracking_code}</p>}
           <button disabled={again.isBusy} onClick={() => void again.run()}>Comprar de novo</button>
           <Alert refusal={again.refusal} />
