@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from kernel.errors import ValidationFailed
 from kernel.text import has_forbidden_characters, nfc
+from kernel.work_queues import Threads, WorkQueue
 
 MIN_LENGTH = 8
 MAX_LENGTH = 128
 
-_T = TypeVar("_T")
-
 _hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1, type=Type.ID)
 # Argon2 releases the GIL, so threads hash in parallel; more threads than cores would only use more memory.
-_WORKERS = max(2, min(4, os.cpu_count() or 2))
-_semaphores: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+_THREADS = Threads("passwords", max(2, min(4, os.cpu_count() or 2)))
+_HASHES = WorkQueue("password hashes", most_waiting=50, threads=_THREADS)
 
 
 def find_password_problem(password: str) -> str | None:
@@ -46,12 +40,12 @@ def check_new_password(password: str) -> None:
 
 async def hash_password(password: str) -> str:
     """Return the password's hash in the PHC string format, with parameters and salt."""
-    return await _run_in_pool(lambda: _hasher.hash(_canonical(password)))
+    return await _HASHES.run(lambda: _hasher.hash(_canonical(password)))
 
 
 async def verify_password(password_hash: str | None, password: str) -> bool:
     """Return whether the password matches the hash; without a valid hash it never does, in the same time."""
-    return await _run_in_pool(lambda: _verify(password_hash, password))
+    return await _HASHES.run(lambda: _verify(password_hash, password))
 
 
 def needs_rehash(password_hash: str) -> bool:
@@ -88,18 +82,3 @@ def _canonical(password: str) -> bytes:
     # RFC 8265 (OpaqueString): NFC, so that an é is the same from every keyboard. Far too long input is truncated to limit its cost;
     # it still can't equal an accepted password, because NFC composes at most four characters into one.
     return nfc(password[: 4 * MAX_LENGTH + 1]).encode("utf-8", "surrogatepass")
-
-
-async def _run_in_pool(work: Callable[[], _T]) -> _T:
-    """Run the work in the thread pool. The semaphore keeps waiting requests on the event loop, where they can be cancelled."""
-    loop = asyncio.get_running_loop()
-    semaphore = _semaphores.get(loop)
-    if semaphore is None:
-        semaphore = _semaphores[loop] = asyncio.Semaphore(_WORKERS)
-    async with semaphore:
-        return await loop.run_in_executor(_pool(), work)
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_WORKERS, thread_name_prefix="argon2")

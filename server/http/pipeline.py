@@ -204,10 +204,11 @@ def _options(request: web.Request) -> web.Response:
 
 
 def _has_credential(request: web.Request, policy: RoutePolicy) -> bool:
-    """Return whether a failure counts as guessing; a notification without its signature does too."""
+    """Return whether a failure counts as guessing; a notification without its signature and an app's wrong secret do too."""
     if policy.credential is Credential.NONE:
         return False
-    return policy.credential is Credential.SIGNATURE or rate_limits.has_credential(request.headers)
+    is_in_body = policy.credential is Credential.SIGNATURE or policy.names_store
+    return is_in_body or rate_limits.has_credential(request.headers)
 
 
 def _reject_unstorable(raw: str) -> None:

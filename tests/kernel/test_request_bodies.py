@@ -1,4 +1,6 @@
 import json
+import tracemalloc
+from urllib.parse import unquote_plus
 
 import orjson
 import pytest
@@ -235,3 +237,24 @@ def test_any_form_is_parsed_or_rejected(raw):
         return
     assert isinstance(value, dict)
     json.dumps(value)
+
+
+@given(st.text(st.sampled_from("a4fF%%%=+\n\r é")) | st.text(st.sampled_from("%3Dd5cC9")))
+def test_a_value_is_decoded_as_by_the_standard_library(value):
+    try:
+        expected = unquote_plus(value, errors="strict")
+    except UnicodeDecodeError:
+        with pytest.raises(MalformedBody, match="not UTF-8"):
+            parse_form(f"a={value}")
+        return
+    assert parse_form(f"a={value}") == {"a": expected}
+
+
+@pytest.mark.parametrize("part", ["%41", "%", "%41a", "=", "%g"])
+def test_decoding_a_form_takes_little_memory(part):
+    raw = ("code=" + part * (2_070_000 // len(part))).encode()
+    tracemalloc.start()
+    parse_form(raw)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * len(raw), part  # 80 times the body where each escape is an object

@@ -6,16 +6,30 @@ import asyncio
 import functools
 import gzip
 import struct
+import threading
 import time
 import zlib
+from collections import Counter
 
 import pytest
 from aiohttp import web
 
+from kernel.errors import InvalidClient
+from kernel.ip_addresses import parse_network
+from kernel.settings import Settings
+from kernel.work_queues import PYTHON_WORK
 from rest_facade import bodies
-from rest_facade.bodies import MAX_BYTES, read_form_or_json, read_json_object, read_legacy, read_raw
+from rest_facade.bodies import (
+    MAX_ANONYMOUS_FORM_BYTES,
+    MAX_BYTES,
+    read_form_or_json,
+    read_json_object,
+    read_legacy,
+    read_raw,
+)
+from rest_facade.current.oauth import read_client_request
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Route
+from rest_facade.routing import CLIENT_IP, Credential, Route
 from server.http import connections
 from tests.server.middleware_server import run_server
 
@@ -37,6 +51,8 @@ ROUTES = (
     Route("POST", "/api/legacy", reading(read_legacy), Credential.NONE),
     Route("POST", "/graphql", reading(read_raw), Credential.NONE),
     Route("POST", "/api/v1/private", reading(read_raw), Credential.ADMIN),
+    Route("POST", "/api/v1/oauth/token", reading(read_form_or_json), Credential.STORE),
+    Route("POST", "/api/private", reading(read_legacy), Credential.LEGACY_ADMIN),
 )
 # CPU time that decompressing 500 MB exceeds.
 DECOMPRESSION_SECONDS = 0.2
@@ -288,3 +304,73 @@ async def test_the_token_route_accepts_forms_and_json(body, content_type, status
     assert response.status == status
     if status == 200:
         assert response.json == {"received": {"grant_type": "x"}}
+
+
+# --- Forms of callers who aren't known -------------------------------------------------------------------------------------
+
+BASIC = {"Authorization": "Basic admin", "Content-Type": FORM}
+
+
+async def test_a_form_without_a_credential_of_more_than_64_kib_is_413_and_one_with_a_credential_is_read():
+    escaped = b"code=" + b"%41" * 690_000
+    allowed = b"code=" + b"a" * (MAX_ANONYMOUS_FORM_BYTES - 5)
+    async with run_server(*ROUTES) as server:
+        for path in ("/api/v1/oauth/token", "/api/v1/either", "/api/legacy"):
+            headers = {"Content-Type": FORM}
+            refused = await server.call("POST", path, data=escaped, headers=headers)
+            assert refused.status == 413, path
+            assert (await server.call("POST", path, data=allowed + b"a", headers=headers)).status == 413, path
+            assert (await server.call("POST", path, data=allowed, headers=headers)).status == 200, path
+        known = await server.call("POST", "/api/private", data=escaped, headers=BASIC)
+        assert (known.status, known.json["received"]) == (200, {"code": "A" * 690_000})
+
+
+async def test_60_forms_of_one_address_wait_for_themselves_and_the_form_of_another_is_read_next():
+    form = b"&".join(b"name%d[]=%%41" % number for number in range(1_000))
+    settings = Settings(trusted_proxies=(parse_network("127.0.0.0/8"),))
+    may_end = threading.Event()
+    order: list[str] = []
+
+    async def read(request: web.Request) -> web.Response:
+        await read_legacy(request)
+        order.append(request[CLIENT_IP])
+        return json_response({})
+
+    async def send(address: str, caller: str) -> int:
+        headers = {"Content-Type": FORM, "Authorization": caller, "X-Forwarded-For": address}
+        return (await server.call("POST", "/api/form", data=form, headers=headers)).status
+
+    async with run_server(Route("POST", "/api/form", read, Credential.LEGACY_ADMIN), settings=settings) as server:
+        busy = asyncio.ensure_future(PYTHON_WORK.run(may_end.wait, "test", 1, ("test",)))
+        hostile = [asyncio.ensure_future(send("203.0.113.1", "Basic admin")) for _ in range(60)]
+        while sum(each.done() for each in hostile) < 40:
+            await asyncio.sleep(0.01)
+        other = asyncio.ensure_future(send("203.0.113.2", "Bearer vat_live_app"))
+        assert (await server.get("/health/live")).status == 200
+        while len(server.credentials.calls) < 61:
+            await asyncio.sleep(0.01)
+        await server.get("/health/live")  # the other form waits now
+        may_end.set()
+        await busy
+        assert Counter(await asyncio.gather(*hostile)) == {200: 20, 429: 40}
+        assert await other == 200
+        assert order.index("203.0.113.2") <= 1
+
+
+async def test_a_wrong_secret_of_an_app_in_the_body_counts_as_a_wrong_credential_and_one_in_the_header_before_it_is_read():
+    bodies_read: list[str] = []
+
+    async def token(request: web.Request) -> web.Response:
+        body = await read_client_request(request)
+        bodies_read.append(body["client_id"])
+        raise InvalidClient("the client secret is wrong")
+
+    routes = (Route("POST", "/api/v1/oauth/token", token, Credential.STORE, names_store=True),)
+    async with run_server(*routes, settings=Settings(failed_auth_rate=3)) as server:
+        data = {"client_id": "vci_1", "client_secret": "guess"}
+        statuses = [(await server.call("POST", "/api/v1/oauth/token", data=data)).status for _ in range(2)]
+        for _ in range(2):
+            headers = {"Authorization": "Basic nonsense", "Content-Type": FORM}
+            statuses.append((await server.call("POST", "/api/v1/oauth/token", data=b"a", headers=headers)).status)
+        assert statuses == [401, 401, 401, 429]
+        assert bodies_read == ["vci_1", "vci_1"]
