@@ -7,11 +7,12 @@ PostgreSQL's NOTIFY (within 1 s; docs/reference/current.md#revocation).
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
+from kernel.cache import BoundedCache
 from kernel.scope import Actor, Scope
 from models.connection import database
 
@@ -35,8 +36,7 @@ class CredentialCache:
     """An LRU cache of `size` verified credentials."""
 
     def __init__(self, size: int = 20_000) -> None:
-        self._size = size
-        self._entries: OrderedDict[bytes, VerifiedCredential] = OrderedDict()
+        self._entries: BoundedCache[bytes, VerifiedCredential] = BoundedCache(size, on_drop=self._forget_owner)
         self._by_owner: defaultdict[tuple[int, CredentialOwner], set[bytes]] = defaultdict(set)
         self.generation = 0
         """Increases with every invalidation. What was read from the database before may be stale and isn't cached."""
@@ -46,32 +46,26 @@ class CredentialCache:
 
     def get(self, fingerprint: bytes, now: datetime) -> VerifiedCredential | None:
         """Return the cached credential, or None if it is absent or has expired."""
-        entry = self._entries.get(fingerprint)
-        if entry is None:
+        entry = self._entries.find(fingerprint)
+        if entry is not None and entry.expires_at <= now:
+            self._entries.drop(fingerprint)
             return None
-        if entry.expires_at <= now:
-            self._drop(fingerprint)
-            return None
-        self._entries.move_to_end(fingerprint)
         return entry
 
     def put(self, fingerprint: bytes, entry: VerifiedCredential, generation: int) -> None:
         """Cache the credential, unless entries were invalidated since `generation` was read."""
         if generation != self.generation:
             return
-        self._drop(fingerprint)
-        self._entries[fingerprint] = entry
+        self._entries.keep(fingerprint, entry)
         self._by_owner[entry.store_id, entry.owner].add(fingerprint)
-        if len(self._entries) > self._size:
-            self._drop(next(iter(self._entries)))
 
     def invalidate(self, store_id: int, owner: CredentialOwner | None = None) -> None:
         """Drop every credential of the owner, or of the whole store."""
         self.generation += 1
         keys = [key for key in self._by_owner if key[0] == store_id] if owner is None else [(store_id, owner)]
         for key in keys:
-            for fingerprint in self._by_owner.pop(key, ()):
-                self._entries.pop(fingerprint, None)
+            for fingerprint in list(self._by_owner.get(key, ())):
+                self._entries.drop(fingerprint)
 
     def clear(self) -> None:
         """Drop everything, for when notifications may have been lost."""
@@ -79,10 +73,7 @@ class CredentialCache:
         self._entries.clear()
         self._by_owner.clear()
 
-    def _drop(self, fingerprint: bytes) -> None:
-        entry = self._entries.pop(fingerprint, None)
-        if entry is None:
-            return
+    def _forget_owner(self, fingerprint: bytes, entry: VerifiedCredential) -> None:
         key = (entry.store_id, entry.owner)
         self._by_owner[key].discard(fingerprint)
         if not self._by_owner[key]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +18,7 @@ from weakref import WeakSet
 import orjson
 from asyncpg import Record
 
+from kernel.cache import BoundedCache
 from kernel.errors import TenantClosed, TenantMismatch, TenantNotFound
 from kernel.ids import parse_uuid
 from kernel.scope import Store
@@ -57,9 +57,8 @@ class CachedStoreResolver:
     def __init__(self, shared_hosts: Collection[str], default_store: UUID | None = None, *, size: int = 10_000) -> None:
         self._shared = frozenset(host.lower().rstrip(".") for host in shared_hosts)
         self._default = default_store
-        self._size = size
-        self._stores: OrderedDict[str | UUID, _CachedStore] = OrderedDict()
-        self._absent: OrderedDict[str | UUID, _CachedStore] = OrderedDict()
+        self._stores: BoundedCache[str | UUID, _CachedStore] = BoundedCache(size)
+        self._absent: BoundedCache[str | UUID, _CachedStore] = BoundedCache(size)
         self.generation = 0
         """Increases with every invalidation: what was read before may be stale."""
         _resolvers.add(self)
@@ -95,9 +94,9 @@ class CachedStoreResolver:
     def invalidate(self, store_id: int) -> None:
         """Drop a store under every name, and all absent names: one may now be this store's."""
         self.generation += 1
-        stale = [name for name, entry in self._stores.items() if entry.store is not None and entry.store.id == store_id]
-        for name in stale:
-            del self._stores[name]
+        for name, entry in self._stores.items():
+            if entry.store is not None and entry.store.id == store_id:
+                self._stores.drop(name)
         self._absent.clear()
 
     def clear(self) -> None:
@@ -124,7 +123,7 @@ class CachedStoreResolver:
         return store
 
     async def _find(self, name: str | UUID, sql: str) -> Store | None:
-        entry = self._stores.get(name) or self._absent.get(name)
+        entry = self._stores.find(name) or self._absent.find(name)
         if entry is not None and entry.expires_at > time.monotonic():
             return entry.store
         generation = self.generation
@@ -136,12 +135,9 @@ class CachedStoreResolver:
 
     def _cache(self, name: str | UUID, store: Store | None) -> None:
         cache, other_cache = (self._absent, self._stores) if store is None else (self._stores, self._absent)
-        other_cache.pop(name, None)
+        other_cache.drop(name)
         seconds = ABSENT_CACHE_SECONDS if store is None else CACHE_SECONDS
-        cache[name] = _CachedStore(store, time.monotonic() + seconds)
-        cache.move_to_end(name)
-        if len(cache) > self._size:
-            cache.popitem(last=False)
+        cache.keep(name, _CachedStore(store, time.monotonic() + seconds))
 
 
 async def invalidate_store(store_id: int) -> None:

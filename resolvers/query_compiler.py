@@ -9,7 +9,6 @@ field, invalid page bounds) raises `NotCompiled` and the executor takes over; th
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -27,6 +26,7 @@ from graphql import (
 )
 from graphql.execution.values import VariableValues
 
+from kernel.cache import BoundedCache
 from kernel.errors import DomainError
 from kernel.scope import Scope
 from models.connection.replicas import PRIMARY, replica_read
@@ -125,9 +125,12 @@ class QueryCompiler:
     def __init__(self, schema: GraphQLSchema, *, native: bool) -> None:
         self._schema = schema
         self._native = native
-        self._plans: OrderedDict[tuple[int, str, bytes], tuple[PreparedDocument, Plan | None]] = OrderedDict()
-        self._variable_usage: dict[str, tuple[PreparedDocument, VariableUsage]] = {}
-        self._tokens = 0
+        self._plans: BoundedCache[tuple[int, str, bytes], tuple[PreparedDocument, Plan | None]] = BoundedCache(
+            MAX_CACHED_OPERATIONS, max_weight=MAX_CACHED_TOKENS, weigh=lambda entry: entry[0].size
+        )
+        self._variable_usage: BoundedCache[str, tuple[PreparedDocument, VariableUsage]] = BoundedCache(
+            MAX_CACHED_OPERATIONS
+        )
 
     def get(
         self, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any] | None
@@ -211,14 +214,13 @@ class QueryCompiler:
         except TypeError:
             return None
         key = (id(prepared), name, variables)
-        cached = self._plans.get(key)
+        cached = self._plans.find(key)
         # The entry references the document, so that its id can't be reused by another one.
         if cached is not None and cached[0] is prepared:
-            self._plans.move_to_end(key)
             return cached[1]
         plan = self._compile(prepared, operation, values)
         if len(variables) <= MAX_VARIABLES_LENGTH:
-            self._store(key, prepared, plan)
+            self._plans.keep(key, (prepared, plan))
         return plan
 
     def _usage(self, prepared: PreparedDocument, operation: OperationDefinitionNode, name: str) -> VariableUsage:
@@ -226,20 +228,12 @@ class QueryCompiler:
         if not operation.variable_definitions:
             return (), ()
         key = name + str(id(prepared))
-        cached = self._variable_usage.get(key)
-        if cached is None or cached[0] is not prepared:
-            if len(self._variable_usage) > MAX_CACHED_OPERATIONS:
-                self._variable_usage.clear()
-            usage = (structural_variables(prepared, operation), type_checks_of(operation))
-            cached = self._variable_usage[key] = (prepared, usage)
-        return cached[1]
-
-    def _store(self, key: tuple[int, str, bytes], prepared: PreparedDocument, plan: Plan | None) -> None:
-        self._plans[key] = (prepared, plan)
-        self._tokens += prepared.size
-        while len(self._plans) > MAX_CACHED_OPERATIONS or (self._tokens > MAX_CACHED_TOKENS and len(self._plans) > 1):
-            _, (evicted, _) = self._plans.popitem(last=False)
-            self._tokens -= evicted.size
+        cached = self._variable_usage.find(key)
+        if cached is not None and cached[0] is prepared:
+            return cached[1]
+        usage = (structural_variables(prepared, operation), type_checks_of(operation))
+        self._variable_usage.keep(key, (prepared, usage))
+        return usage
 
     def __len__(self) -> int:
         """Return the number of cached plans."""

@@ -29,7 +29,7 @@ from server.http import (
     request_id,
 )
 from server.http.authentication import Authenticate, Authenticator, StoreResolver
-from server.http.catalogue_cache import CATALOGUE_CACHE, RECOGNIZED_REQUESTS, CatalogueCache, RecognizedRequests
+from server.http.catalogue_cache import CATALOGUE_CACHE, REQUEST_CACHE, CatalogueCache, RequestCache
 from server.http.connections import PIPELINE, SERVER_NAME
 from server.http.connections import SETTINGS as SETTINGS
 from server.http.cross_origin import allow_cross_origin
@@ -72,7 +72,7 @@ def create_app(
     app[COUNTERS] = counters if counters is not None else ProcessCounters()
     app[HEALTH] = Readiness(checks)
     app[CATALOGUE_CACHE] = CatalogueCache(settings.catalogue_cache_bytes)
-    app[RECOGNIZED_REQUESTS] = RecognizedRequests()
+    app[REQUEST_CACHE] = RequestCache()
 
     app[HEALTH].add_routes(app)
     add_routes(app, facade_routes() if routes is None else routes)

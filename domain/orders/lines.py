@@ -11,7 +11,6 @@ import orjson
 
 from domain.catalog import stock
 from domain.orders.draft import DraftLine
-from domain.orders.kept_terms import VERSION_SQL
 from domain.orders.option_selection import (
     OptionSelection,
     SelectableOptions,
@@ -19,8 +18,9 @@ from domain.orders.option_selection import (
     select_options,
     selection_key,
 )
+from domain.orders.terms_cache import VERSION_SQL
 from domain.orders.totals import TotalsLine
-from domain.promotions.kept import KeptPromotions
+from domain.promotions.promotion_cache import PromotionCache
 from kernel.errors import RuleViolation
 from kernel.ids import Reference, ShownId, parse_reference
 from kernel.scope import Scope
@@ -38,7 +38,7 @@ class Offer:
 
     `required` maps the ids of products it must be bought with to their names; `selectable_options` is None without options. `taxes` are the
     ids of the product's taxes, `category_paths` what promotions ask of it; the versions are those of the store when it was read
-    (`domain.orders.kept_terms`, `domain.promotions.kept`).
+    (`domain.orders.terms_cache`, `domain.promotions.promotion_cache`).
     """
 
     id: int
@@ -115,7 +115,7 @@ class PricedLine:
         )
 
 
-PROMOTIONS = KeptPromotions()
+PROMOTIONS = PromotionCache()
 """The promotions that apply to purchases without a coupon."""
 _PROMOTION_COLUMNS = (
     f"{PROMOTIONS.category_paths_sql('p.id')} AS category_paths, {PROMOTIONS.version_sql} AS promotions_version"

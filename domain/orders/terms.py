@@ -1,6 +1,6 @@
 """Load what applies to a purchase: destinations, the rates of its shipping method, taxes and promotions.
 
-It takes one statement, and none where a process has kept what the store's settings say (`domain.orders.kept_terms`) and the purchase asks
+It takes one statement, and none where a process has kept what the store's settings say (`domain.orders.terms_cache`) and the purchase asks
 nothing of its own: no coupon, no points, no promotion that depends on the customer.
 """
 
@@ -21,9 +21,9 @@ from domain.destinations.matching import (
     width_sql,
 )
 from domain.orders.draft import BILLING, SHIPPING, fill_missing_address
-from domain.orders.kept_terms import VERSION_SQL, KeptTerms
 from domain.orders.lines import PROMOTIONS, PricedLine
 from domain.orders.order_references import OrderReferences
+from domain.orders.terms_cache import VERSION_SQL, TermsCache
 from domain.points.spending import NO_POINTS, PointsRequest
 from domain.promotions.calculation import ActivePromotion
 from domain.promotions.rewards import (
@@ -149,7 +149,7 @@ class FurtherTerms:
 
 
 _NOTHING = FurtherTerms()
-_kept: KeptTerms[StoreTerms] = KeptTerms()
+_cache: TermsCache[StoreTerms] = TermsCache()
 
 
 async def load_terms(
@@ -166,7 +166,7 @@ async def load_terms(
         *(_place(addresses.get(kind)) for kind in (SHIPPING, BILLING)),
         further.key,
     )
-    return await _kept_terms(scope, purchase, key, further) or await _read_terms(
+    return await _cached_terms(scope, purchase, key, further) or await _read_terms(
         scope, purchase, key, further, addresses
     )
 
@@ -176,7 +176,7 @@ def _place(address: Mapping[str, str] | None) -> tuple[str | None, ...]:
     return () if address is None else tuple([address.get(name) for name in ("country", "state", "city", "zipcode")])
 
 
-async def _kept_terms(scope: Scope, purchase: Purchase, key: Hashable, further: FurtherTerms) -> Terms | None:
+async def _cached_terms(scope: Scope, purchase: Purchase, key: Hashable, further: FurtherTerms) -> Terms | None:
     """Return the terms without a statement, at most one for the promotions; None where it takes one of the purchase's own."""
     offers = [line.offer for line in purchase.lines]
     if (
@@ -186,7 +186,7 @@ async def _kept_terms(scope: Scope, purchase: Purchase, key: Hashable, further: 
     ):
         return None
     offer = offers[0]
-    store = _kept.find(key, offer.terms_version)
+    store = _cache.find(key, offer.terms_version)
     if store is None or (store.depends_on_customer and further.customer_id is not None):
         return None
     promotions, context = purchase.order_promotions, None
@@ -238,7 +238,7 @@ async def _read_terms(
     taxes = _json_list(record["taxes"])
     store = _store_terms(record, taxes, shipped, billed, further)
     if not (store.depends_on_customer and further.customer_id is not None):
-        _kept.keep(key, record["version"], store, _size(record))
+        _cache.keep(key, record["version"], store, _size(record))
     promotions = purchase.order_promotions
     return Terms(
         store,

@@ -1,7 +1,7 @@
 """Lower the prices of a list of products by the promotions of the catalogue, for one caller.
 
 The rows of the products carry what it takes (`product_sql`): price, categories, and the version of the store's promotions
-(`domain.promotions.kept`).
+(`domain.promotions.promotion_cache`).
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from domain.promotions.calculation import ActivePromotion, lowered_lines
 from domain.promotions.facts import load_facts
-from domain.promotions.kept import KeptPromotions
+from domain.promotions.promotion_cache import PromotionCache
 from domain.promotions.rewards import PromotionContext, ask_of_customer, category_ids, load_context, uses_of
 from domain.promotions.rules import NO_FEATURES, RuleContext, RuleLine
 from kernel.scope import Scope
 
-_PROMOTIONS = KeptPromotions("p.zone = 'catalog'")
+_PROMOTIONS = PromotionCache("p.zone = 'catalog'")
 
 
 class CatalogueProduct(NamedTuple):

@@ -8,10 +8,10 @@ MAX_AGE_SECONDS where the notice was lost or the writer is no process of Vitrine
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from time import monotonic
 
+from kernel.cache import BoundedCache
 from kernel.scope import Scope
 from models.connection import database, write_notices
 from models.connection.replicas import POSITION, require_position
@@ -39,7 +39,7 @@ WHERE p.tenant_id = $1 AND p.deleted_at IS NULL
 
 
 @dataclass(frozen=True, slots=True)
-class _Remembered:
+class _CachedVersion:
     version: str
     expires_at: float
 
@@ -48,7 +48,7 @@ class CatalogueVersions:
     """The versions that a process remembers, of the stores read most recently."""
 
     def __init__(self) -> None:
-        self._versions: OrderedDict[int, _Remembered] = OrderedDict()
+        self._versions: BoundedCache[int, _CachedVersion] = BoundedCache(MAX_STORES)
         self._generation = 0
 
     async def current(self, scope: Scope) -> str:
@@ -66,21 +66,18 @@ class CatalogueVersions:
         version = f"{row['changes']}.{row['passed']}"
         if generation == self._generation:
             seconds = MAX_AGE_SECONDS if row["seconds"] is None else min(MAX_AGE_SECONDS, row["seconds"])
-            self._versions[store] = _Remembered(version, asked_at + seconds)
-            self._versions.move_to_end(store)
-            if len(self._versions) > MAX_STORES:
-                self._versions.popitem(last=False)
+            self._versions.keep(store, _CachedVersion(version, asked_at + seconds))
         return version
 
     def known(self, store: int) -> str | None:
         """Return the version of a store that is remembered and current."""
-        known = self._versions.get(store)
+        known = self._versions.find(store)
         return known.version if known is not None and monotonic() < known.expires_at else None
 
     def forget(self, store: int) -> None:
         """Ask PostgreSQL for the store's version at the next read."""
         self._generation += 1
-        self._versions.pop(store, None)
+        self._versions.drop(store)
 
     def clear(self) -> None:
         """Ask PostgreSQL for every version at the next read."""

@@ -13,6 +13,7 @@ from multidict import CIMultiDict, istr
 
 from auth.credential_cache import process_cache
 from kernel import clock
+from kernel.cache import BoundedCache
 from kernel.errors import TenantNotFound
 from kernel.scope import Actor, ActorKind, Scope, Store
 from rest_facade.routing import Credential
@@ -85,7 +86,7 @@ class Authenticator:
         self._store_resolver = store_resolver
         self._authenticate = authenticate
         self._credentials = process_cache()
-        self._cache: dict[bytes, _CachedCaller] = {}
+        self._cache: BoundedCache[bytes, _CachedCaller] = BoundedCache(_MAX_CACHED)
 
     async def create_scope(
         self,
@@ -118,7 +119,7 @@ class Authenticator:
         )
         actor = await self._caller(store, policy, headers, now, client_ip, request_id)
         if policy.credential not in _ANONYMOUS and generations[0] is not None and actor.verified_until is not None:
-            self._store(
+            self._cache.keep(
                 _cache_key(headers, host, policy), _CachedCaller(store, actor, actor.verified_until, generations)
             )
         user_agent = _truncated(headers.get(hdrs.USER_AGENT, ""))
@@ -140,7 +141,7 @@ class Authenticator:
         return Scope(cached.store, cached.actor, request_id, now, policy.family.name, client_ip, user_agent)
 
     def _find(self, key: bytes, now: datetime) -> _CachedCaller | None:
-        cached = self._cache.get(key)
+        cached = self._cache.find(key)
         if cached is None or cached.until <= now:
             return None
         generations = (getattr(self._store_resolver, "generation", None), self._credentials.generation)
@@ -174,11 +175,6 @@ class Authenticator:
             request_id=request_id,
             family=policy.family.name,
         )
-
-    def _store(self, key: bytes, caller: _CachedCaller) -> None:
-        if len(self._cache) >= _MAX_CACHED:
-            del self._cache[next(iter(self._cache))]
-        self._cache[key] = caller
 
 
 def _cache_key(headers: Mapping[str, str], host: str, policy: RoutePolicy) -> bytes:

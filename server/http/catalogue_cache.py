@@ -8,7 +8,6 @@ earlier version are dropped with the first answer of a later one, so that they t
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Hashable
 from dataclasses import dataclass, field
 from time import monotonic
@@ -18,26 +17,28 @@ from aiohttp import hdrs, web
 
 from domain.store_settings import setting
 from kernel import metrics
+from kernel.cache import BoundedCache
 from kernel.scope import ActorKind, Scope, Store
 from models.connection.catalogue_versions import CatalogueVersions, process_versions
 from rest_facade.compression import add_vary
 from rest_facade.responses import BytesResponse
 
 CATALOGUE_CACHE: web.AppKey[CatalogueCache] = web.AppKey("catalogue_cache")
-RECOGNIZED_REQUESTS: web.AppKey[RecognizedRequests] = web.AppKey("recognized_requests")
+REQUEST_CACHE: web.AppKey[RequestCache] = web.AppKey("request_cache")
 
 # Besides the body: the key, the headers, and what compression adds for each coding.
 _ENTRY_BYTES = 2_000
 _MAX_SHARE = 8  # of the cache, for one answer
+_MAX_STORES = 10_000
 _REVALIDATED = (hdrs.METH_GET, hdrs.METH_HEAD)
 # A 304 replaces the headers that a cache keeps with the body, which may be compressed (RFC 9111, section 3.2): they are the same with both.
 _VARY = (hdrs.AUTHORIZATION, "X-API-Key", "X-Tenant-ID", hdrs.ACCEPT_ENCODING)
 _ALL_VARY = ", ".join(_VARY)
 Key: TypeAlias = tuple[int, str, frozenset[str], bool, Hashable]
 """Of an answer: store, version of its catalogue, scopes of the key and whether it is a server's, and what the request asks for."""
-_RECOGNIZED, _RECOGNIZED_BYTES = 2_000, 4_000
-_RECOGNIZED_SECONDS = 600.0
-"""How long a request is recognized by its bytes: a persisted document counts as used when it is looked up."""
+_MAX_REQUESTS, _MAX_REQUEST_BYTES = 2_000, 4_000
+_REQUEST_SECONDS = 600.0
+"""How long an entry lasts: a persisted document counts as used when it is looked up."""
 _USES = metrics.counter("vitrine_cache_requests_total", "Questions to a cache, by its answer.", "cache", "result")
 
 
@@ -66,11 +67,12 @@ class CatalogueCache:
     def __init__(self, max_bytes: int, versions: CatalogueVersions | None = None) -> None:
         self._max_bytes = max_bytes
         self._versions = versions or process_versions()
-        self._answers: OrderedDict[Key, Answer] = OrderedDict()
+        self._answers: BoundedCache[Key, Answer] = BoundedCache(
+            max_weight=max_bytes, weigh=lambda answer: answer.size, on_drop=self._forget_key
+        )
         self._keys: dict[int, tuple[str, set[Key]]] = {}
         """Of the answers of each store, which are of one version."""
-        self._bytes = 0
-        self._stores: dict[int, tuple[Store, str]] = {}
+        self._stores: BoundedCache[int, tuple[Store, str]] = BoundedCache(_MAX_STORES)
 
     async def respond(
         self,
@@ -112,37 +114,29 @@ class CatalogueCache:
 
     def _tag(self, scope: Scope, version: str, identity: Hashable) -> str:
         """Return the tag, which only a successful answer to the same request had: with it, no error is missed by a 304."""
-        known = self._stores.get(scope.store.id)
+        known = self._stores.find(scope.store.id)
         if known is None or known[0] is not scope.store:
-            if len(self._stores) > 10_000:
-                self._stores.clear()
-            known = self._stores[scope.store.id] = (scope.store, repr(scope.store))
+            known = (scope.store, repr(scope.store))
+            self._stores.keep(scope.store.id, known)
         parts = (known[1], version, *sorted(scope.actor.scopes), str(scope.actor.server_side), repr(identity))
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
 
     def _find(self, key: Key, store: Store) -> Answer | None:
-        answer = self._answers.get(key)
-        if answer is None:
-            return None
-        self._answers.move_to_end(key)
+        answer = self._answers.find(key)
         # Name, currency and settings of the store are no rows of the catalogue.
-        return answer if answer.store is store or answer.store == store else None
+        return answer if answer is not None and (answer.store is store or answer.store == store) else None
 
     def _keep(self, answer: Answer) -> None:
         store, version, *_ = answer.key
         if answer.size * _MAX_SHARE > self._max_bytes or self._versions.known(store) not in (version, None):
             return
         kept_version, keys = self._keys.get(store, ("", set()))
-        for key in list(keys if kept_version != version else keys & {answer.key}):
-            self._drop(key)
-        self._answers[answer.key] = answer
+        for key in list(keys if kept_version != version else ()):
+            self._answers.drop(key)
+        self._answers.keep(answer.key, answer)
         self._keys.setdefault(store, (version, set()))[1].add(answer.key)
-        self._bytes += answer.size
-        while self._bytes > self._max_bytes:
-            self._drop(next(iter(self._answers)))
 
-    def _drop(self, key: Key) -> None:
-        self._bytes -= self._answers.pop(key).size
+    def _forget_key(self, key: Key, _: Answer) -> None:
         keys = self._keys[key[0]][1]
         keys.remove(key)
         if not keys:
@@ -154,7 +148,7 @@ class CatalogueCache:
     @property
     def bytes(self) -> int:
         """The size of the answers in memory."""
-        return self._bytes
+        return self._answers.weight
 
 
 def is_cacheable(scope: Scope) -> bool:
@@ -162,24 +156,22 @@ def is_cacheable(scope: Scope) -> bool:
     return scope.actor.kind is ActorKind.STOREFRONT and scope.actor.user_id is None
 
 
-class RecognizedRequests:
+class RequestCache:
     """What requests for the catalogue ask for, by their bytes: one that is sent again needn't be parsed to find its answer."""
 
     def __init__(self) -> None:
-        self._identities: OrderedDict[Hashable, tuple[float, Hashable]] = OrderedDict()
+        self._identities: BoundedCache[Hashable, tuple[float, Hashable]] = BoundedCache(_MAX_REQUESTS)
 
     def find(self, scope: Scope, content: str | bytes, form: Hashable) -> Hashable | None:
         """Return what a request asks for, None if it isn't known; `form` is all that its answer depends on besides the content."""
-        known = self._identities.get((scope.store.id, form, content))
+        known = self._identities.find((scope.store.id, form, content))
         return known[1] if known is not None and monotonic() < known[0] else None
 
     def add(self, scope: Scope, content: str | bytes, form: Hashable, identity: Hashable) -> None:
-        """Remember what a request asks for; the one recognized first is forgotten for it."""
-        if len(content) > _RECOGNIZED_BYTES:
+        """Cache what a request asks for, in place of the one used least recently."""
+        if len(content) > _MAX_REQUEST_BYTES:
             return
-        self._identities[scope.store.id, form, content] = (monotonic() + _RECOGNIZED_SECONDS, identity)
-        if len(self._identities) > _RECOGNIZED:
-            self._identities.popitem(last=False)
+        self._identities.keep((scope.store.id, form, content), (monotonic() + _REQUEST_SECONDS, identity))
 
 
 def _key(scope: Scope, version: str, identity: Hashable) -> Key:

@@ -35,7 +35,7 @@ from rest_facade.routing import SCOPE, scope_of
 from schema.documents import INTROSPECTION_FIELDS, DocumentCache, PreparedDocument, calculate_cost, check_cost
 from schema.execution import error_extensions, format_document_error, format_error
 from schema.secret_fields import returns_secret
-from server.http.catalogue_cache import CATALOGUE_CACHE, RECOGNIZED_REQUESTS, is_cacheable
+from server.http.catalogue_cache import CATALOGUE_CACHE, REQUEST_CACHE, is_cacheable
 from server.http.graphql_errors import ERROR_FORMAT
 from server.http.idempotency import HEADER, handle_once
 from server.http.playground import add_asset_routes, playground
@@ -134,7 +134,7 @@ async def _repeat(request: web.Request, scope: Scope, content: str | bytes) -> w
     """Return the answer in memory to a request for the catalogue that was sent before, in the same bytes; None without one."""
     if _accepts_only_streams(request):
         return None
-    identity = request.app[RECOGNIZED_REQUESTS].find(scope, content, _wants_response_json(request))
+    identity = request.app[REQUEST_CACHE].find(scope, content, _wants_response_json(request))
     return None if identity is None else await request.app[CATALOGUE_CACHE].repeat(request, scope, identity)
 
 
@@ -243,7 +243,7 @@ async def _execute(
     if is_cacheable(scope) and _is_catalogue_read(request, prepared, name):
         form = _wants_response_json(request)
         asked = (text, name, orjson.dumps(variables, option=orjson.OPT_SORT_KEYS), form)
-        request.app[RECOGNIZED_REQUESTS].add(scope, content, form, asked)
+        request.app[REQUEST_CACHE].add(scope, content, form, asked)
         return await request.app[CATALOGUE_CACHE].respond(request, scope, asked, respond)
     return await respond()
 

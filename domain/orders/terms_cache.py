@@ -1,15 +1,16 @@
-"""Keep what the settings of a store say of purchases, so that a cart or an order seldom takes a statement for it.
+"""The cache of what a store's settings say of purchases, so that a cart or an order seldom takes a statement for it.
 
 Rows of products carry the version of these settings (`VERSION_SQL`). It names the stored versions of their rows, as the statement saw
-them: no write leaves it as it was, also not within the transaction that writes. A process keeps the terms that it read last, each with its
+them: no write leaves it as it was, also not within the transaction that writes. A process caches the terms that it read last, each with its
 version, and uses them for rows of the same version only: nothing is invalidated.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar
+
+from kernel.cache import BoundedCache
 
 TABLES = (
     "destinations", "destination_zipcodes", "shipping_methods", "shipping_rates", "taxes", "tax_rates", "shipping_method_taxes",
@@ -18,7 +19,7 @@ TABLES = (
 """The tables whose rows apply to purchases whatever their products, customers and coupons."""
 MAX_ROWS = 500
 """Stores with more rows have no version: to hash them would take longer than to read what applies."""
-MAX_KEPT_BYTES = 8_000_000
+MAX_BYTES = 8_000_000
 
 # `xmin` and `ctid` identify the stored version of a row.
 _ROWS = " UNION ALL ".join(
@@ -33,30 +34,27 @@ FROM ({_ROWS} LIMIT {MAX_ROWS + 1}) AS stored HAVING count(*) <= {MAX_ROWS})"""
 Terms = TypeVar("Terms")
 
 
-class KeptTerms(Generic[Terms]):
-    """What a process keeps, each under a key that begins with its store: the most recently used up to a number of bytes."""
+class TermsCache(Generic[Terms]):
+    """The terms that a process read, each under a key that begins with its store: the most recently used up to a number of bytes."""
 
-    def __init__(self, max_bytes: int = MAX_KEPT_BYTES) -> None:
-        self._max_bytes = max_bytes
-        self._kept: OrderedDict[Hashable, tuple[int, Terms, int]] = OrderedDict()
-        self.size = 0
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._terms: BoundedCache[Hashable, tuple[int, Terms, int]] = BoundedCache(
+            max_weight=max_bytes, weigh=lambda entry: entry[2]
+        )
+
+    @property
+    def size(self) -> int:
+        """The bytes of all terms."""
+        return self._terms.weight
 
     def find(self, key: Hashable, version: int | None) -> Terms | None:
-        """Return the terms of this version, None where they are not kept."""
-        kept = self._kept.get(key)
-        if kept is None or kept[0] != version:
-            return None
-        self._kept.move_to_end(key)
-        return kept[1]
+        """Return the terms of this version, None where they are not cached."""
+        entry = self._terms.find(key)
+        return entry[1] if entry is not None and entry[0] == version else None
 
     def keep(self, key: Hashable, version: int | None, terms: Terms, size: int) -> None:
-        """Keep the terms of a version in place of another version's; `size` is about that of the terms in bytes."""
-        replaced = self._kept.pop(key, None)
-        if replaced is not None:
-            self.size -= replaced[2]
+        """Cache the terms of a version in place of another version's; `size` is about that of the terms in bytes."""
         if version is None:
-            return
-        self._kept[key] = version, terms, size
-        self.size += size
-        while self.size > self._max_bytes:
-            self.size -= self._kept.popitem(last=False)[1][2]
+            self._terms.drop(key)
+        else:
+            self._terms.keep(key, (version, terms, size))

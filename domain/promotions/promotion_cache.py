@@ -1,12 +1,11 @@
-"""Keep the promotions of stores that need no coupon, so that prices seldom take a statement for them.
+"""The cache of the promotions of stores that need no coupon, so that prices seldom take a statement for them.
 
-Rows of products carry the version of the promotions of their store (`KeptPromotions.version_sql`). It names the stored versions of the
-promotions' rows: no write leaves it as it was. A process keeps the promotions of the version that it read last.
+Rows of products carry the version of the promotions of their store (`PromotionCache.version_sql`). It names the stored versions of the
+promotions' rows: no write leaves it as it was. A process caches the promotions of the version that it read last.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,11 +13,12 @@ from uuid import UUID
 
 from domain.promotions.calculation import ActivePromotion
 from domain.promotions.rewards import RULE_COLUMNS, promotions_from
+from kernel.cache import BoundedCache
 from kernel.scope import Scope
 from models.connection.database import Plans, fetch
 
 MAX_STORES = 1_000
-_MAX_KEPT_PROMOTIONS = 200
+_MAX_PROMOTIONS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class _DatedPromotion:
         return (self.from_at is None or self.from_at <= now) and (self.to_at is None or self.to_at >= now)
 
 
-class KeptPromotions:
+class PromotionCache:
     """The promotions `p` of each store that meet a condition (trusted SQL) and need no coupon code.
 
     The SQL has `{tenant}` for the store; `version_sql` is the version of its promotions, null for none.
@@ -54,7 +54,7 @@ SELECT p.id, p.zone, {RULE_COLUMNS}, p.coupon_code, p.usage_cap, p.used, p.prior
 FROM promotions p WHERE {where}
 """.replace("{tenant}", "$1")
         # By the store's UUID: its number may be that of another store in another database.
-        self._kept: OrderedDict[UUID, tuple[int, Sequence[_DatedPromotion]]] = OrderedDict()
+        self._promotions: BoundedCache[UUID, tuple[int, Sequence[_DatedPromotion]]] = BoundedCache(MAX_STORES)
 
     def category_paths_sql(self, product: str) -> str:
         """Return the SQL of what rules ask of a product (trusted SQL of its id): the paths of its categories, null without promotions."""
@@ -65,19 +65,15 @@ FROM promotions p WHERE {where}
     async def active(self, scope: Scope, version: int) -> list[ActivePromotion]:
         """Return the active promotions of the scope's store, at least as new as the version, in one statement at most."""
         store = scope.store.public_id
-        known = self._kept.get(store)
+        known = self._promotions.find(store)
         if known is not None and known[0] == version:
             dated = known[1]
-            self._kept.move_to_end(store)
         else:
             rows = await fetch(self._statement, scope.store.id, plans=Plans.REUSED)
             dated = [
                 _DatedPromotion(promotion, row["from_at"], row["to_at"])
                 for promotion, row in zip(promotions_from(rows), rows, strict=True)
             ]
-            if 0 < len(dated) <= _MAX_KEPT_PROMOTIONS:
-                self._kept[store] = rows[0]["version"], dated
-                self._kept.move_to_end(store)
-                if len(self._kept) > MAX_STORES:
-                    self._kept.popitem(last=False)
+            if 0 < len(dated) <= _MAX_PROMOTIONS:
+                self._promotions.keep(store, (rows[0]["version"], dated))
         return [each.promotion for each in dated if each.is_active(scope.now)]
