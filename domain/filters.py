@@ -48,6 +48,14 @@ def exact_value(value_type: str, sql: str, description: str, *, internal: bool =
     )
 
 
+def exact_normalized(sql: str, normalize: Callable[[str], str], description: str) -> EntityFilter:
+    """Return a filter by the exact values of a text that is stored in the form that `normalize` returns."""
+    condition = any_of(sql)
+    return EntityFilter(
+        "text", lambda v: condition([normalize(x) for x in (v if isinstance(v, list) else [v])]), description, many=True
+    )
+
+
 def created_range(verb: str = "created") -> dict[str, EntityFilter]:
     """Return the filters by a range of the time of creation."""
     return {

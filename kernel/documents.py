@@ -17,7 +17,8 @@ _CPF_FORM = re.compile(r"[0-9]{11}")
 # Receita Federal, IN RFB 2.229/2024: twelve letters or digits, two check digits; the numeric form is a subset.
 _CNPJ_FORM = re.compile(r"[0-9A-Z]{12}[0-9]{2}")
 _CEP_FORM = re.compile(r"[0-9]{8}")
-_ACCESS_KEY_FORM = re.compile(r"[0-9]{44}")
+# NT Conjunta 2025.001: state, year and month; twelve letters or digits of the issuer's CNPJ; its check digits and the rest of the note.
+_ACCESS_KEY_FORM = re.compile(r"[0-9]{6}[0-9A-Z]{12}[0-9]{26}")
 # An area code has no zero. Mobile numbers begin with 9 and have nine digits, fixed ones have eight (Anatel). Unassigned area codes
 # are accepted, so that new ones need no change here.
 _PHONE_FORM = re.compile(r"[1-9]{2}(?:9[0-9]{8}|[2-9][0-9]{7})")
@@ -83,22 +84,29 @@ def normalize_phone(text: str) -> str | None:
 
 
 def parse_chave_nota(value: object) -> str:
-    """Parse a fiscal note's access key: 44 digits without spaces; the check digit may be wrong (docs/reference/legacy.md#values)."""
-    key = "".join(value.split()) if isinstance(value, str) else ""
+    """Parse a fiscal note's access key: 44 digits, of which the first twelve of the CNPJ may be letters; spaces are removed.
+
+    Letters become capitals. The check digit may be wrong (docs/reference/legacy.md#extra-order-fields).
+    """
+    key = "".join(value.split()) if isinstance(value, str) and value.isascii() else ""
+    key = key.upper()
     if not _ACCESS_KEY_FORM.fullmatch(key):
-        raise InvalidValue(f"chave_nota is {repr_value(value)}; expected 44 digits")
+        raise InvalidValue(f"chave_nota is {repr_value(value)}; expected 44 digits, with letters in the CNPJ only")
     return key
 
 
 def chave_nota_check_digit(first_43: str) -> int:
-    """Calculate the check digit of an access key from its first 43 digits (NF-e manual: modulo 11, weights 2-9 from the right)."""
-    total = sum(int(digit) * (2 + position % 8) for position, digit in enumerate(reversed(first_43)))
+    """Calculate the check digit of an access key from its first 43 characters.
+
+    NF-e manual: modulo 11, weights 2-9 from the right. NT Conjunta 2025.001: a character's value is its ASCII code less 48.
+    """
+    total = sum((ord(character) - 48) * (2 + position % 8) for position, character in enumerate(reversed(first_43)))
     remainder = total % 11
     return 0 if remainder < 2 else 11 - remainder
 
 
 def has_valid_check_digit(chave_nota: str) -> bool:
-    """Return whether the last of an access key's 44 digits is valid; the key comes from `parse_chave_nota`."""
+    """Return whether the last of an access key's 44 characters is its check digit; the key comes from `parse_chave_nota`."""
     return chave_nota_check_digit(chave_nota[:-1]) == int(chave_nota[-1])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from domain.filters import (
     PRODUCT_NAME,
     exact,
+    exact_normalized,
     exact_second,
     ids,
     optional_references,
@@ -14,6 +15,7 @@ from domain.filters import (
     substring,
 )
 from domain.visibility import VisibleRows
+from kernel.documents import normalize_document
 from models.reading.queries import Entity, Sort
 
 _ROWS = VisibleRows(admin=("view_b2b",))
@@ -59,11 +61,11 @@ BUSINESS_PARTNERS = Entity(
         **exact(
             "text",
             "name",
-            cnpj="exact CNPJ, without punctuation",
             email="exact e-mail",
             phone="exact phone",
             contact_name="exact name of the contact",
         ),
+        "cnpj": exact_normalized("t.cnpj", normalize_document, "exact CNPJ, with or without punctuation"),
         **exact("cents", credit_limit_cents="exact credit limit, in cents"),
         "payment_code_id": optional_references("payment_codes", "of any of these payment codes; 0 means of none"),
         "manager_id": optional_references("managers", "of any of these managers; 0 means of none"),

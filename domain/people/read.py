@@ -5,6 +5,7 @@ from __future__ import annotations
 from domain.filters import (
     created_range,
     exact,
+    exact_normalized,
     exact_second,
     full_text_search,
     has_vendor_name,
@@ -16,6 +17,7 @@ from domain.filters import (
     substring,
 )
 from domain.visibility import VisibleRows
+from kernel.documents import normalize_email
 from kernel.text import fold
 from models.reading.queries import Condition, Entity, EntityFilter, Sort, any_of, flag
 
@@ -31,12 +33,7 @@ USERS = Entity(
         "user_type": EntityFilter("user_type", any_of("t.user_type"), "any of these types", many=True),
         "role": EntityFilter("role", any_of("t.user_type"), "any of these roles", many=True),
         "status": statuses("user_status"),
-        "email": EntityFilter(
-            "text",
-            lambda v: any_of("t.email")([x.strip().lower() for x in (v if isinstance(v, list) else [v])]),
-            "exact e-mail",
-            many=True,
-        ),
+        "email": exact_normalized("t.email", normalize_email, "exact e-mail"),
         "search": EntityFilter(
             "text", full_text_search("search_users"), "words, or beginnings of words, of name or e-mail"
         ),

@@ -357,7 +357,9 @@ class FiscalDataInput:
 
     link_nota: str | None = optional_field("The URL of the invoice page.")
     codigo_pedido_erp: str | None = optional_field("The order's ID in the ERP.")
-    chave_nota: str | None = optional_field("The access key, 44 digits; spaces are removed.")
+    chave_nota: str | None = optional_field(
+        "The access key, 44 digits, with letters in the CNPJ only; spaces are removed."
+    )
     xml_nota: str | None = optional_field("The invoice XML, or its URL.")
     pdf_nota: str | None = optional_field("The URL of the invoice PDF.")
     nota_fiscal: str | None = optional_field("The invoice number.")

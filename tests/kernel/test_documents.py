@@ -22,6 +22,7 @@ from kernel.documents import (
 
 # From the NF-e manual's own example of the check digit.
 CHAVE = "52060433009911002506550120000007800267301615"
+ALPHANUMERIC_CHAVE = "35260712ABC34501DE35550010000000011123456784"
 
 
 @pytest.mark.parametrize("text", ["529.982.247-25", "52998224725", " 529 982 247-25 ", "000.000.001-91"])
@@ -148,7 +149,21 @@ def test_an_access_key_is_44_digits_after_spaces():
 
 @pytest.mark.parametrize(
     "value",
-    [CHAVE[:-1], CHAVE + "0", "", None, 52, CHAVE[:-1] + "a", CHAVE[:-1] + "\uff15", CHAVE.replace("0", "-")],
+    [
+        CHAVE[:-1],
+        CHAVE + "0",
+        "",
+        None,
+        52,
+        CHAVE[:-1] + "a",
+        CHAVE[:-1] + "\uff15",
+        CHAVE.replace("0", "-"),
+        "A" + ALPHANUMERIC_CHAVE[1:],
+        ALPHANUMERIC_CHAVE.replace("E35", "E3A"),
+        ALPHANUMERIC_CHAVE[:-1] + "A",
+        ALPHANUMERIC_CHAVE.replace("C", "\u00c7"),
+        ALPHANUMERIC_CHAVE.replace("A", "\u017f"),
+    ],
 )
 def test_an_invalid_access_key_is_rejected(value):
     with pytest.raises(InvalidValue, match=r"^chave_nota is .*; expected 44 digits"):
@@ -162,7 +177,20 @@ def test_the_access_key_check_digit_matches_the_manual():
         assert not has_valid_check_digit(CHAVE[:-1] + wrong)
 
 
-@given(st.text("0123456789", min_size=43, max_size=43))
+@pytest.mark.parametrize(
+    "text", [ALPHANUMERIC_CHAVE, ALPHANUMERIC_CHAVE.lower(), "3526 0712 abc3 4501" + ALPHANUMERIC_CHAVE[16:]]
+)
+def test_an_access_key_may_have_letters_in_its_cnpj(text):
+    assert parse_chave_nota(text) == ALPHANUMERIC_CHAVE
+
+
+def test_the_check_digit_counts_letters_by_their_ascii_code_less_48():
+    assert has_valid_check_digit(ALPHANUMERIC_CHAVE)
+    assert not has_valid_check_digit(ALPHANUMERIC_CHAVE.replace("ABC", "ABD"))
+    assert not has_valid_check_digit(ALPHANUMERIC_CHAVE[:-1] + "5")
+
+
+@given(st.from_regex(r"[0-9]{6}[0-9A-Z]{12}[0-9]{25}", fullmatch=True))
 def test_the_access_key_check_digit_is_always_one_digit(first):
     digit = chave_nota_check_digit(first)
     assert 0 <= digit <= 9

@@ -48,6 +48,16 @@ async def test_spaces_are_removed_from_the_access_key(sample):
     assert (await fields(sample))["chave_nota"] == KEY
 
 
+@pytest.mark.parametrize(
+    "key", ["35260712ABC34501DE35550010000000011123456784", "35260712abc34501de35550010000000011123456784"]
+)
+async def test_the_cnpj_in_an_access_key_may_have_letters(sample, key):
+    assert (await put(sample, {"chave_nota": key})).status == 200
+    assert await fields(sample) == {
+        "chave_nota": "35260712ABC34501DE35550010000000011123456784", "chave_nota_valid": "Y",
+    }  # fmt: skip
+
+
 async def test_a_wrong_check_digit_is_stored_and_flagged(sample):
     assert (await put(sample, {"chave_nota": WRONG_KEY})).status == 200
     assert await fields(sample) == {"chave_nota": WRONG_KEY, "chave_nota_valid": "N"}
