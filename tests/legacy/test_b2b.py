@@ -241,13 +241,13 @@ async def test_records_of_another_store_are_not_found(sample, distant_sample):
         assert answer.status == 404
 
 
-async def test_graphql_finds_a_partner_by_its_alphanumeric_cnpj_however_it_is_written(sample):
+async def test_graphql_finds_a_partner_by_its_alphanumeric_cnpj_in_other_forms(sample):
     await create(sample, "business_partners", company="Mercado Lua", CNPJ=ALPHANUMERIC)
     query = "query($cnpj: [String!]) { business_partners(filter: {cnpj: $cnpj}) { name cnpj } }"
     for spelling in (ALPHANUMERIC, ALPHANUMERIC.lower(), "12.abc.345/01de-35"):
         answer = await sample.post("/graphql", {"query": query, "variables": {"cnpj": spelling}}, auth="bearer")
-        found = answer.body["data"]["business_partners"]
-        assert found == [{"name": "Mercado Lua", "cnpj": ALPHANUMERIC}], spelling
+        partners = answer.body["data"]["business_partners"]
+        assert partners == [{"name": "Mercado Lua", "cnpj": ALPHANUMERIC}], spelling
 
 
 async def test_deleting_a_manager_keeps_its_partners(sample):
