@@ -6,7 +6,7 @@ another record of the store has is refused (`NumberTaken`). Nothing else happens
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -45,6 +45,7 @@ class ImportTable:
     `on_update` to an expression. `natural_key` identifies rows that every store has: they get the numbers of the source. Rows with an
     `external_id` keep the number they got once (`PREFERRED`), as references of `reference_kind`. `insert` replaces the generated statement;
     `before_update` runs before the parts of changed records are written; rows that `cascades` deletes need no statement for that.
+    `complete` sets columns that the source doesn't have.
     """
 
     model: type[StoreModel]
@@ -59,6 +60,7 @@ class ImportTable:
     insert: str = ""
     before_update: str = ""
     cascades: bool = False
+    complete: Callable[[Scope, list[Row]], Awaitable[None]] | None = None
 
     @property
     def name(self) -> str:
@@ -167,6 +169,8 @@ async def write_records(scope: Scope, source: str, kind: ImportKind, records: Se
         updated = [record.number for record in records if record.external_id in imported]
         for table in kind.tables:
             rows = [_complete(table, row) for record in records for row in record.rows.get(table.name, ())]
+            if table.complete is not None:
+                await table.complete(scope, rows)
             await _write_table(scope, source, table, rows, updated)
         await execute(
             _STORE_REFERENCES,

@@ -10,6 +10,7 @@ from typing import Any
 
 from domain import events
 from domain.imports.references import begin_import, find_imported_ids, store_external_ids
+from domain.orders.commissions import keep_commissions
 from domain.orders.payments import payment_status
 from kernel.scope import Scope
 from models.connection.database import Plans, fetch, transaction
@@ -122,6 +123,7 @@ async def _write_parts(
         history += [
             {**step, "order_id": order_id, "reason": "imported", "actor_kind": "system"} for step in row["history"]
         ]
+    await keep_commissions(scope, lines)
     await insert_rows(scope, "order_lines", lines)
     await insert_rows(scope, "order_addresses", addresses)
     await insert_rows(scope, "payments", payments)

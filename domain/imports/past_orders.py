@@ -19,6 +19,7 @@ from domain.imports.customers import SOURCE
 from domain.imports.numbered import ImportedRecord, ImportKind, ImportTable, PartNumbers, Row, Rows, write_records
 from domain.imports.references import lock_import
 from domain.imports.results import RecordProblem, RecordResult, TakeNumbers
+from domain.orders.commissions import keep_commissions
 from domain.orders.draft import ADDRESS_FIELDS, MAX_LINES, MAX_UNITS
 from domain.orders.payments import payment_status
 from kernel.codes import order_statuses
@@ -58,6 +59,7 @@ PAST_ORDER = ImportKind(
         without=("shipping_cents", "weight_grams", "options", "extra"),
         owner="order_id",
         numbers=PartNumbers.KEPT,
+        complete=keep_commissions,
     ),
     ImportTable(OrderAddress, owner="order_id"),
     ImportTable(Payment, without=("sequence",), owner="order_id"),

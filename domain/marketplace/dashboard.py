@@ -1,7 +1,6 @@
 """Calculate a vendor's dashboard: its share of orders by day and status, its balance, and its product counts.
 
-A sale is an order that was not cancelled, declined or failed; of an order shared with other vendors, a vendor's share is the sum of its own
-lines.
+A sale is an order that was not cancelled, declined or failed; `domain.marketplace.shares` says what a vendor's share of it is.
 """
 
 from __future__ import annotations
@@ -12,45 +11,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from domain.marketplace.shares import EARNED_SQL, VENDOR_SHARES
 from domain.orders.transitions import CANCELLED, COMPLETE, DECLINED, FAILED, PROCESSED
 from kernel.errors import Forbidden
-from kernel.money import parse_cents
 from kernel.scope import ActorKind, Scope
-from models.connection.database import fetch, fetchrow
+from models.connection.database import fetch, fetchrow, fetchval
 
 UNSUCCESSFUL = (DECLINED, FAILED, CANCELLED)
 _PAID = (PROCESSED, COMPLETE)
-_BASIS_POINTS = 10_000
 
-# A UNION, because the planner can't use the two indexes for one condition with OR.
-_SHARES = """
-WITH own AS (
-    SELECT o.status, o.created_at, o.total_cents AS share FROM orders o
-    WHERE o.tenant_id = $1 AND o.vendor_id = $2 AND o.deleted_at IS NULL
-    UNION ALL
-    SELECT o.status, o.created_at, l.share FROM (
-        SELECT order_id, sum(quantity * price_cents)::bigint AS share FROM order_lines
-        WHERE tenant_id = $1 AND vendor_id = $2 GROUP BY order_id
-    ) l JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id
-    WHERE o.vendor_id IS DISTINCT FROM $2 AND o.deleted_at IS NULL
-)
-"""
-_BY_DAY = (
-    _SHARES
-    + """
-SELECT date_trunc('day', created_at, 'UTC') AS day, status, count(*) AS orders, sum(share)::bigint AS total_cents FROM own
+_BY_DAY = f"""
+WITH own AS ({VENDOR_SHARES})
+SELECT date_trunc('day', created_at, 'UTC') AS day, status, count(*) AS orders, sum(share_cents)::bigint AS total_cents FROM own
 WHERE ($3::timestamptz IS NULL OR created_at >= $3) AND ($4::timestamptz IS NULL OR created_at < $4)
 GROUP BY 1, 2 ORDER BY 1, 2
 """
-)
-_EARNINGS = (
-    _SHARES
-    + """
-SELECT count(own.status) AS orders, coalesce(sum(own.share), 0)::bigint AS total_cents, v.commission, v.commission_type
-FROM vendors v LEFT JOIN own ON own.status = ANY($3::text[])
-WHERE v.tenant_id = $1 AND v.id = $2 GROUP BY v.commission, v.commission_type
+_BALANCE = f"""
+WITH own AS ({VENDOR_SHARES})
+SELECT coalesce(sum({EARNED_SQL}), 0)::bigint FROM own WHERE status = ANY($3::text[])
 """
-)
 _PRODUCT_COUNTS = """
 SELECT count(*) AS total, count(*) FILTER (WHERE status = 'A') AS active,
     count(*) FILTER (WHERE stock <= 0 AND tracking <> 'D') AS out_of_stock
@@ -86,7 +65,7 @@ class DailySales:
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """A vendor's dashboard; `balance_cents` is what it earned with all paid orders, less commission."""
+    """A vendor's dashboard; `balance_cents` is what it earned with all paid orders, less commission and refunds."""
 
     sales_cents: int
     order_count: int
@@ -108,7 +87,7 @@ async def load_dashboard(
     if scope.actor.kind is not ActorKind.VENDOR or vendor_id is None:
         raise Forbidden("insufficient permissions")
     rows = await fetch(_BY_DAY, scope.store.id, vendor_id, created_from, created_before)
-    earnings = await fetchrow(_EARNINGS, scope.store.id, vendor_id, list(_PAID))
+    balance_cents = await fetchval(_BALANCE, scope.store.id, vendor_id, list(_PAID))
     product_counts = await fetchrow(_PRODUCT_COUNTS, scope.store.id, vendor_id)
     assert product_counts is not None  # an aggregate without GROUP BY always returns one row
     days = _days(rows)
@@ -120,7 +99,7 @@ async def load_dashboard(
         sales_cents=sales,
         order_count=count,
         average_ticket_cents=(2 * sales + count) // (2 * count) if count else 0,
-        balance_cents=_balance(earnings) if earnings is not None else 0,
+        balance_cents=balance_cents,
         products=ProductCounts(**product_counts),
         orders_by_status=[OrderStatusCount(status, orders) for status, orders in by_status.items()],
         days=days,
@@ -135,13 +114,3 @@ def _days(rows: Iterable[Mapping[str, Any]]) -> list[DailySales]:
         day = days.get(row["day"], DailySales(row["day"], 0, 0))
         days[row["day"]] = DailySales(day.date, day.total_cents + row["total_cents"], day.orders + row["orders"])
     return list(days.values())
-
-
-def _balance(earnings: Mapping[str, Any]) -> int:
-    """Subtract the commission: a percentage of the total, or an amount per order; never more than the total."""
-    commission = parse_cents(earnings["commission"])
-    if earnings["commission_type"] == "P":
-        commission_cents = (earnings["total_cents"] * commission + _BASIS_POINTS // 2) // _BASIS_POINTS
-    else:
-        commission_cents = min(earnings["total_cents"], earnings["orders"] * commission)
-    return int(earnings["total_cents"] - commission_cents)

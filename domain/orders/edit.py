@@ -66,10 +66,11 @@ SELECT id, public_id, product_id, options FROM removed ORDER BY position, id
 """
 _REPLACE_LINES = """
 INSERT INTO order_lines (tenant_id, id, public_id, order_id, position, product_id, vendor_id, product_name,
-    product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, combination_id, options, extra)
+    product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, combination_id, options, extra,
+    commission_cents, commission, commission_type)
 SELECT $1, l.id, l.public_id, $2, l.position, l.product_id, l.vendor_id, l.product_name,
     l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.weight_grams, l.tracked,
-    l.combination_id, l.options, l.extra
+    l.combination_id, l.options, l.extra, l.commission_cents, l.commission, l.commission_type
 FROM jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l
 """
 
@@ -247,6 +248,12 @@ async def _new_lines(
         (line.offer.id, selection_key(line.selection)): line.price_cents for line in reversed(current) if line.offer.id
     }
     offers = await load_offers(scope, [draft.product for draft in drafts])
+    # So does the rate at which the order was placed, for all lines of a vendor.
+    rates = {line.offer.vendor_id: line.offer.rate for line in current if line.offer.vendor_id is not None}
+    offers = {
+        product: replace(offer, **rates[offer.vendor_id]._asdict()) if offer.vendor_id in rates else offer
+        for product, offer in offers.items()
+    }
     lines = price_lines(
         drafts, offers, trusted=scope.actor.kind in _STAFF, imported=locked.imported, agreed_prices=agreed
     )

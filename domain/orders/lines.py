@@ -10,6 +10,7 @@ from uuid import UUID
 import orjson
 
 from domain.catalog import stock
+from domain.orders.commissions import PERCENTAGE, Rate
 from domain.orders.draft import DraftLine
 from domain.orders.option_selection import (
     OptionSelection,
@@ -38,7 +39,7 @@ class Offer:
 
     `required` maps the ids of products it must be bought with to their names; `selectable_options` is None without options. `taxes` are the
     ids of the product's taxes, `category_paths` what promotions ask of it; the versions are those of the store when it was read
-    (`domain.orders.terms_cache`, `domain.promotions.promotion_cache`).
+    (`domain.orders.terms_cache`, `domain.promotions.promotion_cache`). `commission` is the vendor's rate (`domain.orders.commissions`).
     """
 
     id: int
@@ -56,6 +57,8 @@ class Offer:
     min_quantity: int
     max_quantity: int
     vendor_sells: bool
+    commission: str | None = None
+    commission_type: str | None = None
     taxes: Sequence[int] = ()
     terms_version: int | None = None
     category_paths: str | None = None
@@ -63,6 +66,11 @@ class Offer:
     vendor_shippings: Mapping[str, Any] = field(default_factory=dict)
     required: Mapping[int, str] = field(default_factory=dict)
     selectable_options: SelectableOptions | None = None
+
+    @property
+    def rate(self) -> Rate:
+        """Return the rate of the vendor's commission."""
+        return Rate(self.commission or "0", self.commission_type or PERCENTAGE)
 
     @property
     def is_on_sale(self) -> bool:
@@ -124,7 +132,7 @@ _PROMOTION_COLUMNS = (
 # Of a product `p` and its vendor `v`, in the order of `Offer`; parameter 1 is the store.
 OFFER_COLUMNS = f"""p.id, p.public_id, p.vendor_id, p.name, p.sku, p.status, p.price_cents, p.stock, p.tracking, p.weight_grams,
     p.is_edp, p.free_shipping, p.min_quantity, p.max_quantity,
-    coalesce(v.status = 'A' AND v.deleted_at IS NULL, true) AS vendor_sells,
+    coalesce(v.status = 'A' AND v.deleted_at IS NULL, true) AS vendor_sells, v.commission, v.commission_type,
     ARRAY(SELECT l.tax_id FROM product_taxes l WHERE l.tenant_id = p.tenant_id AND l.product_id = p.id) AS taxes,
     {VERSION_SQL} AS terms_version, {_PROMOTION_COLUMNS}, nullif(v.shippings, '{{}}')::text AS vendor_shippings,
     (SELECT jsonb_object_agg(q.id, q.name) FROM required_products r

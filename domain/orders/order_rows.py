@@ -12,6 +12,7 @@ from typing import Any
 from domain import events
 from domain.catalog import stock
 from domain.notifications import write as notifications
+from domain.orders.commissions import line_commissions
 from domain.orders.draft import ADDRESS_FIELDS
 from domain.orders.lines import PricedLine
 from domain.store_settings import setting
@@ -46,10 +47,11 @@ WITH inserted AS (
     RETURNING id, public_id, user_id
 ), lines AS (
     INSERT INTO order_lines (tenant_id, id, public_id, order_id, position, product_id, vendor_id, product_name,
-        product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, combination_id, options, extra)
+        product_code, quantity, price_cents, base_price_cents, weight_grams, tracked, combination_id, options, extra,
+        commission_cents, commission, commission_type)
     SELECT $1, l.id, l.public_id, inserted.id, l.position, l.product_id, l.vendor_id, l.product_name,
         l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.weight_grams,
-        l.tracked, l.combination_id, l.options, l.extra
+        l.tracked, l.combination_id, l.options, l.extra, l.commission_cents, l.commission, l.commission_type
     FROM inserted, jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l
     RETURNING 1
 ), addresses AS (
@@ -188,9 +190,12 @@ async def _insert(
 
 def line_rows(lines: Sequence[PricedLine], numbers: Sequence[int]) -> list[dict[str, Any]]:
     """Return the columns of an order's lines, which get these numbers."""
+    commissions = line_commissions(
+        (line.offer.vendor_id, line.offer.rate, line.quantity * line.price_cents) for line in lines
+    )
     return [
-        {"id": number, **_line_row(line, position)}
-        for position, (line, number) in enumerate(zip(lines, numbers, strict=True), start=1)
+        {"id": number, **_line_row(line, position), "commission_cents": commission}
+        for position, (line, number, commission) in enumerate(zip(lines, numbers, commissions, strict=True), start=1)
     ]
 
 
@@ -210,6 +215,8 @@ def _line_row(line: PricedLine, position: int) -> dict[str, Any]:
         "combination_id": line.combination_id,
         "options": list(line.selection.options) if line.selection is not None else [],
         "extra": dict(line.extra),
+        "commission": line.offer.commission,
+        "commission_type": line.offer.commission_type,
     }
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from domain.destinations.matching import destination_address
+from domain.orders.commissions import RATE_OF_OLD_LINES, RATE_TYPE_OF_OLD_LINES
 from domain.orders.draft import BILLING, ORDER_FIELDS, SHIPPING, parse_addresses
 from domain.orders.lines import Offer, PricedLine
 from domain.orders.locked import LockedOrder
@@ -29,12 +30,15 @@ from kernel.fields import InputValues, read_fields
 from kernel.scope import Scope
 from models.connection.database import execute, fetch
 
-_LINES = """
+_LINES = f"""
 SELECT l.product_id, l.public_id, l.vendor_id, l.product_name, l.product_code, l.quantity, l.price_cents, l.base_price_cents,
     l.tracked, l.weight_grams, l.combination_id, l.options::text AS options, l.extra::text AS extra,
     coalesce(p.is_edp, false) AS is_edp,
-    coalesce(p.free_shipping, false) OR (l.price_cents = 0 AND l.extra ? 'promotion_id') AS free_shipping
+    coalesce(p.free_shipping, false) OR (l.price_cents = 0 AND l.extra ? 'promotion_id') AS free_shipping,
+    coalesce(l.commission, {RATE_OF_OLD_LINES}) AS commission,
+    coalesce(l.commission_type, {RATE_TYPE_OF_OLD_LINES}) AS commission_type
 FROM order_lines l LEFT JOIN products p ON p.tenant_id = l.tenant_id AND p.id = l.product_id
+LEFT JOIN vendors v ON v.tenant_id = l.tenant_id AND v.id = l.vendor_id
 WHERE l.tenant_id = $1 AND l.order_id = $2 ORDER BY l.position, l.id
 """
 _ADDRESSES = "SELECT kind, country, state, city, zipcode FROM order_addresses WHERE tenant_id = $1 AND order_id = $2"
@@ -68,6 +72,8 @@ def _line(line: Mapping[str, Any]) -> PricedLine:
         min_quantity=0,
         max_quantity=0,
         vendor_sells=True,
+        commission=line["commission"],
+        commission_type=line["commission_type"],
     )
     return PricedLine(
         offer=offer,

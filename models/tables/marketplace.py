@@ -10,7 +10,8 @@ from models.tables.base import SoftDeletable, StoreModel, Timestamped
 class Vendor(SoftDeletable, table="vendors"):
     """A vendor of the marketplace (a company in the legacy API). `status` is `A`, `D`, `P` or `N`.
 
-    `commission` is a decimal text: an amount when `commission_type` is `A`, a percentage when `P`.
+    `commission` is a decimal text: an amount when `commission_type` is `A`, a percentage when `P`. `first_commission` is that of order
+    lines which kept none; a trigger sets it when the rate changes for the first time.
     """
 
     name = fields.TextField()
@@ -28,6 +29,8 @@ class Vendor(SoftDeletable, table="vendors"):
     commission = fields.TextField(default="0.00")
     commission_type = fields.TextField(default="P")
     shippings = fields.JSONField[dict[str, object]](default=dict)
+    first_commission = fields.TextField(null=True)
+    first_commission_type = fields.TextField(null=True)
 
 
 class DiscussionThread(StoreModel, table="discussion_threads"):

@@ -58,7 +58,8 @@ class OrderLine(StoreModel, table="order_lines"):
     """An order line. `position` counts from 1; name, code and `options` are those at the time of the order.
 
     `tracked` when its quantity is included in the stock of the product or `combination`, so that exactly this is restored. An option is
-    `{option_id, name, variant_id, value, modifier, modifier_type}`.
+    `{option_id, name, variant_id, value, modifier, modifier_type}`. `commission_cents` is the store's commission at the rate of
+    `commission` and `commission_type`, as of the order; null for the store's own products, and for lines of before migration 0036.
     """
 
     order = fields.ForeignKeyField("models.Order", related_name="lines")
@@ -76,6 +77,9 @@ class OrderLine(StoreModel, table="order_lines"):
     combination = fields.ForeignKeyField("models.Combination", null=True, related_name="order_lines")
     options = fields.JSONField[list[dict[str, object]]](default=list)
     extra = fields.JSONField[dict[str, object]](default=dict)
+    commission_cents = fields.BigIntField(null=True)
+    commission = fields.TextField(null=True)
+    commission_type = fields.TextField(null=True)
 
 
 class OrderAddress(StoreModel, table="order_addresses"):

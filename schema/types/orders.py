@@ -20,7 +20,15 @@ from domain.orders.read import (
 from domain.payments.read import PAYMENTS
 from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS
 from models.reading.queries import ToMany, ToOne
-from schema.enums import ActorKind, AddressKind, InventoryEffect, ModifierType, PaymentStatus, StatusType
+from schema.enums import (
+    ActorKind,
+    AddressKind,
+    CommissionType,
+    InventoryEffect,
+    ModifierType,
+    PaymentStatus,
+    StatusType,
+)
 from schema.fields import (
     column,
     computed,
@@ -44,6 +52,7 @@ from schema.types.pricing import OrderTaxObject, PaymentMethodObject, ShippingMe
 from schema.types.rewards import IssuedCouponObject
 
 _BACK_OFFICE = Access(privileges=("view_orders",), app_scope="read_orders")
+_COMMISSION_READERS = Access(privileges=("view_orders",), app_scope="read_orders", vendor=True)
 _OWN_REWARDS = Access(privileges=("view_orders",), app_scope="read_orders", customer=True)
 
 
@@ -96,6 +105,17 @@ class OrderLineObject:
     price_cents: BigInt = column(description="The unit price, in cents.")
     base_price_cents: BigInt = column(description="The catalog unit price at the time of purchase, in cents.")
     total_cents: BigInt = computed("t.quantity * t.price_cents", "The line total: quantity times unit price, in cents.")
+    commission_cents: BigInt | None = column(
+        description="The store's commission on the line as of the order, in cents; null for the store's own products and in older orders.",
+        guard=_COMMISSION_READERS,
+    )
+    commission: str | None = column(
+        description="The rate of the commission, as of the order: a decimal string.", guard=_COMMISSION_READERS
+    )
+    commission_type: CommissionType | None = column(
+        description="Whether the rate is an amount per order, divided among the vendor's lines, or a percentage.",
+        guard=_COMMISSION_READERS,
+    )
     shipped_quantity: BigInt = computed(
         "(SELECT coalesce(sum(sl.quantity), 0)::bigint FROM shipment_lines sl WHERE sl.tenant_id = t.tenant_id"
         " AND sl.order_line_id = t.id)",

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from domain.catalog.product_options import TYPES_WITH_VARIANTS
 from domain.imports.numbered import ImportKind, ImportTable, PartNumbers, Row, Rows, load_references
+from domain.orders.commissions import keep_commissions
 from domain.orders.draft import MAX_UNITS
 from domain.orders.payments import payment_status
 from domain.orders.statuses import ORDERS, SHIPMENTS
@@ -55,6 +56,7 @@ ORDER = ImportKind(
         owner="order_id",
         numbers=PartNumbers.PREFERRED,
         reference_kind=LINE_REFERENCE,
+        complete=keep_commissions,
         # Out of the way: a line may get the position of another.
         before_update=(
             "UPDATE order_lines SET position = position + 1000000 WHERE tenant_id = $1 AND order_id = ANY($2::bigint[])"

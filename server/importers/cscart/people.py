@@ -63,7 +63,7 @@ def _privilege_names(value: object) -> list[Any]:
 
 # --- Vendors ---------------------------------------------------------------------------------------------------------------------
 
-VENDOR = ImportKind("vendor", ImportTable(Vendor, without=("slug",)))
+VENDOR = ImportKind("vendor", ImportTable(Vendor, without=("slug", "first_commission", "first_commission_type")))
 # Newer versions of Multi-Vendor suspend vendors.
 _SUSPENDED = {"S": "D"}
 _VENDOR_TEXTS = ("email", "phone", "address", "city", "state", "zipcode", "url")
