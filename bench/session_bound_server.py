@@ -6,8 +6,8 @@ import sys
 from typing import Any
 
 from models.connection import pool
+from models.connection.binding import StoreBinding
 from models.connection.connections import StoreConnection
-from models.connection.store_binding import StoreBinding
 from server import cli
 
 

@@ -310,7 +310,7 @@ class Unavailable(DomainError):
 
 
 class TransactionConflict(Unavailable):
-    """Reject because a transaction lost against a concurrent one; `models.connection.conflicts.retry_conflicts` repeats it first."""
+    """Reject because a transaction lost against a concurrent one; `models.connection.transactions.retry_conflicts` repeats it first."""
 
     def __init__(self) -> None:
         super().__init__(CONCURRENT_CHANGE)

@@ -308,7 +308,7 @@ def root_field(
     """Declare a root field with its access rule, which is checked before the resolver runs; by default its docstring describes it.
 
     In the description `Return` becomes `Returns`. A mutation that ends in a transaction conflict is repeated, others of the document are
-    not (`models.connection.conflicts`). A field that returns a `secret` ignores the Idempotency-Key: its response must not be stored
+    not (`models.connection.transactions`). A field that returns a `secret` ignores the Idempotency-Key: its response must not be stored
     (docs/reference/shared.md#idempotency).
     """
 

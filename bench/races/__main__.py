@@ -39,7 +39,7 @@ from kernel.clock import now
 from kernel.errors import DomainError
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, Store
-from models.connection import conflicts, database
+from models.connection import database, transactions
 from models.migrate import migrate
 from server.embedded_postgres.data_folder import OWNER
 
@@ -190,7 +190,7 @@ async def _run(benched: BenchDatabase, writes: int) -> int:
 
 def _report(tally: Tally, seconds: float, deadlocks: int) -> int:
     log = (LOGS / "vitrine.log").read_text(encoding="utf-8", errors="replace")
-    retried = len(re.findall(re.escape(conflicts.RETRIED), log))
+    retried = len(re.findall(re.escape(transactions.RETRIED), log))
     visible = tally.answers["UNAVAILABLE"] + tally.answers["HTTP 503"]
     print(f"writes                             {tally.answers.total():,} in {seconds:.0f} s")
     for code, count in tally.answers.most_common():

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 _CHUNK = 65_536
-# Vitrine's listening connections say so in their startup message (`models/connection/listener.py`).
+# Vitrine's listening connections say so in their startup message (`models/connection/notices.py`).
 _LISTENING = b"(listening)"
 
 

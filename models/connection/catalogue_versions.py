@@ -2,7 +2,7 @@
 
 PostgreSQL keeps it (migration 0022): triggers on `TABLES` raise it, for writes of every program. A process remembers the version of a store
 for at most MAX_AGE_SECONDS. It asks PostgreSQL again after each write of its own to the store, and when another process that wrote to it
-says so (`models.connection.write_notices`): a change is visible at once to the process that made it, to the others within 100 ms, and after
+says so (`models.connection.notices`): a change is visible at once to the process that made it, to the others within 100 ms, and after
 MAX_AGE_SECONDS where the notice was lost or the writer is no process of Vitrine.
 """
 
@@ -13,7 +13,7 @@ from time import monotonic
 
 from kernel.cache import BoundedCache
 from kernel.scope import Scope
-from models.connection import database, write_notices
+from models.connection import database, notices
 from models.connection.replicas import POSITION, require_position
 
 MAX_AGE_SECONDS = 5.0
@@ -86,7 +86,7 @@ class CatalogueVersions:
 
 
 _process_versions = CatalogueVersions()
-write_notices.observe(_process_versions.forget)
+notices.observe(_process_versions.forget)
 
 
 def process_versions() -> CatalogueVersions:

@@ -1,4 +1,4 @@
-"""Connections whose statements are bound to a store (`models.connection.store_binding`), and the statement counter.
+"""Connections whose statements are bound to a store (`models.connection.binding`), and the statement counter.
 
 It uses private parts of asyncpg (its statement cache, its protocol), so the version is pinned.
 """
@@ -19,8 +19,16 @@ from asyncpg.cursor import Cursor
 
 from kernel import tracing
 from kernel.request_parts import record_database
-from models.connection.store_binding import NO_TARGET, BindingTarget, Plans, StoreBinding
-from models.connection.wire_messages import FLUSH, bind_and_execute, parameter_text, parse
+from models.connection.binding import (
+    FLUSH,
+    NO_TARGET,
+    BindingTarget,
+    Plans,
+    StoreBinding,
+    bind_and_execute,
+    parameter_text,
+    parse,
+)
 
 ASYNCPG_VERSION = "0.32.0"
 _OVERHEAD = ("begin", "commit", "rollback", "savepoint", "release", "select 1 where set_config('vitrine.tenant'")

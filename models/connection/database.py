@@ -24,11 +24,10 @@ from tortoise.context import TortoiseContext
 from kernel.errors import OperatorError
 from kernel.scope import Scope, active_scope, current_scope
 from models import MODEL_MODULES
-from models.connection import replicas, write_notices
+from models.connection import notices, replicas
+from models.connection.binding import NO_STORE, binding_target
+from models.connection.binding import Plans as Plans
 from models.connection.capacity import connections_allowed as connections_allowed
-from models.connection.conflicts import record_effect as record_effect
-from models.connection.conflicts import record_statement
-from models.connection.conflicts import retry_conflicts as retry_conflicts
 from models.connection.connections import StatementCount as StatementCount
 from models.connection.connections import affected_rows
 from models.connection.connections import count_statements as count_statements
@@ -40,8 +39,8 @@ from models.connection.database_errors import UniqueViolation as UniqueViolation
 from models.connection.database_errors import translate_errors as translate_errors
 from models.connection.database_errors import translated_error as translated_error
 from models.connection.database_errors import violated_constraint as violated_constraint
-from models.connection.engine import StoreClient, StoreTransaction
-from models.connection.listener import Listener, NotificationCallback
+from models.connection.engine import StoreClient
+from models.connection.notices import Listener, NotificationCallback, WriteNotices
 from models.connection.pool import DatabaseSettings as DatabaseSettings
 from models.connection.pool import PoolUsage, StorePool, close_pool, open_pool
 from models.connection.pooler import OWN_PRIVILEGES, check_login
@@ -49,17 +48,16 @@ from models.connection.pooler import UnsafePooler as UnsafePooler
 from models.connection.pooler import check_pooling as check_pooling
 from models.connection.replicas import NOT_READ, Replicas, current_read
 from models.connection.roles import SET_ROLE_PRIVILEGE, usable_roles
-from models.connection.store_binding import NO_STORE, binding_target
-from models.connection.store_binding import Plans as Plans
-from models.connection.transactions import CommitCallback, open_transaction
+from models.connection.transactions import CommitCallback, OpenTransaction, open_transaction, record_statement
 from models.connection.transactions import TransactionEnded as TransactionEnded
-from models.connection.write_notices import WriteNotices
+from models.connection.transactions import record_effect as record_effect
+from models.connection.transactions import retry_conflicts as retry_conflicts
 from models.tables.base import WrongStore as WrongStore
 
 logger = logging.getLogger("vitrine.database")
 
 WRITES_CHANNEL = "vitrine_writes"
-"""Names a store soon after a process wrote to it (`models.connection.write_notices`)."""
+"""Names a store soon after a process wrote to it (`models.connection.notices`)."""
 
 
 class NotConnected(RuntimeError):
@@ -126,7 +124,7 @@ class _Database:
         except BaseException:
             await self.context.close_connections()
             raise
-        write_notices.observe(self._observe_write)
+        notices.observe(self._observe_write)
 
     def _observe_write(self, store: int) -> None:
         if store != NO_STORE:
@@ -154,9 +152,9 @@ class _Database:
         return await open_pool(self.settings, role, min_size=0, max_size=size, all_stores=all_stores)
 
     async def close(self) -> None:
-        write_notices.stop_observing(self._observe_write)
+        notices.stop_observing(self._observe_write)
         if self.replicas is not None:
-            write_notices.stop_observing(self.replicas.record_write)
+            notices.stop_observing(self.replicas.record_write)
             replicas.use(None)
             await self.replicas.close()
         await self.listener.close()
@@ -175,7 +173,7 @@ async def use_replicas(urls: Sequence[str]) -> None:
     watched = [replicas.Replica(url, database.settings, lambda: database.role) for url in urls]
     opened = Replicas(watched, _primary_position, lambda: database.listener.is_listening)
     database.replicas = opened
-    write_notices.observe(opened.record_write)
+    notices.observe(opened.record_write)
     await listen(WRITES_CHANNEL, lambda store: opened.record_write(int(store)), on_missed=opened.forget)
     opened.start()
     replicas.use(opened)
@@ -290,7 +288,11 @@ class transaction:  # noqa: N801  # it is used as a function; a class costs less
         outer = open_transaction()
         if outer is not None and outer.store != self._scope.store.id:
             raise WrongStore(f"a transaction of store {outer.store} is open, not of {self._scope.store.id}")
-        self._inner = StoreTransaction(_connected().client, plans=self._plans) if outer is None else outer.savepoint()
+        self._inner = (
+            OpenTransaction(_connected().pool, self._scope.store.id, self._plans)
+            if outer is None
+            else outer.savepoint()
+        )
         self._entered: AbstractContextManager[Scope] = active_scope(self._scope)
         self._entered.__enter__()
         try:
@@ -311,7 +313,7 @@ class transaction:  # noqa: N801  # it is used as a function; a class costs less
 async def fetch_separately(scope: Scope, sql: str, *args: Any) -> list[asyncpg.Record]:
     """Run one statement that commits at once, on another connection than the open transaction's, and return its rows.
 
-    It is not an effect (`models.connection.conflicts`): only for what may happen again when the operation is repeated, such as taking a
+    It is not an effect (`models.connection.transactions`): only for what may happen again when the operation is repeated, such as taking a
     number.
     """
     database = _connected()
@@ -334,7 +336,7 @@ async def separate_transaction(scope: Scope) -> AsyncIterator[None]:
     database = _connected()
     pool = database.pool if open_transaction() is None else await database.spare()
     with active_scope(scope):
-        async with StoreTransaction(database.client, pool):
+        async with OpenTransaction(pool, scope.store.id):
             yield
 
 

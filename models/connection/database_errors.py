@@ -1,7 +1,7 @@
 """Database errors, the same for our own SQL and for Tortoise's.
 
 Unavailable              database not reachable, timeout: the client may retry the request
-└── TransactionConflict  deadlock or serialization failure: `models.connection.conflicts.retry_conflicts` repeats the transaction
+└── TransactionConflict  deadlock or serialization failure: `models.connection.transactions.retry_conflicts` repeats the transaction
 ConstraintViolation      a constraint failed; also a Tortoise IntegrityError, which Tortoise's own code catches
 ├── UniqueViolation
 ├── CheckViolation

@@ -7,7 +7,6 @@ task's open transaction at every statement, so ORM and `models.connection.databa
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextvars import Token
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -17,12 +16,10 @@ from tortoise.backends.asyncpg.executor import AsyncpgExecutor
 from tortoise.backends.base.client import TransactionContext
 from tortoise.exceptions import OperationalError
 
-from models.connection.conflicts import record_statement
 from models.connection.connections import StoreConnection
 from models.connection.database_errors import translated_error
 from models.connection.pool import DatabaseSettings, StorePool, current_store_id, open_pool
-from models.connection.store_binding import Plans
-from models.connection.transactions import Transaction, open_transaction, reset_open_transaction, set_open_transaction
+from models.connection.transactions import OpenTransaction, Transaction, open_transaction, record_statement
 
 T = TypeVar("T")
 
@@ -139,35 +136,22 @@ class _TransactionConnection:
 
 
 class StoreTransaction(TransactionContext):
-    """Context manager of a transaction for the store in scope."""
+    """Tortoise's context manager of a transaction for the store in scope."""
 
-    __slots__ = ("_client", "_plans", "_pool", "_token", "_transaction")
+    __slots__ = ("_client", "_transaction")
 
-    def __init__(self, client: StoreClient, pool: StorePool | None = None, plans: Plans = Plans.AUTOMATIC) -> None:
+    def __init__(self, client: StoreClient) -> None:
         self._client = client
-        self._pool = pool
-        self._plans = plans
-        self._transaction: Transaction
-        self._token: Token[Transaction | None]
 
     async def __aenter__(self) -> StoreClient:  # type: ignore[override]  # Tortoise's own transactional client is another class
-        transaction = Transaction(self._pool or await self._client.pool(), current_store_id(), self._plans)
-        await _translate_driver_errors(transaction.begin)
-        # No await from here to the return, so no cancellation can come between.
-        self._transaction = transaction
-        self._token = set_open_transaction(transaction)
+        self._transaction = OpenTransaction(await self._client.pool(), current_store_id())
+        await self._transaction.__aenter__()
         return self._client
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        reset_open_transaction(self._token)  # first: commit callbacks run outside of the transaction
-        try:
-            await self._transaction.end(commit=kind is None)
-        except Exception:
-            if error is None:
-                raise
-            # The rollback failed as well, probably because the connection is lost: the first error is raised.
+        await self._transaction.__aexit__(kind, error, trace)
 
 
 class _Savepoint(TransactionContext):

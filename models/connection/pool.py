@@ -1,4 +1,4 @@
-"""Connection pool: a connection is acquired for one store, to which it binds each of its transactions (`models.connection.store_binding`).
+"""Connection pool: a connection is acquired for one store, to which it binds each of its transactions (`models.connection.binding`).
 
 asyncpg's own pool runs four reset statements in a new task at each release (0.2 ms a query). This one releases without a reset. That is
 safe because a pooled connection has no session state, every acquisition goes through `StorePool.acquire_for_store`, and a connection that
@@ -26,9 +26,9 @@ from asyncpg.pool import Pool, PoolConnectionHolder, PoolConnectionProxy, _PoolC
 
 from kernel.request_parts import record_connection_wait
 from kernel.scope import current_scope
+from models.connection.binding import NO_STORE, NO_TARGET, BindingTarget, StoreBinding
 from models.connection.connections import SeparatelyBoundConnection, StoreConnection
 from models.connection.pooler import choose_statement_names
-from models.connection.store_binding import NO_STORE, NO_TARGET, BindingTarget, StoreBinding
 
 RESET_SECONDS = 5.0
 CLOSE_SECONDS = 10.0

@@ -5,7 +5,7 @@
     reads       `replica_read`: entered by compiled reads; `models.connection.database` asks `current_read` for each statement
 
 Positions are bytes of WAL. A write to a store makes its position unknown, at once in the process that wrote and with the notice
-(`models.connection.write_notices`) in the others; until the primary was asked for its position the store is read there. The replica itself
+(`models.connection.notices`) in the others; until the primary was asked for its position the store is read there. The replica itself
 checks the position, before the statement and in its round trip, so that neither an old poll nor a restart can show an older state. A store
 always prefers the same replica: answers don't go back in time.
 
@@ -30,8 +30,8 @@ import asyncpg
 
 from kernel import metrics
 from kernel.event_loop import wait_at_most
+from models.connection.binding import BindingTarget, StoreBinding
 from models.connection.pool import DatabaseSettings, StorePool, open_pool
-from models.connection.store_binding import BindingTarget, StoreBinding
 
 POLL_SECONDS = 1.0
 CHECK_SECONDS = 2.0

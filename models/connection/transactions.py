@@ -2,6 +2,11 @@
 
 A transaction belongs to one store and is stored in a context variable: statements of the task and of its child tasks run on its connection
 one after the other. A child task that outlives the transaction gets an error, because the connection may already serve another store.
+
+`retry_conflicts` repeats work whose transaction lost against a concurrent one: a deadlock (SQLSTATE 40P01) or a serialization failure
+(40001). The error ends the transaction, so its work starts again from the beginning. Only whole operations are repeated, and only while
+nothing outside of the rolled-back transaction took effect: no commit (a `separate_transaction` included), no write without a transaction,
+no request to another server. `record_effect` is called for each of these.
 """
 
 from __future__ import annotations
@@ -9,21 +14,27 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import random
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from contextvars import ContextVar, Token
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from functools import lru_cache
+from types import TracebackType
+from typing import Any, TypeAlias, TypeVar
 
 import asyncpg
 
-from models.connection.conflicts import record_effect
+from kernel.errors import TransactionConflict
+from models.connection.binding import BindingTarget, Plans
 from models.connection.connections import StoreConnection
 from models.connection.database_errors import translate_errors
+from models.connection.notices import record_write
 from models.connection.pool import StorePool, current_store_id
-from models.connection.store_binding import BindingTarget, Plans
-from models.connection.write_notices import record_write
 from models.tables.base import WrongStore
 
+T = TypeVar("T")
 CommitCallback: TypeAlias = Callable[[], Awaitable[object] | object]
 
 logger = logging.getLogger("vitrine.database")
@@ -162,14 +173,30 @@ open_transaction: Callable[[], Transaction | None] = _open.get
 """Return the open transaction of the current task, or None (the variable's own method: each statement asks)."""
 
 
-def set_open_transaction(transaction: Transaction | None) -> Token[Transaction | None]:
-    """Set the open transaction of the current task."""
-    return _open.set(transaction)
+class OpenTransaction:
+    """Context manager of a transaction, which is the current task's open one inside the block."""
 
+    __slots__ = ("_token", "_transaction")
 
-def reset_open_transaction(token: Token[Transaction | None]) -> None:
-    """Restore the value before `set_open_transaction`."""
-    _open.reset(token)
+    def __init__(self, pool: StorePool, store: int, plans: Plans = Plans.AUTOMATIC) -> None:
+        self._transaction = Transaction(pool, store, plans)
+
+    async def __aenter__(self) -> None:
+        with translate_errors():
+            await self._transaction.begin()
+        # No await from here to the return, so no cancellation can come between.
+        self._token: Token[Transaction | None] = _open.set(self._transaction)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _open.reset(self._token)  # first: commit callbacks run outside of the transaction
+        try:
+            await self._transaction.end(commit=kind is None)
+        except Exception:
+            if error is None:
+                raise
+            # The rollback failed as well, probably because the connection is lost: the first error is raised.
 
 
 async def _run_shielded(coroutine: Coroutine[Any, Any, None]) -> None:
@@ -207,3 +234,68 @@ async def _run_callbacks(callbacks: list[CommitCallback]) -> None:
             logger.exception("a commit callback failed")
     if cancelled is not None:
         raise cancelled
+
+
+# --- Conflicts --------------------------------------------------------------------------------------------------------------
+
+MAX_RETRIES = 3
+RETRIED = "transaction conflict, repeated"
+# Random, so that the transactions that met don't meet again.
+_DELAY_SECONDS = (0.01, 0.05)
+_WRITES = re.compile(r"\b(insert|update|delete|merge|pg_notify)\b", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class _Effects:
+    """Count what took effect since the outermost `retry_conflicts` of the task began; child tasks share it."""
+
+    count: int = 0
+
+
+_effects: ContextVar[_Effects | None] = ContextVar("vitrine_effects", default=None)
+
+
+def record_effect() -> None:
+    """Record that something took effect that a rollback doesn't undo, so that the current work is not repeated."""
+    effects = _effects.get()
+    if effects is not None:
+        effects.count += 1
+
+
+def record_statement(sql: str, store: int) -> None:
+    """Record a statement that ran without a transaction, unless it only reads."""
+    if _writes(sql):
+        record_effect()
+        record_write(store)
+
+
+@lru_cache(maxsize=4096)
+def _writes(sql: str) -> bool:
+    return _WRITES.search(sql) is not None
+
+
+async def retry_conflicts(
+    work: Callable[[], Awaitable[T]], *, has_conflict: Callable[[T], bool] = lambda _: False
+) -> T:
+    """Run work that opens its own transaction, and repeat it after a conflict, at most MAX_RETRIES times; raise or return the last outcome.
+
+    `has_conflict` recognizes a conflict in a result. Inside an open transaction call the work directly: only the outermost transaction can
+    be repeated.
+    """
+    effects = _effects.get() or _Effects()
+    token = _effects.set(effects)
+    try:
+        for retry in range(MAX_RETRIES + 1):
+            count = effects.count
+            try:
+                result = await work()
+                if not has_conflict(result) or retry == MAX_RETRIES or effects.count != count:
+                    return result
+            except TransactionConflict:
+                if retry == MAX_RETRIES or effects.count != count:
+                    raise
+            logger.info(RETRIED)
+            await asyncio.sleep(random.uniform(*_DELAY_SECONDS))
+        raise AssertionError("the last attempt returns or raises")
+    finally:
+        _effects.reset(token)

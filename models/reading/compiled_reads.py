@@ -22,7 +22,7 @@ from kernel.event_loop import PART_SIZE, in_parts
 from kernel.record_conversion import Inline, RecordConversion
 from kernel.scope import Scope
 from models.connection import database
-from models.connection.store_binding import Plans
+from models.connection.binding import Plans
 from models.reading.answer_size import AnswerSize, add_values, count_nested, current_answer, total_size, value_size
 from models.reading.caller_cache import AccessConditions, AccessConditionsPool, CallerCache
 from models.reading.queries import Condition, ToOne, key_columns, page_of, plans_for

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from kernel.errors import DomainError
 from kernel.ids import Reference
 from kernel.scope import Scope
-from models.connection.store_binding import Plans
+from models.connection.binding import Plans
 from models.reading.columns import has_column
 
 

@@ -1,6 +1,6 @@
 """Keep the newest events of each store with streams in memory, read once for all streams of the process.
 
-A tail reads when this process writes to its store, when another process says that it did (`models.connection.write_notices`), and every
+A tail reads when this process writes to its store, when another process says that it did (`models.connection.notices`), and every
 POLL_SECONDS, because that notice may be lost. A stream has nothing but its position: one that falls behind the tail's events reads from the
 database until it has caught up, so that a slow client takes no memory here.
 """
@@ -26,7 +26,7 @@ from kernel.clock import now
 from kernel.event_loop import wait_at_most
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, Store, active_scope
-from models.connection import database, write_notices
+from models.connection import database, notices
 
 MAX_EVENTS = 1_000
 MAX_BYTES = 4 * 1024 * 1024
@@ -203,7 +203,7 @@ class EventTails:
         """Stop following."""
         tasks = [task for _, task in self._tails.values()]
         if self._listening is not None:
-            write_notices.stop_observing(self._on_write)
+            notices.stop_observing(self._on_write)
             tasks.append(self._listening)
             self._listening = None
         for task in tasks:
@@ -213,7 +213,7 @@ class EventTails:
 
     async def _start(self, scope: Scope) -> None:
         if self._listening is None:
-            write_notices.observe(self._on_write)
+            notices.observe(self._on_write)
             # In the background: the first stream doesn't wait for the listening connection.
             listening = database.listen(database.WRITES_CHANNEL, self._on_notice, on_missed=self._wake_all)
             self._listening = asyncio.get_running_loop().create_task(listening, context=Context())

@@ -19,7 +19,7 @@ from kernel.clock import format_rfc3339
 from kernel.errors import Forbidden, NotFound
 from kernel.scope import ActorKind, active_scope
 from models.connection import database
-from models.connection.store_binding import NO_STORE
+from models.connection.binding import NO_STORE
 from tests.harness.database import needs_session
 
 

@@ -13,8 +13,8 @@ from domain.orders.placement import PlacedOrder
 from domain.people.accounts import create_user
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.connection.conflicts import retry_conflicts
 from models.connection.database import count_statements, execute, transaction
+from models.connection.transactions import retry_conflicts
 from models.numbers import raise_numbers
 from tests.harness.domain_store import DomainStore
 

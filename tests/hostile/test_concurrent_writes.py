@@ -25,7 +25,7 @@ from domain.orders.expiry import expire_orders
 from domain.orders.lifecycle import change_status
 from domain.stores import set_gateway_secret
 from kernel.scope import ANONYMOUS, Scope, active_scope
-from models.connection import conflicts
+from models.connection import transactions
 from resolvers import root
 from resolvers.operations import OperationExecutor
 from schema.documents import DocumentCache
@@ -115,7 +115,7 @@ def test_every_mutation_of_these_records_races() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OPERATIONS)
 async def test_concurrent_writes_do_not_conflict(name: str, arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conflicts, "MAX_RETRIES", 0)
+    monkeypatch.setattr(transactions, "MAX_RETRIES", 0)
     others = rivals(name)
     tries = [(name, number) for number in range(TRIES)]
     tries += [(other, number) for number in range(OTHERS) for other in others]

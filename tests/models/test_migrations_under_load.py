@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 NAMES = [migration.name for migration in disk_migrations()]
 STORE = 7
-# What the previous version repeats by itself (models/connection/conflicts.py), and what it answers with "try again".
+# What the previous version repeats by itself (models/connection/transactions.py), and what it answers with "try again".
 RETRIED = {"40P01", "40001", "55P03"}
 
 COLUMNS = """

@@ -12,8 +12,8 @@ from tortoise.queryset import QuerySet
 from kernel.errors import Unavailable
 from kernel.scope import Scope, active_scope
 from models.connection import database as db
+from models.connection.binding import NO_STORE, BindingTarget
 from models.connection.pool import DatabaseSettings, close_pool, open_pool
-from models.connection.store_binding import NO_STORE, BindingTarget
 from models.tables.catalog import Product
 from models.tables.marketplace import Vendor
 from tests.harness.scopes import system_scope

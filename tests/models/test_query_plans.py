@@ -22,7 +22,7 @@ from aiohttp import web
 from kernel.scope import active_scope
 from kernel.settings import Settings
 from models.connection import database as db
-from models.connection.store_binding import Plans
+from models.connection.binding import Plans
 from models.reading.queries import Sort
 from rest_facade import collections
 from rest_facade.list_parameters import DIRECTIONS

@@ -12,8 +12,8 @@ import asyncpg
 import pytest
 
 from bench.soak.proxy import DatabaseProxy
+from models.connection.binding import NO_STORE
 from models.connection.pool import DatabaseSettings, StorePool, close_pool, open_pool
-from models.connection.store_binding import NO_STORE
 from server.embedded_postgres import EmbeddedServer
 from server.embedded_postgres.data_folder import OWNER
 

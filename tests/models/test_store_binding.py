@@ -13,9 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from models.connection.binding import NO_STORE, NO_TARGET, BindingTarget, Plans, StoreBinding, parse
 from models.connection.pool import DatabaseSettings, StorePool, close_pool, open_pool
-from models.connection.store_binding import NO_STORE, NO_TARGET, BindingTarget, Plans, StoreBinding
-from models.connection.wire_messages import parse
 from server.embedded_postgres import EmbeddedServer
 from tests.harness.database import needs_pgbouncer, running_pgbouncer
 

@@ -18,8 +18,8 @@ from bench.soak.proxy import DatabaseProxy
 from domain.people.accounts import set_privileges
 from domain.stores import change_status
 from kernel.scope import active_scope
-from models.connection import database, listener
-from models.connection.listener import Listener
+from models.connection import database, notices
+from models.connection.notices import Listener
 from models.connection.pool import DatabaseSettings
 from server.embedded_postgres import EmbeddedServer
 from server.embedded_postgres.data_folder import OWNER
@@ -136,9 +136,9 @@ async def _end_sessions(sample: SampleStore, user: UserRecord) -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listener, "CHECK_INTERVAL_SECONDS", 0.2)
-    monkeypatch.setattr(listener, "CHECK_TIMEOUT_SECONDS", 0.3)
-    monkeypatch.setattr(listener, "CONNECT_TIMEOUT_SECONDS", 0.3)
+    monkeypatch.setattr(notices, "CHECK_INTERVAL_SECONDS", 0.2)
+    monkeypatch.setattr(notices, "CHECK_TIMEOUT_SECONDS", 0.3)
+    monkeypatch.setattr(notices, "CONNECT_TIMEOUT_SECONDS", 0.3)
 
 
 @asynccontextmanager
@@ -153,8 +153,8 @@ async def listening(url: str) -> AsyncIterator[tuple[Listener, list[str], list[i
 
 
 def test_a_lost_connection_is_noticed_and_reported_within_the_promised_time():
-    assert listener.CHECK_INTERVAL_SECONDS + listener.CHECK_TIMEOUT_SECONDS < listener.STALE_SECONDS
-    assert listener.MAX_BACKOFF_SECONDS + listener.CONNECT_TIMEOUT_SECONDS < listener.STALE_SECONDS
+    assert notices.CHECK_INTERVAL_SECONDS + notices.CHECK_TIMEOUT_SECONDS < notices.STALE_SECONDS
+    assert notices.MAX_BACKOFF_SECONDS + notices.CONNECT_TIMEOUT_SECONDS < notices.STALE_SECONDS
 
 
 @pytest.mark.usefixtures("impatient")

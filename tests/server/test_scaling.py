@@ -12,7 +12,7 @@ import pytest
 
 from bench.standby import Standby
 from models.connection import database as db
-from models.connection import replicas, write_notices
+from models.connection import notices, replicas
 from models.connection.replicas import Replica
 from tests.harness.database import needs_pgbouncer, running_pgbouncer
 from tests.harness.sample_store import SampleStore
@@ -70,7 +70,7 @@ async def replica(
     finally:
         await standby.execute("select pg_wal_replay_resume()")
         replicas.use(None)
-        write_notices.stop_observing(database.replicas.record_write)
+        notices.stop_observing(database.replicas.record_write)
         await database.replicas.close()
         database.replicas = None
 

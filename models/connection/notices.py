@@ -1,5 +1,7 @@
-"""LISTEN on a dedicated connection, because a pooled one must not have session state.
+"""Notifications between processes: who writes says which stores, and caches of other processes follow.
 
+`WriteNotices` sends at most one notification in NOTICE_SECONDS, not as part of the writing transactions: NOTIFY makes their commits wait
+for each other, in the whole database. `Listener` holds the one connection that listens, because a pooled one must not have session state.
 Notifications keep caches true, so a lost one must not leave a cache stale for longer than STALE_SECONDS: the connection is checked every
 CHECK_INTERVAL_SECONDS, also for whether its session listens at all, and what depends on notifications is called when it is lost, after each
 failed attempt to reconnect, and once more when the new connection listens.
@@ -11,6 +13,8 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
+from contextvars import Context
+from time import monotonic
 from typing import Any, TypeAlias
 
 import asyncpg
@@ -31,6 +35,8 @@ CHECK_INTERVAL_SECONDS = 2.0
 CHECK_TIMEOUT_SECONDS = 2.0
 # A pooler may have given the session to another client: then the server answers, but no notification arrives.
 _CHECK = "select count(*) from pg_listening_channels() as c (name) where name = any($1::text[])"
+
+NOTICE_SECONDS = 0.03
 
 logger = logging.getLogger("vitrine.database")
 
@@ -162,3 +168,61 @@ class Listener:
         self._pending_callbacks.discard(future)
         if not future.cancelled() and (failure := future.exception()) is not None:
             logger.error("a callback of a notification failed", exc_info=failure)
+
+
+class WriteNotices:
+    """Collect the stores that this process writes to; `send` notifies the other processes."""
+
+    def __init__(self, send: Callable[[list[int]], Awaitable[object]]) -> None:
+        self._send = send
+        self._pending: set[int] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._sent_at = 0.0
+
+    def add(self, store: int) -> None:
+        """Notify the others of a write: at once after a pause, and within NOTICE_SECONDS of the last notification."""
+        self._pending.add(store)
+        if self._task is None:
+            # Without the context of the writer: its transaction has ended.
+            self._task = asyncio.get_running_loop().create_task(self._send_later(), context=Context())
+
+    async def close(self) -> None:
+        """Notify at once of what is pending."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        await self._send_pending()
+
+    async def _send_later(self) -> None:
+        await asyncio.sleep(max(0.0, self._sent_at + NOTICE_SECONDS - monotonic()))
+        self._task, self._sent_at = None, monotonic()
+        await self._send_pending()
+
+    async def _send_pending(self) -> None:
+        pending, self._pending = self._pending, set()
+        if not pending:
+            return
+        try:
+            await self._send(sorted(pending))
+        except Exception as error:
+            logger.warning("other processes were not notified of a write, and see it within seconds: %r", error)
+
+
+_observers: list[Callable[[int], None]] = []
+
+
+def observe(observer: Callable[[int], None]) -> None:
+    """Call the observer with the store of each write of this process, once it is committed."""
+    _observers.append(observer)
+
+
+def stop_observing(observer: Callable[[int], None]) -> None:
+    """Don't call the observer any longer."""
+    _observers.remove(observer)
+
+
+def record_write(store: int) -> None:
+    """Report a committed write to a store."""
+    for observer in _observers:
+        observer(store)
