@@ -113,6 +113,7 @@ UNINDEXED = {
     ("products", "short_description"),
     ("products", "category_id"),
     ("orders", "currency"),
+    ("orders", "delivery_time"),
     ("orders", "tracking_code"),
 }
 
