@@ -29,7 +29,7 @@ from graphql.execution.values import VariableValues
 from kernel.cache import BoundedCache
 from kernel.errors import DomainError
 from kernel.scope import Scope
-from models.connection.replicas import PRIMARY, replica_read
+from models.connection import replicas
 from models.reading.response_shapes import NotCompiled
 from resolvers.compiled_fields import CompilationValues, CompiledRootField, CompiledTypename
 from resolvers.compiled_mutations import MutationPlan, changed_record
@@ -65,9 +65,8 @@ class QueryPlan:
 
     async def run(self, scope: Scope, variables: VariableValues) -> dict[str, Any]:
         """Return the data. Raises `NotCompiled` if the executor must take over."""
-        read = PRIMARY if self.writes else replica_read(scope.store.id)
-        if read is not PRIMARY:
-            with read:
+        if replicas.active is not None and not self.writes:
+            with replicas.replica_read(scope.store.id):
                 return {field.key: await field.run(scope, variables) for field in self._fields}
         data = {}  # a comprehension would be a coroutine of its own
         for field in self._fields:

@@ -405,22 +405,24 @@ class ReplicaRead:
         return result
 
 
-_replicas: Replicas | None = None
+active: Replicas | None = None
+"""The replicas of this process."""
 PRIMARY = nullcontext()
 """The `replica_read` of statements that run on the primary."""
 _read: ContextVar[ReplicaRead | None] = ContextVar("vitrine_replica_read", default=None)
-_primary_only: ContextVar[bool] = ContextVar("vitrine_primary_only", default=False)
+primary_only: ContextVar[bool] = ContextVar("vitrine_primary_only", default=False)
+"""Whether the request uses no replica: what it reads decides what is written."""
 
 
 def use(replicas: Replicas | None) -> None:
     """Let compiled reads of this process use the replicas; None: no longer."""
-    global _replicas
-    _replicas = replicas
+    global active
+    active = replicas
 
 
 def replica_status() -> list[ReplicaStatus]:
     """Return the state of each replica of this process, in the order of the setting."""
-    return [] if _replicas is None else [replica.status for replica in _replicas.replicas]
+    return [] if active is None else [replica.status for replica in active.replicas]
 
 
 def _lags() -> dict[tuple[str, ...], float]:
@@ -454,13 +456,13 @@ metrics.gauge(
 
 def require_position(store: int, position: int) -> None:
     """Read the store only from replicas that have replayed the position."""
-    if _replicas is not None:
-        _replicas.positions.require(store, position)
+    if active is not None:
+        active.positions.require(store, position)
 
 
 def replica_read(store: int) -> AbstractContextManager[object]:
     """Let the statements inside the block, which only read the store, run on a replica."""
-    if _replicas is None or _primary_only.get() or (chosen := _replicas.choose(store)) is None:
+    if active is None or primary_only.get() or (chosen := active.choose(store)) is None:
         return PRIMARY
     return _reading(ReplicaRead(store, chosen))
 
@@ -472,16 +474,6 @@ def _reading(read: ReplicaRead) -> Iterator[None]:
         yield
     finally:
         _read.reset(token)
-
-
-@contextmanager
-def primary_only() -> Iterator[None]:
-    """Use no replica inside the block: what is read there decides what is written."""
-    token = _primary_only.set(True)
-    try:
-        yield
-    finally:
-        _primary_only.reset(token)
 
 
 current_read: Callable[[], ReplicaRead | None] = _read.get

@@ -132,10 +132,8 @@ def pipeline(
                 state[SCOPE] = scope
                 activate(scope)  # aiohttp runs each request in a task of its own
                 await limiter.count_caller(request, family, scope)
-                if method in _SAFE_METHODS or family.name == "graphql":
-                    return await respond(request, handler, policy, scope)
-                with primary_only():
-                    return await respond(request, handler, policy, scope)
+                primary_only.set(method not in _SAFE_METHODS and family.name != "graphql")
+                return await respond(request, handler, policy, scope)
         except Unauthenticated:
             if _has_credential(request, policy):
                 await limiter.count_failure(address)

@@ -215,8 +215,10 @@ async def test_only_compiled_reads_outside_of_transactions_use_it(replica, scope
     with replicas.replica_read(scope.store.id):
         async with db.transaction(scope):
             assert await db.fetchval(in_recovery) is False
-    with replicas.primary_only(), active_scope(scope), replicas.replica_read(scope.store.id):
+    token = replicas.primary_only.set(True)
+    with active_scope(scope), replicas.replica_read(scope.store.id):
         assert await db.fetchval(in_recovery) is False
+    replicas.primary_only.reset(token)
 
 
 async def test_a_caller_reads_its_own_writes(replica, scope):
