@@ -49,6 +49,16 @@ def format_cents(cents: int) -> str:
     return text
 
 
+CURRENCY_SYMBOLS = {"BRL": "R$", "USD": "US$", "EUR": "€"}
+
+
+def format_price(cents: int, currency: str) -> str:
+    """Format cents as people in Brazil write an amount: 123456 is `R$ 1.234,56`."""
+    units, rest = divmod(abs(cents), 100)
+    grouped = f"{units:,}".replace(",", ".")
+    return f"{'-' if cents < 0 else ''}{CURRENCY_SYMBOLS.get(currency, currency)} {grouped},{rest:02d}"
+
+
 def divide_half_up(numerator: int, denominator: int) -> int:
     """Divide two non-negative integers and round half up."""
     return (2 * numerator + denominator) // (2 * denominator)

@@ -25,13 +25,12 @@ from domain.carts.items import (
     too_many_items_error,
 )
 from domain.carts.locked import LockedCart, lock_cart, lock_open_cart
-from domain.carts.messages import ERROR_TEXTS
+from domain.carts.messages import ERROR_TEXTS, portuguese_error
 from domain.carts.record import cart_record
 from domain.carts.totals import (
     CartTotals,
     calculate_cart_totals,
-    coupon_error,
-    is_coupon_usable,
+    find_coupon_refusal,
     shipping_options_for,
 )
 from domain.carts.warnings import CartWarning
@@ -296,13 +295,13 @@ async def finish_change(
     await execute(_EXTEND, scope.store.id, public_id, expires_at, scope.now, _customer_id(scope), scope.store.currency)
     cart = await lock_cart(scope, public_id)
     totals = await calculate_cart_totals(scope, cart)
-    has_usable_coupon = totals.is_coupon_valid or await is_coupon_usable(scope, cart)
-    if needs_coupon and not has_usable_coupon:
-        raise coupon_error()
+    coupon_refusal = await find_coupon_refusal(scope, cart, totals)
+    if needs_coupon and coupon_refusal is not None:
+        raise portuguese_error(scope, coupon_refusal)
     await save_totals(scope, cart, totals)
     if emit_event:
         await events.emit_updated(scope, cart, totals)
-    return cart_record(scope, cart, totals, warnings, has_usable_coupon=has_usable_coupon)
+    return cart_record(scope, cart, totals, warnings, coupon_refusal=coupon_refusal)
 
 
 async def save_totals(scope: Scope, cart: LockedCart, totals: CartTotals) -> None:

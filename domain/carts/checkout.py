@@ -123,7 +123,7 @@ async def _resolve_customer(scope: Scope, cart: LockedCart, customer: object, em
     if scope.actor.kind in _STOREFRONT_ACTORS and scope.actor.user_id is not None:
         return _CheckoutCustomer(scope.actor.user_id, email)
     if not guest_email:
-        raise ValidationFailed(CUSTOMER_REQUIRED)
+        raise ValidationFailed(CUSTOMER_REQUIRED, field="customer_email", code="required")
     return _CheckoutCustomer(None, guest_email)
 
 
@@ -163,7 +163,7 @@ async def _reject_duplicate(scope: Scope, content_hash: bytes) -> None:
 
 async def _place(scope: Scope, cart: LockedCart, draft: OrderDraft, lines: Sequence[PricedLine]) -> PlacedOrder:
     """Place the order of a cart, shipped by its method if that is still available."""
-    with portuguese_errors():
+    with portuguese_errors(scope):
         try:
             references = await load_references(scope, user=draft.user, payment_method=draft.payment_method)
         except ValidationFailed as error:

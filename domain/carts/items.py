@@ -117,7 +117,7 @@ async def parse_items(scope: Scope, values: Sequence[InputValues], *, field: str
     summed: dict[tuple[int, str], RequestedItem] = {}
     for draft in drafts:
         offer = offers[draft.product]
-        with _prefixed_errors(field), portuguese_errors():
+        with _prefixed_errors(field), portuguese_errors(scope):
             selection = select_options(offer, draft.options)
         key = selection_key(selection)
         previous = summed.get((offer.id, key))

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from domain.promotions.refusals import CouponCause
 from kernel.errors import RuleViolation
+from kernel.money import format_price
+from kernel.scope import Scope
 
 # Customer messages by `place_order` reason; `{names}` are the products concerned.
 ERROR_TEXTS: Mapping[str, str] = {
@@ -24,14 +27,29 @@ ERROR_TEXTS: Mapping[str, str] = {
 }
 
 
+# Why a coupon is unavailable; `{minimum}` is an amount.
+COUPON_TEXTS: Mapping[CouponCause, str] = {
+    CouponCause.BELOW_MINIMUM: "O cupom vale para compras a partir de {minimum}.",
+    CouponCause.ALREADY_USED: "O cupom vale uma única vez por cliente e já foi usado.",
+    CouponCause.NOT_YET_VALID: "O cupom ainda não está valendo.",
+    CouponCause.EXPIRED: "O cupom está vencido.",
+}
+
+
 @contextmanager
-def portuguese_errors() -> Iterator[None]:
+def portuguese_errors(scope: Scope) -> Iterator[None]:
     """Re-raise RuleViolations with their Portuguese text; reasons without a text pass unchanged."""
     try:
         yield
     except RuleViolation as error:
-        text = ERROR_TEXTS.get(error.reason or "")
-        if text is None:
+        if error.reason not in ERROR_TEXTS:
             raise
-        names = ", ".join(str(product["name"]) for product in error.details.get("products", ()))
-        raise RuleViolation(text.format(names=names), reason=error.reason, details=error.details) from error
+        raise portuguese_error(scope, error) from error
+
+
+def portuguese_error(scope: Scope, error: RuleViolation) -> RuleViolation:
+    """Return the error with the Portuguese text of its reason, or of its cause."""
+    names = ", ".join(str(product["name"]) for product in error.details.get("products", ()))
+    text = COUPON_TEXTS.get(error.details.get("cause", ""), ERROR_TEXTS[error.reason or ""])
+    minimum = format_price(error.details.get("minimum_cents", 0), scope.store.currency)
+    return RuleViolation(text.format(names=names, minimum=minimum), reason=error.reason, details=error.details)

@@ -10,11 +10,12 @@ from typing import Any
 
 from domain.carts.items import CART_WITH_ITEMS, PricedCartItem, cart_with_items_and, items_of
 from domain.carts.locked import OPEN, LockedCart, find_cart_with
+from domain.carts.messages import portuguese_error
 from domain.carts.shipping import ShippingOption
-from domain.carts.totals import CartTotals, calculate_cart_totals, is_coupon_usable
+from domain.carts.totals import CartTotals, calculate_cart_totals, find_coupon_refusal
 from domain.carts.warnings import COUPON_UNAVAILABLE, SHIPPING_UNAVAILABLE, CartWarning, item_warnings
 from domain.orders.option_selection import selection_input
-from kernel.errors import NotFound
+from kernel.errors import NotFound, RuleViolation
 from kernel.scope import Scope
 from models.reading.related_columns import BoundColumn
 
@@ -44,8 +45,7 @@ async def load_cart_record(scope: Scope, cart: object, column: BoundColumn | Non
         further, rows = [row[-1] for row in rows], [row[:-1] for row in rows]
     items = await items_of(scope, rows, closed=locked.status_at(scope.now) != OPEN)
     totals = await calculate_cart_totals(scope, locked, items)
-    has_usable_coupon = totals.is_coupon_valid or await is_coupon_usable(scope, locked)
-    record = cart_record(scope, locked, totals, has_usable_coupon=has_usable_coupon)
+    record = cart_record(scope, locked, totals, coupon_refusal=await find_coupon_refusal(scope, locked, totals))
     for item, value in zip(record["items"], further, strict=False):
         item["further"] = value
     return record
@@ -57,11 +57,11 @@ def cart_record(
     totals: CartTotals,
     warnings: Sequence[CartWarning] = (),
     *,
-    has_usable_coupon: bool = True,
+    coupon_refusal: RuleViolation | None = None,
 ) -> dict[str, Any]:
     """Return the record of a cart with its totals; an open cart uses the store's current currency.
 
-    `warnings` are those of the change that is answered. A coupon may be usable with certain payment methods only.
+    `warnings` are those of the change that is answered. `coupon_refusal`: no payment method makes the coupon usable.
     """
     status = cart.status_at(scope.now)
     return {
@@ -86,7 +86,9 @@ def cart_record(
         if totals.shipping_option is not None
         else None,
         "coupon_code": cart.coupon_code or None,
-        "warnings": [warning.record() for warning in (*warnings, *_warnings(cart, totals, status, has_usable_coupon))],
+        "warnings": [
+            warning.record() for warning in (*warnings, *_warnings(scope, cart, totals, status, coupon_refusal))
+        ],
         "points_to_use": cart.points_to_use,
         "points_spent": totals.points.points,
         "points_cents": totals.points.cents,
@@ -101,13 +103,16 @@ def cart_record(
     }
 
 
-def _warnings(cart: LockedCart, totals: CartTotals, status: str, has_usable_coupon: bool) -> list[CartWarning]:
+def _warnings(
+    scope: Scope, cart: LockedCart, totals: CartTotals, status: str, coupon_refusal: RuleViolation | None
+) -> list[CartWarning]:
     """Return what the checkout of an open cart would refuse or change."""
     if status != OPEN:
         return []
     warnings = item_warnings(totals.items)
-    if cart.coupon_code and not has_usable_coupon:
-        warnings.append(CartWarning(code=COUPON_UNAVAILABLE, name=cart.coupon_code))
+    if coupon_refusal is not None:
+        message = portuguese_error(scope, coupon_refusal).message
+        warnings.append(CartWarning(code=COUPON_UNAVAILABLE, name=cart.coupon_code, message=message))
     if cart.shipping_method_id is not None and totals.shipping_option is None and totals.items:
         warnings.append(CartWarning(code=SHIPPING_UNAVAILABLE))
     return warnings

@@ -42,7 +42,8 @@ class CartTotals:
     """A cart's items and amounts in cents; `shipping_option` is the selected one, None when it isn't available (any more).
 
     `gifts` are free products that promotions would add to the order; they are not items and can't be changed. `points` are the reward
-    points that the order would spend, which the discount includes; `points_earned` those it would earn.
+    points that the order would spend, which the discount includes; `points_earned` those it would earn. `coupon_refusal` says why
+    the coupon gives nothing without a payment method.
     """
 
     items: Sequence[PricedCartItem]
@@ -52,7 +53,7 @@ class CartTotals:
     shipping_cents: int
     tax_cents: int
     total_cents: int
-    is_coupon_valid: bool = True
+    coupon_refusal: RuleViolation | None = None
     gifts: Sequence[PricedLine] = ()
     points: SpentPoints = NOTHING_SPENT
     points_earned: int = 0
@@ -67,8 +68,8 @@ async def calculate_cart_totals(
         items = await load_items(scope, cart.id, closed=not is_open)
     if not is_open:
         return await _closed_totals(scope, cart, items)
-    option, priced, is_coupon_valid = await _price_with_option(scope, cart, order_lines(items))
-    return cart_totals(items, priced, option, is_coupon_valid)
+    option, priced, refusal = await _price_with_option(scope, cart, order_lines(items))
+    return cart_totals(items, priced, option, refusal)
 
 
 async def shipping_options_for(scope: Scope, cart: LockedCart) -> list[ShippingOption]:
@@ -81,21 +82,23 @@ async def shipping_options_for(scope: Scope, cart: LockedCart) -> list[ShippingO
     return apply_promotions(options, priced.reward)
 
 
-async def is_coupon_usable(scope: Scope, cart: LockedCart) -> bool:
-    """Return whether the coupon applies with any available payment method: a cart has none yet."""
+async def find_coupon_refusal(scope: Scope, cart: LockedCart, totals: CartTotals) -> RuleViolation | None:
+    """Return why the coupon applies with no available payment method, of which a cart has none yet; None when it applies with one.
+
+    A stated cause holds with every payment method (`domain.promotions.refusals`).
+    """
+    refusal = totals.coupon_refusal
+    if refusal is None or refusal.details:
+        return refusal
     lines = order_lines(await load_items(scope, cart.id))
     with active_scope(scope):
         methods = await fetch(_PAYMENT_METHODS, scope.store.id)
     for method in methods:
-        _, is_valid = await _price_lines(scope, cart, lines, payment_method=method["id"])
-        if is_valid:
-            return True
-    return False
-
-
-def coupon_error() -> RuleViolation:
-    """Return the error for a coupon that is unknown, expired, used up or not applicable; it doesn't reveal which."""
-    return RuleViolation("O cupom não está disponível para este carrinho.", reason=COUPON_UNAVAILABLE)
+        _, with_method = await _price_lines(scope, cart, lines, payment_method=method["id"])
+        if with_method is None:
+            return None
+        refusal = refusal if refusal.details else with_method
+    return refusal
 
 
 def order_lines(items: Sequence[PricedCartItem]) -> list[PricedLine]:
@@ -114,7 +117,7 @@ def lines_subtotal(lines: Sequence[PricedLine]) -> int:
 
 async def _price_with_option(
     scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]
-) -> tuple[ShippingOption | None, PricingResult, bool]:
+) -> tuple[ShippingOption | None, PricingResult, RuleViolation | None]:
     """Price the lines as `_price_lines`, shipped by the cart's method if that is available; return its option too."""
     if cart.shipping_method_id is None:
         return (None, *await _price_lines(scope, cart, lines))
@@ -132,8 +135,8 @@ async def _price_with_option(
 
 async def _price_lines(
     scope: Scope, cart: LockedCart, lines: Sequence[PricedLine], *, payment_method: int | None = None
-) -> tuple[PricingResult, bool]:
-    """Price the lines like an order; without the coupon when it gives no discount. Returns the result and whether the coupon applied."""
+) -> tuple[PricingResult, RuleViolation | None]:
+    """Price the lines like an order; without the coupon when it gives no discount. Returns the result and why it gives none."""
     with active_scope(scope):
         references = await load_references(scope, payment_method=payment_method)
         return await _price(scope, _purchase(scope, cart, lines, references))
@@ -153,20 +156,23 @@ def _purchase(
     )
 
 
-async def _price(scope: Scope, purchase: Purchase, terms: Terms | None = None) -> tuple[PricingResult, bool]:
+async def _price(
+    scope: Scope, purchase: Purchase, terms: Terms | None = None
+) -> tuple[PricingResult, RuleViolation | None]:
     try:
-        return await price_purchase(scope, purchase, terms), True
+        return await price_purchase(scope, purchase, terms), None
     except RuleViolation as error:
         if error.reason != COUPON_UNAVAILABLE:
             raise
-    return await price_purchase(scope, replace(purchase, coupon_code="")), False
+        refusal = error
+    return await price_purchase(scope, replace(purchase, coupon_code="")), refusal
 
 
 def cart_totals(
     items: Sequence[PricedCartItem],
     priced: PricingResult,
     option: ShippingOption | None,
-    is_coupon_valid: bool = True,
+    coupon_refusal: RuleViolation | None = None,
 ) -> CartTotals:
     """Apply promotional prices to the items, and add items no longer sold at their last price."""
     line_count = len(order_lines(items))
@@ -195,7 +201,7 @@ def cart_totals(
         shipping_cents=totals.shipping_cents,
         tax_cents=totals.tax_cents,
         total_cents=totals.total_cents + unavailable_cents,
-        is_coupon_valid=is_coupon_valid,
+        coupon_refusal=coupon_refusal,
         gifts=priced.lines[line_count:],
         points=priced.points,
         points_earned=priced.point_columns["points_earned"],

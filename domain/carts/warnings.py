@@ -40,7 +40,8 @@ _TEXTS = {
 class CartWarning:
     """A warning: its code, the product's or coupon's name and, where it is about a product, what changed. Prices in cents.
 
-    `item_id` is None when the product is in no item: it could not be added. `available_quantity` are the units that can be ordered.
+    `item_id` is None when the product is in no item: it could not be added. `available_quantity` are the units that can be ordered,
+    `message` a text that says more than that of the code.
     """
 
     code: str
@@ -52,12 +53,13 @@ class CartWarning:
     available_quantity: int | None = None
     previous_price_cents: int | None = None
     price_cents: int | None = None
+    message: str = ""
 
     def record(self) -> dict[str, Any]:
         """Return the warning as clients see it, with its Portuguese text."""
         return {
             "code": self.code,
-            "message": _TEXTS[self.code].format(names=self.name),
+            "message": self.message or _TEXTS[self.code].format(names=self.name),
             "item_id": self.item_id,
             "product_id": self.product_id,
             "product": self.product,

@@ -7,14 +7,13 @@ from importlib.metadata import version
 
 from domain.store_settings import setting
 from kernel.codes import PRODUCT_STATUSES, CodeTable
+from kernel.money import CURRENCY_SYMBOLS
 from kernel.scope import Scope
 from models.connection.database import fetch
 
 APP_NAME = "Vitrine Vendedor"
 # The first version of the app that supports this API.
 MIN_VERSION = "1.0.0"
-
-_SYMBOLS = {"BRL": "R$", "USD": "US$", "EUR": "€"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ async def load_app_config(scope: Scope) -> VendorAppConfig:
         store_currency=currency,
         store_logo=setting(scope, "logo_url"),
         languages=await _load_labels(scope, _LANGUAGES),
-        currencies=[LabelledCode(currency, _SYMBOLS.get(currency, currency))],
+        currencies=[LabelledCode(currency, CURRENCY_SYMBOLS.get(currency, currency))],
         order_statuses=await _load_labels(scope, _ORDER_STATUSES),
         product_statuses=_labels_of(PRODUCT_STATUSES),
         menus=_MENUS,

@@ -24,7 +24,8 @@ from domain.orders.order_references import ChosenShippingMethod
 from domain.orders.terms import Purchase, Terms, load_terms
 from domain.orders.totals import MethodRate, OrderTotals, add_tax, calculate_totals, weight_grams
 from domain.points.spending import SpentPoints, spend_points
-from domain.promotions.rewards import PromotedLine, PromotionContext, Reward, evaluate_promotions
+from domain.promotions.refusals import CouponRefusal, find_refusal_by_dates
+from domain.promotions.rewards import PromotedLine, PromotionContext, Reward, coupon_key, evaluate_promotions
 from domain.taxes.calculation import ChargedTax, TaxableAmount, added_tax_cents, calculate_taxes
 from kernel.errors import RuleViolation
 from kernel.fields import MAX_INTEGER
@@ -104,14 +105,24 @@ async def _reward(scope: Scope, purchase: Purchase, terms: Terms) -> Reward:
         )
         for line in purchase.lines
     ]
-    reward = await evaluate_promotions(
+    reward, refusal = await evaluate_promotions(
         scope, terms.promotions, promoted, context, coupon_code=purchase.coupon_code, known=terms.context
     )
     if purchase.coupon_code and not reward.coupon_accepted and not purchase.prices_agreed:
-        raise RuleViolation(
-            f"the coupon {purchase.coupon_code} is not available for this order", reason="coupon_unavailable"
-        )
+        raise await _coupon_error(scope, purchase, terms, refusal)
     return reward
+
+
+async def _coupon_error(scope: Scope, purchase: Purchase, terms: Terms, refusal: CouponRefusal | None) -> RuleViolation:
+    """Return the error for a coupon that gives nothing, with the cause where it can be stated."""
+    key = coupon_key(purchase.coupon_code)
+    if refusal is None and not any(promotion.accepts_coupon(key) for promotion in terms.promotions):
+        refusal = await find_refusal_by_dates(scope, key)
+    return RuleViolation(
+        f"the coupon {purchase.coupon_code} is not available for this order",
+        reason="coupon_unavailable",
+        details=refusal.details if refusal is not None else {},
+    )
 
 
 async def _lines(scope: Scope, purchase: Purchase, reward: Reward) -> list[PricedLine]:

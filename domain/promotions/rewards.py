@@ -1,6 +1,6 @@
 """Find the reward (discounts, free shipping, gifts) of a purchase, and count the uses of an order's promotions and coupons.
 
-    reward = await evaluate_promotions(scope, promotions, lines, PromotionContext(user_id=7), coupon_code="DEZ")
+    reward, refusal = await evaluate_promotions(scope, promotions, lines, PromotionContext(user_id=7), coupon_code="DEZ")
     async with transaction(scope):
         ...                                              # insert the order
         await redeem(scope, reward, order_id)            # before any product is locked
@@ -23,6 +23,7 @@ from domain.promotions import issued_coupons
 from domain.promotions.calculation import ActivePromotion, calculate_reward
 from domain.promotions.calculation import Reward as Reward
 from domain.promotions.facts import PurchaseFacts, load_facts
+from domain.promotions.refusals import CouponRefusal, explain_refusal
 from domain.promotions.rules import NO_FEATURES, RuleContext, RuleLine
 from kernel.errors import RuleViolation
 from kernel.ids import uuid7
@@ -167,13 +168,13 @@ async def evaluate_promotions(
     *,
     coupon_code: str | None = None,
     known: Mapping[str, Any] | None = None,
-) -> Reward:
+) -> tuple[Reward, CouponRefusal | None]:
     """Return the reward of these promotions: none without promotions, else in one statement, or two if conditions need further facts.
 
-    `known` is a row with the `context_columns`, if it has been read.
+    With it comes why a coupon gives nothing, where that can be stated. `known` is a row with the `context_columns`, if it has been read.
     """
     if not promotions:
-        return _empty_reward(lines)
+        return _empty_reward(lines), None
     products = list({line.product_id for line in lines})
     record = known or await load_context(scope, promotions, products, context)
     categories: dict[str, str] = _json(record["categories"])
@@ -207,7 +208,9 @@ async def evaluate_promotions(
         earlier=facts.earlier,
         points=facts.points,
     )
-    return calculate_reward(promotions, rule_context)
+    reward = calculate_reward(promotions, rule_context)
+    is_refused = bool(rule_context.coupon) and not reward.coupon_accepted
+    return reward, explain_refusal(promotions, rule_context) if is_refused else None
 
 
 def ask_of_customer(promotions: Sequence[ActivePromotion]) -> bool:

@@ -27,6 +27,7 @@ from rest_facade.routing import Credential, Handler, Route
 
 _ITEM = ("product_id", "quantity", "options")
 _ADDRESS = ("name", "street", "number", "complement", "district", "city", "state", "zipcode", "country", "phone")
+_NO_CUSTOMER = {"customer_email": "required"}
 _CHECKOUT = ("customer_id", "customer_email", "customer_name", "payment_id", "notes")
 _CODES = {
     "quantity": "quantity_invalid",
@@ -89,6 +90,11 @@ class CartHandlers:
             result = await self._execute(scope, operation, {**_path_ids(request), "input": values})
         except RuleViolation as error:
             return render_object(error)
+        except ValidationFailed as error:
+            if error.fields == _NO_CUSTOMER:
+                # The contract has a text of its own, which names both fields.
+                raise MalformedRequest(error.message) from error
+            raise
         return json_response({**result["order"], "token": result["token"]}, status=201)
 
     async def order(self, request: web.Request) -> web.Response:

@@ -11,6 +11,7 @@ import pyotp
 import pytest
 
 from domain import stores
+from domain.orders.placement import place_order
 from kernel.clock import now
 from kernel.ids import uuid7
 from kernel.scope import Store
@@ -28,7 +29,7 @@ from tests.harness import gateway
 from tests.harness.database import NewStore
 from tests.harness.http import Client, HttpClient, ServeApplication
 from tests.harness.packages import COMMAND, EXAMPLE
-from tests.harness.scopes import system_scope
+from tests.harness.scopes import system_scope, value
 
 pytestmark = [
     pytest.mark.browser,
@@ -49,6 +50,7 @@ ADDRESS = {
     "state": "SP",
     "zipcode": "01001-000",
 }
+EARLIER_CUSTOMER = "cliente.antigo@example.com"
 PASSWORD = "uma senha bem comprida"
 
 
@@ -62,6 +64,11 @@ async def demo_store(new_store: NewStore) -> Store:
     """Return a store with the demo store's name and data."""
     store = await new_store(name=DEMO.name)
     await seed_store(await ensure_owner(store, DEMO.personas[0]), DEMO, now())
+    product = await value(store, "select id from products where name = 'Pilão de goiabeira'")
+    method = await value(store, "select id from shipping_methods where name = 'Entrega econômica'")
+    lines = [{"product": product, "quantity": 1}]
+    draft = {"email": EARLIER_CUSTOMER, "lines": lines, "shipping_method": method, "coupon_code": "BEMVINDO10"}
+    await place_order(system_scope(store), draft)
     return store
 
 
@@ -181,6 +188,20 @@ async def fill_cart(shopper: Shopper) -> None:
 async def order_as_guest(shopper: Shopper) -> None:
     await shopper.press("Finalizar compra")
     await shopper.see("Endereço de entrega")
+    await shopper.fill(email="nao-e-um-email")
+    await shopper.press("Continuar")
+    await shopper.see("Este e-mail não é válido.")
+    await shopper.fill(email=EARLIER_CUSTOMER)
+    await shopper.press("Continuar")
+    await shopper.see("O cupom vale uma única vez por cliente e já foi usado.")
+    await shopper.check("checkout-refused-coupon")
+    await shopper.press("Remover cupom")
+    await shopper.page.wait_for("document.querySelector('.warning') === null")
+    await shopper.press("Trocar e-mail")
+    email = f"{uuid7().hex}@example.com"  # the same order of the same customer would be a double submit
+    await shopper.fill(email=email)
+    await shopper.press("Continuar")
+    await shopper.see(email)
     await shopper.fill(**{**ADDRESS, "zipcode": "1"})
     await shopper.press("Entregar neste endereço")
     await shopper.page.wait_for("document.activeElement.name === 'zipcode'")
@@ -193,7 +214,6 @@ async def order_as_guest(shopper: Shopper) -> None:
     with_surcharge = await shopper.text(".steps form:last-of-type .primary")
     await shopper.press("Pix", "label")
     assert await shopper.text(".steps form:last-of-type .primary") != with_surcharge
-    await shopper.fill(email=f"{uuid7().hex}@example.com")  # the coupon is valid once for each customer
     await shopper.check("checkout")
     await shopper.press("Fazer pedido")
     await shopper.see("Aguardando pagamento")

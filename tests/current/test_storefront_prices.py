@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -65,22 +66,87 @@ async def test_an_empty_code_removes_the_coupon(storefront: StorefrontClient) ->
     assert (answer.body["coupon_code"], answer.body["discount_cents"]) == (None, 0)
 
 
-async def test_a_coupon_that_does_not_apply_to_the_cart_is_rejected(storefront: StorefrontClient) -> None:
+TENTH = {"order_discount": "10%"}
+UNAVAILABLE = "O cupom não está disponível para este carrinho."
+
+
+async def test_a_coupon_that_does_not_apply_to_the_cart_is_rejected_without_details_of_others(
+    storefront: StorefrontClient,
+) -> None:
     await add_promotion(
-        storefront.sample,
-        coupon_code="RICO",
-        conditions={"min_subtotal": "500.00"},
-        bonuses={"order_discount": "10%"},
+        storefront.sample, coupon_code="CAIO", conditions={"users": [storefront.sample.caio.number]}, bonuses=TENTH
     )
+    both = {"users": [storefront.sample.caio.number], "min_subtotal": "500.00"}
+    await add_promotion(storefront.sample, coupon_code="AMBOS", conditions=both, bonuses=TENTH)
     await add_promotion(storefront.sample, coupon_code="GASTO", usage_limit=1, bonuses={"order_discount": "10%"})
     await storefront.sample.execute("UPDATE promotions SET used = 1 WHERE coupon_code = 'GASTO'")
     await add_promotion(storefront.sample, coupon_code="VELHO", status="D", bonuses={"order_discount": "10%"})
     cart = await storefront.cart((storefront.sample.mug, 1))
-    for code in ("RICO", "GASTO", "VELHO", "NADA"):
+    for code in ("CAIO", "AMBOS", "GASTO", "VELHO", "NADA"):
         answer = await storefront.post(f"carts/{cart}/coupon", {"code": code})
-        assert (answer.status, answer.body["error"]) == (422, "coupon_unavailable"), code
-        assert answer.body["message"] == "O cupom não está disponível para este carrinho."
+        assert (answer.status, answer.body) == (422, {"error": "coupon_unavailable", "message": UNAVAILABLE}), code
     assert (await shown(storefront, cart))["coupon_code"] is None
+
+
+@pytest.mark.parametrize(
+    "promotion,message,cause",
+    [
+        (
+            {"conditions": {"min_subtotal": "1500.00"}},
+            "O cupom vale para compras a partir de R$ 1.500,00.",
+            {"cause": "below_minimum", "minimum_cents": 150_000},
+        ),
+        (
+            {"conditions": {"subtotal": {"operator": "gt", "value": "500.00"}, "once_per_customer": "Y"}},
+            "O cupom vale para compras a partir de R$ 500,01.",
+            {"cause": "below_minimum", "minimum_cents": 50_001},
+        ),
+        (
+            {"to_at": datetime(2026, 1, 31, 12, tzinfo=UTC)},
+            "O cupom está vencido.",
+            {"cause": "expired", "valid_until": "2026-01-31T12:00:00Z"},
+        ),
+        (
+            {"from_at": datetime(2999, 1, 31, 12, tzinfo=UTC)},
+            "O cupom ainda não está valendo.",
+            {"cause": "not_yet_valid", "valid_from": "2999-01-31T12:00:00Z"},
+        ),
+    ],
+)
+async def test_a_refused_coupon_says_why(
+    storefront: StorefrontClient, promotion: dict[str, Any], message: str, cause: dict[str, Any]
+) -> None:
+    await add_promotion(storefront.sample, coupon_code="RICO", bonuses=TENTH, **promotion)
+    cart = await storefront.cart((storefront.sample.mug, 1))
+    answer = await storefront.post(f"carts/{cart}/coupon", {"code": "rico"})
+    assert (answer.status, answer.body) == (422, {"error": "coupon_unavailable", "message": message, **cause})
+
+
+async def test_a_coupon_of_two_promotions_states_the_smaller_minimum(storefront: StorefrontClient) -> None:
+    for minimum in ("900.00", "700.00"):
+        await add_promotion(storefront.sample, coupon_code="RICO", conditions={"min_subtotal": minimum}, bonuses=TENTH)
+    cart = await storefront.cart((storefront.sample.mug, 1))
+    answer = await storefront.post(f"carts/{cart}/coupon", {"code": "RICO"})
+    assert answer.body["minimum_cents"] == 70_000
+
+
+async def test_a_minimum_is_stated_for_a_coupon_that_needs_a_payment_method_too(storefront: StorefrontClient) -> None:
+    conditions = {"min_subtotal": "900.00", "payment_methods": [storefront.sample.pix.number]}
+    await add_promotion(storefront.sample, coupon_code="RICO", conditions=conditions, bonuses=TENTH)
+    cart = await storefront.cart((storefront.sample.mug, 1))
+    answer = await storefront.post(f"carts/{cart}/coupon", {"code": "RICO"})
+    assert (answer.body["cause"], answer.body["minimum_cents"]) == ("below_minimum", 90_000)
+
+
+async def test_the_checkout_says_why_a_coupon_is_refused(storefront: StorefrontClient) -> None:
+    number = await add_promotion(storefront.sample, coupon_code="VERAO", bonuses=TENTH)
+    cart = await storefront.cart((storefront.sample.mug, 1))
+    assert (await storefront.post(f"carts/{cart}/coupon", {"code": "VERAO"})).status == 200
+    await storefront.sample.execute("UPDATE promotions SET to_at = '2026-01-31' WHERE id = $1", number)
+    answer = await storefront.check_out(cart)
+    error = answer.body["error"]
+    assert (answer.status, error["code"], error["message"]) == (422, "coupon_unavailable", "O cupom está vencido.")
+    assert error["details"]["cause"] == "expired"
 
 
 async def test_an_expired_coupon_gives_no_discount_and_prevents_checkout(
@@ -154,6 +220,27 @@ async def test_a_coupon_limited_per_customer_is_used_once(storefront: Storefront
         cart = await storefront.cart((storefront.sample.mug, 1))
         assert (await storefront.post(f"carts/{cart}/coupon", {"code": "OI"})).status == 200
         assert (await storefront.check_out(cart, customer_email=email)).status == status
+
+
+async def test_a_coupon_that_its_customer_has_used_is_refused_before_the_checkout_once_the_email_is_known(
+    storefront: StorefrontClient,
+) -> None:
+    await add_promotion(
+        storefront.sample, coupon_code="OI", conditions={"once_per_customer": "Y"}, bonuses={"order_discount": "10%"}
+    )
+    used = await storefront.cart((storefront.sample.mug, 1), customer_email="ana@example.com")
+    assert (await storefront.post(f"carts/{used}/coupon", {"code": "OI"})).status == 200
+    assert (await storefront.check_out(used)).status == 201
+    cart = await storefront.cart((storefront.sample.mug, 1), customer_email="ana@example.com")
+    answer = await storefront.post(f"carts/{cart}/coupon", {"code": "OI"})
+    assert (answer.status, answer.body) == (
+        422,
+        {
+            "error": "coupon_unavailable",
+            "message": "O cupom vale uma única vez por cliente e já foi usado.",
+            "cause": "already_used",
+        },
+    )
 
 
 # --- Promotions --------------------------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from domain.promotions.promotions import PROMOTION_RECORDS
+from kernel.scope import active_scope
 from tests.graphql.test_cart_merge import cart_of
 from tests.graphql.test_carts import CHECK_OUT, OPTIONS, SHIP, code, execute_query, key_of
 from tests.harness.sample_store import SampleStore
@@ -131,3 +133,32 @@ async def test_a_key_without_the_catalogue_sees_the_cart_and_not_the_methods(sam
     [error] = answer.body["errors"]
     assert (error["path"], error["extensions"]["code"]) == (["cart_create", "payment_methods"], "FORBIDDEN")
     assert await sample.value("SELECT count(*) FROM carts WHERE public_id = $1", created["id"]) == 1
+
+
+SET_EMAIL = f"""mutation($id: ID!, $email: String!) {{ cart_set_customer_email(id: $id, email: $email) {{
+    discount_cents {WARNINGS} }} }}"""
+
+
+async def test_setting_the_email_warns_of_a_coupon_that_the_customer_has_used(sample: SampleStore) -> None:
+    with active_scope(sample.scope):
+        await PROMOTION_RECORDS.create(
+            sample.scope,
+            {
+                "name": "Boas-vindas",
+                "coupon_code": "OI",
+                "conditions": {"once_per_customer": "Y"},
+                "bonuses": {"order_discount": "10%"},
+            },
+        )
+    await sample.place_order((sample.ebook, 1), user=None, email="ana@example.com", coupon_code="OI")
+    key = await key_of(sample)
+    cart = await cart_of(sample, key, (sample.ebook, 1))
+    coupon = 'mutation($id: ID!) { cart_apply_coupon(id: $id, code: "OI") { discount_cents } }'
+    assert (await execute_query(sample, coupon, key, id=cart))["discount_cents"] > 0
+    changed = await execute_query(sample, SET_EMAIL, key, id=cart, email="ana@example.com")
+    assert changed["discount_cents"] == 0
+    assert [(each["code"], each["message"]) for each in changed["warnings"]] == [
+        ("COUPON_UNAVAILABLE", "O cupom vale uma única vez por cliente e já foi usado.")
+    ]
+    other = await execute_query(sample, SET_EMAIL, key, id=cart, email="bia@example.com")
+    assert (other["discount_cents"] > 0, other["warnings"]) == (True, [])

@@ -146,6 +146,7 @@ async def test_errors_contain_reason_and_fields(sample: SampleStore) -> None:
         "VALIDATION_FAILED",
         "customer_id or customer_email is required",
     )
+    assert missing_customer["extensions"]["details"]["fields"] == {"customer_email": "required"}
     foreign_customer = await execute_query(
         sample, CHECK_OUT, key, id=cart, input={"customer_id": sample.caio.id, "payment_id": sample.pix.id}
     )

@@ -40,4 +40,5 @@ async def find_reward(
         needs_destination = any(has_test(promotion.rule, "destinations") for promotion in promotions)
         destination = await find_destination(scope, parsed) if needs_destination else None
         context = PromotionContext(user_id, email, payment_method_id, shipping_method_id, parsed, destination)
-        return await evaluate_promotions(scope, promotions, lines, context, coupon_code=coupon_code)
+        reward, _ = await evaluate_promotions(scope, promotions, lines, context, coupon_code=coupon_code)
+        return reward

@@ -131,7 +131,7 @@ export function Totals({ totals, currency }: { totals: Amounts; currency: string
   );
 }
 
-function Coupon({ cart, reload }: { cart: CartRecord; reload: () => Promise<void> }) {
+export function Coupon({ cart, reload }: { cart: Pick<CartRecord, "id" | "coupon_code">; reload: () => Promise<void> }) {
   async function apply(code: string) {
     await request(ApplyCouponDocument, { cart: cart.id, code });
     await reload();

@@ -1,4 +1,4 @@
-// The checkout on one page: address, then delivery, then payment; each step changes the cart and shows what it answers.
+// The checkout on one page: e-mail, address, then delivery, then payment; each step changes the cart and shows what it answers.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { cartId, isGone, keepCart } from "../api/cart";
@@ -12,6 +12,7 @@ import {
   CheckoutDocument,
   CheckoutPageDocument,
   SetAddressDocument,
+  SetEmailDocument,
   SetShippingOptionDocument,
   type AddressBookQuery,
   type CartAddressInput,
@@ -20,7 +21,7 @@ import {
 import { navigate, Title } from "../router";
 import { AddressFields, Alert, Field, Form, useAction } from "../ui/form";
 import { Loaded } from "../ui/page";
-import { Totals } from "./cart";
+import { Coupon, Totals } from "./cart";
 
 type CartRecord = NonNullable<CheckoutPageQuery["cart"]>;
 type PaymentMethod = NonNullable<CartRecord["payment_methods"]>[number];
@@ -45,12 +46,15 @@ export function Checkout() {
             {!isSignedIn.value && (
               <p>Já tem conta? <a href="/entrar?voltar=/finalizar">Entre</a> para usar seus endereços, ou continue sem conta.</p>
             )}
-            {cart.warnings.map((warning) => <p key={warning.message} class="warning">{warning.message}</p>)}
+            <div role="status">
+              {cart.warnings.map((warning) => <p key={warning.message} class="warning">{warning.message}</p>)}
+            </div>
             <div class="columns">
               <div class="steps">
+                {!isSignedIn.value && <ContactStep cart={cart} reload={read.reload} />}
                 <AddressStep cart={cart} reload={read.reload} />
                 {cart.address && <DeliveryStep cart={cart} reload={read.reload} />}
-                {cart.address && cart.shipping_option && <PaymentStep key={cart.shipping_option.shipping_id} cart={cart} reload={read.reload} />}
+                {(isSignedIn.value || cart.customer_email) && cart.address && cart.shipping_option && <PaymentStep key={cart.shipping_option.shipping_id} cart={cart} reload={read.reload} />}
               </div>
               <aside class="summary" aria-label="Resumo">
                 <ul>
@@ -61,12 +65,48 @@ export function Checkout() {
                   ))}
                 </ul>
                 <Totals totals={cart} currency={cart.currency} />
+                <Coupon cart={cart} reload={read.reload} />
               </aside>
             </div>
           </>
         )
       }
     </Loaded>
+  );
+}
+
+/** A guest's e-mail, before the coupon counts for anything: it may be valid once per customer. */
+function ContactStep({ cart, reload }: StepProps) {
+  const [isChanging, setChanging] = useState(cart.customer_email === null);
+  async function use({ email = "" }: Record<string, string>) {
+    await request(SetEmailDocument, { cart: cart.id, email });
+    await reload();
+    if (email) setChanging(false);
+  }
+  return (
+    <section>
+      <h2>Contato</h2>
+      {!isChanging && cart.customer_email ? (
+        <>
+          <p>{cart.customer_email}</p>
+          <button class="plain" onClick={() => setChanging(true)}>Trocar e-mail</button>
+        </>
+      ) : (
+        <Form label="Continuar" submit={use}>
+          {(fields) => (
+            <Field
+              name="email"
+              label="E-mail"
+              type="email"
+              autoComplete="email"
+              defaultValue={cart.customer_email ?? ""}
+              error={fields.customer_email}
+              hint="Para enviar a confirmação do pedido."
+            />
+          )}
+        </Form>
+      )}
+    </section>
   );
 }
 
@@ -188,8 +228,8 @@ function PaymentStep({ cart, reload }: StepProps) {
   const [chosen, setChosen] = useState(methods[0]?.id);
   const method = methods.find(({ id }) => id === chosen);
   const total = cart.total_cents + (method ? surchargeOf(method, cart.total_cents) : 0);
-  async function submit({ payment, email, name, notes }: Record<string, string>) {
-    const input = { payment_id: payment, notes, ...(!isSignedIn.value && { customer_email: email, customer_name: name }) };
+  async function submit({ payment, name, notes }: Record<string, string>) {
+    const input = { payment_id: payment, notes, ...(!isSignedIn.value && { customer_name: name }) };
     try {
       const { cart_checkout } = await request(CheckoutDocument, { cart: cart.id, input }, key.current);
       keepCart(null);
@@ -209,10 +249,7 @@ function PaymentStep({ cart, reload }: StepProps) {
         {(fields) => (
           <>
             {!isSignedIn.value && (
-              <>
-                <Field name="email" label="E-mail" type="email" autoComplete="email" error={fields.customer_email ?? fields.email} />
-                <Field name="name" label="Nome completo" autoComplete="name" defaultValue={cart.address?.name} error={fields.customer_name} />
-              </>
+              <Field name="name" label="Nome completo" autoComplete="name" defaultValue={cart.address?.name} error={fields.customer_name} />
             )}
             <fieldset>
               <legend class="hidden">Forma de pagamento</legend>
