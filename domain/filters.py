@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kernel.text import fold, prefix_tsquery, singular
-from models.reading.queries import Condition, EntityFilter, Sort, any_of, by_ids, compares, flag, refers_to
+from models.reading.queries import Condition, EntityFilter, Sort, any_of, by_ids, compares, flag, has_any_id, refers_to
 
 _COMMON_SORTS = {
     "created_at": Sort("t.created_at", "timestamptz", "time of creation"),
@@ -148,21 +148,21 @@ def linked_to(
 ) -> EntityFilter:
     """Return a filter of rows that an association table links by its `key` to records of `target`, to which its `column` refers."""
     refers = refers_to(f"l.{column}", target)
-
-    def build(value: Any) -> Condition:
-        condition = refers(value)
-        sql = f"t.id IN (SELECT l.{key} FROM {table} l WHERE l.tenant_id = {{tenant}} AND ({condition.sql}))"
-        return Condition(sql, condition.params)
-
-    return EntityFilter("id", build, description, many=True, internal=internal)
+    return EntityFilter(
+        "id",
+        lambda value: has_any_id("t.id", f"{table} l", f"l.{key}", refers(value)),
+        description,
+        many=True,
+        internal=internal,
+    )
 
 
 def has_vendor_name(column: str) -> Callable[[Any], Condition]:
     """Match rows whose vendor (`column`) has any of the names; the empty text matches rows without a vendor."""
-    vendor_ids = "SELECT x.id FROM vendors x WHERE x.tenant_id = {tenant} AND x.name = ANY({}::text[])"
 
     def build(value: Any) -> Condition:
         values = value if isinstance(value, list) else [value]
-        return Condition(f"{column} IN ({vendor_ids})" + (f" OR {column} IS NULL" if "" in values else ""), (values,))
+        named = has_any_id(column, "vendors x", "x.id", Condition("x.name = ANY({}::text[])", (values,)))
+        return Condition(named.sql + (f" OR {column} IS NULL" if "" in values else ""), named.params)
 
     return build

@@ -26,6 +26,8 @@ MAX_TERM_LENGTH = 64
 MAX_SLUG_LENGTH = 120
 # The maximum length of a text by which a list is filtered.
 MAX_FILTER_LENGTH = 200
+# The maximum number of values of a filter, any of which may match.
+MAX_FILTER_VALUES = 1_000
 
 # Character classes in the notation that Python's and PostgreSQL's regular expressions share. A word ends at whatever is not a letter
 # or digit in ASCII and Latin-1, at punctuation, symbols from currency to arrows, CJK punctuation and emoji.

@@ -18,7 +18,7 @@ from models.reading.queries import Condition, Row
 from schema.column_guards import column_guards
 from schema.connections import PageRequest
 from schema.cursors import KeysetOrder
-from schema.filters import check_filter_text
+from schema.filters import check_filter_size, check_filter_text
 from schema.inputs import provided_fields
 from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds
 from schema.scalars import ID, parse_id
@@ -83,7 +83,7 @@ def _choices(scope: Scope, values: Mapping[str, Any]) -> list[Choice]:
         by_id, by_slug = f"{name}_id", f"{name}_slug"
         if by_id in values or by_slug in values:
             slugs = values.get(by_slug, [])
-            _check_size(by_slug, slugs)
+            check_filter_size(by_slug, slugs, search_read.MAX_VALUES)
             choices.append(choice(_ids(by_id, values.get(by_id, [])), slugs))
     if "price_from" in values or "price_to" in values:
         choices.append(search_read.price_choice(values.get("price_from"), values.get("price_to")))
@@ -96,8 +96,7 @@ def _choices(scope: Scope, values: Mapping[str, Any]) -> list[Choice]:
 
 def _feature_choices(scope: Scope, values: Sequence[Mapping[str, Any]]) -> list[Choice]:
     features = [parse_id(value["feature_id"]) for value in values]
-    if len(features) > search_read.MAX_FEATURES:
-        raise _too_many("features", len(features), search_read.MAX_FEATURES)
+    check_filter_size("features", features, search_read.MAX_FEATURES)
     if len(set(features)) < len(features):
         raise ValidationFailed("features names a feature twice", field="features", code="duplicate")
     return [
@@ -108,17 +107,8 @@ def _feature_choices(scope: Scope, values: Sequence[Mapping[str, Any]]) -> list[
 
 def _ids(name: str, values: Sequence[ID]) -> list[Any]:
     """Parse ids; a malformed one names nothing."""
-    _check_size(name, values)
+    check_filter_size(name, values, search_read.MAX_VALUES)
     return [reference for value in values if (reference := parse_id(value)) is not None]
-
-
-def _check_size(name: str, values: Sequence[Any]) -> None:
-    if len(values) > search_read.MAX_VALUES:
-        raise _too_many(name, len(values), search_read.MAX_VALUES)
-
-
-def _too_many(name: str, count: int, limit: int) -> ValidationFailed:
-    return ValidationFailed(f"{name} has {count} values; expected at most {limit}", field=name, code="too_many")
 
 
 def _rating(value: int) -> int:

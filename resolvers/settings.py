@@ -18,7 +18,7 @@ from kernel.text import fold
 from models.reading.queries import Row
 from resolvers.stores import reload_store
 from schema.fields import root_field
-from schema.filters import check_filter_text
+from schema.filters import check_filter_size, check_filter_text
 from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds
 from schema.scalars import ID
 from schema.types.stores import (
@@ -59,8 +59,11 @@ async def _find_settings(scope: Scope, filter: SettingFilter | None, sort: Setti
         for name in _CONDITIONS
         if filter is not None and (value := getattr(filter, name)) is not UNSET and value is not None
     }
-    for name in conditions.keys() - {"id"}:
-        check_filter_text(name, conditions[name])
+    for name, value in conditions.items():
+        if isinstance(value, list):
+            check_filter_size(name, value)
+        if name != "id":
+            check_filter_text(name, value)
     records = [
         record
         for record in await settings.list_settings(scope)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import cache
 from typing import Any, Optional
@@ -13,7 +13,7 @@ from strawberry import UNSET
 
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
-from kernel.text import MAX_FILTER_LENGTH
+from kernel.text import MAX_FILTER_LENGTH, MAX_FILTER_VALUES
 from models.reading.queries import Condition, Entity
 from schema.column_guards import ColumnGuards
 from schema.fields import INTERNAL, TEXT_INTERNALLY
@@ -74,6 +74,8 @@ def build_conditions(
         if value is None:
             continue
         declared = entity.filters[name]
+        if declared.many:
+            check_filter_size(name, value)
         if not (declared.of_users and _is_caller(scope, value)):
             guards.check_filter(scope, name)
         if declared.value_type == "id":
@@ -93,6 +95,14 @@ def _is_caller(scope: Scope, users: list[Any]) -> bool:
     """Return whether the ids name the calling user alone."""
     actor = scope.actor
     return actor.is_user and {parse_id(user) for user in users} <= {actor.user_id, actor.user_public_id} - {None}
+
+
+def check_filter_size(name: str, values: Sequence[Any], limit: int = MAX_FILTER_VALUES) -> None:
+    """Raise `ValidationFailed` for a filter of more values than the limit (docs/reference/shared.md#graphql-limits)."""
+    if len(values) > limit:
+        raise ValidationFailed(
+            f"{name} has {len(values)} values; expected at most {limit}", field=name, code="too_many"
+        )
 
 
 def check_filter_text(name: str, value: str | list[str]) -> None:

@@ -22,30 +22,18 @@ from domain.filters import (
 from domain.taxes.read import has_tax
 from domain.visibility import published
 from kernel.scope import ActorKind, Scope
-from models.reading.queries import Condition, Entity, EntityFilter, Sort, by_ids, compares, refers_to
-
-
-def _in_category(value: Any) -> Condition:
-    condition = refers_to("x.category_id", "categories")(value)
-    return Condition(
-        "t.id IN (SELECT pc.product_id FROM product_categories pc JOIN categories c ON c.tenant_id = pc.tenant_id"
-        " AND c.id = pc.category_id WHERE pc.tenant_id = {tenant} AND ("
-        + condition.sql.replace("x.category_id", "pc.category_id")
-        + "))",
-        condition.params,
-    )
+from models.reading.queries import Condition, Entity, EntityFilter, Sort, by_ids, compares, has_any_id
 
 
 def _below_category(value: Any) -> Condition:
-    # `id_path` lists the ancestors, so a descendant's path starts with the category's own.
+    # `id_path` lists the ids of the ancestors and the category's own.
     condition = by_ids(value)
-    return Condition(
-        "t.id IN (SELECT pc.product_id FROM categories top JOIN categories c ON c.tenant_id = top.tenant_id"
-        " AND (c.id = top.id OR starts_with(c.id_path, top.id_path || '/'))"
-        " JOIN product_categories pc ON pc.tenant_id = c.tenant_id AND pc.category_id = c.id"
-        " WHERE top.tenant_id = {tenant} AND (" + condition.sql.replace("t.", "top.") + "))",
-        condition.params,
+    named = (
+        f"SELECT x.id::text FROM categories x WHERE x.tenant_id = {{tenant}} AND ({condition.sql.replace('t.', 'x.')})"
     )
+    is_below = Condition(f"string_to_array(c.id_path, '/') && ARRAY({named})", condition.params)
+    in_category = has_any_id("pc.category_id", "categories c", "c.id", is_below)
+    return has_any_id("t.id", "product_categories pc", "pc.product_id", in_category)
 
 
 PRODUCT_COUNT = (
@@ -70,7 +58,9 @@ PRODUCTS = Entity(
             "text", full_text_search("search_products"), "words, or beginnings of words, of name, SKU or description"
         ),
         **exact("text", sku="exact SKU"),
-        "category_id": EntityFilter("id", _in_category, "in any of these categories", many=True),
+        "category_id": linked_to(
+            "product_categories", "product_id", "category_id", "categories", "in any of these categories"
+        ),
         "below_category_id": EntityFilter(
             "id", _below_category, "in any of these categories or their descendants", many=True
         ),

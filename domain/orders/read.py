@@ -23,7 +23,18 @@ from domain.filters import (
 from domain.visibility import ORDER_OF_VENDOR, SHIPMENT_OF_VENDOR, VisibleRows, published
 from kernel.scope import ActorKind, Scope
 from kernel.text import fold
-from models.reading.queries import Condition, Entity, EntityFilter, Sort, any_of, by_ids, compares, flag, refers_to
+from models.reading.queries import (
+    Condition,
+    Entity,
+    EntityFilter,
+    Sort,
+    any_of,
+    by_ids,
+    compares,
+    flag,
+    has_any_id,
+    refers_to,
+)
 
 _VENDOR_ORDERS = (
     "(t.vendor_id = {company} OR EXISTS (SELECT 1 FROM order_lines ol WHERE ol.tenant_id = t.tenant_id AND ol.order_id = t.id"
@@ -157,11 +168,7 @@ def _has_shipment(scope: Scope, value: object) -> Condition:
     if scope.actor.kind is ActorKind.VENDOR:
         shipments = f"({shipments}) AND {SHIPMENT_OF_VENDOR.replace('{company}', '{}::bigint')}"
         params = (*params, scope.actor.vendor_id)
-    return Condition(
-        "t.id IN (SELECT s.order_id FROM shipments s WHERE s.tenant_id = {tenant}"
-        f" AND ({shipments.replace('t.', 's.')}))",
-        params,
-    )
+    return has_any_id("t.id", "shipments s", "s.order_id", Condition(shipments.replace("t.", "s."), params))
 
 
 ORDERS = Entity(

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from kernel.errors import MalformedRequest
 from kernel.request_bodies import MalformedBody, parse_form
 from kernel.scope import Scope
-from kernel.text import MAX_FILTER_LENGTH, InvalidValue
+from kernel.text import MAX_FILTER_LENGTH, MAX_FILTER_VALUES, InvalidValue
 from rest_facade.legacy.dialect import is_cscart
 from rest_facade.legacy.resource import CombinedFilter, QueryFilter, Record, Resource
 from rest_facade.legacy.value_types import ValueType
@@ -83,7 +83,7 @@ def query_parser(resource: Resource) -> ParseQuery:
         for name, value in parameters.items():
             spec = filters.get(name)
             if spec is not None and (spec.permission is None or resource.permissions[spec.permission](scope)):
-                _apply_filter(query, name, spec, _texts(value))
+                _apply_filter(query, name, spec, _texts(name, value))
         for group in groups:
             _apply_combined(query, group, parameters, scope)
         return query
@@ -187,10 +187,13 @@ def _single_filters(resource: Resource) -> Iterable[tuple[str, _Filter]]:
             yield other.name, _Filter(other.filter_name, other.value_type, other.multiple, other.keys_rows)
 
 
-def _texts(value: Any) -> list[str | None]:
+def _texts(name: str, value: Any) -> list[str | None]:
     """Return the non-empty values of a parameter; a nested structure becomes None, which can't match."""
     if isinstance(value, str):
         return [value] if value.strip() else []
+    if len(value) > MAX_FILTER_VALUES:
+        detail = f"{name} has {len(value)} values; expected at most {MAX_FILTER_VALUES}"
+        raise MalformedRequest(f"invalid {name}", detail=detail)
     values = value.values() if isinstance(value, Mapping) else value
     return [item if isinstance(item, str) else None for item in values if item != ""]
 
@@ -227,7 +230,9 @@ def _apply_filter(query: ListQuery, name: str, spec: _Filter, texts: list[str | 
 
 
 def _apply_combined(query: ListQuery, group: CombinedFilter, parameters: Mapping[str, Any], scope: Scope) -> None:
-    present = {name: texts for name in group.parameters if name in parameters and (texts := _texts(parameters[name]))}
+    present = {
+        name: texts for name in group.parameters if name in parameters and (texts := _texts(name, parameters[name]))
+    }
     if not present:
         return
     query.echo |= {name: texts if len(texts) > 1 else texts[0] for name, texts in present.items()}

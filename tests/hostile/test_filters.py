@@ -1,18 +1,19 @@
-"""A filter text of more than 200 characters is refused, or matches nothing in the legacy API."""
+"""A filter of more than 1,000 values is refused; so is a text of more than 200 characters, which matches nothing in the legacy API."""
 
 from __future__ import annotations
 
 import orjson
 import pytest
-from graphql import GraphQLInputObjectType, get_named_type, is_list_type
+from graphql import GraphQLEnumType, GraphQLInputObjectType, get_named_type, is_list_type
+from yarl import URL
 
 from resolvers import root
 from tests.harness.sample_store import SampleStore
 from tests.hostile.conftest import Query
 
 
-def _text_filters() -> list[tuple[str, str, bool]]:
-    """Return the text filters of all pages: the field, the filter, and whether it takes a list."""
+def _filters() -> list[tuple[str, str, str, bool]]:
+    """Return the filters of all pages: the field, the filter, its type, and whether it takes a list."""
     schema = root.public_schema()
     assert schema.query_type is not None
     filters = []
@@ -22,9 +23,12 @@ def _text_filters() -> list[tuple[str, str, bool]]:
         )
         if isinstance(input_type, GraphQLInputObjectType):
             for key, declared in input_type.fields.items():
-                if get_named_type(declared.type).name == "String":
-                    filters.append((name, key, is_list_type(declared.type)))
+                filters.append((name, key, get_named_type(declared.type).name, is_list_type(declared.type)))
     return filters
+
+
+def _text_filters() -> list[tuple[str, str, bool]]:
+    return [(field, name, takes_list) for field, name, type_, takes_list in _filters() if type_ == "String"]
 
 
 async def test_every_filter_text_is_limited(query: Query):
@@ -98,3 +102,34 @@ async def test_one_long_value_of_a_legacy_filter_leaves_the_others(sample: Sampl
     name = await sample.value("SELECT name FROM products WHERE id = $1", sample.mug.number)
     response = await sample.get("/api/products", params=[("product[]", name), ("product[]", "x" * 201)])
     assert response.body["params"]["total_items"] >= 1
+
+
+# A value of each type of filter that takes a list; enums take their first.
+_VALUES = {"ID": "1", "String": "x", "BigInt": 1, "Int": 1, "DateTime": "2026-01-01T00:00:00Z"}
+
+
+async def test_every_filter_takes_a_thousand_values_and_no_more(query: Query):
+    filters = [(field, name, type_) for field, name, type_, takes_list in _filters() if takes_list]
+    assert len(filters) > 150
+    for field, name, type_ in filters:
+        enum = root.public_schema().type_map[type_]
+        value = next(iter(enum.values)) if isinstance(enum, GraphQLEnumType) else _VALUES.get(type_, "x")
+        document = f"query ($values: [{type_}!]) {{ {field}(filter: {{{name}: $values}}) {{ total }} }}"
+        for number in (1_000, 1_001):
+            response = await query(document, values=[value] * number)
+            errors = [error["message"] for error in response.body.get("errors", [])]
+            limit = "1000" if field != "product_search_page" else "100"
+            if number == 1_000 and limit == "1000":
+                assert errors == [], (field, name)
+            else:
+                assert errors == [f"{name} has {number} values; expected at most {limit}"], (field, name)
+
+
+async def test_a_legacy_filter_of_more_than_a_thousand_values_is_400(sample: SampleStore):
+    lists = ",".join(["1"] * 50)
+    for number, status in ((20, 200), (21, 400)):
+        response = await sample.get("/api/products", params=[("order_ids[]", lists)] * number)
+        assert response.status == status, response.raw
+    assert response.body["message"] == "order_id has 1050 values; expected at most 1000"
+    response = await sample.get(URL(f"/api/products?{'&'.join(['q[]=a'] * 1_001)}", encoded=True))
+    assert (response.status, response.body["message"]) == (400, "invalid q")

@@ -1,0 +1,138 @@
+"""Lists filtered by ids, right after a store's records were written: how long they take doesn't depend on statistics.
+
+PostgreSQL plans for the statistics of the last ANALYZE, by default minutes old. Here the tables have none, or those of a few rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import asyncpg
+import pytest
+from aiohttp import web
+
+from kernel.settings import Settings
+from kernel.text import MAX_FILTER_VALUES
+from models.connection import database as db
+from models.connection.binding import Plans
+from server.embedded_postgres import EmbeddedServer
+from tests.harness.database import connected_to_new_database
+from tests.harness.http import HttpClient, ServeApplication
+from tests.harness.sample_store import SampleStore, filled_store
+from tests.harness.store_sizes import ORDERS, PRODUCTS, USERS, analyze, fill_like_olist
+
+_FIRST_STORE = 3_000_000
+# Each row of the store a few times, as by a loop over products that finds the category of each.
+MAX_ROWS_READ = 5 * (PRODUCTS + ORDERS + USERS)
+
+_captured: list[tuple[str, Sequence[Any], Plans]] = []
+
+
+@web.middleware
+async def _capture(request: web.Request, handler: Any) -> web.StreamResponse:
+    with db.count_statements() as counted:
+        response = await handler(request)
+    statements = zip(counted.statements, counted.arguments, strict=True)
+    _captured.extend([(sql, arguments, counted.plans[sql]) for sql, arguments in statements])
+    return response
+
+
+@pytest.fixture(scope="module", params=["none", "of few rows"])
+async def sample(
+    request: pytest.FixtureRequest,
+    postgres: EmbeddedServer,
+    database: db.DatabaseSettings,
+    serve_application: ServeApplication,
+) -> AsyncIterator[SampleStore]:
+    """Return a store whose records were written since the last ANALYZE, in a database of its own."""
+    async with connected_to_new_database(postgres, database, first_store=_FIRST_STORE) as url:
+        await _disable_autovacuum(postgres.superuser_url(urlsplit(url).path.removeprefix("/")))
+        client: HttpClient = await serve_application(Settings(ip_rate=0, failed_auth_rate=0), _capture)
+        sample = await filled_store(client)
+        if request.param == "of few rows":
+            await analyze(url)
+        await fill_like_olist(url, sample)
+        yield sample
+
+
+async def _disable_autovacuum(superuser_url: str) -> None:
+    connection = await asyncpg.connect(superuser_url)
+    tables = "select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace"
+    for table in await connection.fetch(tables):
+        await connection.execute(f"alter table {table['relname']} set (autovacuum_enabled = off)")
+    await connection.close()
+
+
+LISTS = [
+    ("vendors", "products(limit: 1000, filter: {vendor_id: $ids}) { id }"),
+    ("vendors", "product_page(per_page: 20, filter: {vendor_id: $ids}) { total items { id vendor { name } } }"),
+    ("vendors", "products(limit: 20, sort: PRICE_ASC, filter: {vendor_id: $ids}) { id }"),
+    ("categories", "product_page(per_page: 1000, filter: {category_id: $ids}) { total items { id } }"),
+    ("categories", "product_page(per_page: 1000, filter: {below_category_id: $ids}) { total items { id } }"),
+    ("categories", "product_page(per_page: 20, filter: {category_id: $ids}) { total items { id category { name } } }"),
+    ("products", "product_page(per_page: 1000, filter: {id: $ids}) { total items { id } }"),
+    ("products", "products(limit: 300, filter: {id: $ids}) { id categories { id } images { url } features { value } }"),
+    ("products", "combination_page(per_page: 1000, filter: {product_id: $ids}) { total items { id } }"),
+    ("products", "option_page(per_page: 1000, filter: {offered_by: $ids}) { total items { id } }"),
+    ("products", "review_page(per_page: 1000, filter: {product_id: $ids}) { total items { id } }"),
+    ("vendors", "order_page(per_page: 1000, filter: {vendor_id: $ids}) { total items { id } }"),
+    ("users", "order_page(per_page: 1000, filter: {customer_id: $ids}) { total items { id } }"),
+]
+
+
+@pytest.mark.parametrize("number", [1, MAX_FILTER_VALUES], ids=["one id", "as many ids as a filter takes"])
+@pytest.mark.parametrize("table, list_field", LISTS)
+async def test_a_list_of_new_records_looks_ids_up_once(
+    sample: SampleStore, table: str, list_field: str, number: int
+) -> None:
+    rows = await sample.rows(f"select public_id from {table} order by id desc limit {min(number, 600)}")
+    ids = [str(row["public_id"]) for row in rows]
+    ids += [str(UUID(int=unknown)) for unknown in range(number - len(ids))]
+    _captured.clear()
+    document = {"query": f"query ($ids: [ID!]) {{ {list_field} }}", "variables": {"ids": ids}}
+    response = await sample.post("/graphql", document, auth="bearer")
+    assert "errors" not in response.body, response.raw
+    statements = list(_captured)
+    assert statements
+    for sql, arguments, plans in statements:
+        # The first executions are planned for their values, later ones for any.
+        for mode in (Plans.FOR_VALUES, Plans.REUSED) if plans is Plans.AUTOMATIC else (plans,):
+            plan = await _executed_plan(sample, mode, sql, arguments)
+            read = sum(_rows_read(node) for node in _nodes(plan))
+            assert read <= MAX_ROWS_READ, f"{mode}: {read} rows\n{sql}\n{json.dumps(plan, indent=1)}"
+
+
+async def _executed_plan(sample: SampleStore, plans: Plans, sql: str, arguments: Sequence[Any]) -> dict[str, Any]:
+    values = ", ".join([_literal(argument) for argument in arguments])
+    async with db.transaction(sample.scope):
+        await db.execute(f"set local plan_cache_mode = {plans.value}")
+        await db.execute(f"prepare explained as {sql}")
+        try:
+            explained = await db.fetchval(f"explain (analyze, timing off, format json) execute explained ({values})")
+        finally:
+            await db.execute("deallocate explained")
+    plan: dict[str, Any] = json.loads(explained)[0]["Plan"]
+    return plan
+
+
+def _rows_read(node: dict[str, Any]) -> int:
+    """Return how many rows a node read from a table, or compared by a join."""
+    read = node["Actual Rows"] if "Relation Name" in node else 0
+    read += node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Join Filter", 0)
+    return int(read * node["Actual Loops"])
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for child in plan.get("Plans", ()):
+        yield from _nodes(child)
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        value = "{" + ",".join(map(str, value)) + "}"
+    return "'" + str(value).replace("'", "''") + "'"
