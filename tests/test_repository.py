@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -214,3 +215,33 @@ def test_make_alone_lists_every_target():
     assert phony is not None
     documented = set(re.findall(r"^([a-z-]+):.* ## \S", text, flags=re.MULTILINE))
     assert documented == set(phony.group(1).split()) - {"FORCE"}
+
+
+# --- Tests ---------------------------------------------------------------------------------
+
+
+def test_an_assertion_in_a_loop_names_its_case():
+    unnamed = [
+        f"{relative(path)}:{line}"
+        for path in files()
+        if path.suffix == ".py" and path.is_relative_to(ROOT / "tests")
+        for line in unnamed_assertions(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert unnamed == [], "without a name of the loop in the assertion or its message, a failure doesn't show its case"
+
+
+def unnamed_assertions(node: ast.AST, loops: frozenset[str] = frozenset(), *, is_test: bool = False) -> Iterator[int]:
+    """Yield the lines of assertions in loops of test functions that name no variable of a loop around them."""
+    for child in ast.iter_child_nodes(node):
+        inner, in_test = loops, is_test
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            inner, in_test = frozenset(), is_test or child.name.startswith("test")
+        elif isinstance(child, ast.For | ast.AsyncFor):
+            inner = loops | names_in(child.target)
+        elif isinstance(child, ast.Assert) and in_test and loops and not loops & names_in(child):
+            yield child.lineno
+        yield from unnamed_assertions(child, inner, is_test=in_test)
+
+
+def names_in(node: ast.AST) -> frozenset[str]:
+    return frozenset(each.id for each in ast.walk(node) if isinstance(each, ast.Name))

@@ -98,7 +98,7 @@ async def test_an_unknown_route_has_the_error_format_of_the_family(app: Client) 
         assert (answer.status, answer.body) == (
             404,
             {"error": "not_found", "message": "route not found", "status": 404},
-        )
+        ), path
 
 
 async def test_an_app_over_its_limit_is_429_until_the_window_ends(
@@ -108,14 +108,14 @@ async def test_an_app_over_its_limit_is_429_until_the_window_ends(
     assert [rate_limit_of(await limited_app.get(path)) for path in (PRODUCTS, ORDERS)] == [(2, 1), (2, 0)]
     for path in (PRODUCTS, ORDERS, f"{PRODUCTS}/x"):
         response = await limited_app.get(path)
-        assert (response.status, *rate_limit_of(response)) == (429, 2, 0)
-        assert response.headers["Retry-After"] == "60"
+        assert (response.status, *rate_limit_of(response)) == (429, 2, 0), path
+        assert response.headers["Retry-After"] == "60", path
         assert response.body == {
             "error": "rate_limit_exceeded",
             "message": "rate limit exceeded",
             "status": 429,
             "detail": "more than 2 requests a minute of this app",
-        }
+        }, path
     # The limit covers all calls of this app, and no other app's.
     graphql = await limited_app.post("/graphql", {"query": "{ store { name } }"})
     assert (graphql.status, graphql.body["error"], graphql.body["status"]) == (
@@ -133,11 +133,11 @@ async def test_closed_stores_have_the_error_format_of_each_family(rate_limited_a
         await _set_store_status(rate_limited_app, status)
         answer = await rate_limited_app.get(PRODUCTS)
         assert (answer.status, answer.body["error"], answer.body["status"]) == (503, code, 503)
-        assert rate_limit_of(answer)[0] == IP_RATE
+        assert rate_limit_of(answer)[0] == IP_RATE, (status, code)
         graphql = await rate_limited_app.post("/graphql", {"query": "{ store { name } }"})
         assert (graphql.status, graphql.body["error"], graphql.body["status"]) == (503, code, 503)
-        assert graphql.body["message"] == answer.body["message"]
-        assert rate_limit_of(graphql)[0] == IP_RATE
+        assert graphql.body["message"] == answer.body["message"], (status, code)
+        assert rate_limit_of(graphql)[0] == IP_RATE, (status, code)
 
 
 async def test_graphql_credential_and_store_errors_have_both_formats(
@@ -158,7 +158,7 @@ async def test_graphql_credential_and_store_errors_have_both_formats(
         if status == 401:
             body["errors"] = [{"message": error, "extensions": {"code": "UNAUTHENTICATED"}}]
         assert (answer.status, answer.body) == (status, body)
-        assert rate_limit_of(answer)[0] == IP_RATE
+        assert rate_limit_of(answer)[0] == IP_RATE, (caller, headers, status, error)
 
 
 async def test_graphql_responses_carry_the_limit_of_the_caller(
@@ -181,7 +181,7 @@ async def test_graphql_responses_carry_the_limit_of_the_caller(
                 "Authorization": f"Bearer {caller.token}",
             },
         )
-        assert answer.status == 200
+        assert answer.status == 200, (caller, limit)
         response = Response(answer.status, answer.headers, b"")
         assert rate_limit_of(response) == (limit, limit - 1)
 

@@ -295,7 +295,7 @@ async def test_users_are_filtered_by_role_and_search_without_cpf_or_cnpj(app: Cl
     assert (shown.status, shown.body) == (200, record)
     for id in (UNKNOWN_ID, "1", "x"):
         answer = await app.get(f"{USERS}/{id}")
-        assert (answer.status, answer.body["message"]) == (404, "user not found")
+        assert (answer.status, answer.body["message"]) == (404, "user not found"), id
 
 
 # --- Lists -------------------------------------------------------------------------------------------------------------------
@@ -340,7 +340,7 @@ async def test_an_invalid_role_is_rejected(app: Client) -> None:
             400,
             "invalid_parameter",
             "invalid role",
-        )
+        ), role
 
 
 @pytest.mark.parametrize("collection", LISTS)
@@ -358,7 +358,7 @@ async def test_pagination_returns_every_record_once_and_the_page_size(app: Clien
     assert len(seen) == len(set(seen)) == total
     for beyond_last in ("2147483647", "2147483648", "9" * 40):
         beyond = await app.get(path, page=beyond_last, limit="100")
-        assert (beyond.status, beyond.body[collection], beyond.body["total"]) == (200, [], total)
+        assert (beyond.status, beyond.body[collection], beyond.body["total"]) == (200, [], total), beyond_last
     assert (await app.get(path)).body["limit"] == 20
     assert (await app.get(path, limit="1000")).body["limit"] == 100
 
@@ -399,8 +399,8 @@ async def test_lists_are_sorted_both_ways_by_every_field_that_is_no_object(app: 
     for name in [name for name in record if name not in ("category", "images", "customer", "items")]:
         up = (await app.get(path, sort_by=name, sort_order="asc")).body[collection]
         down = (await app.get(path, sort_by=name, sort_order="DESC")).body[collection]
-        assert len(up) >= 3
-        assert [record["id"] for record in up] == [record["id"] for record in down][::-1]
+        assert len(up) >= 3, name
+        assert [record["id"] for record in up] == [record["id"] for record in down][::-1], name
 
 
 @pytest.mark.parametrize("collection", LISTS)
@@ -447,7 +447,7 @@ async def test_each_route_requires_the_scope_of_its_collection(new_app: NewApp) 
                             "status": 403,
                             "scope": required,
                         },
-                    )
+                    ), (method, path, part, verb, callers, granted, other, caller)
 
 
 async def test_only_app_tokens_are_accepted(app: Client, admin: Client) -> None:
@@ -493,7 +493,7 @@ async def test_a_token_of_another_store_is_rejected_and_reads_nothing(
                 "message": "token not valid for this storefront",
                 "status": 403,
             },
-        )
+        ), (method, path)
     assert (await foreign_app.get(f"{PRODUCTS}/{product.id}")).status == 404
     assert (await foreign_app.put(f"{PRODUCT_WRITES}/{product.id}", {"price_cents": 1})).status == 404
     assert (await foreign_app.get(f"{ORDERS}/{order.id}")).status == 404

@@ -300,7 +300,7 @@ async def test_an_administrator_without_manage_users_can_change_only_its_own_nam
     for fields in ({"status": "P"}, {"user_type": "C"}, {"company_name": "x"}):
         with pytest.raises(InsufficientPrivileges) as refused:
             await update(scope, user_id, **fields)
-        assert refused.value.details == {"required": "manage_users"}
+        assert refused.value.details == {"required": "manage_users"}, fields
     with pytest.raises(InsufficientPrivileges):
         await update(scope, await add_user(store), lastname="Lima")
 

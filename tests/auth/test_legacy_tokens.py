@@ -88,7 +88,7 @@ async def test_a_wrong_password_or_identifier_is_invalid_credentials(store):
     for name, cnpj, password in attempts:
         with pytest.raises(Unauthenticated) as refused:
             await ask_token(store, name, cnpj, password)
-        assert (refused.value.status, refused.value.message) == (401, "invalid credentials")
+        assert (refused.value.status, refused.value.message) == (401, "invalid credentials"), (name, cnpj, password)
 
 
 @pytest.mark.parametrize("columns", [{"status": "D"}, {"status": "P"}, {"email_verified_at": None}], ids=str)

@@ -43,8 +43,8 @@ async def fail(scope, identifier, times=1):
 async def test_the_sixth_attempt_of_an_address_in_a_minute_is_rejected_even_with_the_right_password(store):
     email = await email_of(store, await add_user(store))
     scope = anonymous_scope(store)
-    for _ in range(5):
-        assert await attempt(scope, email, PASSWORD)
+    for repetition in range(5):
+        assert await attempt(scope, email, PASSWORD), repetition
     with pytest.raises(RateLimited) as refused:
         await attempt(scope, email, PASSWORD)
     assert (refused.value.message, refused.value.retry_after) == ("rate limit exceeded", 60)

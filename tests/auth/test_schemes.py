@@ -63,8 +63,8 @@ def test_every_required_credential_has_a_scheme():
 async def test_public_routes_ignore_credentials(store, needs):
     for headers in ({}, bearer("garbage"), {"Authorization": "garbage"}):
         actor = await authenticate_request(store, needs, headers)
-        assert actor.kind is ActorKind.ANONYMOUS
-        assert actor.credential.startswith("ip:10.")
+        assert actor.kind is ActorKind.ANONYMOUS, headers
+        assert actor.credential.startswith("ip:10."), headers
 
 
 # --- Bearer ------------------------------------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ async def test_an_administrator_can_use_basic_jwt_and_legacy_token(store):
                     ActorKind.ADMIN,
                     user_id,
                     {"view_orders"},
-                )
+                ), (headers, needs)
 
 
 async def test_the_email_of_basic_is_case_insensitive(store):
@@ -295,7 +295,7 @@ async def test_customers_and_vendors_get_admin_scope_required(store):
         await basic_of(store, vendor),
     ):
         error = await error_of(store, "legacy_admin", headers)
-        assert (error.status, error.message) == (403, ADMIN_ONLY)
+        assert (error.status, error.message) == (403, ADMIN_ONLY), headers
 
 
 async def test_a_store_setting_allows_vendors_on_the_entity_routes(store):
@@ -312,7 +312,7 @@ async def test_another_stores_token_is_403_on_the_legacy_api(store, other_store)
     user_id = await add_admin(other_store)
     for token in (await jwt_of(other_store, user_id), await legacy_token_of(other_store, user_id)):
         error = await error_of(store, "legacy_admin", bearer(token))
-        assert (error.status, error.message) == (403, ADMIN_ONLY)
+        assert (error.status, error.message) == (403, ADMIN_ONLY), token
         assert (await error_of(store, "legacy_any", bearer(token))).status == 403
         assert (await error_of(store, "vendor", bearer(token))).status == 403
 
@@ -335,7 +335,7 @@ async def test_only_vendors_are_accepted_in_the_vendor_app(store):
         assert (await authenticate_request(store, "vendor", headers)).vendor_id == vendor_id
     for user_id in (await add_user(store), await add_admin(store)):
         error = await error_of(store, "vendor", bearer(await legacy_token_of(store, user_id)))
-        assert (error.status, error.message) == (403, "Forbidden: vendor scope required")
+        assert (error.status, error.message) == (403, "Forbidden: vendor scope required"), user_id
 
 
 async def test_revoked_and_expired_tokens_are_invalid_credentials_on_the_legacy_api(store):

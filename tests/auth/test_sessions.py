@@ -86,14 +86,14 @@ async def test_a_refresh_token_expires_after_30_days(store):
 
 
 async def test_of_two_concurrent_refreshes_exactly_one_fails(store):
-    for _ in range(5):
+    for repetition in range(5):
         pair = await sign_in(store, await add_user(store))
         results = await asyncio.gather(
             *(renew(anonymous_scope(store), pair.refresh_token) for _ in range(2)), return_exceptions=True
         )
         errors = [result for result in results if isinstance(result, Unauthenticated)]
-        assert len(errors) == 1
-        assert await is_alive(store, pair)
+        assert len(errors) == 1, repetition
+        assert await is_alive(store, pair), repetition
 
 
 async def test_of_many_concurrent_refreshes_one_succeeds(store):
@@ -165,7 +165,7 @@ async def test_a_disabled_user_cannot_refresh(store):
 
 
 async def test_a_refresh_during_a_logout_leaves_no_active_session(store):
-    for _ in range(5):
+    for repetition in range(5):
         pair = await sign_in(store, await add_user(store))
 
         async def leave(token=pair.refresh_token):
@@ -176,7 +176,7 @@ async def test_a_refresh_during_a_logout_leaves_no_active_session(store):
         result, _ = await asyncio.gather(
             renew(anonymous_scope(store), pair.refresh_token), leave(), return_exceptions=True
         )
-        assert not await is_alive(store, pair)
+        assert not await is_alive(store, pair), repetition
         if not isinstance(result, Exception):
             await refused_renewal(anonymous_scope(store), result.refresh_token)
 

@@ -68,7 +68,7 @@ async def test_every_identifier_type_is_accepted_in_every_spelling(store, column
     user_id = await add_user(store, **columns)
     for spelling in spellings:
         pair = await attempt(store, spelling)
-        assert (await authenticate_request(store, "user", bearer(pair.access_token))).user_id == user_id
+        assert (await authenticate_request(store, "user", bearer(pair.access_token))).user_id == user_id, spelling
 
 
 async def test_eleven_digits_are_a_cpf_first_and_a_phone_second(store):
@@ -204,8 +204,8 @@ async def test_a_shared_identifier_is_a_conflict_with_the_right_password(store, 
     for password in (PASSWORD, "the other's password"):
         with pytest.raises(Conflict) as refused:
             await attempt(store, identifier, password)
-        assert refused.value.reason == f"multiple_accounts_{column}"
-        assert "e-mail" in refused.value.message
+        assert refused.value.reason == f"multiple_accounts_{column}", password
+        assert "e-mail" in refused.value.message, password
     with pytest.raises(Unauthenticated, match="invalid credentials"):
         await attempt(store, identifier, "unknown password")
 

@@ -93,7 +93,7 @@ async def test_a_header_of_another_store_is_rejected_at_a_stores_own_host(direct
     for header in (str(other_store.public_id), str(uuid7()), "garbage"):
         with pytest.raises(TenantMismatch) as refused:
             await resolved(directory, host, header)
-        assert (refused.value.status, refused.value.message) == (403, "token not valid for this storefront")
+        assert (refused.value.status, refused.value.message) == (403, "token not valid for this storefront"), header
         await not_found(directory, host, header, public=True)
 
 

@@ -192,7 +192,7 @@ async def test_a_used_code_is_rejected_while_its_step_is_valid(store):
     await account.verify(await account.challenge(scope), code, scope)
     for seconds in (30, 59):
         after = later(scope, seconds=seconds)
-        assert (await refused(account.verify(await account.challenge(after), code, after))).message == WRONG
+        assert (await refused(account.verify(await account.challenge(after), code, after))).message == WRONG, seconds
 
 
 async def test_the_code_that_confirmed_enrolment_is_used(store):
@@ -245,8 +245,8 @@ async def test_the_fifth_wrong_code_invalidates_the_temporary_token(store):
     account = await add_two_factor_user(store)
     scope = anonymous_scope(store)
     token = await account.challenge(scope)
-    for _ in range(5):
-        assert (await refused(account.verify(token, account.wrong_code(scope.now), scope))).message == WRONG
+    for repetition in range(5):
+        assert (await refused(account.verify(token, account.wrong_code(scope.now), scope))).message == WRONG, repetition
     for code in (account.code(scope.now), account.wrong_code(scope.now)):
         assert (await refused(account.verify(token, code, scope))).message == EXPIRED
     assert await wrong_attempts(store, account.user_id) == 5
@@ -276,8 +276,10 @@ async def test_wrong_codes_lock_the_account_and_right_passwords_do_not_clear_the
     scope = anonymous_scope(store)
     for _ in range(2):
         token = await account.challenge(scope)
-        for _ in range(5):
-            assert (await refused(account.verify(token, account.wrong_code(scope.now), scope))).message == WRONG
+        for repetition in range(5):
+            assert (await refused(account.verify(token, account.wrong_code(scope.now), scope))).message == WRONG, (
+                repetition
+            )
     locked = await refused(account.challenge(scope), AccountLocked)
     assert (locked.message, locked.retry_after) == ("account_locked", 900)
 
@@ -564,7 +566,7 @@ async def test_disabling_for_a_user_with_more_privileges_is_rejected(store):
         for scope in (helper, customer):
             with active_scope(scope), pytest.raises(DomainError) as error:
                 await two_factor.disable(scope, PASSWORD, None, target)
-            assert error.value.status == 403
+            assert error.value.status == 403, (target, scope)
             assert isinstance(error.value, InsufficientPrivileges) or scope is customer
     assert await value(store, "select count(*) from two_factors") == 2
 
@@ -575,7 +577,7 @@ async def test_an_unknown_user_is_not_found(store):
         for unknown in (uuid7(), "nobody", 2**62):
             with pytest.raises(DomainError) as error:
                 await two_factor.disable(scope, PASSWORD, None, unknown)
-            assert error.value.status == 404
+            assert error.value.status == 404, unknown
 
 
 async def test_enabling_and_disabling_sends_mail_and_is_audited(store):

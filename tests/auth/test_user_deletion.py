@@ -169,14 +169,16 @@ async def test_another_stores_user_is_not_found(store, other_store, remove):
 
 
 async def test_two_administrators_cannot_delete_each_other_concurrently(store):
-    for _ in range(5):
+    for repetition in range(5):
         first, second = await add_admin(store, "manage_users"), await add_admin(store, "manage_users")
         scopes = [await user_scope(store, first), await user_scope(store, second)]
         outcomes = await asyncio.gather(
             act(delete_user, scopes[0], second), act(delete_user, scopes[1], first), return_exceptions=True
         )
-        assert await value(store, "select count(*) from users where user_type = 'A' and deleted_at is null") == 1
-        assert sum(outcome is None for outcome in outcomes) == 1
+        assert await value(store, "select count(*) from users where user_type = 'A' and deleted_at is null") == 1, (
+            repetition
+        )
+        assert sum(outcome is None for outcome in outcomes) == 1, repetition
         await execute(store, "delete from users")
 
 

@@ -141,7 +141,7 @@ async def test_adding_a_member_requires_the_group_privileges(store):
         for status in ("A", "P", "F"):
             with pytest.raises(InsufficientPrivileges) as refused:
                 await add_member(caller, target, group.id, status)
-            assert refused.value.details == {"required": "manage_payments"}
+            assert refused.value.details == {"required": "manage_payments"}, (target, status)
 
 
 async def test_removing_a_member_requires_the_members_privileges(store):

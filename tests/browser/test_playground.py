@@ -175,11 +175,11 @@ async def test_an_asset_is_cached_as_immutable(client: Client, name: str, conten
             address, headers={"Accept-Encoding": accepted, "If-None-Match": answer.headers["ETag"]}
         )
 
-        assert answer.status == 200
-        assert answer.headers["Content-Type"] == content_type
+        assert answer.status == 200, accepted
+        assert answer.headers["Content-Type"] == content_type, accepted
         assert answer.headers.get("Content-Encoding", "identity") == accepted
-        assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
-        assert again.status == 304
+        assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable", accepted
+        assert again.status == 304, accepted
 
 
 @needs_assets
@@ -242,8 +242,8 @@ async def test_every_example_is_one_named_operation_with_its_own_tab() -> None:
     assert examples
     for example in examples:
         (operation,) = parse(example.read_text(encoding="utf-8")).definitions
-        assert isinstance(operation, OperationDefinitionNode)
-        assert operation.name is not None
+        assert isinstance(operation, OperationDefinitionNode), example
+        assert operation.name is not None, example
         assert f"./examples/{example.name}'" in tabs
 
 

@@ -275,10 +275,10 @@ async def test_an_upload_is_its_callers_alone(bulk: Bulk, admin: Client, other_a
     upload = await bulk.upload(admin, b"{}")
     for caller in (other_admin, await new_app()):
         error = await graphql_error(caller, CREATE_MUTATION, text=CREATE, upload=upload, all=False)
-        assert error["extensions"]["details"]["fields"] == {"upload": "not_found"}
+        assert error["extensions"]["details"]["fields"] == {"upload": "not_found"}, caller
     for unknown in ("x", "../../etc/passwd", "01a20470-18ea-7000-8000-000000000000", ""):
         error = await graphql_error(admin, CREATE_MUTATION, text=CREATE, upload=unknown, all=False)
-        assert error["extensions"]["details"]["fields"] == {"upload": "not_found"}
+        assert error["extensions"]["details"]["fields"] == {"upload": "not_found"}, unknown
 
 
 # --- Uploads ----------------------------------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ async def test_a_file_over_the_limit_is_refused(bulk: Bulk, admin: Client, visit
 
     for data in (b"x" * 101, chunks()):
         response = await visitor.put(upload["url"], data=data)
-        assert (response.status, response.body["error"]) == (413, "the file is larger than 100 bytes")
+        assert (response.status, response.body["error"]) == (413, "the file is larger than 100 bytes"), data
     assert not list(bulk.folder.rglob("*.upload*"))
     assert (await visitor.put(upload["url"], data=b"x" * 100)).status == 201
 

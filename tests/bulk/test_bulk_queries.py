@@ -167,8 +167,8 @@ async def test_every_caller_reads_what_its_lists_show(bulk: Bulk, sample: Sample
         client = await sample.client(user)
         lines = await bulk.result(client, "{ orders { id total_cents items { product_id } } }")
         expected = await graphql_result(client, "{ orders(limit: 50) { id total_cents items { product_id } } }")
-        assert by_id(lines) == by_id(expected)
-        assert lines
+        assert by_id(lines) == by_id(expected), user
+        assert lines, user
 
 
 async def test_an_app_reads_with_its_scopes(bulk: Bulk, new_app: NewApp):
@@ -216,7 +216,7 @@ async def test_operations_and_their_results_are_seen_by_their_caller_alone(
                 "/graphql", {"query": 'mutation {{ bulk_operation_cancel(id: "{}") {{ id }} }}'.format(created["id"])}
             )
         ).body
-        assert body["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+        assert body["errors"][0]["extensions"]["code"] == "NOT_FOUND", stranger
     await bulk.work()
     assert (await bulk.show(admin, created["id"]))["state"] == "completed"
 
@@ -400,8 +400,8 @@ async def test_a_worker_that_lost_its_claim_leaves_the_operation_alone(
 
 async def test_an_operation_that_is_interrupted_again_and_again_fails(bulk: Bulk, admin: Client):
     created = await bulk.create(admin, "{ products { id } }")
-    for _ in range(operations.MAX_TRIES):
-        assert await operations.claim() is not None
+    for repetition in range(operations.MAX_TRIES):
+        assert await operations.claim() is not None, repetition
         await execute(admin.store, "update bulk_operations set due_at = now() - interval '1 second'")
     await bulk.work()
     operation = await bulk.show(admin, created["id"])

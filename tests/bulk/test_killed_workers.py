@@ -55,8 +55,8 @@ async def test_a_killed_worker_repeats_no_line_of_a_mutation(bulk: Bulk, admin: 
         await kill_after(database_url, bulk.folder, batches)
         await expire_leases(admin)
         committed = await names(admin)
-        assert committed == [f"Caneca {n}" for n in range(1, len(committed) + 1)]
-        assert done < len(committed) < 120
+        assert committed == [f"Caneca {n}" for n in range(1, len(committed) + 1)], batches
+        assert done < len(committed) < 120, batches
         done = len(committed)
     await bulk.work()
     operation = await bulk.show(admin, created["id"])

@@ -368,8 +368,8 @@ async def test_other_order_changes_emit_updated(sample: SampleStore) -> None:
         await change()
         events = await events_since(sample, before)
         events = [event for event in events if event[0] != "shipment.created"]
-        assert [name for name, _, _ in events] == ["order.updated"], events
-        assert events[0][2]["previous_status"] is None
+        assert [name for name, _, _ in events] == ["order.updated"], (change, tracking, events)
+        assert events[0][2]["previous_status"] is None, (change, tracking)
         assert events[0][2]["tracking_code"] == tracking
 
 

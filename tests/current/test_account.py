@@ -201,4 +201,4 @@ async def test_graphql_accepts_only_access_tokens(admin: Client) -> None:
     basic = base64.b64encode(b"a@example.com:key").decode()
     for header in (f"Basic {basic}", f"Bearer {admin.refresh_token}"):
         answer = await admin.request("POST", "/graphql", {"query": "{ me { id } }"}, headers={"Authorization": header})
-        assert answer.status == 401
+        assert answer.status == 401, header

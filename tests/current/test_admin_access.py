@@ -140,7 +140,7 @@ async def test_every_route_requires_a_token(visitor: Client) -> None:
 async def test_invalid_credentials_get_specific_errors(visitor: Client, header: str, text: str) -> None:
     for path in ("/products", f"/orders/{ONE}"):
         answer = await visitor.get(f"{ADMIN}{path}", headers={"Authorization": header})
-        assert (answer.status, answer.body) == (401, {"error": text})
+        assert (answer.status, answer.body) == (401, {"error": text}), path
 
 
 async def test_a_refresh_token_is_not_accepted_as_an_access_token(admin: Client) -> None:
@@ -195,8 +195,8 @@ async def test_records_of_another_store_are_not_found(admin: Client, other_store
             rows = await scopes.rows(
                 other_store, f"select name, deleted_at from {collection} where id = $1", record.number
             )
-            assert rows[0]["name"] != "stolen"
-            assert rows[0]["deleted_at"] is None
+            assert rows[0]["name"] != "stolen", (noun, collection, record)
+            assert rows[0]["deleted_at"] is None, (noun, collection, record)
         listed = (await admin.get(f"{ADMIN}/{collection}")).body
         assert record.id not in {shown["id"] for shown in listed[collection]}
 
@@ -250,7 +250,7 @@ async def test_errors_are_reported_in_the_documented_order(
 async def test_an_unknown_route_is_404_without_authentication(visitor: Client) -> None:
     for path in (f"{ADMIN}/nothing", f"{ADMIN}/products/{ONE}/nothing", "/api/v1/auth/nothing", "/api/v1"):
         answer = await visitor.get(path)
-        assert (answer.status, answer.body) == (404, {"error": "route not found"})
+        assert (answer.status, answer.body) == (404, {"error": "route not found"}), path
 
 
 async def test_an_inbound_request_id_is_returned(admin: Client) -> None:

@@ -44,7 +44,7 @@ async def test_the_owner_has_all_privileges_and_other_users_do_not(sample: Sampl
         assert (await sample.get(f"{ADMIN}/{path}", auth="bearer")).status == 200
         for person in (sample.vendor_user, sample.caio):
             answer = await sample.get(f"{ADMIN}/{path}", auth="bearer", by=person)
-            assert (answer.status, answer.body) == (403, {"error": "insufficient permissions"})
+            assert (answer.status, answer.body) == (403, {"error": "insufficient permissions"}), (path, person)
         staff = await sample.get(f"{ADMIN}/{path}", auth="bearer", by=sample.staff)
         assert staff.status == (200 if path == "orders" else 403)
     # API keys are accepted only by the legacy API.

@@ -68,7 +68,7 @@ async def test_admin_routes_require_the_scopes_of_their_collection(admin, app):
         assert (await writer.request(*write)).status == 200
         other = "users" if part != "users" else "orders"
         answer = await writer.get(f"{base}/{other}")
-        assert (answer.status, answer.body["error"]) == (403, "token_scope")
+        assert (answer.status, answer.body["error"]) == (403, "token_scope"), (part, read, write)
 
 
 async def test_graphql_fields_require_scopes(admin, app):
@@ -139,14 +139,14 @@ async def test_a_token_of_another_store_is_403_and_a_forged_one_401(client, othe
     for named_store in (store, other_store):
         forged = checksummed_token(f"vat_live_{named_store.public_id.hex}_")
         answer = await foreign_client.with_token(forged).get("/api/v1/admin/products")
-        assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"})
+        assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"}), named_store
 
 
 async def test_a_token_with_a_wrong_checksum_is_not_looked_up(client):
     wrong_checksum = client.token[:-1] + ("0" if client.token[-1] != "0" else "1")
     for token in (wrong_checksum, client.token + "0", "vat_live_", "vat_x"):
         answer = await client.with_token(token).get("/api/v1/admin/products")
-        assert (answer.status, answer.body["error"]) == (401, "invalid or expired token")
+        assert (answer.status, answer.body["error"]) == (401, "invalid or expired token"), token
 
 
 async def test_graphql_reports_a_revoked_token_in_both_error_formats(admin, app, client):

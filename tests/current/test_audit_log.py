@@ -40,7 +40,7 @@ async def test_the_audit_log_is_read_only_and_requires_view_settings(admin, new_
     assert (rejected.status, rejected.body["error"]) == (403, "insufficient privileges")
     for method in ("POST", "DELETE"):
         answer = await admin.request(method, PATH, {} if method == "POST" else None)
-        assert (answer.status, answer.raw) == (405, b"")
+        assert (answer.status, answer.raw) == (405, b""), method
     assert (await admin.get(f"{PATH}/{UNKNOWN_ID}")).status == 404
 
 

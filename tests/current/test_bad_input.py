@@ -129,9 +129,9 @@ async def test_an_unreadable_body_is_rejected(admin: Client) -> None:
         for raw in UNREADABLE:
             answer = await admin.request(method, path, data=raw, headers=JSON)
             assert answer.status == 400, (path, raw[:60], answer)
-            assert set(answer.body) == {"error", "detail"}
-            assert answer.body["error"] == "invalid request body"
-            assert answer.body["detail"]
+            assert set(answer.body) == {"error", "detail"}, (method, path, raw)
+            assert answer.body["error"] == "invalid request body", (method, path, raw)
+            assert answer.body["detail"], (method, path, raw)
 
 
 async def test_sign_in_routes_reject_unreadable_bodies(visitor: Client) -> None:
@@ -139,10 +139,10 @@ async def test_sign_in_routes_reject_unreadable_bodies(visitor: Client) -> None:
         for raw in UNREADABLE:
             answer = await visitor.post(path, data=raw, headers=JSON)
             assert answer.status == 400, (path, raw[:60], answer)
-            assert answer.body["error"] in ("invalid request body", "refresh_token is required")
+            assert answer.body["error"] in ("invalid request body", "refresh_token is required"), (path, raw)
     for raw in UNREADABLE:
         answer = await visitor.from_new_address().post("/api/v1/auth/login", data=raw, headers=JSON)
-        assert (answer.status, answer.body["error"]) == (400, "invalid request body")
+        assert (answer.status, answer.body["error"]) == (400, "invalid request body"), raw
 
 
 async def test_the_content_type_must_be_json(admin: Client) -> None:
@@ -175,8 +175,8 @@ async def test_a_body_over_two_mebibytes_is_rejected(admin: Client, visitor: Cli
     raw = b'{"name": "' + b"x" * (2 * 1024 * 1024) + b'"}'
     for method, path, _ in await _write_routes(admin):
         answer = await admin.request(method, path, data=raw, headers=JSON)
-        assert answer.status == 413
-        assert set(answer.body) == {"error"}
+        assert answer.status == 413, (method, path)
+        assert set(answer.body) == {"error"}, (method, path)
     for path in ("/api/v1/auth/login", *PUBLIC):
         assert (await visitor.from_new_address().post(path, data=raw, headers=JSON)).status == 413
 
@@ -189,10 +189,13 @@ async def test_any_value_in_any_field_is_handled(admin: Client, number: int) -> 
             answer = await admin.request(method, path, body | {field: value})
             assert answer.status in (200, 201, 400, 422), (field, value, answer)
             if answer.status == 400:
-                assert answer.body["error"] == "validation_failed"
+                assert answer.body["error"] == "validation_failed", (field, value)
                 named_fields = set(answer.body["fields"])
                 assert {name.partition(".")[0] for name in named_fields} == {field}, (field, value, answer)
-                assert all(code and code.replace("_", "").isalpha() for code in answer.body["fields"].values())
+                assert all(code and code.replace("_", "").isalpha() for code in answer.body["fields"].values()), (
+                    field,
+                    value,
+                )
 
 
 @pytest.mark.parametrize("path", ["/api/v1/auth/login", *PUBLIC])

@@ -91,7 +91,7 @@ async def test_an_empty_category_is_deleted(admin: Client) -> None:
     assert (answer.status, answer.raw) == (204, b"")
     for method, body in (("GET", None), ("PUT", {}), ("PATCH", {"name": "x"}), ("DELETE", None)):
         again = await admin.request(method, f"{CATEGORIES}/{made['id']}", body)
-        assert (again.status, again.body) == (404, {"error": "category not found"})
+        assert (again.status, again.body) == (404, {"error": "category not found"}), (method, body)
 
 
 async def test_a_category_with_products_or_subcategories_is_not_deleted(admin: Client) -> None:
@@ -100,8 +100,8 @@ async def test_a_category_with_products_or_subcategories_is_not_deleted(admin: C
     await admin.post("/api/v1/admin/products", {"name": "A", "price_cents": 1, "category_id": child["id"]})
     for category in (parent, child):
         answer = await admin.delete(f"{CATEGORIES}/{category['id']}")
-        assert answer.status == 422
-        assert answer.body["error"] == "category_not_empty"
+        assert answer.status == 422, category
+        assert answer.body["error"] == "category_not_empty", category
         assert (await admin.get(f"{CATEGORIES}/{category['id']}")).status == 200
 
 
@@ -137,7 +137,7 @@ async def test_invalid_fields_are_named(admin: Client, change: dict, fields: dic
     category = await records.add_category(admin.store)
     for method in ("PUT", "PATCH"):
         changed = await admin.request(method, f"{CATEGORIES}/{category.id}", change)
-        assert (changed.status, changed.body) == (400, {"error": "validation_failed", "fields": fields})
+        assert (changed.status, changed.body) == (400, {"error": "validation_failed", "fields": fields}), method
 
 
 async def test_the_name_of_a_new_category_is_required(admin: Client) -> None:
@@ -153,7 +153,7 @@ async def test_a_category_cannot_be_its_own_descendant(admin: Client) -> None:
     child = (await admin.post(CATEGORIES, {"name": "Camisetas", "parent_id": root["id"]})).body
     for parent in (root, child):
         answer = await admin.put(f"{CATEGORIES}/{root['id']}", {"parent_id": parent["id"]})
-        assert (answer.status, answer.body["fields"]) == (400, {"parent_id": "parent_invalid"})
+        assert (answer.status, answer.body["fields"]) == (400, {"parent_id": "parent_invalid"}), parent
 
 
 async def test_a_parent_of_another_store_is_rejected(admin: Client, other_store: Store) -> None:

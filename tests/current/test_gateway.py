@@ -71,7 +71,7 @@ async def test_concurrent_equal_notifications_are_stored_once(visitor, store):
 async def test_the_response_is_200_even_when_no_order_is_updated(visitor, store):
     for data in (charge("unknown"), charge(2**40), {}, None, [], "text", 5, {"id": []}):
         answer = await send(visitor, event("charge.paid", data))
-        assert (answer.status, answer.body) == (200, {"message": "received"})
+        assert (answer.status, answer.body) == (200, {"message": "received"}), data
     assert all(
         notification["processed"] and notification["error_message"] for notification in await notifications(store)
     )

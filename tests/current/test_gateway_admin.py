@@ -119,7 +119,7 @@ async def test_a_page_after_the_last_is_empty_however_high_its_number(admin):
     await send(admin, "charge.created", charge(1))
     for page in ("2", "2147483648", "9" * 40):
         answer = await admin.get(LIST, page=page)
-        assert (answer.status, answer.body["webhooks"], answer.body["total"]) == (200, [], 1)
+        assert (answer.status, answer.body["webhooks"], answer.body["total"]) == (200, [], 1), page
 
 
 async def test_other_stores_notifications_are_not_listed(admin, other_admin, other_store):
@@ -164,7 +164,7 @@ class TestRights:
     async def test_either_privilege_is_sufficient(self, new_client, method, path):
         for privilege in BOTH:
             user = await new_client(privilege)
-            assert (await user.request(method, path)).status in (200, 422)
+            assert (await user.request(method, path)).status in (200, 422), privilege
 
     async def test_without_either_privilege_the_error_names_both(self, new_client, method, path):
         user = await new_client("manage_orders", "view_settings")
@@ -364,15 +364,15 @@ async def test_graphql_requires_the_same_privileges(admin, new_client, store):
     again = 'mutation { gateway_notification_reprocess(id: "1") { id } }'
     for document in (query, again):
         [error] = (await run_graphql(clerk, document))["errors"]
-        assert error["extensions"]["code"] == "FORBIDDEN"
-        assert error["extensions"]["details"]["privilege_required_any"] == BOTH
+        assert error["extensions"]["code"] == "FORBIDDEN", document
+        assert error["extensions"]["details"]["privilege_required_any"] == BOTH, document
     await switch_off(store)
     for document in (query, again):
         [error] = (await run_graphql(admin, document))["errors"]
         assert (error["message"], error["extensions"]["details"]) == (
             "module_disabled",
             {"module": "payment_gateway"},
-        )
+        ), document
 
 
 async def test_setting_or_clearing_the_secret_requires_manage_payments(admin, new_client, store):
@@ -380,12 +380,12 @@ async def test_setting_or_clearing_the_secret_requires_manage_payments(admin, ne
     for privilege in ("view_payments", "manage_settings"):
         user = await new_client(privilege)
         [error] = (await run_graphql(user, document, secret=""))["errors"]
-        assert error["extensions"]["details"] == {"required": "manage_payments"}
+        assert error["extensions"]["details"] == {"required": "manage_payments"}, privilege
     assert await stores.gateway_secret(scopes.system_scope(store)) == SECRET
     treasurer = await new_client("manage_payments")
     for secret, stored in (("new", "new"), ("****", "new"), ("", None)):
         body = await run_graphql(treasurer, document, secret=secret)
-        assert body["data"]["store_gateway_secret_set"]["id"] == str(store.public_id)
+        assert body["data"]["store_gateway_secret_set"]["id"] == str(store.public_id), (secret, stored)
         assert await stores.gateway_secret(scopes.system_scope(store)) == stored
     [error] = (await run_graphql(treasurer, document, secret="x" * 1_001))["errors"]
     assert error["extensions"]["details"]["fields"] == {"secret": "secret_invalid"}

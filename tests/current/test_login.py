@@ -216,10 +216,10 @@ async def test_the_sixth_attempt_in_a_minute_is_rejected_regardless_of_the_previ
     await _send_attempts(visitor, *[attempt] * 5)
     for sixth in ({"json": {"email": user.email, "password": PASSWORD}}, attempt):
         answer = await visitor.post(LOGIN, **sixth)
-        assert answer.status == 429
-        assert answer.body["error"] == "rate limit exceeded"
-        assert set(answer.body) == {"error", "detail"}
-        assert answer.headers["Retry-After"] == "60"
+        assert answer.status == 429, sixth
+        assert answer.body["error"] == "rate limit exceeded", sixth
+        assert set(answer.body) == {"error", "detail"}, sixth
+        assert answer.headers["Retry-After"] == "60", sixth
     other_address = await visitor.from_new_address().post(LOGIN, {"email": user.email, "password": PASSWORD})
     assert other_address.status == 200
 
@@ -234,9 +234,9 @@ async def test_attempts_at_all_stores_share_one_rate_limit(visitor: Client, othe
 
 async def test_ten_wrong_passwords_lock_the_account(visitor: Client) -> None:
     user = await records.add_user(visitor.store)
-    for _ in range(10):
+    for repetition in range(10):
         wrong = await visitor.from_new_address().post(LOGIN, {"email": user.email, "password": "wrong password"})
-        assert wrong.status == 401
+        assert wrong.status == 401, repetition
     answer = await visitor.from_new_address().post(LOGIN, {"email": user.email, "password": PASSWORD})
     assert answer.status == 429
     assert answer.body["error"] == "account_locked"
@@ -259,7 +259,7 @@ async def test_an_unavailable_or_unknown_store_is_reported_first(http, new_store
     stranger = Client(http, closed)
     for tenant in (None, "", UNKNOWN_ID, "x"):
         answer = await stranger.post(LOGIN, {}, headers={"X-Tenant-ID": tenant})
-        assert (answer.status, answer.body) == (404, {"error": "tenant not found"})
+        assert (answer.status, answer.body) == (404, {"error": "tenant not found"}), tenant
 
 
 @pytest.mark.parametrize(
@@ -286,5 +286,5 @@ async def test_attempts_at_unknown_and_unavailable_stores_are_rate_limited(
         assert answer.status == (503 if attempt_index == 2 else 404)
     for store in (str(visitor.store.public_id), UNKNOWN_ID):
         answer = await visitor.http.post(path, json={}, headers={"X-Forwarded-For": visitor.ip, "X-Tenant-ID": store})
-        assert (answer.status, answer.headers["Retry-After"]) == (429, "60")
-        assert "rate limit exceeded" in (await answer.json()).values()
+        assert (answer.status, answer.headers["Retry-After"]) == (429, "60"), store
+        assert "rate limit exceeded" in (await answer.json()).values(), store

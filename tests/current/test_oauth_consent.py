@@ -75,19 +75,19 @@ async def test_scopes_and_redirect_uri_default_to_the_registered_ones(visitor, a
 async def test_the_page_cannot_be_framed_or_cached_or_load_external_resources(visitor, app):
     for query in ({"client_id": app.client_id}, {"client_id": "unknown"}):
         answer = await open_page(visitor, **query)
-        assert answer.headers["Content-Security-Policy"] == CONTENT_SECURITY_POLICY
-        assert "frame-ancestors 'none'" in CONTENT_SECURITY_POLICY
-        assert "unsafe" not in CONTENT_SECURITY_POLICY
-        assert answer.headers["X-Frame-Options"] == "DENY"
-        assert answer.headers["Referrer-Policy"] == "no-referrer"
-        assert answer.headers["X-Content-Type-Options"] == "nosniff"
-        assert answer.headers["Cache-Control"] == "no-store"
-        assert "Set-Cookie" not in answer.headers
+        assert answer.headers["Content-Security-Policy"] == CONTENT_SECURITY_POLICY, query
+        assert "frame-ancestors 'none'" in CONTENT_SECURITY_POLICY, query
+        assert "unsafe" not in CONTENT_SECURITY_POLICY, query
+        assert answer.headers["X-Frame-Options"] == "DENY", query
+        assert answer.headers["Referrer-Policy"] == "no-referrer", query
+        assert answer.headers["X-Content-Type-Options"] == "nosniff", query
+        assert answer.headers["Cache-Control"] == "no-store", query
+        assert "Set-Cookie" not in answer.headers, query
         text = answer.raw.decode()
-        assert re.findall(r"(?:src|href)=\"(?!/assets/consent/|data:,)", text) == []
-        assert re.findall(r"<script(?! type=\"application/json\"| src=)", text) == []
-        assert " style=" not in text
-        assert " onclick=" not in text
+        assert re.findall(r"(?:src|href)=\"(?!/assets/consent/|data:,)", text) == [], query
+        assert re.findall(r"<script(?! type=\"application/json\"| src=)", text) == [], query
+        assert " style=" not in text, query
+        assert " onclick=" not in text, query
 
 
 async def test_static_files_are_served_and_cacheable(visitor, app):
@@ -96,11 +96,11 @@ async def test_static_files_are_served_and_cacheable(visitor, app):
     assert len(files) == 2
     for file in files:
         response = await visitor.http.get(file)
-        assert response.status == 200
-        assert "immutable" in response.headers["Cache-Control"]
-        assert response.headers["X-Content-Type-Options"] == "nosniff"
+        assert response.status == 200, file
+        assert "immutable" in response.headers["Cache-Control"], file
+        assert response.headers["X-Content-Type-Options"] == "nosniff", file
         media_type = "text/css" if file.endswith(".css") else "text/javascript"
-        assert response.headers["Content-Type"] == f"{media_type}; charset=utf-8"
+        assert response.headers["Content-Type"] == f"{media_type}; charset=utf-8", file
     folder = files[0].rpartition("/")[0]
     for missing in (f"{folder}/page.html", f"{folder}/..%2fconsent.py", "/assets/consent/0/consent.js"):
         assert (await visitor.http.get(missing)).status == 404

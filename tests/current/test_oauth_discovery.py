@@ -61,7 +61,7 @@ async def test_tokens_are_exchanged_renewed_and_revoked_without_naming_the_store
     assert renewed.status == 200, renewed
     for name in ("access_token", "refresh_token"):
         revoked = await visitor.post(REVOKE, {"token": renewed.body[name], **app.credentials}, headers=ANYWHERE)
-        assert (revoked.status, revoked.body) == (200, {})
+        assert (revoked.status, revoked.body) == (200, {}), name
     refresh["refresh_token"] = renewed.body["refresh_token"]
     assert (await visitor.post(TOKEN, refresh, headers=ANYWHERE)).body["error"] == "invalid_grant"
 

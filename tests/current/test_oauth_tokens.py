@@ -126,7 +126,7 @@ async def test_reusing_a_code_revokes_its_tokens(admin, app):
     assert (again.status, again.body["error"]) == (400, "invalid_grant")
     for tokens in (first, renewed):
         answer = await admin.with_token(tokens["access_token"]).get(PRODUCTS)
-        assert (answer.status, answer.body["error"]) == (401, "token revoked: authorization code reused")
+        assert (answer.status, answer.body["error"]) == (401, "token revoked: authorization code reused"), tokens
     assert (await refresh_tokens(admin, renewed["refresh_token"])).body["error"] == "invalid_grant"
     actions = await scopes.rows(admin.store, "select action from audit_entries order by id")
     assert "app.code_reused" in [row["action"] for row in actions]
@@ -141,12 +141,12 @@ async def test_reusing_a_code_does_not_revoke_other_grants(admin, app):
 
 
 async def test_of_concurrent_exchanges_one_succeeds_and_its_tokens_are_revoked(admin, app):
-    for _ in range(10):
+    for repetition in range(10):
         code = (await approve_app(admin, app))["code"]
         answers = await asyncio.gather(*(exchange_code(admin, app, code) for _ in range(4)))
-        assert sorted(answer.status for answer in answers) == [200, 400, 400, 400]
+        assert sorted(answer.status for answer in answers) == [200, 400, 400, 400], repetition
         succeeded = next(answer for answer in answers if answer.status == 200)
-        assert not await works(admin, succeeded.body)
+        assert not await works(admin, succeeded.body), repetition
 
 
 async def test_a_code_expires_after_ten_minutes(admin, app):
@@ -235,7 +235,7 @@ async def test_reusing_a_refresh_token_revokes_all_tokens_of_the_installation(ad
     assert (again.status, again.body["error"]) == (400, "invalid_grant")
     for tokens in (first, second, other_tokens):
         answer = await admin.with_token(tokens["access_token"]).get(PRODUCTS)
-        assert (answer.status, answer.body["error"]) == (401, "token revoked: refresh token reused")
+        assert (answer.status, answer.body["error"]) == (401, "token revoked: refresh token reused"), tokens
         assert (await refresh_tokens(admin, tokens["refresh_token"])).body["error"] == "invalid_grant"
     audited = await scopes.value(
         admin.store, "select count(*) from audit_entries where action = 'app.refresh_token_reused'"
@@ -246,11 +246,11 @@ async def test_reusing_a_refresh_token_revokes_all_tokens_of_the_installation(ad
 
 
 async def test_of_concurrent_refreshes_one_succeeds(admin, app):
-    for _ in range(10):
+    for repetition in range(10):
         first = await issue_tokens(admin, app)
         answers = await asyncio.gather(*(refresh_tokens(admin, first["refresh_token"]) for _ in range(2)))
-        assert sorted(answer.status for answer in answers) == [200, 400]
-        assert not await works(admin, first)
+        assert sorted(answer.status for answer in answers) == [200, 400], repetition
+        assert not await works(admin, first), repetition
 
 
 async def test_a_refresh_token_expires_after_ninety_days(admin, app):

@@ -126,9 +126,11 @@ async def test_a_status_change_is_recorded_with_its_reason(admin: Client) -> Non
 async def test_shipping_with_a_tracking_code_creates_a_shipment(admin: Client) -> None:
     order = await records.add_order(admin.store, status="P")
     change = {"status": "shipped", "tracking_code": "BR123", "carrier": "Correios"}
-    for _ in range(2):
+    for repetition in range(2):
         changed = await admin.put(f"{ORDERS}/{order.id}/status", change)
-        assert (changed.status, changed.body["status"], changed.body["tracking_code"]) == (200, "C", "BR123")
+        assert (changed.status, changed.body["status"], changed.body["tracking_code"]) == (200, "C", "BR123"), (
+            repetition
+        )
     shipments = await scopes.rows(
         admin.store, "select carrier, tracking_number from shipments where order_id = $1", order.number
     )

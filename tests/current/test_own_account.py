@@ -85,9 +85,9 @@ async def test_a_changed_password_ends_the_other_sessions_and_is_mailed(visitor:
 async def test_wrong_passwords_count_toward_the_lockout(visitor: Client, new_client, change) -> None:
     person = await new_client()
     before = await stored(person)
-    for _ in range(10):
+    for repetition in range(10):
         answer = await change(person)
-        assert code_of(answer) == "VALIDATION_FAILED", answer
+        assert code_of(answer) == "VALIDATION_FAILED", (repetition, answer)
     assert code_of(await change(person)) == "RATE_LIMITED"
     assert (await sign_in(visitor, person.user.email)).status == 429
     assert await stored(person) == before
@@ -150,8 +150,8 @@ async def test_a_changed_password_cancels_a_requested_email(visitor: Client, new
 
 async def test_at_most_three_email_changes_an_hour_are_mailed(visitor: Client, new_client) -> None:
     person = await new_client()
-    for _ in range(5):
-        assert "errors" not in await change_email(person, f"{uuid7().hex}@example.com")
+    for repetition in range(5):
+        assert "errors" not in await change_email(person, f"{uuid7().hex}@example.com"), repetition
     assert len(await mails(visitor.store)) == 6
 
 

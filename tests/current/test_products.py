@@ -113,7 +113,7 @@ async def test_a_deleted_product_is_not_found_and_its_sku_can_be_reused(admin: C
     assert (answer.status, answer.raw) == (204, b"")
     for method, body in (("GET", None), ("PUT", {}), ("PATCH", {"name": "x"}), ("DELETE", None)):
         again = await admin.request(method, f"{PRODUCTS}/{made['id']}", body)
-        assert (again.status, again.body) == (404, {"error": "product not found"})
+        assert (again.status, again.body) == (404, {"error": "product not found"}), (method, body)
     assert (await admin.get(PRODUCTS)).body["total"] == 0
     recreated = await admin.post(PRODUCTS, product_fields)
     assert (recreated.status, recreated.body["slug"]) == (201, "bone")
@@ -157,7 +157,7 @@ async def test_invalid_fields_are_named(admin: Client, change: dict, fields: dic
     product = await records.add_product(admin.store)
     for method in ("PUT", "PATCH"):
         changed = await admin.request(method, f"{PRODUCTS}/{product.id}", change)
-        assert (changed.status, changed.body) == (400, {"error": "validation_failed", "fields": fields})
+        assert (changed.status, changed.body) == (400, {"error": "validation_failed", "fields": fields}), method
 
 
 @pytest.mark.parametrize(
@@ -231,4 +231,4 @@ async def test_a_category_of_another_store_is_rejected(admin: Client, other_stor
     foreign = await records.add_category(other_store)
     for category in (foreign.id, foreign.number):
         made = await admin.post(PRODUCTS, {"name": "A", "price_cents": 1, "category_id": category})
-        assert (made.status, made.body["fields"]) == (400, {"category_id": "not_found"})
+        assert (made.status, made.body["fields"]) == (400, {"category_id": "not_found"}), category

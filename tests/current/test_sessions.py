@@ -36,14 +36,14 @@ async def test_a_refresh_returns_a_new_pair_and_consumes_the_token(new_client) -
 
 
 async def test_of_concurrent_refreshes_one_fails(new_client) -> None:
-    for _ in range(5):
+    for repetition in range(5):
         customer = await new_client()
         answers = await asyncio.gather(
             *(customer.post(REFRESH, {"refresh_token": customer.refresh_token}) for _ in range(2))
         )
-        assert sorted(answer.status for answer in answers) == [200, 401]
+        assert sorted(answer.status for answer in answers) == [200, 401], repetition
         rejected = next(answer for answer in answers if answer.status == 401)
-        assert rejected.body["error"] == "invalid refresh token"
+        assert rejected.body["error"] == "invalid refresh token", repetition
 
 
 async def test_reusing_a_refresh_token_later_revokes_the_session(new_client) -> None:
@@ -107,9 +107,9 @@ async def test_an_expired_refresh_token_is_invalid(new_client) -> None:
 
 async def test_logout_revokes_the_session_and_is_idempotent(new_client) -> None:
     customer = await new_client()
-    for _ in range(2):
+    for repetition in range(2):
         answer = await customer.with_token(None).post(LOGOUT, {"refresh_token": customer.refresh_token})
-        assert (answer.status, answer.body) == (200, {"message": "logged out"})
+        assert (answer.status, answer.body) == (200, {"message": "logged out"}), repetition
     rejected = await customer.post(REFRESH, {"refresh_token": customer.refresh_token})
     assert (rejected.status, rejected.body["error"]) == (401, "invalid refresh token")
     me = await customer.get(ME)
@@ -135,7 +135,7 @@ async def test_logout_everywhere_revokes_every_session(new_client) -> None:
     assert (answer.status, answer.body) == (200, {"message": "signed out of all devices"})
     for token in (customer.token, other.access_token):
         me = await customer.with_token(token).get(ME)
-        assert (me.status, me.body) == (401, {"error": "token revoked: signed out of all devices"})
+        assert (me.status, me.body) == (401, {"error": "token revoked: signed out of all devices"}), token
     assert (await customer.post(REFRESH, {"refresh_token": other.refresh_token})).status == 401
 
 
@@ -237,7 +237,7 @@ async def test_account_routes_require_a_user_token(visitor: Client, method: str,
     assert (answer.status, answer.body) == (401, {"error": "invalid authorization format"})
     for token in ("x.y.z", "vat_live_x", "sfk_x"):
         answer = await visitor.with_token(token).request(method, path)
-        assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"})
+        assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"}), token
 
 
 # --- published keys --------------------------------------------------------------------------------------------------------------------

@@ -18,10 +18,10 @@ async def test_a_new_cart_is_empty_and_open_with_a_random_id(storefront: Storefr
     bodies: list[Any] = [{}, None, {"items": [], "customer_email": None}]
     for body in bodies:
         answer = await storefront.post("carts", body)
-        assert answer.status == 201
-        assert set(answer.body) == CART
-        assert UUID(answer.body["id"]).version == 4
-        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.status == 201, body
+        assert set(answer.body) == CART, body
+        assert UUID(answer.body["id"]).version == 4, body
+        assert answer.headers["Cache-Control"] == "no-store", body
         values = {name: answer.body[name] for name in CART - {"id", "updated_at", "expires_at"}}
         assert values == {
             "status": "open",
@@ -38,8 +38,8 @@ async def test_a_new_cart_is_empty_and_open_with_a_random_id(storefront: Storefr
             "discount_cents": 0,
             "shipping_cents": 0,
             "total_cents": 0,
-        }
-        assert (await storefront.get(f"carts/{answer.body['id']}")).body == answer.body
+        }, body
+        assert (await storefront.get(f"carts/{answer.body['id']}")).body == answer.body, body
 
 
 async def test_a_cart_can_be_created_with_items_and_an_email(storefront: StorefrontClient) -> None:
@@ -145,7 +145,7 @@ async def test_an_absent_product_is_not_found(storefront: StorefrontClient, prod
     cart = await storefront.cart((storefront.sample.plate, 1), ready=False)
     for path, body in ((f"carts/{cart}/items", item), ("carts", {"items": [item]})):
         answer = await storefront.post(path, body)
-        assert (answer.status, answer.body) == (404, {"error": "product not found"})
+        assert (answer.status, answer.body) == (404, {"error": "product not found"}), (path, body)
     assert len((await storefront.get(f"carts/{cart}")).body["items"]) == 1
 
 
@@ -281,11 +281,11 @@ async def test_an_unavailable_shipping_option_cannot_be_selected(
     cart = await storefront.cart((storefront.sample.mug, 1), ready=False)
     for shipping in (UNKNOWN_ID, "nonsense", 5, other_sample.sedex.id):
         answer = await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": shipping})
-        assert (answer.status, answer.body["error"]) == (422, "shipping_unavailable")
-        assert answer.body["message"]
+        assert (answer.status, answer.body["error"]) == (422, "shipping_unavailable"), shipping
+        assert answer.body["message"], shipping
     for body in ({}, {"shipping_id": None}, {"shipping_id": ""}):
         answer = await storefront.put(f"carts/{cart}/shipping-option", body)
-        assert (answer.status, answer.body["fields"]) == (400, {"shipping_id": "required"})
+        assert (answer.status, answer.body["fields"]) == (400, {"shipping_id": "required"}), body
     answer = await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": {}})
     assert answer.status == 400
 
@@ -364,7 +364,7 @@ async def test_an_unknown_item_is_404(storefront: StorefrontClient) -> None:
     for item in (UNKNOWN_ID, "nonsense", "1", foreign):
         for method, body in (("PATCH", {"quantity": 1}), ("DELETE", None)):
             answer = await storefront.request(method, f"carts/{cart}/items/{item}", body)
-            assert (answer.status, answer.body) == (404, {"error": "item not found"})
+            assert (answer.status, answer.body) == (404, {"error": "item not found"}), (item, method, body)
     assert (await storefront.get(f"carts/{other}")).body["items"][0]["quantity"] == 1
 
 
@@ -441,7 +441,7 @@ async def test_an_expired_cart_is_read_only(storefront: StorefrontClient, by_job
         assert (answer.status, answer.body) == (
             422,
             {"error": "cart_expired", "message": "O carrinho expirou."},
-        )
+        ), (method, path, body)
     rejected = await storefront.check_out(cart)
     assert rejected.status == 422
     assert rejected.body == {"error": {"code": "cart_expired", "message": "O carrinho expirou.", "details": {}}}

@@ -107,8 +107,8 @@ async def test_products_are_filtered_and_sorted(storefront: StorefrontClient, qu
 async def test_an_invalid_parameter_is_400(storefront: StorefrontClient, query: str, error: str) -> None:
     for path in ("products", f"categories/{storefront.sample.home.id}/products", "search?q=x"):
         answer = await storefront.get(f"{path}{'&' if '?' in path else '?'}{query}")
-        assert (answer.status, answer.body["error"]) == (400, error)
-        assert "detail" in answer.body
+        assert (answer.status, answer.body["error"]) == (400, error), path
+        assert "detail" in answer.body, path
 
 
 async def test_a_product_is_found_by_id_and_by_slug(storefront: StorefrontClient) -> None:
@@ -142,7 +142,7 @@ async def test_inactive_records_and_records_of_another_store_are_not_found(
     ):
         for path in (f"categories/{category}", f"categories/{category}/products"):
             answer = await storefront.get(path)
-            assert (answer.status, answer.body) == (404, {"error": "category not found"})
+            assert (answer.status, answer.body) == (404, {"error": "category not found"}), (category, path)
 
 
 async def test_categories_and_their_products_are_returned(storefront: StorefrontClient) -> None:
@@ -227,13 +227,13 @@ async def test_a_key_is_accepted_as_bearer_or_in_both_headers(storefront: Storef
         {"X-API-Key": storefront.key, "Authorization": f"Bearer {storefront.key}"},
     ):
         answer = await storefront.sample.get(f"{BASE}/store", auth=None, headers=headers)
-        assert answer.status == 200
+        assert answer.status == 200, headers
 
 
 async def test_a_user_token_without_a_key_is_rejected(sample: SampleStore) -> None:
     for person in (sample.owner, sample.caio):
         answer = await sample.get(f"{BASE}/store", auth="bearer", by=person)
-        assert (answer.status, answer.body) == (401, {"error": "invalid_api_key"})
+        assert (answer.status, answer.body) == (401, {"error": "invalid_api_key"}), person
 
 
 async def test_the_customer_token_sent_with_a_key_must_be_valid(
@@ -258,7 +258,7 @@ async def test_the_rate_limit_of_a_key_is_shared_by_all_customers(sample: Sample
     storefront = await open_storefront(sample, rate_limit=3)
     for customer in (None, sample.caio, sample.bia):
         answer = await storefront.as_customer(customer).get("store")
-        assert (answer.status, answer.headers["X-RateLimit-Limit"]) == (200, "3")
+        assert (answer.status, answer.headers["X-RateLimit-Limit"]) == (200, "3"), customer
     rejected = await storefront.get("store")
     assert (rejected.status, rejected.body["error"]) == (429, "rate_limit_exceeded")
     assert rejected.headers["Retry-After"] == "60"

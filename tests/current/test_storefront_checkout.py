@@ -95,10 +95,10 @@ async def test_an_order_is_read_with_its_token(storefront: StorefrontClient) -> 
         assert answer.status in (400, 404), wrong
     for order in (UNKNOWN_ID, "nonsense", made["number"]):
         answer = await storefront.get(f"orders/{order}?token={token}")
-        assert (answer.status, answer.body) == (404, {"error": "order not found"})
+        assert (answer.status, answer.body) == (404, {"error": "order not found"}), order
     for query in ("", "?token="):
         answer = await storefront.get(f"orders/{made['id']}{query}")
-        assert (answer.status, answer.body) == (400, {"error": "token is required"})
+        assert (answer.status, answer.body) == (400, {"error": "token is required"}), query
 
 
 async def test_an_order_token_is_valid_only_for_its_store_and_order(
@@ -139,8 +139,8 @@ async def test_a_customer_id_requires_the_customers_token(storefront: Storefront
         for customer in (caio.id, UNKNOWN_ID, "nonsense"):
             answer = await storefront.as_customer(user).check_out(cart, customer_id=customer, customer_email=None)
             if user is None:
-                assert (answer.status, answer.body["error"]) == (403, "insufficient permissions")
-            assert answer.status == 403
+                assert (answer.status, answer.body["error"]) == (403, "insufficient permissions"), (user, customer)
+            assert answer.status == 403, (user, customer)
     answer = await storefront.as_customer(caio).check_out(cart, customer_id=caio.id, customer_email=None)
     assert answer.status == 201
     assert answer.body["customer"] == {"id": caio.id, "name": "Caio Reis", "email": "caio@example.com"}
@@ -167,7 +167,7 @@ async def test_a_server_side_key_may_name_customers_without_reading_them(
         assert (answer.status, answer.body) == (
             400,
             {"error": "validation_failed", "fields": {"customer_id": "not_found"}},
-        )
+        ), customer
     answer = await server.check_out(cart, customer_id=caio.id, customer_email=None)
     assert answer.status == 201
     assert answer.body["customer"] == {"id": caio.id, "name": "", "email": ""}
@@ -350,7 +350,7 @@ async def test_a_cart_is_ordered_once(storefront: StorefrontClient) -> None:
         assert (answer.status, answer.body) == (409, {"error": "cart_already_ordered"}), path
     for key in (None, "another"):
         answer = await storefront.check_out(cart, key=key)
-        assert (answer.status, answer.body) == (409, {"error": "cart_already_ordered"})
+        assert (answer.status, answer.body) == (409, {"error": "cart_already_ordered"}), key
 
 
 async def test_a_checkout_repeated_with_its_idempotency_key_gets_the_same_response(

@@ -33,7 +33,7 @@ async def test_each_choice_of_options_is_a_separate_item_with_its_price(storefro
     both = chosen(storefront, "large", "plain")
     for options in (both, dict(reversed(both.items())), {storefront.sample.engraving.id: "Ana"}):
         answer = await add_item(storefront, cart, options)
-        assert answer.status == 201, answer.raw
+        assert answer.status == 201, (options, answer.raw)
     items = answer.body["items"]
     assert [(item["quantity"], item["price_cents"], item["options"]) for item in items] == [
         (1, 4_990, {}),

@@ -116,21 +116,21 @@ async def test_missing_fields_are_named(visitor: Client, body: dict, error: str)
 async def test_the_fifth_wrong_code_revokes_the_challenge(visitor: Client) -> None:
     app = await add_two_factor_user(visitor)
     body = {"temp_token": await challenge(visitor, app), "code": app.wrong_code()}
-    for _ in range(5):
+    for repetition in range(5):
         answer = await visitor.post(VERIFY, body)
-        assert (answer.status, answer.body) == (401, {"error": "invalid code"})
+        assert (answer.status, answer.body) == (401, {"error": "invalid code"}), repetition
     for code in (app.code(), app.wrong_code()):
         answer = await visitor.post(VERIFY, body | {"code": code})
-        assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"})
+        assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"}), code
 
 
 async def test_ten_wrong_codes_lock_the_account(visitor: Client) -> None:
     app = await add_two_factor_user(visitor)
     for _ in range(2):
         token = await challenge(visitor, app)
-        for _ in range(5):
+        for repetition in range(5):
             answer = await visitor.post(VERIFY, {"temp_token": token, "code": app.wrong_code()})
-            assert answer.status == 401
+            assert answer.status == 401, repetition
     answer = await visitor.from_new_address().post(LOGIN, {"email": app.user.email, "password": PASSWORD})
     assert (answer.status, answer.body["error"], set(answer.body)) == (
         429,
@@ -144,7 +144,7 @@ async def test_a_temporary_token_is_not_an_access_token(visitor: Client) -> None
     token = await challenge(visitor, await add_two_factor_user(visitor))
     for path in ("/api/v1/auth/me", "/api/v1/admin/orders"):
         answer = await visitor.with_token(token).get(path)
-        assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"})
+        assert (answer.status, answer.body) == (401, {"error": "invalid or expired token"}), path
     answer = await visitor.with_token(token).post("/graphql", {"query": "{ me { id } }"})
     assert answer.status == 401
     answer = await visitor.post("/api/v1/auth/refresh", {"refresh_token": token})
@@ -230,6 +230,6 @@ async def test_the_secret_and_the_recovery_codes_are_returned_once(visitor: Clie
     app = await add_two_factor_user(visitor)
     for name in ("secret", "used_steps", "code_hash"):
         answer = await (await new_client()).post("/graphql", {"query": f"{{ two_factor {{ {name} }} }}"})
-        assert "errors" in answer.body
+        assert "errors" in answer.body, name
     text = str(await scopes.rows(visitor.store, "select * from recovery_codes"))
     assert not any(code in text for code in app.recovery_codes)

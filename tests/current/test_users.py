@@ -119,7 +119,7 @@ async def test_an_unknown_role_is_rejected(admin: Client, role: str) -> None:
 async def test_an_unknown_user_is_not_found(admin: Client, path: str, noun: str) -> None:
     for id in ("1", "0", "-1", "abc", UNKNOWN_ID, "%F0%9F%98%80", "9" * 300, "null"):
         answer = await admin.get(f"{path}/{id}")
-        assert (answer.status, answer.body) == (404, {"error": f"{noun} not found"})
+        assert (answer.status, answer.body) == (404, {"error": f"{noun} not found"}), id
 
 
 async def test_deleted_users_are_not_found(admin: Client) -> None:
@@ -133,4 +133,4 @@ async def test_deleted_users_are_not_found(admin: Client) -> None:
 async def test_users_and_customers_are_read_only(admin: Client, method: str) -> None:
     for path in (USERS, CUSTOMERS, f"{USERS}/{UNKNOWN_ID}"):
         answer = await admin.request(method, path, {})
-        assert (answer.status, answer.raw, answer.headers["Allow"]) == (405, b"", "GET, HEAD")
+        assert (answer.status, answer.raw, answer.headers["Allow"]) == (405, b"", "GET, HEAD"), path

@@ -81,12 +81,14 @@ def test_units_run_commands_without_privileges_and_wait_long_enough():
     for unit in UNITS:
         values = directives(unit)
         program, *command = shlex.split(values["ExecStart"])
-        assert program == "/opt/vitrine/.venv/bin/vitrine"
-        assert runs(command)
-        assert (values["User"], values["NoNewPrivileges"], values["CapabilityBoundingSet"]) == ("vitrine", "yes", "")
+        assert program == "/opt/vitrine/.venv/bin/vitrine", unit
+        assert runs(command), unit
+        assert (values["User"], values["NoNewPrivileges"], values["CapabilityBoundingSet"]) == ("vitrine", "yes", ""), (
+            unit
+        )
         if command[0] != "migrate":
-            assert float(values["TimeoutStopSec"]) > needed[command[0]]
-            assert values["Restart"] == "always"
+            assert float(values["TimeoutStopSec"]) > needed[command[0]], unit
+            assert values["Restart"] == "always", unit
 
 
 def test_the_environment_file_names_settings():
@@ -104,8 +106,8 @@ def test_the_image_runs_without_root_and_names_its_versions():
     required = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["requires-python"]
     for stage in stages:
         version = re.match(r"docker\.io/library/python:(\d+\.\d+)-slim-bookworm\b", stage)
-        assert version is not None
-        assert f">={version[1]}" == required
+        assert version is not None, stage
+        assert f">={version[1]}" == required, stage
     final = instructions()[max(index for index, (name, _) in enumerate(instructions()) if name == "FROM") :]
     values = dict(final)
     assert re.fullmatch(r"[1-9]\d+:[1-9]\d+", values["USER"])
@@ -183,7 +185,7 @@ def test_web_processes_and_workers_of_compose_share_the_files_of_bulk_operations
     assert directory is not None
     for name in ("web", "worker"):
         volume, target = OWN[name]["volumes"][0].split(":")
-        assert volume in COMPOSE["volumes"]
+        assert volume in COMPOSE["volumes"], name
         assert Path(directory[1]).is_relative_to(target), name
 
 

@@ -99,7 +99,7 @@ async def test_a_subject_passed_by_internal_id_is_stored_by_public_id(sample: Sa
     ):
         query = f"mutation($id: ID!) {{ {mutation} {{ id }} }}"
         answer = await sample.post("/graphql", {"query": query, "variables": {"id": subject.id}}, auth="bearer")
-        assert "errors" not in answer.body, answer.raw
+        assert "errors" not in answer.body, (mutation, subject, answer.raw)
     written = await entries(sample, since)
     assert [(action, subject) for action, _, subject, _ in written[:6]] == [
         ("vendor.updated", sample.vendor.id),

@@ -178,7 +178,7 @@ async def test_the_jobs_find_the_stores_with_due_work(kit, other_kit):
     items = {job.name: job for job in jobs.JOBS}
     for name in ("tell_of_carts", "expire_carts"):
         outcome = await items[name].work(lambda: True)
-        assert outcome.error == ""
+        assert outcome.error == "", name
     assert len(await cart_events(kit, cart)) == 2
     assert (await find_cart(other_kit.scope, idle)).status == "expired"
     assert (await find_cart(kit.scope, cart)).status == "open"
@@ -195,7 +195,7 @@ async def test_two_workers_emit_one_event(kit):
 
 async def test_expiry_during_a_change_either_keeps_the_cart_open_or_rejects_the_change(kit):
     product = await kit.product()
-    for _ in range(5):
+    for repetition in range(5):
         cart = await create_cart(kit, (product, 1))
         cutoff = after(kit.scope, 15 * 86_400)
         expired, changed = await asyncio.gather(
@@ -204,7 +204,7 @@ async def test_expiry_during_a_change_either_keeps_the_cart_open_or_rejects_the_
             return_exceptions=True,
         )
         status = (await find_cart(kit.scope, cart)).status
-        assert (status == "expired") == bool(expired) or not isinstance(changed, Exception)
+        assert (status == "expired") == bool(expired) or not isinstance(changed, Exception), repetition
 
 
 async def test_old_closed_carts_are_deleted_with_their_items(kit):

@@ -340,4 +340,4 @@ async def test_payments_stock_and_coupon_uses_match_the_model(new_store, taken):
         await play.compare(step)
     for subject in {recorded["subject_id"] for recorded in await play.kit.events()}:
         numbers = [recorded["sequence"] for recorded in await play.kit.events(subject)]
-        assert numbers == list(range(1, len(numbers) + 1))
+        assert numbers == list(range(1, len(numbers) + 1)), subject

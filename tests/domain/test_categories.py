@@ -58,7 +58,7 @@ async def test_a_category_never_becomes_its_own_descendant(kit):
     for parent in (root, child, grandchild):
         with pytest.raises(ValidationFailed) as error:
             await CATEGORY_RECORDS.update(kit.scope, root, {"parent": parent})
-        assert error.value.fields == {"parent": "parent_invalid"}
+        assert error.value.fields == {"parent": "parent_invalid"}, parent
 
 
 async def test_concurrent_moves_create_no_cycle(kit):

@@ -57,7 +57,7 @@ def test_the_more_specific_destination_wins():
     ordered = [narrow, wide, city, state, south_east, brazil, world]
     for place_in_order in range(len(ordered)):
         rest = ordered[place_in_order:]
-        assert most_specific(reversed(rest), place) == rest[0].id
+        assert most_specific(reversed(rest), place) == rest[0].id, place_in_order
     assert most_specific([], place) is None
 
 

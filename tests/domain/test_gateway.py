@@ -187,7 +187,7 @@ async def test_the_refund_of_an_order_that_settled_at_once_cancels_it_in_any_ord
         body = charge(order.id, canceled_amount=1_000)
         for kind in kinds:
             await send(kit, event(kind, body))
-        assert await payment_state(kit, order.id) == ("I", 1_000, 1_000, "refunded")
+        assert await payment_state(kit, order.id) == ("I", 1_000, 1_000, "refunded"), kinds
 
 
 async def test_refunding_a_second_payment_keeps_the_order_paid(kit):
@@ -281,7 +281,7 @@ async def test_another_stores_order_and_a_deleted_one_are_not_found(kit, other_k
     await delete_order(kit.scope, gone.id)
     for order in (theirs, gone):
         await send(kit, event("charge.paid", charge(order.public_id)))
-        assert (await outcome(kit)).startswith("order not found")
+        assert (await outcome(kit)).startswith("order not found"), order
     assert await other_kit.status(theirs.id) == "O"
 
 

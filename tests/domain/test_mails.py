@@ -80,12 +80,14 @@ async def test_a_temporary_failure_is_retried_with_backoff(store):
     server = Server(*[MailNotAccepted("busy")] * (len(RETRY_DELAYS) + 1))
     elapsed = timedelta(0)
     for tries, pause in enumerate(RETRY_DELAYS, 1):
-        assert await sending.send_due(replace(system_scope(store), now=system_scope(store).now + elapsed), server) == 0
+        assert (
+            await sending.send_due(replace(system_scope(store), now=system_scope(store).now + elapsed), server) == 0
+        ), (tries, pause)
         assert await state(store) == [("Q", tries, "busy")]
         too_early = elapsed + pause - timedelta(seconds=5)
         assert (
             await sending.send_due(replace(system_scope(store), now=system_scope(store).now + too_early), server) == 0
-        )
+        ), (tries, pause)
         assert (await state(store))[0][1] == tries
         elapsed += pause + timedelta(seconds=1)
     await sending.send_due(replace(system_scope(store), now=system_scope(store).now + elapsed), server)

@@ -260,7 +260,7 @@ async def test_a_required_option_must_be_selected(kit, shirt):
     for line in ((shirt.id, 1), shirt.line("Lisa"), shirt.line("G")):
         with pytest.raises(ValidationFailed) as error:
             await kit.order(line)
-        assert error.value.fields == {"options": "option_required"}
+        assert error.value.fields == {"options": "option_required"}, line
     assert "Gravação is required" in str(error.value)
     await update_option(kit.scope, shirt.engraving, {"status": "D"})
     await kit.order(shirt.line("G"))

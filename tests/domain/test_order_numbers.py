@@ -45,7 +45,7 @@ async def test_fifty_concurrent_orders_get_fifty_numbers(kit: DomainStore, other
     for index, (each, products) in enumerate(stores):
         assert sorted(order.id for order in placed[index::2]) == list(range(1, 51))
         lines = await each.rows("SELECT id FROM order_lines WHERE tenant_id = $1 ORDER BY id")
-        assert [line["id"] for line in lines] == list(range(1, 101))
+        assert [line["id"] for line in lines] == list(range(1, 101)), (index, each, products)
         assert await each.figures(products[0]) == (100, 50)
 
 
@@ -93,7 +93,7 @@ async def test_numbers_cost_one_statement_however_many_lines_an_order_has(kit: D
     for lines in (1, 8):
         with count_statements() as counter:
             await kit.order(*((product, 1) for product in products[:lines]))
-        assert sum("number_counters" in sql for sql in counter.statements) == 1
+        assert sum("number_counters" in sql for sql in counter.statements) == 1, lines
 
 
 async def _place_and_fail(kit: DomainStore, product: int) -> None:

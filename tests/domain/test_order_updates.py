@@ -248,7 +248,7 @@ async def test_references_of_an_update_must_exist(kit, other_kit, referred):
             changes = {"lines": [{"product": reference, "quantity": 1}]}
         with pytest.raises(ValidationFailed) as error:
             await update_order(kit.as_admin(), order.id, changes)
-        assert error.value.fields == {referred: "not_found"}
+        assert error.value.fields == {referred: "not_found"}, reference
 
 
 async def test_an_order_of_another_store_is_not_found(kit, other_kit):

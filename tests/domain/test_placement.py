@@ -253,7 +253,7 @@ async def test_an_order_needs_a_customer_and_lines(kit):
     for lines in ([], None):
         with pytest.raises(ValidationFailed) as error:
             await place_order(kit.scope, {"email": "a@example.com", "lines": lines})
-        assert error.value.fields == {"lines": "required"}
+        assert error.value.fields == {"lines": "required"}, lines
     with pytest.raises(ValidationFailed) as error:
         await kit.order((product, 1), email="not an address")
     assert error.value.fields == {"email": "email_invalid"}

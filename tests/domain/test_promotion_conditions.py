@@ -70,7 +70,7 @@ async def test_variants_of_features_by_name_and_id(kit, colours, zone, operator,
         results = [await applies(kit, conditions, product, zone=zone) for product in products]
         assert tuple(results) == expected, value
         plain = {"feature": {"feature_id": feature, "operator": operator, "value": value}}
-        assert await applies(kit, plain, products[0], zone=zone) is expected[0]
+        assert await applies(kit, plain, products[0], zone=zone) is expected[0], value
 
 
 async def test_a_cart_needs_one_product_with_the_feature(kit, colours):

@@ -111,7 +111,7 @@ async def test_a_line_of_another_order_is_rejected(kit):
     for line in (foreign, unknown(), "x"):
         with pytest.raises(ValidationFailed) as error:
             await create_shipment(kit.scope, order.id, {line: 1})
-        assert error.value.fields == {"lines": "not_in_order"}
+        assert error.value.fields == {"lines": "not_in_order"}, line
     with pytest.raises(ValidationFailed):
         await create_shipment(kit.scope, order.id, {})
 

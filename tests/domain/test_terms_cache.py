@@ -166,7 +166,7 @@ async def test_a_change_of_the_same_transaction_is_seen_and_forgotten_with_it(sh
     for rate in (20_000, 30_000):
         with pytest.raises(ZeroDivisionError):
             await shop.change_and_fail(rate, cart, before)
-        assert await shop.prices(cart) == before
+        assert await shop.prices(cart) == before, rate
 
 
 async def test_a_cart_takes_one_statement_while_its_terms_are_kept(shop: Shop) -> None:
@@ -219,16 +219,16 @@ async def test_an_order_with_other_lines_keeps_the_promotion_of_its_customers_gr
         UPDATE promotions SET status = 'D' WHERE tenant_id = {kit.store.id}"""
     )
     group = await kit.value("SELECT id FROM usergroups WHERE tenant_id = $1")
-    for _ in range(2):  # the second time with kept terms
+    for repetition in range(2):  # the second time with kept terms
         await PROMOTION_RECORDS.create(
             kit.scope, {"name": "Atacado", "conditions": {"usergroups": [group]}, "bonuses": {"order_discount": "10%"}}
         )
         order = await kit.order((shop.product, 1), user=shop.customer)
         discount = (await kit.record("orders", order.id))["discount_cents"]
-        assert discount > 0
+        assert discount > 0, repetition
         other = await kit.product(price_cents=10_000)
         await update_order(kit.scope, order.id, {"lines": [{"product": other, "quantity": 1}]})
-        assert (await kit.record("orders", order.id))["discount_cents"] == discount
+        assert (await kit.record("orders", order.id))["discount_cents"] == discount, repetition
 
 
 async def test_two_stores_with_equal_rows_never_share_terms(
@@ -239,8 +239,8 @@ async def test_two_stores_with_equal_rows_never_share_terms(
     carts = [(shop, await shop.cart()), (other, await other.cart())]
     alone = [await each.prices(cart) for each, cart in carts]
     assert alone[0]["tax_cents"] != alone[1]["tax_cents"]
-    for _ in range(2):
-        assert [await each.prices(cart) for each, cart in carts] == alone
+    for repetition in range(2):
+        assert [await each.prices(cart) for each, cart in carts] == alone, repetition
 
 
 def test_terms_of_one_store_are_not_those_of_another_at_the_same_version() -> None:
@@ -269,8 +269,8 @@ def test_what_is_kept_is_bounded_and_the_least_recently_used_is_dropped() -> Non
     kept = TermsCache[str](max_bytes=1_000)
     for number in range(100):
         kept.keep(("store", number), 1, f"terms {number}", 300)
-        assert kept.find(("store", 0), 1) == "terms 0"
-        assert kept.size <= 1_000
+        assert kept.find(("store", 0), 1) == "terms 0", number
+        assert kept.size <= 1_000, number
     assert [number for number in range(100) if kept.find(("store", number), 1)] == [0, 98, 99]
     kept.keep(("store", 0), 2, "new", 100)
     assert (kept.find(("store", 0), 1), kept.find(("store", 0), 2), kept.size) == (None, "new", 700)

@@ -178,7 +178,7 @@ async def test_a_copy_through_the_feed_alone_equals_the_store(
         async with vitrine.running("serve") as server:
             line = await server.wait_for_output("Vitrine is running at")
             address = re.search(r"http://127\.0\.0\.1:\d+", line)
-            assert address is not None
+            assert address is not None, kill
             following = asyncio.create_task(_follow(copy, address[0], app, until_idle=False))
             for number in range(CHANGES // KILLS):
                 await changer.change()

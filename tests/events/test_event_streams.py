@@ -86,8 +86,8 @@ async def test_a_heartbeat_moves_the_client_past_what_it_does_not_see(app, store
         await stream.next_block()
         await emit_events(store, "user.registered", times=3)
         await asyncio.sleep(0.2)
-        for _ in range(4):
-            assert "data" not in await stream.next_block()
+        for repetition in range(4):
+            assert "data" not in await stream.next_block(), repetition
         last_id = stream.last_id
     assert await read_all(app, last_id) == []
 

@@ -72,13 +72,13 @@ async def test_graphql_returns_the_same_feed(app, admin, store):
         nodes = [edge["node"] for edge in feed["edges"]]
         assert [{**node, "timestamp": node["created_at"]} for node in nodes] == [
             {**event, "created_at": event["timestamp"]} for event in rest[:2]
-        ]
+        ], caller
         assert feed["page_info"] == {
             "has_next_page": True,
             "has_previous_page": False,
             "start_cursor": rest[0]["cursor"],
             "end_cursor": rest[1]["cursor"],
-        }
+        }, caller
 
 
 async def test_latest_is_the_place_after_the_newest_event(app, store):
@@ -315,7 +315,7 @@ async def test_racing_writers_leave_no_gap_and_no_event_before_one_that_was_read
     assert all(reading == [event["id"] for event in whole] for reading in readings)
     for subject in subjects:
         sequences = [event["sequence"] for event in whole if event["subject_id"] == str(subject)]
-        assert sequences == list(range(1, len(sequences) + 1))
+        assert sequences == list(range(1, len(sequences) + 1)), subject
     positions = await scopes.rows(
         store, "select position from outbox_events where tenant_id = $1 order by position", store.id
     )

@@ -259,8 +259,10 @@ async def test_a_refused_operation_is_an_error_of_it_alone(app):
         for query in ("subscription { events { nothing } }", 'subscription { events(after: "x") { id } }', ""):
             await socket.subscribe("1", query)
             message = await socket.receive()
-            assert (message["type"], message["id"]) == ("error", "1")
-            assert message["payload"][0]["extensions"]["code"] in ("GRAPHQL_VALIDATION_FAILED", "VALIDATION_FAILED")
+            assert (message["type"], message["id"]) == ("error", "1"), query
+            assert message["payload"][0]["extensions"]["code"] in ("GRAPHQL_VALIDATION_FAILED", "VALIDATION_FAILED"), (
+                query
+            )
 
 
 async def test_the_headers_of_the_request_authenticate_as_well(app):

@@ -94,7 +94,7 @@ async def test_another_stores_record_is_absent(
                 records.ids[name]
             }:
                 answer = await execute_query(scope, f"query ($id: ID!) {{ {name}(id: $id) {{ id }} }}", id=foreign)
-                assert (answer.data, answer.errors) == ({name: None}, [])
+                assert (answer.data, answer.errors) == ({name: None}, []), (caller, foreign)
 
 
 @pytest.mark.parametrize("name", list_fields(SCHEMA))
@@ -129,12 +129,12 @@ async def test_a_customer_sees_only_active_products_on_every_path(
             records.callers[caller],
             "{ products { name } product_page { total } categories { name products { edges { node { name } } } } }",
         )
-        assert answer.errors == []
-        assert [row["name"] for row in answer.data["products"]] == ["Caneca de Ágata"]
-        assert answer.data["product_page"]["total"] == 1
-        assert "Oculta" not in [row["name"] for row in answer.data["categories"]]
+        assert answer.errors == [], caller
+        assert [row["name"] for row in answer.data["products"]] == ["Caneca de Ágata"], caller
+        assert answer.data["product_page"]["total"] == 1, caller
+        assert "Oculta" not in [row["name"] for row in answer.data["categories"]], caller
         products = [edge["node"]["name"] for row in answer.data["categories"] for edge in row["products"]["edges"]]
-        assert set(products) <= {"Caneca de Ágata"}
+        assert set(products) <= {"Caneca de Ágata"}, caller
 
 
 async def test_a_customer_sees_only_their_own_orders_and_account(
@@ -195,7 +195,7 @@ async def test_lists_cause_no_n_plus_1_statements(
     for size in (1, 20):
         with database.count_statements() as counted:
             answer = await execute_query(records.callers["admin"], text, n=size)
-        assert answer.errors == []
+        assert answer.errors == [], size
         counts.append(counted.count)
     relations = text.count("{") - 2
     assert counts[0] <= counts[1] <= 1 + relations

@@ -166,7 +166,7 @@ async def test_keys_and_apps_save_no_addresses(sample: SampleStore) -> None:
     ):
         with active_scope(scope):
             result = await execute_document(schema, prepared, ExecutionContext(scope), {"input": HOME})
-        assert [error_code(error) for error in result.errors or ()] in (["FORBIDDEN"], ["UNAUTHENTICATED"])
+        assert [error_code(error) for error in result.errors or ()] in (["FORBIDDEN"], ["UNAUTHENTICATED"]), scope
 
 
 @pytest.mark.parametrize("has_order", [False, True])

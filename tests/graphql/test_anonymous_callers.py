@@ -46,7 +46,7 @@ async def test_a_cached_plan_is_not_executed_without_a_credential(
         for _ in range(2):  # the first compiles the plan, the second executes it
             assert "data" in (await server.post("/graphql", {"query": document}, auth="bearer")).body
         response = await server.post("/graphql", {"query": document}, auth=None)
-        assert (response.status, response.body["error"]) == (401, "missing authorization header")
+        assert (response.status, response.body["error"]) == (401, "missing authorization header"), server
 
 
 async def test_a_development_server_answers_introspection(sample: SampleStore, development: HttpClient):

@@ -147,9 +147,12 @@ async def test_products_of_a_cart_may_be_selected_several_times(sample: SampleSt
     )
     for caller, is_hidden in ((_guest(sample), True), (sample.scope, False)):
         data, expected, _ = await _both(caller, SEVERAL, id=cart)
-        assert data == expected
+        assert data == expected, (caller, is_hidden)
         assert [item["product"] is None for item in data["cart"]["items"]] == [is_hidden, False]
-        assert data["cart"]["warnings"][0]["item"]["product"] == data["cart"]["items"][0]["product"]
+        assert data["cart"]["warnings"][0]["item"]["product"] == data["cart"]["items"][0]["product"], (
+            caller,
+            is_hidden,
+        )
 
 
 async def test_the_products_of_a_cart_count_toward_the_limits_of_its_answer(sample: SampleStore) -> None:
@@ -189,10 +192,10 @@ async def test_a_cart_with_shipping_and_promotions_takes_one_statement(sample: S
     for count in (1, 3):
         cart = await shop.cart(*[(product, 2) for product in products[:count]])
         data, expected, statements = await _both(_guest(sample), OPERATIONS["CartPage"], cart=cart)
-        assert data == expected
-        assert data["cart"]["discount_cents"] > 0
-        assert data["cart"]["shipping_cents"] > 0
-        assert statements == 1  # with its products; the executor has read the terms of its price
+        assert data == expected, count
+        assert data["cart"]["discount_cents"] > 0, count
+        assert data["cart"]["shipping_cents"] > 0, count
+        assert statements == 1, count  # with its products; the executor has read the terms of its price
 
 
 async def test_a_cart_that_does_not_exist_is_null(sample: SampleStore) -> None:
@@ -227,9 +230,9 @@ async def test_events_are_those_of_the_executor_with_their_subjects(sample: Samp
     ] + [[]]
     for variables in ({"first": 2}, {"first": 0}, {"types": ["product.deleted"]}, {"after": "latest"}):
         data, expected, fewer = await _both(sample.scope, EVENTS, **variables)
-        assert data == expected
-        assert list(data["feed"]) == list(expected["feed"])
-        assert fewer <= statements == 2 + 3 * 2
+        assert data == expected, variables
+        assert list(data["feed"]) == list(expected["feed"]), variables
+        assert fewer <= statements == 2 + 3 * 2, variables
 
 
 @pytest.mark.parametrize("variables", [{"after": "x"}, {"types": ["x"]}, {"first": -1}, {"first": 1_001}])

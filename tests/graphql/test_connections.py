@@ -94,7 +94,7 @@ async def test_pages_from_either_end_are_those_of_the_list(name: str, records: S
             info = data["page"]["page_info"]
             seen.append(edge["node"][id_])
             has_more, position = info[more], edge["cursor"]
-            assert (info["start_cursor"], info["end_cursor"]) == (position, position)
+            assert (info["start_cursor"], info["end_cursor"]) == (position, position), (size, cursor, more)
         assert seen == (expected if size == "first" else expected[::-1]), name
 
 
@@ -158,8 +158,8 @@ async def test_the_products_of_a_category_page_in_both_directions(
             position = category["products"]["edges"][end]["cursor"]
             has_more = category["products"]["page_info"][more]
         ordered = pages if size == "first" else pages[::-1]
-        assert [name for page in ordered for name in page] == expected
-        assert len(pages[-1]) == 1
+        assert [name for page in ordered for name in page] == expected, (size, cursor, end, more)
+        assert len(pages[-1]) == 1, (size, cursor, end, more)
 
 
 async def test_a_range_between_two_cursors_is_read(sample: SampleStore, categories: dict[str, Any]) -> None:

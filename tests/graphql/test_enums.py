@@ -23,10 +23,10 @@ def test_every_enum_is_one_in_the_introspection():
     types = {type_["name"]: type_ for type_ in introspection_from_schema(root.public_schema())["__schema"]["types"]}
     for definition in ENUMS.values():
         enum = definition.implementation
-        assert isinstance(enum, GraphQLEnumType)
+        assert isinstance(enum, GraphQLEnumType), definition
         if enum.name in types:
-            assert types[enum.name]["kind"] == "ENUM"
-            assert [value["name"] for value in types[enum.name]["enumValues"]] == list(enum.values)
+            assert types[enum.name]["kind"] == "ENUM", definition
+            assert [value["name"] for value in types[enum.name]["enumValues"]] == list(enum.values), definition
 
 
 def _record_of(input_type: GraphQLInputObjectType) -> GraphQLNamedType | None:

@@ -63,9 +63,9 @@ async def test_an_invalid_graphql_request_is_400(body: bytes, sample: SampleStor
             auth="bearer",
             headers={"Content-Type": "application/json", "Accept": accept},
         )
-        assert answer.status == 400, answer.raw
+        assert answer.status == 400, (accept, media, answer.raw)
         assert answer.headers["Content-Type"].startswith(media)
-        assert errors(answer) == ["VALIDATION_FAILED"]
+        assert errors(answer) == ["VALIDATION_FAILED"], (accept, media)
 
 
 async def test_a_body_over_two_mebibytes_is_413(sample: SampleStore) -> None:
@@ -126,7 +126,7 @@ async def test_a_literal_and_a_variable_have_the_same_code(sample: SampleStore) 
         ("query ($at: DateTime) { orders(filter: {created_after: $at}) { id } }", {"at": "x"}),
     ):
         answer = await execute_query(sample, text, variables=variables)
-        assert errors(answer) == ["VALIDATION_FAILED"]
+        assert errors(answer) == ["VALIDATION_FAILED"], (text, variables)
 
 
 async def test_get_supports_queries_and_rejects_mutations_with_405(sample: SampleStore) -> None:
@@ -201,9 +201,9 @@ async def test_internal_fields_are_unknown_to_clients_by_text_and_by_document_id
     ):
         for how in ({}, {"documentId": _id_of(query)}):
             answer = await execute_query(sample, query, **how)
-            assert errors(answer) == ["GRAPHQL_VALIDATION_FAILED"]
+            assert errors(answer) == ["GRAPHQL_VALIDATION_FAILED"], (query, how)
         by_id = await execute_query(sample, None, documentId=_id_of(query))
-        assert by_id.body.get("data") is None
+        assert by_id.body.get("data") is None, query
 
 
 def _id_of(text: str) -> str:
@@ -302,10 +302,10 @@ async def test_the_schema_has_an_entity_tag(sample: SampleStore) -> None:
     assert first.headers["Content-Type"] == "text/plain; charset=utf-8"
     for known in (tag, f'"other", {tag}', f"W/{tag}", "*"):
         cached = await sample.get("/graphql/schema", auth=None, headers={"If-None-Match": known})
-        assert (cached.status, cached.raw, cached.headers["ETag"]) == (304, b"", tag)
+        assert (cached.status, cached.raw, cached.headers["ETag"]) == (304, b"", tag), known
     for known in ('"other"', "", "nonsense"):
         changed = await sample.get("/graphql/schema", auth=None, headers={"If-None-Match": known})
-        assert (changed.status, changed.raw) == (200, first.raw)
+        assert (changed.status, changed.raw) == (200, first.raw), known
     head = await sample.request("HEAD", "/graphql/schema", auth=None, headers={"Accept-Encoding": "identity"})
     assert (head.status, head.raw, head.headers["ETag"]) == (200, b"", tag)
 
@@ -410,7 +410,7 @@ async def test_no_mutation_changes_another_stores_records(sample: SampleStore, o
         target = next(
             (foreign[key] for key in (kind, *foreign) if key in foreign and hasattr(foreign[key], "id")), None
         )
-        assert target is not None
+        assert target is not None, (name, field)
         arguments = []
         for key, argument in field.args.items():
             if key in ids:

@@ -65,7 +65,7 @@ async def test_a_query_by_number_finds_nothing(sample: SampleStore, execution: N
 async def test_a_query_by_uuid_finds_the_record(sample: SampleStore, execution: None):
     for spelled in (sample.mug.id, sample.mug.id.upper()):
         body = await execute(sample, "query ($id: ID!) { product(id: $id) { id } }", id=spelled)
-        assert body["data"] == {"product": {"id": sample.mug.id}}
+        assert body["data"] == {"product": {"id": sample.mug.id}}, spelled
 
 
 async def test_every_mutation_by_number_is_like_one_by_an_unknown_uuid(sample: SampleStore):
@@ -109,8 +109,8 @@ async def test_a_reference_by_number_is_not_found(sample: SampleStore):
     for value in (category, str(category), UNKNOWN_ID):
         body = await execute(sample, text, id=sample.mug.id, input={"category_id": value})
         [error] = body["errors"]
-        assert error["extensions"]["code"] == "VALIDATION_FAILED"
-        assert error["extensions"]["details"]["fields"] == {"category_id": "not_found"}
+        assert error["extensions"]["code"] == "VALIDATION_FAILED", value
+        assert error["extensions"]["details"]["fields"] == {"category_id": "not_found"}, value
 
 
 @pytest.mark.parametrize(
@@ -156,12 +156,12 @@ async def test_the_current_api_takes_no_number(path: str, auth: str, sample: Sam
     category = await sample.value("SELECT id FROM categories LIMIT 1")
     for value in (category, str(category), UNKNOWN_ID):
         updated = await sample.put(f"{path}/{sample.mug.id}", {"category_id": value}, auth=auth)
-        assert updated.status == 400
-        assert updated.body["fields"] == {"category_id": "not_found"}
+        assert updated.status == 400, value
+        assert updated.body["fields"] == {"category_id": "not_found"}, value
         created = await sample.post(path, {"name": "x", "price_cents": 1, "category_id": value}, auth=auth)
-        assert created.body["fields"] == {"category_id": "not_found"}
+        assert created.body["fields"] == {"category_id": "not_found"}, value
         listed = await sample.get(path, auth=auth, params={"category_id": str(value)})
-        assert (listed.status, listed.body["total"]) == (200, 0)
+        assert (listed.status, listed.body["total"]) == (200, 0), value
     customer = await sample.value("SELECT user_id FROM orders WHERE user_id IS NOT NULL LIMIT 1")
     orders = await sample.get("/api/v1/admin/orders", auth=auth, params={"customer_id": str(customer)})
     assert orders.body["total"] == 0
@@ -181,10 +181,19 @@ async def test_an_option_chosen_by_number_is_not_found(sample: SampleStore, stor
     for option, variant in ((size.number, large.id), (size.id, large.number), (size.id, str(large.number))):
         chosen = item | {"options": choices(sample, option, variant)}
         added = await storefront.post("carts", {"items": [chosen]})
-        assert (added.status, added.body["fields"]) == (400, {"items.options": "not_found"}), added.body
+        assert (added.status, added.body["fields"]) == (400, {"items.options": "not_found"}), (
+            option,
+            variant,
+            added.body,
+        )
         for text in (CREATE_ORDER, UPDATE_ORDER):
             body = await execute(sample, text, id=sample.order.id, input={"email": "a@example.com", "items": [chosen]})
-            assert body["errors"][0]["extensions"]["details"]["fields"] == {"options": "not_found"}, body
+            assert body["errors"][0]["extensions"]["details"]["fields"] == {"options": "not_found"}, (
+                option,
+                variant,
+                text,
+                body,
+            )
     chosen = item | {"options": choices(sample, size.id, large.id) | {sample.engraving.id: 2026}}
     added = await storefront.post("carts", {"items": [chosen]})
     assert added.body["items"][0]["options"] == {
@@ -216,7 +225,7 @@ async def test_a_promotion_names_no_record_by_number(sample: SampleStore, field:
     bonuses = {"bonuses": {"order_discount": "10%"}}
     for id in (sample.mug.number, str(sample.mug.number), UNKNOWN_ID):
         body = await execute(sample, CREATE_PROMOTION, input={"name": "x", **bonuses, field: value(id)})
-        assert body["errors"][0]["extensions"]["details"]["fields"] == {field: "not_found"}, body
+        assert body["errors"][0]["extensions"]["details"]["fields"] == {field: "not_found"}, (id, body)
     body = await execute(sample, CREATE_PROMOTION, input={"name": "x", **bonuses, field: value(sample.mug.id)})
     assert "errors" not in body
 
@@ -229,7 +238,7 @@ async def test_a_promotion_of_the_legacy_api_can_be_changed(sample: SampleStore)
     id = str(await sample.value("SELECT public_id FROM promotions WHERE name = 'Oferta'"))
     for input in ({"usage_limit": 5}, {"name": "Nova", "bonuses": {"order_discount": "5%"}}, values):
         body = await execute(sample, UPDATE_PROMOTION, id=id, input=input)
-        assert body.get("errors") is None, body
+        assert body.get("errors") is None, (input, body)
     assert body["data"]["promotion_update"] == {"name": "Nova", **values}
 
 
@@ -238,6 +247,6 @@ async def test_the_legacy_api_takes_numbers_and_uuids(sample: SampleStore):
     public_id = str(await sample.value("SELECT public_id FROM categories WHERE id = $1", category))
     for value in (category, str(category), public_id):
         updated = await sample.put(f"/api/products/{sample.mug.number}", {"main_category": value})
-        assert updated.status == 200, updated.body
+        assert updated.status == 200, (value, updated.body)
     for reference in (sample.mug.number, sample.mug.id):
         assert (await sample.get(f"/api/products/{reference}")).body["product_id"] == str(sample.mug.number)

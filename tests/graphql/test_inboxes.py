@@ -55,7 +55,7 @@ async def test_another_users_notification_cannot_be_marked_as_read(sample, other
         answer = await execute_query(
             sample, f'mutation {{ notification_mark_read(id: "{theirs}") {{ id }} }}', by=person
         )
-        assert answer["errors"][0]["extensions"]["code"] == "NOT_FOUND"
+        assert answer["errors"][0]["extensions"]["code"] == "NOT_FOUND", person
     assert (await own_notifications(sample, sample.caio))[0]["status"] == "unread"
 
 
@@ -71,7 +71,7 @@ async def test_users_list_their_own_notifications_and_administrators_all(sample)
 async def test_another_users_inbox_is_forbidden(sample):
     for user_id in (sample.bia.id, UNKNOWN_ID):
         answer = await execute_query(sample, page(user_id), by=sample.caio)
-        assert answer["errors"][0]["extensions"]["code"] == "FORBIDDEN"
+        assert answer["errors"][0]["extensions"]["code"] == "FORBIDDEN", user_id
 
 
 async def test_app_administrators_are_notified_of_an_installed_app(sample):
@@ -82,16 +82,16 @@ async def test_app_administrators_are_notified_of_an_installed_app(sample):
         ' scopes: ["read_orders"]}) { client_id } }',
     )
     client_id = registered["data"]["app_register"]["client_id"]
-    for _ in range(2):  # approving an installed app again is not a new installation
+    for repetition in range(2):  # approving an installed app again is not a new installation
         response = await execute_query(
             sample,
             f'mutation {{ app_install(client_id: "{client_id}", scopes: ["read_orders"],'
             ' redirect_uri: "https://a.example/cb") { code } }',
         )
-        assert "errors" not in response
+        assert "errors" not in response, repetition
     for person in (app_administrator, sample.owner):
         titles = [row["title"] for row in await own_notifications(sample, person)]
-        assert titles.count("Aplicativo instalado: Etiquetas") == 1
+        assert titles.count("Aplicativo instalado: Etiquetas") == 1, person
     assert "Aplicativo instalado: Etiquetas" not in [
         row["title"] for row in await own_notifications(sample, sample.staff)
     ]

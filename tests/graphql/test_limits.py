@@ -107,13 +107,15 @@ def test_values_that_are_equal_in_python_alone_are_coerced_apart() -> None:
     prepared = prepare_document(schema, "query($n: Int = 7) { products(limit: $n) { id } }", limited=True)
     operation = prepared.operation(None)
     assert operation is not None
-    for _ in range(2):  # the second time as they are kept
+    for repetition in range(2):  # the second time as they are kept
         coerced = [
             coerced_variables(schema, prepared, operation, values) for values in ({"n": 1}, {"n": True}, {}, {"n": 1.5})
         ]
-        assert [None if each is None else each.coerced for each in coerced] == [{"n": 1}, None, {"n": 7}, None]
-        assert calculate_cost(schema, prepared, operation, {"n": 1}) == 1
-        assert calculate_cost(schema, prepared, operation, {}) == 7
+        assert [None if each is None else each.coerced for each in coerced] == [{"n": 1}, None, {"n": 7}, None], (
+            repetition
+        )
+        assert calculate_cost(schema, prepared, operation, {"n": 1}) == 1, repetition
+        assert calculate_cost(schema, prepared, operation, {}) == 7, repetition
 
 
 def test_introspection_has_its_own_depth_limit() -> None:

@@ -109,6 +109,6 @@ async def test_lists_of_orders_read_options_with_as_many_statements_for_any_numb
     counts = []
     for limit in (1, 2):
         answer = await _execute(sample, LIST, user, limit=limit)
-        assert all(order["items"][0]["options"] for order in answer.body["data"]["orders"])
+        assert all(order["items"][0]["options"] for order in answer.body["data"]["orders"]), limit
         counts.append(answer.statements)
     assert counts[0] == counts[1]

@@ -32,7 +32,7 @@ async def ask(sample: SampleStore, by: Any, text: str, **variables: Any) -> Any:
 async def test_staff_adjusts_points_and_the_customer_reads_its_ledger(sample: SampleStore) -> None:
     for points in (500, -120):
         answer = await ask(sample, sample.owner, ADJUST, id=sample.bia.id, n=points)
-        assert "errors" not in answer, answer
+        assert "errors" not in answer, (points, answer)
     answer = await ask(sample, sample.owner, ADJUST, id=sample.bia.id, n=-381)
     assert answer["errors"][0]["extensions"]["code"] == "RULE_VIOLATION"
     me = (await ask(sample, sample.bia, LEDGER))["data"]["me"]
@@ -56,7 +56,7 @@ async def test_staff_adjusts_points_and_the_customer_reads_its_ledger(sample: Sa
 async def test_customers_and_clerks_do_not_change_points(sample: SampleStore) -> None:
     for by in (sample.bia, sample.staff, sample.vendor_user):
         answer = await ask(sample, by, ADJUST, id=sample.bia.id, n=5)
-        assert answer["errors"][0]["extensions"]["code"] == "FORBIDDEN"
+        assert answer["errors"][0]["extensions"]["code"] == "FORBIDDEN", by
     update = "mutation($id: ID!) { user_update(id: $id, input: {points: 9}) { id } }"
     await ask(sample, sample.bia, update, id=sample.bia.id)
     assert await sample.value("select points from users where id = $1", sample.bia.number) == 0

@@ -94,7 +94,7 @@ async def test_a_tax_is_assigned_to_products_and_methods(sample):
     assert tax["rates"] == [{"rate_type": "P", "rate_value": 12_000, "destination": {"id": destination["id"]}}]
     for entity in ("shipping_method", "payment_method"):
         created = await create(sample, entity, "taxes { id name }", tax_ids=[tax["id"]])
-        assert created == {"taxes": [{"id": tax["id"], "name": "Nome"}]}
+        assert created == {"taxes": [{"id": tax["id"], "name": "Nome"}]}, entity
     text = 'mutation M($ids: [ID!]) { product_update(id: "%s", input: {tax_ids: $ids}) { taxes { id } } }'
     assert await execute(sample, text % sample.mug.id, ids=[tax["id"]]) == {"taxes": [{"id": tax["id"]}]}
     products = await execute(sample, f'{{ products(filter: {{tax_id: ["{tax["id"]}"]}}) {{ id }} }}')
@@ -140,9 +140,9 @@ async def test_processor_secrets_are_masked(sample):
     assert b"sk_live" not in bytes(sealed)
     for person in (sample.caio, sample.vendor_user, sample.staff):
         body = await post(sample, "{ payment_methods { name processor_params } }", by=person)
-        assert "sk_live" not in str(body)
-        assert "live" not in str(body)
-        assert body["errors"]
+        assert "sk_live" not in str(body), person
+        assert "live" not in str(body), person
+        assert body["errors"], person
 
 
 async def test_a_promotion_applies_to_an_order_with_its_coupon(sample):

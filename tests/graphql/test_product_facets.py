@@ -300,7 +300,7 @@ async def test_facets_are_those_of_a_model(catalogue: Catalogue) -> None:
     for caller in (sample.owner, sample.caio, sample.vendor_user):
         listed = {product["id"] for product in (await ask("{ products(limit: 100) { id } }", by=caller))["products"]}
         products = [product for product in everything if product["id"] in listed]
-        assert products
+        assert products, caller
         shown = await _shown(partial(ask, by=caller))
         for number in range(25):
             choices = _choices(catalogue, rng)
@@ -313,9 +313,13 @@ async def test_facets_are_those_of_a_model(catalogue: Catalogue) -> None:
             filter = _by_slug(_filter(choices), slugs) if number % 2 else _filter(choices)
             answer = (await ask(DOCUMENT, by=caller, query=query, filter=filter))["product_search"]
             left = _left(result, choices)
-            assert {edge["node"]["id"] for edge in answer["edges"]} == {product["id"] for product in left}, choices
-            assert answer["total"] == len(left)
-            assert _flat(answer["facets"]) == _expected(result, choices, shown), (query, choices)
+            assert {edge["node"]["id"] for edge in answer["edges"]} == {product["id"] for product in left}, (
+                caller,
+                number,
+                choices,
+            )
+            assert answer["total"] == len(left), (caller, number)
+            assert _flat(answer["facets"]) == _expected(result, choices, shown), (caller, number, (query, choices))
 
 
 async def _shown(ask: Any) -> dict[str, Any]:
@@ -366,7 +370,7 @@ async def test_every_change_of_a_product_changes_its_entry(catalogue: Catalogue)
         await sample.rows("select vitrine_update_search_entries($1, array(select id from products))", sample.store.id)
         made = await sample.rows(f"select {columns} from search_entries order by product_id")
         assert [tuple(row) for row in kept] == [tuple(row) for row in made], statement
-        assert made
+        assert made, statement
 
 
 async def test_facets_of_another_store_are_empty(catalogue: Catalogue, other_sample: SampleStore) -> None:
@@ -382,8 +386,8 @@ async def test_facets_of_another_store_are_empty(catalogue: Catalogue, other_sam
             "/graphql", {"query": DOCUMENT, "variables": {"filter": filter}}, auth="bearer"
         )
         result = answer.body["data"]["product_search"]
-        assert (result["total"], result["edges"]) == (0, [])
-        assert not any(result["facets"].values()), variant
+        assert (result["total"], result["edges"]) == (0, []), filter
+        assert not any(result["facets"].values()), (filter, variant)
 
 
 async def test_only_features_with_variants_can_be_filterable(sample: SampleStore) -> None:
@@ -401,9 +405,9 @@ async def test_only_features_with_variants_can_be_filterable(sample: SampleStore
         variables = {"i": {"name": type_, "type": type_, "filterable": True}}
         answer = (await sample.post("/graphql", {"query": text, "variables": variables}, auth="bearer")).body
         if is_accepted:
-            assert answer["data"]["feature_create"]["filterable"] is True
+            assert answer["data"]["feature_create"]["filterable"] is True, (type_, is_accepted)
         else:
-            assert answer["errors"][0]["extensions"]["field"] == "filterable"
+            assert answer["errors"][0]["extensions"]["field"] == "filterable", (type_, is_accepted)
 
 
 async def test_the_number_of_statements_does_not_depend_on_the_values(catalogue: Catalogue) -> None:
@@ -411,7 +415,7 @@ async def test_the_number_of_statements_does_not_depend_on_the_values(catalogue:
     counts = set()
     for query in (None, "caneca", "azul"):
         answer = await sample.post("/graphql", {"query": DOCUMENT, "variables": {"query": query}}, auth="bearer")
-        assert answer.body["data"]["product_search"]["facets"]["features"]
+        assert answer.body["data"]["product_search"]["facets"]["features"], query
         counts.add(answer.statements)
     # The search, the records; and one for each relation: categories, vendors, features, variants.
     assert counts == {6}
@@ -422,7 +426,7 @@ async def test_compiled_searches_answer_like_the_executor(catalogue: Catalogue) 
     # Without the records that facets refer to, which are left to the executor.
     plain = re.sub(r" (category|vendor|feature|variant) \{ id name \}", "", DOCUMENT)
     assert "category {" not in plain
-    for _ in range(10):
+    for repetition in range(10):
         variables = {"query": rng.choice([None, "caneca", "canoca"]), "filter": _filter(_choices(catalogue, rng))}
         answers = []
         for is_enabled in (True, False):
@@ -432,4 +436,4 @@ async def test_compiled_searches_answer_like_the_executor(catalogue: Catalogue) 
                 answers.append((await sample.post("/graphql", body, auth="bearer")).raw)
             finally:
                 query_compiler.set_enabled(True)
-        assert answers[0] == answers[1]
+        assert answers[0] == answers[1], repetition

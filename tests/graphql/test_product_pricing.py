@@ -173,30 +173,34 @@ async def test_list_product_cart_and_order_agree(
         await promote(sample, name=f"B{number}", **_with_records(sample, products, tone, fields), zone="cart")
     for name, scope in callers(sample, point_value_cents=value_cents).items():
         listed = (await execute(scope, LIST, ids=[product.id for product in products]))["products"]
-        assert [product["id"] for product in listed] == [product.id for product in products]
+        assert [product["id"] for product in listed] == [product.id for product in products], (name, scope)
         prices = {product["id"]: product["pricing"] for product in listed}
         for product in listed:
             pricing = product["pricing"]
             assert pricing["base_cents"] == product["price_cents"]
-            assert pricing["base_cents"] - pricing["discount_cents"] == pricing["price_cents"] >= 0
-            assert bool(pricing["promotions"]) is (pricing["discount_cents"] > 0)
+            assert pricing["base_cents"] - pricing["discount_cents"] == pricing["price_cents"] >= 0, (
+                name,
+                scope,
+                product,
+            )
+            assert bool(pricing["promotions"]) is (pricing["discount_cents"] > 0), (name, scope, product)
             assert (await execute(scope, ONE, id=product["id"]))["product"] == product
         items = [{"product_id": product.id, "quantity": 1} for product in products]
         cart = (await execute(scope, CART, input={"items": items}))["cart_create"]
         assert {item["product_id"]: item["price_cents"] for item in cart["items"]} == _cents(prices), name
-        assert {item["product_id"]: item["product"]["pricing"] for item in cart["items"]} == prices
+        assert {item["product_id"]: item["product"]["pricing"] for item in cart["items"]} == prices, (name, scope)
         if name == "customer":
             text = f"mutation($id: ID!, $n: Int!) {{ cart_set_points(id: $id, points: $n) {CART_TOTALS} }}"
             totals = (await execute(scope, text, id=cart["id"], n=points))["cart_set_points"]
-            assert totals["points_spent"] <= points
-            assert totals["points_cents"] == totals["points_spent"] * value_cents
+            assert totals["points_spent"] <= points, (name, scope)
+            assert totals["points_cents"] == totals["points_spent"] * value_cents, (name, scope)
         else:
             totals = (await execute(scope, f"query($id: ID!) {{ cart(id: $id) {CART_TOTALS} }}", id=cart["id"]))["cart"]
         customer = {"customer_email": "visita@example.com"} if name == "guest" else {}
         checkout = await execute(scope, CHECK_OUT, id=cart["id"], input={"payment_id": sample.pix.id, **customer})
         order = checkout["cart_checkout"]["order"]
-        assert {line["product_id"]: line["price_cents"] for line in order["items"]} == _cents(prices)
-        assert order["subtotal_cents"] == sum(_cents(prices).values())
+        assert {line["product_id"]: line["price_cents"] for line in order["items"]} == _cents(prices), (name, scope)
+        assert order["subtotal_cents"] == sum(_cents(prices).values()), (name, scope)
         assert {name: order[name] for name in totals} == totals
 
 
@@ -250,7 +254,7 @@ async def test_a_list_takes_no_statement_for_promotions_that_the_process_knows(s
     text = LIST.replace("products(", "products(limit: 100, ")
     for length in (1, 1, 60):
         data, errors, count = await respond(callers(sample)["guest"], text, ids=ids[:length])
-        assert errors == []
+        assert errors == [], length
         assert [product["pricing"]["price_cents"] for product in data["products"]] == [900] * length
         counts.append(count)
     assert counts == [2, 1, 1]

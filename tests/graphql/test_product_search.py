@@ -319,9 +319,9 @@ async def test_each_caller_finds_what_it_may_list(empty: SampleStore, other_samp
     for user in (empty.owner, empty.vendor_user, empty.caio):
         data = (await empty.post("/graphql", {"query": text}, auth="bearer", by=user)).body["data"]
         result = sorted(names(data["product_search"]))
-        assert result == sorted(product["name"] for product in data["products"])
-        assert data["product_search"]["total"] == len(result)
-        assert sum(vendor["count"] for vendor in data["product_search"]["facets"]["vendors"]) == len(result)
+        assert result == sorted(product["name"] for product in data["products"]), user
+        assert data["product_search"]["total"] == len(result), user
+        assert sum(vendor["count"] for vendor in data["product_search"]["facets"]["vendors"]) == len(result), user
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ async def test_compiled_queries_return_the_data_of_the_executor(block: int, whic
         generated = DocumentGenerator(schema, records.ids, rng).generate()
         prepared = _document(schema, generated)
         operation = prepared.operation(None)
-        assert operation is not None
+        assert operation is not None, seed
         if calculate_cost(schema, prepared, operation, generated.variables) > 20_000:
             continue
         scope = records.callers[rng.choice(CALLERS)]
@@ -66,7 +66,7 @@ async def test_compiled_queries_return_the_data_of_the_executor(block: int, whic
             expected, errors = await _reference(prepared, generated, scope, schema)
             compiled = native.get(prepared, operation, generated.variables)
             compiled_plain = plain.get(prepared, operation, generated.variables)
-            assert (compiled is None) == (compiled_plain is None)
+            assert (compiled is None) == (compiled_plain is None), seed
             if compiled is None or compiled_plain is None:
                 outcomes["left to the executor"] += 1
                 continue
@@ -76,9 +76,9 @@ async def test_compiled_queries_return_the_data_of_the_executor(block: int, whic
             except NotCompiled:
                 outcomes["left at run time"] += 1
                 continue
-        assert errors == [], (generated.text, errors)
-        assert _as_pairs(data) == _as_pairs(orjson.loads(orjson.dumps(expected))), generated.text
-        assert _as_pairs(plain_data) == _as_pairs(expected), generated.text
+        assert errors == [], (seed, (generated.text, errors))
+        assert _as_pairs(data) == _as_pairs(orjson.loads(orjson.dumps(expected))), (seed, generated.text)
+        assert _as_pairs(plain_data) == _as_pairs(expected), (seed, generated.text)
         outcomes["compiled"] += 1
     # The other documents select fields the caller may not see.
     assert outcomes["compiled"] >= 10, outcomes
@@ -144,7 +144,7 @@ async def test_requests_with_different_id_variables_share_a_plan(records: StoreR
     products = []
     for name in ("product", "draft", "vendor"):
         compiled = compiler.get(prepared, operation, {"id": records.ids[name]})
-        assert compiled is not None
+        assert compiled is not None, name
         with active_scope(scope):
             products.append((await compiled.run(scope))["product"])
     assert products == [{"name": "Caneca de Ágata"}, {"name": "Prato"}, None]
@@ -180,8 +180,8 @@ async def test_variables_are_coerced_like_the_executor(text: str, records: Store
                     except NotCompiled:
                         data = None
                 if data is not None:
-                    assert errors == []
-                    assert orjson.loads(orjson.dumps(data, option=JSON_OPTIONS)) == expected
+                    assert errors == [], (limit, rest, variables)
+                    assert orjson.loads(orjson.dumps(data, option=JSON_OPTIONS)) == expected, (limit, rest, variables)
                     compared += 1
     assert compared >= 10
 
@@ -209,9 +209,9 @@ async def test_a_long_list_takes_one_statement_per_level_and_a_short_one_a_singl
     ):
         prepared = prepare_document(schema, text, limited=True)
         operation = prepared.operation(None)
-        assert operation is not None
+        assert operation is not None, (text, statements)
         compiled = compiler.get(prepared, operation, None)
-        assert compiled is not None
+        assert compiled is not None, (text, statements)
         with active_scope(scope), database.count_statements() as counted:
             await compiled.run(scope)
         assert counted.count == statements, (text, counted.statements)
@@ -269,7 +269,7 @@ async def test_plans_cached_for_variables_are_bounded(sample: SampleStore):
     assert operation is not None
     for size in range(1, 90):
         compiled = compiler.get(prepared, operation, {"n": size})
-        assert compiled is not None
+        assert compiled is not None, size
         compiler.cache_plan(prepared, operation, compiled, size, {"n": size})
         assert compiler.cached_plan(prepared, None, {"n": size}) is not None
     assert len(prepared.repeated_plans) == 50

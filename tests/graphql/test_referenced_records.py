@@ -46,8 +46,8 @@ def test_every_id_of_a_record_comes_with_the_record() -> None:
         record = type_.fields.get(RECORD_FIELDS.get((type_.name, name), name.removesuffix("_id")))
         assert record is not None, f"{type_.name}.{name} has no record"
         target = get_named_type(record.type)
-        assert isinstance(target, GraphQLObjectType)
-        assert entity_of(target) is not None
+        assert isinstance(target, GraphQLObjectType), (type_, name)
+        assert entity_of(target) is not None, (type_, name)
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ async def test_a_cart_of_any_length_loads_its_products_with_as_many_statements(s
         items = [{"product_id": product.id, "quantity": 1} for product in products[:length]]
         created, _ = await _count(scope, CREATE, input={"items": items})
         lines = created["cart_create"]["items"]
-        assert [line["product"]["id"] for line in lines] == [line["product_id"] for line in lines]
-        assert [line["again"] for line in lines] == [{"id": line["product_id"]} for line in lines]
+        assert [line["product"]["id"] for line in lines] == [line["product_id"] for line in lines], length
+        assert [line["again"] for line in lines] == [{"id": line["product_id"]} for line in lines], length
         data, count = await _count(scope, CART_WITH_PRODUCTS, id=created["cart_create"]["id"])
         assert [item["product"]["name"] for item in data["cart"]["items"]] == [
             f"Produto {number}" for number in range(length)

@@ -293,9 +293,9 @@ async def test_a_vendors_cursor_contains_its_own_share(sample: SampleStore, shar
             continue
         own = 1_000 * (shared.index(edge["node"]["id"]) + 1)
         cursor = edge["cursor"]
-        assert json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))[1] == own
+        assert json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))[1] == own, edge
         node = edge["node"]
-        assert (node["total_cents"], node["discount_cents"], node["refunded_cents"]) == (own, 0, 0)
+        assert (node["total_cents"], node["discount_cents"], node["refunded_cents"]) == (own, 0, 0), edge
 
 
 async def test_a_vendor_filters_orders_by_its_own_share(sample: SampleStore, shared: list[str]) -> None:

@@ -49,7 +49,7 @@ def test_every_root_field_declares_its_access(name: str, schema: GraphQLSchema) 
     for type_ in (schema.query_type, schema.mutation_type, schema.subscription_type):
         for key, field in type_.fields.items():
             declared = strawberry_field(field)
-            assert declared is not None
+            assert declared is not None, (type_, key, field)
             assert isinstance(declared.metadata.get(ACCESS), Access), f"{type_.name}.{key} declares no access"
 
 
@@ -65,10 +65,10 @@ def test_restricted_fields_declare_their_own_access() -> None:
     schema = root.public_schema()
     for name, fields in RESTRICTED.items():
         type_ = schema.type_map[name]
-        assert isinstance(type_, GraphQLObjectType)
+        assert isinstance(type_, GraphQLObjectType), (name, fields)
         for key in fields:
             source = field_source(type_.fields[key])
-            assert source is not None
+            assert source is not None, (name, fields, key)
             assert getattr(source, "guard", None) is not None, f"{name}.{key} declares no access of its own"
 
 

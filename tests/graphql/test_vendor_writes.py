@@ -322,11 +322,11 @@ async def test_a_vendor_can_write_only_permitted_columns(sample, tmp_path, name)
     for table, number in after.keys() - before.keys():
         row = after[table, number]
         if table == "products":
-            assert row["vendor_id"] == sample.vendor.number
+            assert row["vendor_id"] == sample.vendor.number, (table, number)
         if table == "order_lines":
-            assert (row["vendor_id"], row["price_cents"]) == (sample.vendor.number, 4_990)
+            assert (row["vendor_id"], row["price_cents"]) == (sample.vendor.number, 4_990), (table, number)
         if table == "vendors":
-            assert (row["status"], row["commission"]) == ("P", "0.00")
+            assert (row["status"], row["commission"]) == ("P", "0.00"), (table, number)
         if table == "users":
-            assert (row["user_type"], row["privileges"]) in (("V", []), ("C", []))
-            assert row["vendor_id"] != sample.rival.number
+            assert (row["user_type"], row["privileges"]) in (("V", []), ("C", [])), (table, number)
+            assert row["vendor_id"] != sample.rival.number, (table, number)

@@ -113,7 +113,7 @@ async def test_operations_of_the_facades_have_no_such_limit(sample: SampleStore,
         (f"/api/products/{product.number}", "basic"),
     ):
         response = await limited.get(path, auth=auth)
-        assert response.status == 200
+        assert response.status == 200, (path, auth)
     assert len((await limited.get(f"/api/v1/admin/products/{product.id}", auth="bearer")).body["images"]) == (
         2 * MAX_OBJECTS
     )

@@ -139,7 +139,7 @@ async def test_concurrent_writes_do_not_conflict(name: str, arena: Arena, monkey
 async def test_cancellations_and_orders_of_a_sold_out_product_do_not_deadlock(scope: Scope, round_: int) -> None:
     kit = DomainStore(scope)
     await kit.delivery()
-    for _ in range(8):
+    for repetition in range(8):
         product = await kit.product(stock=10)
         orders = [await kit.order((product, 1)) for _ in range(10)]
         results = await asyncio.gather(
@@ -148,5 +148,5 @@ async def test_cancellations_and_orders_of_a_sold_out_product_do_not_deadlock(sc
             return_exceptions=True,
         )
         errors = [result for result in results if isinstance(result, BaseException)]
-        assert {getattr(error, "reason", repr(error)) for error in errors} <= {"out_of_stock"}
-        assert await kit.figures(product) == (10, 6 - len(errors))
+        assert {getattr(error, "reason", repr(error)) for error in errors} <= {"out_of_stock"}, repetition
+        assert await kit.figures(product) == (10, 6 - len(errors)), repetition

@@ -20,10 +20,10 @@ COST = 1000 * (1 + 10 + 10)
 @pytest.mark.parametrize("document", [SIZE, PER_PAGE, NULLABLE, FRAGMENT])
 async def test_a_size_costs_its_coerced_value(size: float, document: str, query: Query):
     cost = COST + (1 if document is PER_PAGE else 0)
-    for _ in range(2):  # the second time from the document's cache
+    for repetition in range(2):  # the second time from the document's cache
         response = await query(document, n=size)
         assert_refused(response, f"the cost of the document is {cost}; at most 10000 is allowed")
-        assert response.body["errors"][0]["extensions"]["details"] == {"cost": cost}
+        assert response.body["errors"][0]["extensions"]["details"] == {"cost": cost}, repetition
 
 
 async def test_a_float_size_has_the_cost_of_the_integer(query: Query):

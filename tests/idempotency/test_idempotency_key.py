@@ -178,10 +178,10 @@ async def test_a_lost_response_is_rendered_again_from_the_stored_result(sample: 
             "UPDATE idempotency_claims SET status = NULL, body = NULL WHERE key = $1 AND result IS NOT NULL",
             "k" + path,
         )
-        assert updated == 1
+        assert updated == 1, path
         retried = await send(sample, path, "k" + path)
-        assert (retried.status, retried.body) == (first.status, first.body)
-        assert retried.headers["Idempotent-Replayed"] == "true"
+        assert (retried.status, retried.body) == (first.status, first.body), path
+        assert retried.headers["Idempotent-Replayed"] == "true", path
     assert await count_products(sample) == 3
 
 
@@ -223,9 +223,9 @@ async def test_a_failed_mutation_is_replayed_and_changes_nothing(sample: SampleS
 
 async def test_queries_and_updates_ignore_the_key(sample: SampleStore) -> None:
     query = {"query": "{ store { name } }"}
-    for _ in range(2):
+    for repetition in range(2):
         answer = await send(sample, GRAPHQL, "k", query)
-        assert "Idempotent-Replayed" not in answer.headers
+        assert "Idempotent-Replayed" not in answer.headers, repetition
     for price in (1, 2):
         await sample.put(
             f"{ADMIN}/{sample.mug.id}",
@@ -256,8 +256,8 @@ async def test_mutations_that_return_a_secret_ignore_the_key(sample: SampleStore
         "mutation { api_key_create { key } }",
     ):
         answers = [await send(sample, GRAPHQL, "k", {"query": document}) for _ in range(2)]
-        assert answers[0].body["data"] != answers[1].body["data"]
-        assert not any("Idempotent-Replayed" in answer.headers for answer in answers)
+        assert answers[0].body["data"] != answers[1].body["data"], document
+        assert not any("Idempotent-Replayed" in answer.headers for answer in answers), document
     assert await sample.value("SELECT count(*) FROM idempotency_claims") == 0
 
 

@@ -282,8 +282,8 @@ async def test_a_list_that_is_none_brings_nothing(store: Store) -> None:
     answers: list[Any] = [[], {}, {"products": None}, {"products": "none"}, {"products": [1, None, []]}, "x", 7]
     for answer in answers:
         report = await run.run(SavedShop({"products": answer}), store.public_id)
-        assert report.counts["products"].read == 0
-        assert report.failures == []
+        assert report.counts["products"].read == 0, answer
+        assert report.failures == [], answer
 
 
 @pytest.mark.parametrize("status, here", [("R", "P"), ("X", "D"), ("h", "H")])

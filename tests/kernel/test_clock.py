@@ -174,7 +174,7 @@ def test_periods_are_in_utc():
 def test_consecutive_periods_are_adjacent(moment):
     for this, previous in (("D", "LD"), ("W", "LW"), ("M", "LM"), ("Y", "LY")):
         current, before = period_range(this, moment), period_range(previous, moment)
-        assert current is not None
-        assert before is not None
-        assert before[1] == current[0]
-        assert current[0] <= moment < current[1]
+        assert current is not None, (this, previous)
+        assert before is not None, (this, previous)
+        assert before[1] == current[0], (this, previous)
+        assert current[0] <= moment < current[1], (this, previous)

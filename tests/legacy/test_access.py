@@ -286,7 +286,7 @@ async def test_another_stores_record_is_not_found(shared_sample, distant_shared_
         path = path_with_id(route, record_id, shared_sample)
         answer = await shared_sample.request(route.method, path, body_for(route, shared_sample))
         message = f"{ENTITY_NAMES[entity_of(route)]} not found"
-        assert (answer.status, answer.body) == (404, {"status": 404, "message": message})
+        assert (answer.status, answer.body) == (404, {"status": 404, "message": message}), record_id
     resource = resource_of(entity_of(route))
     if resource.path == product_combinations.COMBINATIONS.path or supports(resource, "show"):
         untouched = await distant_shared_sample.get(f"/api/{resource.name}/{theirs}")
@@ -325,8 +325,8 @@ async def test_lists_contain_the_stores_own_records_only(sample, distant_sample)
         key = resource.key
         mine, theirs = (str(record_of(store, resource)) for store in (sample, distant_sample))
         rows = rows_in(resource, (await sample.get(f"/api/{resource.path}?items_per_page=250")).body)
-        assert mine in [row[key] for row in rows]
-        assert theirs not in [row[key] for row in rows]
+        assert mine in [row[key] for row in rows], resource
+        assert theirs not in [row[key] for row in rows], resource
         filtered = await sample.get(f"/api/{resource.path}?{key}={theirs}")
         assert filtered.body[resource.name] == {}
 
@@ -461,7 +461,7 @@ async def test_a_wrong_method_is_405_with_the_allowed_methods(sample):
         (f"/api/users/{sample.caio}/usergroups/{sample.wholesale}", "DELETE, GET, HEAD, PUT"),
     ):
         answer = await sample.request("PATCH", path)
-        assert (answer.status, answer.body) == (405, {"status": 405, "message": "Method not allowed"})
+        assert (answer.status, answer.body) == (405, {"status": 405, "message": "Method not allowed"}), (path, allowed)
         assert answer.headers["Allow"] == allowed
 
 

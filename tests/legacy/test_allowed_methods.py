@@ -131,14 +131,18 @@ async def test_an_address_accepts_exactly_its_methods(
             answer = await shared_sample.request(method, f"{base}/{address}", auth=None)
             request = f"{method} {base}/{address}"
             if method in methods:
-                assert (answer.status, answer.body) == (401, {"status": 401, "message": MISSING}), request
+                assert (answer.status, answer.body) == (401, {"status": 401, "message": MISSING}), (
+                    base,
+                    method,
+                    request,
+                )
             elif methods:
                 refused = {"status": 405, "message": "Method not allowed"}
-                assert (answer.status, answer.body) == (405, refused), request
-                assert answer.headers["Allow"] == allowed, request
+                assert (answer.status, answer.body) == (405, refused), (base, method, request)
+                assert answer.headers["Allow"] == allowed, (base, method, request)
             else:
                 unknown = {"status": 404, "message": "Route not found"}
-                assert (answer.status, answer.body) == (404, unknown), request
+                assert (answer.status, answer.body) == (404, unknown), (base, method, request)
 
 
 @pytest.mark.parametrize("address", PUBLIC_ROUTES)
@@ -151,8 +155,8 @@ async def test_a_public_route_accepts_exactly_its_methods(sample: SampleStore, a
                 assert answer.status in (200, 400), (method, base, answer.raw)
             else:
                 assert answer.status == 405, (method, base)
-                assert answer.headers["Allow"] == ", ".join(sorted(methods))
-                assert answer.body == {"status": 405, "message": "Method not allowed"}
+                assert answer.headers["Allow"] == ", ".join(sorted(methods)), (base, method)
+                assert answer.body == {"status": 405, "message": "Method not allowed"}, (base, method)
 
 
 @pytest.mark.parametrize("entity", ENTITIES)

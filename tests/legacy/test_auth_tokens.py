@@ -44,7 +44,7 @@ async def test_a_cnpj_replaces_the_email(sample):
     await sample.put(f"/api/users/{sample.caio}", {"CNPJ": CNPJ})
     for cnpj in (CNPJ, "11.222.333/0001-81", int(CNPJ)):
         answer = await sign_in(sample, {"CNPJ": cnpj, "password": sample.caio.password})
-        assert answer.status == 201, answer.raw
+        assert answer.status == 201, (cnpj, answer.raw)
 
 
 async def test_a_form_encoded_body_is_accepted(sample):
@@ -85,7 +85,7 @@ async def test_an_inactive_account_gets_a_message(sample):
     for columns in ({"status": "D"}, {"status": "P"}, {"email_verified_at": None}):
         person = await sample.add_user(**columns)
         answer = await sign_in(sample, {"email": person.email, "password": person.password})
-        assert (answer.status, set(answer.body)) == (403, {"message"}), answer.raw
+        assert (answer.status, set(answer.body)) == (403, {"message"}), (columns, answer.raw)
 
 
 async def test_a_cnpj_of_several_accounts_is_a_conflict(sample):
@@ -98,9 +98,9 @@ async def test_a_cnpj_of_several_accounts_is_a_conflict(sample):
 
 async def test_the_sixth_attempt_in_a_minute_is_rate_limited(sample):
     sample.ip = unused_ip()
-    for _ in range(5):
+    for repetition in range(5):
         answer = await sample.post("/api/auth_tokens", credentials(sample), auth=None)
-        assert answer.status == 201
+        assert answer.status == 201, repetition
     answer = await sample.post("/api/2.0/auth_tokens/", credentials(sample), auth=None)
     assert answer.status == 429
     assert answer.headers["Retry-After"] == "60"
@@ -109,8 +109,8 @@ async def test_the_sixth_attempt_in_a_minute_is_rate_limited(sample):
 
 
 async def test_ten_wrong_passwords_lock_the_account(sample):
-    for _ in range(10):
-        assert (await sign_in(sample, credentials(sample) | {"password": "wrong password"})).status == 401
+    for repetition in range(10):
+        assert (await sign_in(sample, credentials(sample) | {"password": "wrong password"})).status == 401, repetition
     answer = await sign_in(sample, credentials(sample))
     assert (answer.status, answer.body["error"]) == (429, "account_locked")
     assert int(answer.headers["Retry-After"]) > 0
@@ -119,8 +119,8 @@ async def test_ten_wrong_passwords_lock_the_account(sample):
 async def test_other_methods_are_not_allowed(sample):
     for method in ("GET", "PUT", "DELETE", "PATCH"):
         answer = await sample.request(method, "/api/auth_tokens", auth=None)
-        assert (answer.status, answer.headers["Allow"]) == (405, "POST")
-        assert answer.body == {"status": 405, "message": "Method not allowed"}
+        assert (answer.status, answer.headers["Allow"]) == (405, "POST"), method
+        assert answer.body == {"status": 405, "message": "Method not allowed"}, method
 
 
 async def test_a_token_is_revoked_by_a_password_change_and_expires(sample):

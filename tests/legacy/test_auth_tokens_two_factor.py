@@ -54,9 +54,9 @@ async def test_a_recovery_code_is_accepted_once(sample: SampleStore, totp: pyotp
 async def test_ten_wrong_codes_lock_the_account(sample: SampleStore, totp: pyotp.TOTP) -> None:
     valid = {totp.at(datetime.now(UTC) + timedelta(seconds=30 * step)) for step in range(-3, 4)}
     wrong = next(f"{number:06}" for number in range(10) if f"{number:06}" not in valid)
-    for _ in range(10):
+    for repetition in range(10):
         answer = await sign_in(sample, code=wrong)
-        assert (answer.status, answer.body) == (401, {"error": "invalid code"})
+        assert (answer.status, answer.body) == (401, {"error": "invalid code"}), repetition
     answer = await sign_in(sample, code=totp.now())
     assert (answer.status, answer.body["error"]) == (429, "account_locked")
 

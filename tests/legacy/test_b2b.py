@@ -238,7 +238,7 @@ async def test_records_of_another_store_are_not_found(sample, distant_sample):
     ):
         record = distant_sample.manager if path == "managers" else distant_sample.partner
         answer = await sample.request(method, f"/api/{path}/{record}", {} if method == "PUT" else None)
-        assert answer.status == 404
+        assert answer.status == 404, (method, path)
 
 
 async def test_graphql_finds_a_partner_by_its_alphanumeric_cnpj_in_other_forms(sample):
@@ -307,7 +307,7 @@ async def test_transactions_are_immutable(sample):
         answer = await sample.request(
             method, f"/api/manager_transactions/{sample.transaction}", {} if method == "PUT" else None
         )
-        assert answer.status == 404
+        assert answer.status == 404, method
 
 
 # --- Order limits ------------------------------------------------------------------------------------------------------------

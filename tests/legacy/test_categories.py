@@ -93,7 +93,7 @@ async def test_updating_a_record_with_itself_changes_nothing(sample):
 async def test_a_category_cannot_be_its_own_ancestor(sample):
     for parent in (sample.home, sample.kitchen):
         answer = await sample.put(f"/api/categories/{sample.home}", {"parent_id": parent.number})
-        assert (answer.status, answer.body["message"]) == (400, "a category can't stand below itself")
+        assert (answer.status, answer.body["message"]) == (400, "a category can't stand below itself"), parent
 
 
 async def test_a_category_with_children_or_products_cannot_be_deleted(sample):
@@ -111,7 +111,7 @@ async def test_a_category_with_children_or_products_cannot_be_deleted(sample):
         missing = await sample.request(
             method, f"/api/categories/{sample.hidden}{path}", {} if method == "PUT" else None
         )
-        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Category not found"})
+        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Category not found"}), (method, path)
 
 
 @pytest.mark.parametrize(

@@ -65,11 +65,11 @@ async def test_a_hash_shared_by_products_requires_product_id(sample):
     hash_ = f"{sample.print}_{sample.dotted}"
     for product in (sample.mug, sample.plate):
         created = await sample.post("/api/combinations", body | {"product_id": product.number})
-        assert created.status == 201, created.raw
+        assert created.status == 201, (product, created.raw)
     for method in ("GET", "PUT", "DELETE"):
         refused = await sample.request(method, f"/api/combinations/{hash_}", {} if method == "PUT" else None)
-        assert refused.status == 400, refused.raw
-        assert refused.body["message"].startswith("product_id is required")
+        assert refused.status == 400, (method, refused.raw)
+        assert refused.body["message"].startswith("product_id is required"), method
     answer = await sample.get(f"/api/combinations/{hash_}?product_id={sample.plate}")
     assert answer.body["product_id"] == str(sample.plate)
     listed = (await sample.get(f"/api/combinations?combination_hash={hash_}")).body["combinations"]
@@ -127,10 +127,10 @@ async def test_invalid_bodies_are_rejected_on_both_paths(sample):
         ):
             answer = await sample.post(path, payload)
             assert answer.status == 400, (path, payload, answer.raw)
-            assert answer.body["status"] == 400
+            assert answer.body["status"] == 400, (body, path, payload)
             if path.endswith("batch"):
-                assert [error["index"] for error in answer.body["errors"]] == [1]
-                assert set(answer.body["errors"][0]) == {"index", "field", "message"}
+                assert [error["index"] for error in answer.body["errors"]] == [1], (body, path, payload)
+                assert set(answer.body["errors"][0]) == {"index", "field", "message"}, (body, path, payload)
     assert await sample.value("select count(*) from combinations") == before
 
 
@@ -143,9 +143,14 @@ async def test_an_existing_product_is_required(sample):
         path = f"/api/2.0/products/{product_id}/options/combinations"
         for method, payload in (("GET", None), ("POST", body)):
             answer = await sample.request(method, path, payload)
-            assert (answer.status, answer.body["message"]) == (404, "Product not found"), answer.raw
+            assert (answer.status, answer.body["message"]) == (404, "Product not found"), (
+                product_id,
+                method,
+                payload,
+                answer.raw,
+            )
         batch = await sample.post(f"{path}/batch", {"combinations": [body]})
-        assert (batch.status, batch.body["message"]) == (404, "Product not found")
+        assert (batch.status, batch.body["message"]) == (404, "Product not found"), product_id
 
 
 # --- Combinations of a product -----------------------------------------------------------------------------------------------
@@ -211,7 +216,7 @@ async def test_combinations_of_a_product_are_listed_updated_and_deleted(sample):
     other_path = f"/api/2.0/products/{sample.plate}/options/combinations/{number}"
     for method in ("GET", "PUT", "DELETE"):
         answer = await sample.request(method, other_path, {"amount": 1} if method == "PUT" else None)
-        assert (answer.status, answer.body["message"]) == (404, "Combination not found")
+        assert (answer.status, answer.body["message"]) == (404, "Combination not found"), method
     assert (await sample.delete(f"{product_path(sample)}/{number}")).status == 204
     assert (await sample.get(f"{product_path(sample)}/{number}")).status == 404
 
@@ -345,4 +350,4 @@ async def test_lists_are_bare_arrays_in_the_cscart_form(new_sample):
     for path in ("combinations", "exceptions", f"combinations?product_id={sample.mug}"):
         answer = await sample.get(f"/api/{path}")
         assert isinstance(answer.body, list), path
-        assert len(answer.body) == 1
+        assert len(answer.body) == 1, path

@@ -78,18 +78,18 @@ async def test_a_page_has_a_parent_and_may_belong_to_a_vendor(sample):
     for reference in (sample.about.number, str(sample.about), sample.about.id):
         number = await create(sample, "pages", parent_id=reference, company_id=sample.rival.number)
         page = await read(sample, "pages", number)
-        assert (page["parent_id"], page["company_id"]) == (str(sample.about), str(sample.rival))
+        assert (page["parent_id"], page["company_id"]) == (str(sample.about), str(sample.rival)), reference
     for root in (0, "0", None):
         await sample.put(f"/api/pages/{number}", {"parent_id": root, "company_id": root})
         page = await read(sample, "pages", number)
-        assert (page["parent_id"], page["company_id"]) == ("0", "0")
+        assert (page["parent_id"], page["company_id"]) == ("0", "0"), root
 
 
 async def test_a_page_cannot_be_its_own_ancestor(sample):
     child = await create(sample, "pages", parent_id=sample.page.number)
     for parent in (str(sample.about), str(sample.page), child):
         answer = await sample.put(f"/api/pages/{sample.about}", {"parent_id": parent})
-        assert (answer.status, answer.body["message"]) == (400, "a page can't stand below itself")
+        assert (answer.status, answer.body["message"]) == (400, "a page can't stand below itself"), parent
 
 
 async def test_children_of_a_deleted_page_move_to_its_parent(sample):
@@ -99,7 +99,7 @@ async def test_children_of_a_deleted_page_move_to_its_parent(sample):
     assert (await read(sample, "pages", child))["parent_id"] == str(sample.about)
     for method in ("GET", "PUT", "DELETE"):
         missing = await sample.request(method, f"/api/pages/{sample.page}", {} if method == "PUT" else None)
-        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Page not found"})
+        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Page not found"}), method
 
 
 async def test_updating_a_record_with_itself_changes_nothing(sample):
@@ -293,7 +293,7 @@ async def test_language_codes_are_unique(sample):
         {"code": "en", "name": "x", "direction": "up"},
     ):
         (error,) = (await graphql(sample, CREATE_LANGUAGE, input=wrong))["errors"]
-        assert error["extensions"]["code"] == "VALIDATION_FAILED"
+        assert error["extensions"]["code"] == "VALIDATION_FAILED", wrong
 
 
 async def test_languages_are_read_only_in_the_legacy_api(sample):

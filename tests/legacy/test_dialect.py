@@ -63,7 +63,7 @@ async def test_any_page_of_any_size_can_be_read(cscart: SampleStore, monkeypatch
             (await cscart.get(f"/api/statuses?items_per_page={size}&page={page}")).body["statuses"]
             for page in range(1, len(everything) // size + 3)
         ]
-        assert [row for page in pages for row in page] == everything
+        assert [row for page in pages for row in page] == everything, size
         assert all(len(page) <= size for page in pages)
 
 
@@ -97,8 +97,8 @@ async def test_large_lists_below_a_record_are_sent_too(cscart: SampleStore) -> N
     ):
         small, all_rows = [(await cscart.get(f"/api/2.0/{path}?items_per_page={size}")).body for size in ("250", "0")]
         [name] = set(small) - {"params"}
-        assert small[name]
-        assert all_rows[name] == small[name]
+        assert small[name], path
+        assert all_rows[name] == small[name], path
     assert (await cscart.get("/api/categories/999999999/products?items_per_page=0")).status == 404
 
 
@@ -106,17 +106,17 @@ async def test_the_ids_of_written_records_are_integers(cscart: SampleStore, samp
     body = {"product": "Bule", "price": "10.00"}
     for store, type_ in ((cscart, int), (sample, str)):
         created = await store.post("/api/products", body)
-        assert created.status == 201
+        assert created.status == 201, (store, type_)
         assert type(created.body["product_id"]) is type_
         updated = await store.put(f"/api/products/{created.body['product_id']}", {"amount": 3})
-        assert updated.body == created.body
+        assert updated.body == created.body, (store, type_)
         membership = await store.put(f"/api/users/{store.caio}/usergroups/{store.wholesale}", {"status": "A"})
         assert type(membership.body["usergroup_id"]) is type_
         combination = await store.put(
             f"/api/2.0/products/{store.mug}/options/combinations/{store.combination.number}", {"amount": 3}
         )
         assert type(combination.body["combination_id"]) is type_
-        assert type(combination.body["combination_hash"]) is str
+        assert type(combination.body["combination_hash"]) is str, (store, type_)
 
 
 async def test_the_ids_of_records_written_by_the_vendor_app_are_integers(
@@ -127,7 +127,7 @@ async def test_the_ids_of_records_written_by_the_vendor_app_are_integers(
             "/api/vendor_signup",
             {"company": "Nova", "email": "nova@vendas.example", "password": "a good long password"},
         )
-        assert signed_up.status == 201, signed_up.raw
+        assert signed_up.status == 201, (store, type_, signed_up.raw)
         order = f"vendor_order/{store.order}"
         bodies = {"vendor_company": {"city": "Olinda"}, "vendor_profile": {"lastname": "Sá"}, order: {"status": "P"}}
         answers = [signed_up.body]

@@ -63,7 +63,7 @@ async def test_a_field_is_read_back(sample, name, value, expected):
 async def test_the_name_defaults_to_the_users_name(sample):
     for reference in (sample.bia.number, str(sample.bia), sample.bia.id):
         post = await read(sample, await create(sample, user_id=reference))
-        assert (post["user_id"], post["name"]) == (str(sample.bia), "Bia Lima")
+        assert (post["user_id"], post["name"]) == (str(sample.bia), "Bia Lima"), reference
 
 
 async def test_a_discussion_accepts_every_object_type(sample):
@@ -132,7 +132,7 @@ async def test_a_post_can_be_deleted_but_not_updated(sample):
     assert (answer.status, answer.raw) == (204, b"")
     for method in ("GET", "DELETE"):
         missing = await sample.request(method, f"/api/discussions/{sample.review}")
-        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Discussion not found"})
+        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Discussion not found"}), method
 
 
 async def test_a_form_encoded_body_creates_a_post(sample):

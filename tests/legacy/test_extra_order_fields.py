@@ -111,5 +111,5 @@ async def test_the_update_emits_an_event_and_is_audited(sample):
 async def test_other_methods_are_not_allowed(sample):
     for method in ("GET", "POST", "DELETE"):
         answer = await sample.request(method, f"/api/extra_order_fields/{sample.order}")
-        assert (answer.status, answer.headers["Allow"]) == (405, "PUT")
-        assert answer.body == {"status": 405, "message": "Method not allowed"}
+        assert (answer.status, answer.headers["Allow"]) == (405, "PUT"), method
+        assert answer.body == {"status": 405, "message": "Method not allowed"}, method

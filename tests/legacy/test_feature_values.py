@@ -49,7 +49,7 @@ async def test_a_variant_is_named_in_every_way(sample: SampleStore, feature_type
         {"variants": [blue]},
         {"variant_id": blue, "value": "Verde"},
     ):
-        assert (await write(sample, feature, "Verde"))["variant_id"] == ids["Verde"]
+        assert (await write(sample, feature, "Verde"))["variant_id"] == ids["Verde"], value
         chosen = await write(sample, feature, value)
         assert (chosen["variant_id"], chosen["variant"], chosen["value"]) == (blue, "Azul", "Azul"), value
     variants = (await sample.get(f"/api/features/{feature}")).body["variants"]
@@ -83,7 +83,7 @@ async def test_a_wrong_date_is_named_once(sample: SampleStore) -> None:
 async def test_only_an_explicit_empty_value_erases(sample: SampleStore) -> None:
     feature, ids = await create_feature(sample, "E", "Zed")
     for silent in ({"feature_type": "E"}, {}, {"description": "x"}):
-        assert (await write(sample, feature, {"feature_type": "E", "variant": "Zed"}))["variant"] == "Zed"
+        assert (await write(sample, feature, {"feature_type": "E", "variant": "Zed"}))["variant"] == "Zed", silent
         assert (await write(sample, feature, silent))["variant_id"] == ids["Zed"]
     empties: list[Any] = ["", None, {"value": ""}, {"variant": ""}, []]
     for empty in empties:
@@ -122,8 +122,8 @@ async def test_new_features_take_variants_under_any_keys(sample: SampleStore) ->
         {"a": "P", "b": "M"},
     ):
         created = await sample.post("/api/features", {"description": "Tam", "feature_type": "S", "variants": variants})
-        assert created.status == 201, created.raw
+        assert created.status == 201, (variants, created.raw)
         listed = (await sample.get(f"/api/features/{created.body['feature_id']}/variants")).body
-        assert [row["variant"] for row in listed["variants"]] == ["P", "M"]
-        assert listed["params"]["total_items"] == 2
+        assert [row["variant"] for row in listed["variants"]] == ["P", "M"], variants
+        assert listed["params"]["total_items"] == 2, variants
     assert (await sample.get("/api/features/999999999/variants")).status == 404

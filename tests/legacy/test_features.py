@@ -159,7 +159,7 @@ async def test_an_invalid_variant_is_named_as_one(sample, path, name):
     body = {"description": "Cor", "feature_type": "S", "option_name": "Cor"}
     for variant in ({}, {name: ""}, {name: " ", "position": 1}):
         answer = await sample.post(f"/api/{path}", body | {"variants": [{name: "Azul"}, variant]})
-        assert (answer.status, answer.body["message"]) == (400, f"variants: {name} is required")
+        assert (answer.status, answer.body["message"]) == (400, f"variants: {name} is required"), variant
     answer = await sample.post(f"/api/{path}", body | {"variants": [{name: "x" * 300}]})
     assert answer.body["message"] == f"variants: {name} has 300 characters; expected at most 255"
 

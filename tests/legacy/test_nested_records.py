@@ -64,7 +64,7 @@ async def test_the_path_of_a_row_below_a_record_may_have_its_uuid(sample: Sample
         (f"/api/users/{sample.caio}/usergroups", sample.wholesale),
     ):
         by_number = await sample.get(f"{path}/{record}")
-        assert by_number.status == 200, by_number.raw
+        assert by_number.status == 200, (path, record, by_number.raw)
         assert (await sample.get(f"{path}/{str(record.id).upper()}")).body == by_number.body
         assert (await sample.get(f"{path}/00000000-0000-7000-8000-000000000000")).status == 404
     path = f"/api/products/{sample.mug}/features/{sample.colour.id}"
@@ -77,7 +77,7 @@ async def test_a_feature_of_the_path_that_does_not_exist_is_not_found(sample: Sa
     for feature in ("999999999", "abc"):
         for body in ({"value": "x"}, {}):
             answer = await sample.put(f"/api/products/{sample.mug}/features/{feature}", body)
-            assert (answer.status, answer.body["message"]) == (404, "Feature not found")
+            assert (answer.status, answer.body["message"]) == (404, "Feature not found"), (feature, body)
     answer = await sample.put(f"/api/products/999999999/features/{sample.material}", {"value": "x"})
     assert (answer.status, answer.body["message"]) == (404, "Product not found")
 
@@ -92,7 +92,7 @@ async def test_the_features_of_a_product_are_filtered_by_their_fields(sample: Sa
             answer = (await sample.get(path, params={name: row[name]})).body
             assert answer["features"] == [other for other in rows if other[name] == row[name]], name
             assert answer["params"][name] == row[name]
-            assert answer["params"]["total_items"] == len(answer["features"])
+            assert answer["params"]["total_items"] == len(answer["features"]), (row, name)
     assert (await sample.get(f"{path}?feature_type=select")).body["params"]["feature_type"] == "S"
     assert (await sample.get(f"{path}?feature_id=999999999")).body["features"] == []
 
@@ -130,8 +130,8 @@ async def test_orders_are_filtered_by_invoice(sample: SampleStore) -> None:
 async def test_an_unreadable_date_is_refused(query: str, shared_sample: SampleStore) -> None:
     for path in ("orders", "shipments"):
         answer = await shared_sample.get(f"/api/{path}?{query}")
-        assert answer.status == 400
-        assert answer.body["message"].startswith(query.partition("=")[0])
+        assert answer.status == 400, path
+        assert answer.body["message"].startswith(query.partition("=")[0]), path
 
 
 async def test_records_have_the_members_that_programs_read(sample: SampleStore) -> None:
@@ -163,11 +163,11 @@ async def test_a_completed_order_is_restocked_on_request(sample: SampleStore) ->
 
     path = f"/api/orders/{sample.order}"
     for restock, returned in (("N", 0), ("Y", 2)):
-        assert (await sample.put(path, {"status": "C"})).status == 200
+        assert (await sample.put(path, {"status": "C"})).status == 200, (restock, returned)
         before = await stock()
         assert (await sample.put(path, {"status": "I", "restock": restock})).status == 200
         assert await stock() - before == returned
-        assert (await sample.put(path, {"status": "O"})).status == 200
+        assert (await sample.put(path, {"status": "O"})).status == 200, (restock, returned)
 
 
 async def test_a_shipment_is_the_customers_by_default(sample: SampleStore) -> None:
@@ -187,9 +187,9 @@ async def test_the_shipping_method_of_an_order_is_read_in_any_form(sample: Sampl
                 name: value,
             }
             created = await sample.post("/api/orders", body)
-            assert created.status == 201, created.raw
+            assert created.status == 201, (name, value, created.raw)
             order = (await sample.get(f"/api/orders/{created.body['order_id']}")).body
-            assert order["shipping_ids"] == str(number)
+            assert order["shipping_ids"] == str(number), (name, value)
 
 
 async def test_a_vendor_with_a_key_deletes_its_own_orders(new_sample: NewSampleStore) -> None:

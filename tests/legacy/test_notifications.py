@@ -141,7 +141,7 @@ async def test_users_read_their_own_inbox_and_administrators_any_inbox(sample):
     ):
         for user_id in (other.id, other.number, UNKNOWN_ID, UNKNOWN_NUMBER):
             answer = await sample.get(f"/api/v1.0/notifications?user_id={user_id}", by=person, auth="bearer")
-            assert (answer.status, answer.body) == (403, FORBIDDEN)
+            assert (answer.status, answer.body) == (403, FORBIDDEN), (person, other, user_id)
 
 
 async def test_a_vendors_api_key_reads_its_own_inbox(sample):
@@ -162,16 +162,16 @@ async def test_a_credential_is_required(sample):
         answer = await sample.get(
             f"/api/v1.0/notifications?user_id={sample.caio.id}", auth=None, headers={"Authorization": header}
         )
-        assert (answer.status, answer.body) == (401, {"message": "Invalid credentials", "status": 401})
+        assert (answer.status, answer.body) == (401, {"message": "Invalid credentials", "status": 401}), header
 
 
 async def test_inboxes_are_served_under_every_base_and_are_read_only(sample):
     for base in ("/api", "/api/v1.0", "/api/2.0", "/api/2"):
         for slash in ("", "/"):
             answer = await sample.get(f"{base}/notifications{slash}?user_id={sample.caio.id}")
-            assert answer.status == 200
+            assert answer.status == 200, (base, slash)
             refused = await sample.post(f"{base}/notifications{slash}", {})
-            assert (refused.status, refused.headers["Allow"]) == (405, "GET, HEAD")
+            assert (refused.status, refused.headers["Allow"]) == (405, "GET, HEAD"), (base, slash)
 
 
 async def test_the_statement_count_does_not_depend_on_the_inbox_size(sample):

@@ -77,7 +77,7 @@ async def test_text_options_have_no_inventory_and_no_variants(sample, code):
     assert (option["option_type"], option["inventory"], option["variants"]) == (code, "N", {})
     for body in ({"inventory": "Y"}, {"inventory": "Y", "option_type": code}):
         answer = await sample.put(f"/api/options/{number}", body)
-        assert answer.status == 400, answer.raw
+        assert answer.status == 400, (body, answer.raw)
 
 
 VARIANTS = [
@@ -175,9 +175,9 @@ async def test_images_of_variants(sample):
         {"icon": {"image_path": ["", url + "?3"]}},
     ):
         answer = await sample.put(f"/api/options/{number}", {"main_pair": main_pair})
-        assert answer.status == 200, answer.raw
+        assert answer.status == 200, (main_pair, answer.raw)
         variants = (await read(sample, number))["variants"]
-        assert variants[raw["variant_id"]]["image_pair"]["icon"]["image_path"].startswith(url + "?")
+        assert variants[raw["variant_id"]]["image_pair"]["icon"]["image_path"].startswith(url + "?"), main_pair
     for main_pair in ("x", {"icon": {"image_path": 7}}, {"icon": {"image_path": {"9": url}}}, {"1": "x"}):
         answer = await sample.put(f"/api/options/{number}", {"main_pair": main_pair})
         assert answer.status == 400, main_pair
@@ -240,7 +240,7 @@ async def test_a_variant_of_another_option_is_rejected(sample):
         [{"variant_id": sample.plain.id}],
     ):
         answer = await sample.put(f"/api/options/{sample.size}", {"variants": variants})
-        assert answer.status == 400, answer.raw
+        assert answer.status == 400, (variants, answer.raw)
 
 
 async def test_deleting_an_option_deletes_its_combinations_and_exceptions(sample):
@@ -350,7 +350,7 @@ async def test_an_exception_may_leave_a_variant_open_or_exclude_an_option(sample
     await create_exception(sample, size="-2")
     for combination in ({}, {"999999999": "-2"}, {"999999999": "-1"}):
         body = {"product_id": sample.mug.number, "combination": combination}
-        assert (await sample.post("/api/exceptions", body)).status == 400
+        assert (await sample.post("/api/exceptions", body)).status == 400, combination
 
 
 async def test_an_exception_of_any_variant_alone_forbids_every_selection(sample):

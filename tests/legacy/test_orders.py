@@ -298,13 +298,13 @@ async def test_updating_a_record_with_itself_changes_nothing(sample):
     for order in (sample.order, sample.shared_order):
         before = await read(sample, order)
         answer = await sample.put(f"/api/orders/{order}", before)
-        assert answer.status == 200, answer.raw
+        assert answer.status == 200, (order, answer.raw)
         after = await read(sample, order)
         for record in (before, after):  # an update replaces the lines
             for line in record["products"].values():
                 line.pop("item_id")
             record.pop("product_groups")
-        assert after == before
+        assert after == before, order
 
 
 async def test_administrators_force_any_status_and_the_history_records_it(sample):
@@ -342,7 +342,7 @@ async def test_an_order_without_payment_or_shipment_is_deleted(sample):
     assert (answer.status, answer.raw) == (204, b"")
     for method in ("GET", "PUT", "DELETE"):
         missing = await sample.request(method, f"/api/orders/{sample.order}", {} if method == "PUT" else None)
-        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Order not found"})
+        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Order not found"}), method
     assert await stock_of(sample, sample.mug) == (50, 1)
 
 

@@ -130,10 +130,10 @@ async def test_updating_a_record_with_itself_changes_nothing(sample):
     for product in (sample.mug, sample.plate, sample.ebook, sample.secret):
         before = await read(sample, product)
         answer = await sample.put(f"/api/products/{product}", before)
-        assert answer.status == 200, answer.raw
+        assert answer.status == 200, (product, answer.raw)
         after = await read(sample, product)
         del before["updated_timestamp"], after["updated_timestamp"]
-        assert after == before
+        assert after == before, product
 
 
 async def test_the_amount_is_the_available_stock(sample):
@@ -305,7 +305,7 @@ async def test_features_are_accepted_in_every_form_and_keyed_by_id(sample):
                 "variant": "",
                 "variants": {},
             }
-        }
+        }, form
 
 
 async def test_a_variant_is_chosen_by_name_or_id(sample):
@@ -316,10 +316,10 @@ async def test_a_variant_is_chosen_by_name_or_id(sample):
     ):
         product = await read(sample, await create(sample, product_features={str(sample.colour): value}))
         feature = product["product_features"][str(sample.colour)]
-        assert (feature["value"], feature["variant_id"]) == ("Azul", str(sample.blue))
+        assert (feature["value"], feature["variant_id"]) == ("Azul", str(sample.blue)), value
         assert feature["variants"] == {
             str(sample.blue): {"variant_id": str(sample.blue), "variant": "Azul", "position": "0"}
-        }
+        }, value
 
 
 async def test_absent_features_are_kept_and_an_empty_value_removes_one(sample):
@@ -463,9 +463,9 @@ async def test_a_negative_amount_is_rejected_with_the_legacy_field_name(sample):
 async def test_a_reference_to_an_unknown_record_is_400(sample, field, word):
     for reference in (UNKNOWN_NUMBER, UNKNOWN_ID):
         answer = await sample.post("/api/products", NEW | {field: reference})
-        assert answer.status == 400, answer.raw
-        assert answer.body["message"].startswith(f"{word} ")
-        assert answer.body["message"].endswith("not found")
+        assert answer.status == 400, (reference, answer.raw)
+        assert answer.body["message"].startswith(f"{word} "), reference
+        assert answer.body["message"].endswith("not found"), reference
 
 
 async def test_a_deleted_product_is_not_found(sample):
@@ -479,7 +479,7 @@ async def test_a_deleted_product_is_not_found(sample):
         ("GET", "/discussions"),
     ):
         missing = await sample.request(method, f"/api/products/{sample.mug}{path}", {} if method == "PUT" else None)
-        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Product not found"})
+        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Product not found"}), (method, path)
     listed = await sample.get("/api/products")
     assert str(sample.mug) not in [row["product_id"] for row in listed.body["products"]]
     order = await sample.get(f"/api/orders/{sample.order}")
@@ -494,12 +494,12 @@ async def test_a_form_encoded_body_creates_a_product(sample):
     )
     for content_type in ("application/x-www-form-urlencoded", "text/plain"):
         answer = await sample.post("/api/products", data=form.encode(), headers={"Content-Type": content_type})
-        assert answer.status == 201, answer.raw
+        assert answer.status == 201, (content_type, answer.raw)
         product = await read(sample, answer.body["product_id"])
-        assert (product["product"], product["amount"]) == ("Bule de Chá", "3")
-        assert product["category_ids"] == [str(sample.kitchen), str(sample.home)]
-        assert image_path(product["main_pair"]) == "https://img.example.com/b.jpg"
-        assert product["product_features"][str(sample.material)]["value"] == "Ferro"
+        assert (product["product"], product["amount"]) == ("Bule de Chá", "3"), content_type
+        assert product["category_ids"] == [str(sample.kitchen), str(sample.home)], content_type
+        assert image_path(product["main_pair"]) == "https://img.example.com/b.jpg", content_type
+        assert product["product_features"][str(sample.material)]["value"] == "Ferro", content_type
 
 
 async def test_json_is_recognized_whatever_the_content_type(sample):

@@ -106,7 +106,7 @@ def test_writable_fields_exist_in_the_input_type(resource: Resource, operations)
         current = input_type
         for step in (field.input_path or "").split("."):
             if step:
-                assert isinstance(current, GraphQLInputObjectType)
+                assert isinstance(current, GraphQLInputObjectType), (field, step)
                 assert step in current.fields, (field.name, field.input_path)
                 current = get_named_type(current.fields[step].type)
 
@@ -121,18 +121,18 @@ def test_filters_and_sorts_exist_in_the_schema(resource: Resource, operations):
     for operation in lists:
         variables = variables_of(operation)
         if "filter" not in variables:
-            assert not resource.sorts
+            assert not resource.sorts, operation
             continue
         filters, sorts = variables["filter"], variables["sort"]
-        assert isinstance(filters, GraphQLInputObjectType)
-        assert isinstance(sorts, GraphQLEnumType)
+        assert isinstance(filters, GraphQLInputObjectType), operation
+        assert isinstance(sorts, GraphQLEnumType), operation
         names = {field.filter_name for field in (*resource.fields, *resource.detail_fields) if field.filter_name}
         names |= {query.filter_name for query in resource.filters if isinstance(query, QueryFilter)}
-        assert names <= set(filters.fields)
+        assert names <= set(filters.fields), operation
         assert {f"{sort}_{direction}" for sort in resource.sorts.values() for direction in ("ASC", "DESC")} <= set(
             sorts.values
-        )
-        assert resource.default_sort[0] in resource.sorts
+        ), operation
+        assert resource.default_sort[0] in resource.sorts, operation
 
 
 @for_action("list")

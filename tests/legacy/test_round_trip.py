@@ -46,8 +46,8 @@ async def test_a_record_sent_back_unchanged_changes_nothing(store: SampleStore, 
     bodies: tuple[Any, ...] = (before.body, {})
     for body in bodies:
         answers.append(await store.put(path, body))
-        assert answers[-1].status == 200, answers[-1].raw
-        assert (await store.get(path)).body == before.body
+        assert answers[-1].status == 200, (body, answers[-1].raw)
+        assert (await store.get(path)).body == before.body, body
     # What changes nothing answers the ids that a change does.
     change = update_body_of(store, resource)
     change.pop("combination", None)  # the hash is one of the ids

@@ -115,7 +115,7 @@ async def test_a_secret_setting_is_stored_encrypted(sample):
     assert (await update_setting(sample, "credit_bureau_token", "bureau-token-1")).status == 200
     for value in ("****", None):
         assert (await update_setting(sample, "credit_bureau_token", value)).status == 200
-        assert (await read_setting(sample, "credit_bureau_token"))["value"] == "****"
+        assert (await read_setting(sample, "credit_bureau_token"))["value"] == "****", value
     stored = await sample.value("select settings::text from tenants where id = $1", sample.store.id)
     assert "credit_bureau_token" in stored
     assert "bureau-token-1" not in stored

@@ -88,10 +88,10 @@ async def test_references_are_read_back_whatever_their_form(sample):
     for user in (sample.bia.number, str(sample.bia), sample.bia.id):
         await sample.put(f"/api/shipments/{sample.shipment}", {"user_id": user, "shipping_id": other})
         record = await read(sample, sample.shipment)
-        assert record["user_id"] == str(sample.bia)
-        assert record["shipping_id"] not in ("0", str(sample.sedex))
+        assert record["user_id"] == str(sample.bia), user
+        assert record["shipping_id"] not in ("0", str(sample.sedex)), user
         await sample.put(f"/api/shipments/{sample.shipment}", {"user_id": 0, "shipping_id": str(sample.sedex)})
-        assert (await read(sample, sample.shipment))["user_id"] == "0"
+        assert (await read(sample, sample.shipment))["user_id"] == "0", user
 
 
 METHOD = 'mutation { made: shipping_method_create(input: {name: "PAC"}) { id } }'
@@ -186,7 +186,7 @@ async def test_deleting_a_shipment_releases_its_units(sample):
     assert (answer.status, answer.raw) == (204, b"")
     for method in ("GET", "PUT", "DELETE"):
         missing = await sample.request(method, f"/api/shipments/{number}", {} if method == "PUT" else None)
-        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Shipment not found"})
+        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Shipment not found"}), method
     await create(sample)
 
 
@@ -303,7 +303,7 @@ async def test_a_vendor_ships_and_reads_its_own_lines_only(new_sample):
             {"carrier": "x"} if method == "PUT" else None,
             by=sample.rival_vendor_user,
         )
-        assert (answer.status, answer.body["message"]) == (404, "Shipment not found")
+        assert (answer.status, answer.body["message"]) == (404, "Shipment not found"), method
     moved = await sample.put(f"/api/shipments/{number}", {"order_status": "C"}, by=sample.vendor_user)
     assert moved.status == 403  # the order has another vendor's lines
 

@@ -111,8 +111,8 @@ async def test_a_vendors_warehouse_precedes_the_stores(sample):
     # Without areas it delivers everywhere.
     for zipcode in (RECIFE, SAO_PAULO):
         [quote] = (await quotes(sample, sample.plate, zipcode))["delivery_methods"]
-        assert (quote["warehouse_id"], quote["company_id"]) == (str(sample.depot), str(sample.rival))
-        assert quote["delivery_time"] == "3 dias"
+        assert (quote["warehouse_id"], quote["company_id"]) == (str(sample.depot), str(sample.rival)), zipcode
+        assert quote["delivery_time"] == "3 dias", zipcode
     await sample.put(f"/api/warehouses/{sample.depot}", {"status": "D"})
     [quote] = (await quotes(sample, sample.plate, RECIFE))["delivery_methods"]
     assert quote["warehouse_id"] == str(sample.warehouse)
@@ -209,20 +209,20 @@ async def test_an_invalid_amount_is_rejected(sample, amount):
 async def test_quotes_require_an_administrator_with_the_privilege(sample, other_sample):
     for path, area in (("delivery_methods", "shipping"), ("sellers_availability", "marketplace")):
         url = f"/api/{path}?product_id={sample.mug}&zipcode={RECIFE}"
-        assert (await sample.get(url, auth=None)).status == 401
+        assert (await sample.get(url, auth=None)).status == 401, (path, area)
         for person in (sample.vendor_user, sample.caio):
             answer = await sample.get(url, by=person, auth="bearer")
-            assert (answer.status, answer.body) == (403, ADMIN_ONLY)
+            assert (answer.status, answer.body) == (403, ADMIN_ONLY), (path, area, person)
         answer = await sample.get(url, by=sample.staff)
         message = f"Forbidden: privilege view_{area} required"
-        assert (answer.status, answer.body) == (403, {"status": 403, "message": message})
+        assert (answer.status, answer.body) == (403, {"status": 403, "message": message}), (path, area)
         assert (await sample.get(url, by=await sample.add_user(f"view_{area}"))).status == 200
         foreign = await sample.get(f"/api/{path}?product_id={other_sample.mug.id}&zipcode={RECIFE}")
-        assert foreign.status == 400
+        assert foreign.status == 400, (path, area)
         for base in ("/api/v1.0", "/api/2.0", "/api/2"):
             assert (await sample.get(url.replace("/api", base, 1).replace("?", "/?", 1))).status == 200
         refused = await sample.post(f"/api/{path}", {})
-        assert (refused.status, refused.headers["Allow"]) == (405, "GET, HEAD")
+        assert (refused.status, refused.headers["Allow"]) == (405, "GET, HEAD"), (path, area)
 
 
 async def test_customers_quote_active_products_in_graphql(sample):

@@ -80,8 +80,8 @@ async def test_a_missing_code_defaults_to_the_first_free_one(sample):
 
 
 async def test_creation_without_a_free_code_is_422(sample):
-    for _ in range(26 - 7):
-        assert (await sample.post("/api/statuses", {"description": "x"})).status == 201
+    for repetition in range(26 - 7):
+        assert (await sample.post("/api/statuses", {"description": "x"})).status == 201, repetition
     answer = await sample.post("/api/statuses", {"description": "x"})
     assert (answer.status, answer.body["message"]) == (422, "no letter is free")
 
@@ -131,7 +131,7 @@ async def test_a_built_in_status_can_only_be_renamed(sample):
     for change in ({"status": "X"}, {"params": {"inventory": "I"}}):
         answer = await sample.put(f"/api/statuses/{sample.status_OP}", change)
         message = "a built-in status keeps its letter and its stock rule"
-        assert (answer.status, answer.body) == (422, {"status": 422, "message": message})
+        assert (answer.status, answer.body) == (422, {"status": 422, "message": message}), change
     answer = await sample.delete(f"/api/statuses/{sample.status_OP}")
     assert (answer.status, answer.body["message"]) == (422, "a built-in status can't be deleted")
 
@@ -180,7 +180,7 @@ async def test_a_deleted_code_can_be_reused(sample):
     assert (answer.status, answer.raw) == (204, b"")
     for method in ("GET", "PUT", "DELETE"):
         missing = await sample.request(method, f"/api/statuses/{number}", {} if method == "PUT" else None)
-        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Status not found"})
+        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Status not found"}), method
     answer = await sample.put(f"/api/orders/{sample.order}", {"status": "X"})
     assert (answer.status, answer.body["message"]) == (
         400,
@@ -206,8 +206,8 @@ async def test_an_unknown_code_is_rejected_until_it_is_created(sample):
                 },
             )
         )
-        assert answer.status == 400, answer.raw
-        assert answer.body["message"] == "status is 'X'; expected one of O, P, C, D, F, I, B"
+        assert answer.status == 400, (route, answer.raw)
+        assert answer.body["message"] == "status is 'X'; expected one of O, P, C, D, F, I, B", route
     await create(sample)
     assert (await sample.put(f"/api/orders/{sample.order}", {"status": "x"})).status == 200
     assert await read_status(sample, sample.order) == "X"
@@ -271,7 +271,7 @@ async def test_a_custom_status_has_no_transition_to_the_other_statuses(sample, o
     await set_status(sample, sample.order, "X")
     for to in (other, "Y"):
         (error,) = (await set_status(sample, sample.order, to)).body["errors"]
-        assert error["extensions"]["details"]["allowed"] == ["O", "P", "B", "C", "I"]
+        assert error["extensions"]["details"]["allowed"] == ["O", "P", "B", "C", "I"], to
     await sample.put(f"/api/orders/{sample.order}", {"status": other})  # the legacy API forces transitions
     (error,) = (await set_status(sample, sample.order, "X")).body["errors"]
     assert error["extensions"]["details"]["allowed"] == ["O", "P", "I"]
@@ -310,21 +310,21 @@ async def test_a_code_in_use_cannot_change_or_be_deleted(sample):
         sample.put(f"/api/statuses/{number}", {"status": "Z"}),
     ):
         answer = await change
-        assert (answer.status, answer.body) == (422, {"status": 422, "message": "the status X is in use"})
+        assert (answer.status, answer.body) == (422, {"status": 422, "message": "the status X is in use"}), change
     await set_status(sample, sample.order, "O")
     assert (await sample.delete(f"/api/statuses/{number}")).status == 204
 
 
 async def test_a_concurrent_delete_never_leaves_an_order_with_a_deleted_code(sample):
-    for _ in range(8):
+    for repetition in range(8):
         number = await create(sample)
         moved, deleted = await asyncio.gather(
             set_status(sample, sample.order, "X"), sample.delete(f"/api/statuses/{number}")
         )
-        assert ("errors" in moved.body) == (deleted.status == 204), (moved.raw, deleted.raw)
+        assert ("errors" in moved.body) == (deleted.status == 204), (repetition, (moved.raw, deleted.raw))
         await set_status(sample, sample.order, "O")
         if deleted.status != 204:
-            assert (await sample.delete(f"/api/statuses/{number}")).status == 204
+            assert (await sample.delete(f"/api/statuses/{number}")).status == 204, repetition
 
 
 async def test_a_vendor_with_open_orders_in_a_custom_status_cannot_be_deleted(sample):

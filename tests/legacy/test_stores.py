@@ -121,10 +121,10 @@ async def test_both_paths_return_the_same_responses(sample):
     for path in ("", f"/{sample.vendor}", "?status=A", "?q=sol"):
         one = await sample.get(f"/api/stores{path}")
         other = await sample.get(f"/api/vendors{path}")
-        assert (one.status, other.status) == (200, 200)
+        assert (one.status, other.status) == (200, 200), path
         # Each list stands under the name of its path.
         renamed = {"vendors" if name == "stores" else name: value for name, value in one.body.items()}
-        assert renamed == other.body
+        assert renamed == other.body, path
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ async def test_a_store_with_open_orders_cannot_be_deleted(sample):
     assert (answer.status, answer.raw) == (204, b"")
     for method, path in (("GET", "stores"), ("PUT", "vendors"), ("DELETE", "stores")):
         missing = await sample.request(method, f"/api/{path}/{number}", {} if method == "PUT" else None)
-        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Vendor not found"})
+        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Vendor not found"}), (method, path)
 
 
 async def test_the_average_rating_is_that_of_its_products(sample):
@@ -173,7 +173,7 @@ async def test_the_average_rating_is_that_of_its_products(sample):
     assert (await read(sample, sample.vendor))["average_rating"] == "4.50"
     for rating in ("4.50", "4.5"):
         filtered = (await sample.get(f"/api/stores?average_rating={rating}")).body
-        assert list(filtered["stores"]) == [str(sample.vendor)]
+        assert list(filtered["stores"]) == [str(sample.vendor)], rating
 
 
 async def test_numeric_filters_compare_by_value(sample):

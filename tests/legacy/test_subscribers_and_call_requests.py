@@ -50,7 +50,7 @@ async def test_subscribing_twice_returns_the_same_subscriber(sample):
     before = await read(sample, "subscribers", sample.subscriber)
     for email in ("leitora@example.com", " LEITORA@example.com"):
         answer = await subscribe(sample, email=email, status="D")
-        assert (answer.status, answer.body) == (200, {"subscriber_id": str(sample.subscriber)})
+        assert (answer.status, answer.body) == (200, {"subscriber_id": str(sample.subscriber)}), email
     assert await read(sample, "subscribers", sample.subscriber) == before
     assert (await sample.get("/api/subscribers")).body["params"]["total_items"] == 1
 
@@ -65,7 +65,7 @@ async def test_a_deleted_subscriber_can_subscribe_again(sample):
     assert (await sample.delete(f"/api/subscribers/{sample.subscriber}")).status == 204
     for method in ("GET", "DELETE"):
         missing = await sample.request(method, f"/api/subscribers/{sample.subscriber}")
-        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Subscriber not found"})
+        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Subscriber not found"}), method
     assert await sample.value("select count(*) from subscribers") == 0  # personal data is erased
     assert (await subscribe(sample, email="leitora@example.com")).status == 201
 
@@ -153,7 +153,7 @@ async def test_a_call_request_refers_to_a_product_or_an_order(sample):
         reference = {"number": lambda record: record.number, "text": str, "uuid": lambda record: record.id}[form]
         number = await request_call(sample, product_id=reference(sample.mug), order_id=reference(sample.order))
         request = await read(sample, "call_requests", number)
-        assert (request["product_id"], request["order_id"]) == (str(sample.mug), str(sample.order))
+        assert (request["product_id"], request["order_id"]) == (str(sample.mug), str(sample.order)), form
     request = await read(sample, "call_requests", await request_call(sample, product_id=0, order_id=None))
     assert (request["product_id"], request["order_id"]) == ("0", "0")
 

@@ -113,7 +113,7 @@ async def test_deleting_a_usergroup_revokes_its_members_privileges(sample):
     assert (await sample.get("/api/orders", by=person)).status == 403
     for method in ("GET", "PUT", "DELETE"):
         missing = await sample.request(method, f"/api/usergroups/{sample.team}", {} if method == "PUT" else None)
-        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Usergroup not found"})
+        assert (missing.status, missing.body) == (404, {"status": 404, "message": "Usergroup not found"}), method
 
 
 async def test_a_deleted_usergroup_has_no_members_and_no_warehouses(sample):

@@ -105,7 +105,7 @@ async def test_updating_a_record_with_itself_changes_nothing(sample):
     for user in (sample.caio, sample.vendor_user, sample.staff):
         before = await read(sample, user)
         answer = await sample.put(f"/api/users/{user}", before)
-        assert answer.status == 200, answer.raw
+        assert answer.status == 200, (user, answer.raw)
         assert await read(sample, user) == before
 
 
@@ -123,10 +123,14 @@ async def test_a_user_without_orders_is_erased_and_one_with_orders_hidden(sample
     user = await create(sample)
     for deleted in (user, sample.caio):
         answer = await sample.delete(f"/api/users/{deleted}")
-        assert (answer.status, answer.raw) == (204, b"")
+        assert (answer.status, answer.raw) == (204, b""), deleted
         for method, path in (("GET", ""), ("PUT", ""), ("DELETE", ""), ("GET", "/usergroups")):
             missing = await sample.request(method, f"/api/users/{deleted}{path}", {} if method == "PUT" else None)
-            assert (missing.status, missing.body) == (404, {"status": 404, "message": "User not found"})
+            assert (missing.status, missing.body) == (404, {"status": 404, "message": "User not found"}), (
+                deleted,
+                method,
+                path,
+            )
     assert (await sample.get(f"/api/orders/{sample.order}")).body["email"] == "caio@example.com"
 
 

@@ -47,7 +47,7 @@ async def test_a_route_is_for_vendors_only(sample, other_sample, route):
     assert (anonymous.status, anonymous.body) == (401, {"status": 401, "message": MISSING})
     for person, auth in ((sample.caio, "bearer"), (sample.owner, "basic"), (sample.staff, "basic")):
         answer = await call_route(sample, route, by=person, auth=auth)
-        assert (answer.status, answer.body) == (403, {"status": 403, "message": VENDORS_ONLY})
+        assert (answer.status, answer.body) == (403, {"status": 403, "message": VENDORS_ONLY}), (person, auth)
     foreign = await call_route(sample, route, by=sample.vendor_user, at=other_sample)
     assert foreign.status == 401
     foreign = await call_route(sample, route, by=sample.vendor_user, auth="bearer", at=other_sample)
@@ -316,8 +316,8 @@ async def test_categories_are_listed_in_both_forms(new_sample):
     for form in ("contract", "cscart"):
         sample = await new_sample(legacy_lists=form)
         body = (await as_vendor(sample, "GET", "vendor_categories")).body
-        assert [category["category"] for category in body["categories"]] == ["Casa", "Cozinha", "Oculta"]
-        assert body["params"]["total_items"] == 3
+        assert [category["category"] for category in body["categories"]] == ["Casa", "Cozinha", "Oculta"], form
+        assert body["params"]["total_items"] == 3, form
 
 
 async def test_products_are_the_vendors_own_in_both_forms(new_sample):
@@ -325,14 +325,14 @@ async def test_products_are_the_vendors_own_in_both_forms(new_sample):
         sample = await new_sample(legacy_lists=form)
         own = {str(sample.mug), str(sample.ebook), str(sample.secret)}
         body = (await as_vendor(sample, "GET", "vendor_products")).body
-        assert {product["product_id"] for product in body["products"]} == own
-        assert body["params"]["total_items"] == 3
+        assert {product["product_id"] for product in body["products"]} == own, form
+        assert body["params"]["total_items"] == 3, form
         body = (await as_vendor(sample, "GET", "vendor_products?status=active&items_per_page=1")).body
-        assert len(body["products"]) == 1
+        assert len(body["products"]) == 1, form
         assert isinstance(body["products"], dict if form == "contract" else list)
-        assert body["params"]["total_items"] == 2
+        assert body["params"]["total_items"] == 2, form
         body = (await as_vendor(sample, "GET", f"vendor_products?company_id={sample.rival}")).body
-        assert not body["products"]
+        assert not body["products"], form
 
 
 async def test_a_product_is_created_read_and_updated(sample):
@@ -377,13 +377,13 @@ async def test_a_vendor_cannot_set_the_vendor_or_approval_of_a_product(new_sampl
         body = {"product": "x", "price": 1, "company_id": company, "status": "A"}
         created = await as_vendor(sample, "POST", "vendor_product", body)
         product = await row(sample, "products", int(created.body["product_id"]))
-        assert (product["vendor_id"], product["status"]) == (sample.vendor.number, "P")
+        assert (product["vendor_id"], product["status"]) == (sample.vendor.number, "P"), company
         answer = await as_vendor(
             sample, "PUT", f"vendor_product/{product['id']}", {"status": "A", "company_id": company}
         )
-        assert answer.status == 200
+        assert answer.status == 200, company
         after = await row(sample, "products", product["id"])
-        assert (after["vendor_id"], after["status"]) == (sample.vendor.number, "P")
+        assert (after["vendor_id"], after["status"]) == (sample.vendor.number, "P"), company
 
 
 async def test_a_bulk_delete_deletes_own_products_and_reports_the_others(sample):
@@ -464,8 +464,8 @@ async def test_an_own_order_follows_the_status_transitions(sample):
 async def test_a_tracking_number_creates_one_shipment(sample):
     path = f"vendor_order/{sample.order}"
     body = {"status": "C", "tracking_number": "BR123", "carrier": "Correios"}
-    for _ in range(2):
-        assert (await as_vendor(sample, "PUT", path, body)).status == 200
+    for repetition in range(2):
+        assert (await as_vendor(sample, "PUT", path, body)).status == 200, repetition
     [shipment] = await sample.rows("select * from shipments where order_id = $1", sample.order.number)
     assert (shipment["tracking_number"], shipment["carrier"]) == ("BR123", "Correios")
     another = await as_vendor(sample, "PUT", path, {"tracking_number": "BR456"})
@@ -566,7 +566,7 @@ async def test_details_of_other_products_are_not_found(sample, part):
         assert answer.status == (400 if product_id == "%00" else 404), product_id
     for query in ("", "?product_id=", "?product_id[]=1"):
         answer = await as_vendor(sample, "GET", f"vendor_{part}{query}")
-        assert (answer.status, answer.body) == (400, {"status": 400, "message": "product_id is required"})
+        assert (answer.status, answer.body) == (400, {"status": 400, "message": "product_id is required"}), query
     empty = await as_vendor(sample, "GET", f"vendor_{part}?product_id={sample.secret}")
     [rows] = empty.body.values()
     assert not rows

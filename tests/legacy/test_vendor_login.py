@@ -122,7 +122,7 @@ async def test_two_factor_authentication_requires_a_code(sample):
         totp = pyotp.TOTP(await two_factor.enable_for_demo(sample.scope, sample.vendor_user.number))
     for code in (None, "", "  "):
         answer = await sign_in(sample, code=code)
-        assert (answer.status, answer.body) == (401, {"status": 401, "message": "two-factor code required"})
+        assert (answer.status, answer.body) == (401, {"status": 401, "message": "two-factor code required"}), code
     wrong = await sign_in(sample, code="000000" if totp.now() != "000000" else "111111")
     assert (wrong.status, wrong.body) == (401, {"status": 401, "message": "invalid code"})
     assert (await sign_in(sample, code=totp.now())).status == 200
@@ -130,8 +130,8 @@ async def test_two_factor_authentication_requires_a_code(sample):
 
 async def test_the_sixth_attempt_in_a_minute_is_rate_limited_on_this_route_only(sample):
     sample.ip = unused_ip()
-    for _ in range(5):
-        assert (await sign_in(sample, from_new_ip=False)).status == 200
+    for repetition in range(5):
+        assert (await sign_in(sample, from_new_ip=False)).status == 200, repetition
     answer = await sign_in(sample, from_new_ip=False)
     assert (answer.status, answer.headers["Retry-After"]) == (429, "60")
     assert answer.body["message"] == "rate limit exceeded"
@@ -140,8 +140,8 @@ async def test_the_sixth_attempt_in_a_minute_is_rate_limited_on_this_route_only(
 
 
 async def test_ten_wrong_passwords_lock_the_account(sample):
-    for _ in range(10):
-        assert (await sign_in(sample, password="wrong")).status == 401
+    for repetition in range(10):
+        assert (await sign_in(sample, password="wrong")).status == 401, repetition
     answer = await sign_in(sample)
     assert (answer.status, answer.body["message"]) == (429, "account_locked")
     assert int(answer.headers["Retry-After"]) > 0

@@ -47,8 +47,8 @@ async def test_a_warehouse_is_created_with_defaults(sample):
     warehouse = await read(sample, number)
     for name in ("created_at", "updated_at"):
         moment = warehouse.pop(name)
-        assert len(moment) == len("2026-11-21T00:00:00Z")
-        assert moment.endswith("Z")
+        assert len(moment) == len("2026-11-21T00:00:00Z"), name
+        assert moment.endswith("Z"), name
     assert warehouse == {
         "warehouse_id": number,
         "name": "Galpão",
@@ -155,7 +155,7 @@ async def test_updating_a_record_with_itself_changes_nothing(sample):
         after = await read(sample, warehouse)
         for record in (before, after):
             record.pop("updated_at")
-        assert after == before
+        assert after == before, warehouse
 
 
 async def test_an_update_replaces_the_areas(sample):
@@ -332,7 +332,7 @@ async def test_an_area_is_added_updated_and_removed(sample):
     assert (deleted.status, deleted.raw) == (204, b"")
     for method in ("PUT", "DELETE"):
         missing = await sample.request(method, f"{path}/{number}", AREA if method == "PUT" else None)
-        assert (missing.status, missing.body["message"]) == (404, "Delivery area not found")
+        assert (missing.status, missing.body["message"]) == (404, "Delivery area not found"), method
 
 
 async def test_areas_are_a_paginated_filtered_array(sample):
@@ -434,7 +434,7 @@ async def test_a_group_is_added_updated_and_removed(sample):
     assert (deleted.status, deleted.raw) == (204, b"")
     for method in ("PUT", "DELETE"):
         missing = await sample.request(method, f"{path}/{sample.team}", {} if method == "PUT" else None)
-        assert (missing.status, missing.body["message"]) == (404, "Usergroup not found")
+        assert (missing.status, missing.body["message"]) == (404, "Usergroup not found"), method
 
 
 @pytest.mark.parametrize(
@@ -521,7 +521,7 @@ async def test_other_methods_are_not_allowed(sample):
     ):
         answer = await sample.patch(path, {})
         assert (answer.status, answer.headers["Allow"]) == (405, allowed)
-        assert answer.body == {"status": 405, "message": "Method not allowed"}
+        assert answer.body == {"status": 405, "message": "Method not allowed"}, (path, allowed)
 
 
 async def test_every_change_is_audited(sample):

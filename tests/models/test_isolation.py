@@ -198,7 +198,7 @@ async def test_the_owner_sees_one_store_although_it_may_act_as_the_worker(databa
         for table in await connection.fetch(STORE_TABLES):
             name = table["relname"]
             stores = await connection.fetch(f"select distinct tenant_id from {name}")
-            assert {record["tenant_id"] for record in stores} <= {scope.store.id}, name
+            assert {record["tenant_id"] for record in stores} <= {scope.store.id}, (table, name)
         assert await connection.execute("update products set name = name") == "UPDATE 1"
         await connection.execute("set role vitrine_worker")
         assert (

@@ -171,8 +171,8 @@ class TestWithoutRoles:
                 "insert into products (public_id, name, slug, price_cents)"
                 " values (gen_random_uuid(), 'Calçado', 'c', 1)"
             )
-            assert await serving.fetchval("select count(*) from orders") == 1
-            assert len(await serving.fetch("select search_products('calcado'::tsquery)")) == 1
+            assert await serving.fetchval("select count(*) from orders") == 1, store
+            assert len(await serving.fetch("select search_products('calcado'::tsquery)")) == 1, store
             await pool.release_connection(serving)
         assert await connection.fetchval("select count(*) from orders") == 2
         assert await connection.fetchval("select count(*) from products") == 0
@@ -235,9 +235,9 @@ async def test_products_that_exist_can_be_searched_after_the_migration(empty_dat
         for store in (1, 2):
             await connection.execute("select set_config('vitrine.tenant', $1, false)", str(store))
             entries = await connection.fetch("select product_id, price_cents from search_entries")
-            assert [tuple(entry) for entry in entries] == [(1, 7)]
+            assert [tuple(entry) for entry in entries] == [(1, 7)], store
             words = await connection.fetch("select word from search_words order by 1")
-            assert [record["word"] for record in words] == ["ativo", "botoes"]
-            assert await connection.fetchval("select search @@ '~bota'::tsquery from products where id = 1")
+            assert [record["word"] for record in words] == ["ativo", "botoes"], store
+            assert await connection.fetchval("select search @@ '~bota'::tsquery from products where id = 1"), store
     finally:
         await connection.close()

@@ -60,12 +60,12 @@ async def test_numbers_begin_at_1_in_each_store(scope, other_scope):
 
 
 async def test_the_records_that_every_store_begins_with_are_numbered_from_1(database):
-    for _ in range(2):
+    for repetition in range(2):
         scope = system_scope((await create_store({"name": "Loja"})).store)
         with active_scope(scope):
             statuses = await db.fetch("select id from statuses order by id")
-            assert [row["id"] for row in statuses] == list(range(1, 11))
-            assert await db.fetchval("select array_agg(id) from languages") == [1]
+            assert [row["id"] for row in statuses] == list(range(1, 11)), repetition
+            assert await db.fetchval("select array_agg(id) from languages") == [1], repetition
 
 
 async def test_the_rows_of_a_statement_get_consecutive_numbers(scope):
@@ -99,10 +99,10 @@ async def test_a_row_that_exists_already_takes_no_number(scope):
     """
     with active_scope(scope):
         assert len(await db.fetch(insert.format("nothing"), 2)) == 2
-        for _ in range(3):
-            assert await db.fetch(insert.format("nothing"), 2) == []
+        for repetition in range(3):
+            assert await db.fetch(insert.format("nothing"), 2) == [], repetition
             updated = await db.fetch(insert.format("update set object_type = excluded.object_type"), 2)
-            assert {(row["id"], row["object_id"]) for row in updated} == {(1, 1), (2, 2)}
+            assert {(row["id"], row["object_id"]) for row in updated} == {(1, 1), (2, 2)}, repetition
         assert await counter(scope, "discussion_threads") == 2
         await db.execute(insert.format("nothing"), 3)
         number = await db.fetchval("select id from discussion_threads where object_id = 3")

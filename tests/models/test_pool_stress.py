@@ -210,7 +210,7 @@ class TestOnePool:
             for connection in released:
                 await pool.release_connection(connection)
             again = [await pool.acquire_for_store(6), await pool.acquire_for_store(5)]
-            assert again == [one, two]
+            assert again == [one, two], released
         for connection in again:
             await pool.release_connection(connection)
 

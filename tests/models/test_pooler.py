@@ -55,10 +55,10 @@ async def test_a_restarted_pooler_is_used_again(pooled, scopes):
     pooled.kill()
     pooled.start()
     async with asyncio.timeout(20):
-        for _ in range(10):  # each connection of the pool finds out by itself
+        for repetition in range(10):  # each connection of the pool finds out by itself
             try:
                 with active_scope(scopes[0]):
-                    assert await db.fetchval("select count(*) from vendors") == 3
+                    assert await db.fetchval("select count(*) from vendors") == 3, repetition
             except Unavailable:
                 continue
 

@@ -31,17 +31,17 @@ async def connection(scope):
 
 @needs_session
 async def test_a_prepared_statement_returns_the_same_rows_values_and_tags(connection):
-    for _ in range(2):
-        assert [tuple(row) for row in await connection.fetch("select a, $1::int from items", 7)] == [(1, 7)]
-        assert await connection.fetchval("select a from items where a = $1", 1) == 1
-        assert await connection.fetchrow("select a from items where a = $1", 2) is None
-        assert await connection.execute("update items set a = a where a = $1", 1) == "UPDATE 1"
+    for repetition in range(2):
+        assert [tuple(row) for row in await connection.fetch("select a, $1::int from items", 7)] == [(1, 7)], repetition
+        assert await connection.fetchval("select a from items where a = $1", 1) == 1, repetition
+        assert await connection.fetchrow("select a from items where a = $1", 2) is None, repetition
+        assert await connection.execute("update items set a = a where a = $1", 1) == "UPDATE 1", repetition
 
 
 @needs_session
 async def test_a_prepared_statement_on_an_altered_table_is_prepared_again(connection):
-    for _ in range(2):
-        assert [tuple(row) for row in await connection.fetch("select * from items")] == [(1,)]
+    for repetition in range(2):
+        assert [tuple(row) for row in await connection.fetch("select * from items")] == [(1,)], repetition
     await connection.execute("alter table items add column b text default 'x'")
     assert [tuple(row) for row in await connection.fetch("select * from items")] == [(1, "x")]
 

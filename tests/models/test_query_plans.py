@@ -259,9 +259,9 @@ async def test_a_plan_that_is_used_again_is_as_good_as_one_for_the_parameters(
     for store in (sample, small_sample):
         captured.clear()
         response = await store.post("/graphql", {"query": _fill_placeholders(store, document)}, auth="bearer")
-        assert "errors" not in response.body, response.raw
+        assert "errors" not in response.body, (store, response.raw)
         statements = [(sql, arguments) for sql, arguments in captured if _plans[sql] is Plans.REUSED]
-        assert statements
+        assert statements, store
         for sql, arguments in statements:
             reused, own = [
                 await _executed_plan(store, plans, sql, arguments) for plans in (Plans.REUSED, Plans.FOR_VALUES)
@@ -288,13 +288,13 @@ async def test_only_lists_by_a_status_are_planned_for_its_value(
         if path == "/graphql":
             document = request_text.format(filter='(filter: {status: ["O"]})' if filtered else "")
             response = await sample.post(path, {"query": document}, auth="bearer")
-            assert "errors" not in response.body, response.raw
+            assert "errors" not in response.body, (filtered, response.raw)
         else:
             response = await sample.get(f"{path}?{request_text}" if filtered else path)
-        assert response.status == 200, response.raw
+        assert response.status == 200, (filtered, response.raw)
         by_status = [plans for sql, plans in _plans.items() if "t.status = ANY" in sql]
         for_values = [sql for sql, plans in _plans.items() if plans is Plans.FOR_VALUES]
-        assert by_status == [Plans.FOR_VALUES] * len(for_values)
+        assert by_status == [Plans.FOR_VALUES] * len(for_values), filtered
         assert bool(by_status) is filtered
 
 
@@ -359,8 +359,12 @@ async def test_keyset_pagination_uses_an_index_condition_without_a_sort(
     await _check(sample, captured)
     for sql, arguments in list(captured):
         plan = await _plan(sample, sql, arguments)
-        assert not [node for node in _nodes(plan) if "Sort" in node["Node Type"]], _format_plan(plan)
-        assert [node for node in _nodes(plan) if f"ROW({key}, id)" in node.get("Index Cond", "")], _format_plan(plan)
+        assert not [node for node in _nodes(plan) if "Sort" in node["Node Type"]], (sql, arguments, _format_plan(plan))
+        assert [node for node in _nodes(plan) if f"ROW({key}, id)" in node.get("Index Cond", "")], (
+            sql,
+            arguments,
+            _format_plan(plan),
+        )
 
 
 @pytest.mark.parametrize("function, word", [("search_products", "sku77"), ("search_users", "pessoa77")])

@@ -236,8 +236,8 @@ async def test_a_replica_that_is_behind_does_not_answer_for_a_store_that_was_wri
     await has_replayed(replica, other_scope.store.id)
     await standby.execute("select pg_wal_replay_pause()")
     await create(scope, "a")
-    for _ in range(20):
-        assert await names(scope) == ["a"]
+    for repetition in range(20):
+        assert await names(scope) == ["a"], repetition
         await asyncio.sleep(0.01)
     reads = replica.reads
     assert await names(other_scope) == ["before"]  # it has all that this store needs

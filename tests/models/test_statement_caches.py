@@ -58,9 +58,9 @@ async def test_lists_cache_a_limited_number_of_statements(scope: Scope) -> None:
     reader = CompiledReader(_shape(products.entity, images.entity), native=True)
     with active_scope(scope):
         await _create_product()
-        for _ in range(4 * LIMIT):
+        for repetition in range(4 * LIMIT):
             objects: list[Any] = await reader.fetch_many(_another_caller(scope), (), sort=None, limit=50, offset=0)
-            assert objects == [VASE]
+            assert objects == [VASE], repetition
     level = reader._levels
     assert len(level._statements) == LIMIT
     assert [len(relation._statements) for relation, _ in level.relations] == [LIMIT]
@@ -73,11 +73,11 @@ async def test_short_lists_cache_a_limited_number_of_statements(scope: Scope) ->
         await _create_product()
         for number in range(4 * LIMIT):
             objects = await reader.fetch_many(_another_caller(scope), (), sort=None, limit=10, offset=0)
-            assert objects == [VASE]
+            assert objects == [VASE], number
             conditions = [Condition(f"t.id > -{number}"), Condition("t.name = {}", ("Vaso",))]
             nodes, keys = await reader.fetch_with_keys(scope, conditions, sort="name", limit=10)
-            assert nodes == [VASE]
-            assert len(keys) == 1
+            assert nodes == [VASE], number
+            assert len(keys) == 1, number
     assert len(reader._single._statements) == LIMIT
     assert len(reader._single._access(scope).statements) <= LIMIT
 
@@ -87,9 +87,9 @@ async def test_single_records_cache_a_limited_number_of_statements(scope: Scope)
     reader = CompiledReader(_shape(products.entity, images.entity), native=False)
     with active_scope(scope):
         await _create_product()
-        for _ in range(4 * LIMIT):
+        for repetition in range(4 * LIMIT):
             objects = await reader.fetch_one(_another_caller(scope), Condition("t.name = {}", ("Vaso",)))
-            assert objects == VASE
+            assert objects == VASE, repetition
     assert len(reader._single._statements) == LIMIT
 
 
@@ -124,7 +124,7 @@ async def test_all_caches_together_are_limited(scope: Scope, monkeypatch: pytest
     caches = [caller_cache.CallerCache(lambda scope: scope) for _ in range(4)]
     for number in range(40):
         caches[number % 4](_another_caller(scope))
-        assert sum(len(cache._entries) for cache in caches) <= 10
+        assert sum(len(cache._entries) for cache in caches) <= 10, number
     del caches
     assert caller_cache._counter.entries == 0
 

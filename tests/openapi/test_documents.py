@@ -48,7 +48,7 @@ def test_headers_are_documented(name):
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             headers = next(iter(operation["responses"].values()))["headers"]
-            assert "X-Request-Id" in headers
+            assert "X-Request-Id" in headers, (path, methods, method, operation)
             parameters = {parameter.get("name") for parameter in operation["parameters"]}
             assert ("Link" in headers) == (method == "get" and "page" in parameters and name != "legacy"), path
 

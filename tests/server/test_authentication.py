@@ -118,8 +118,8 @@ async def test_routes_with_different_credentials_are_cached_separately(server):
 
 
 async def test_an_authentication_error_is_not_cached(server):
-    for _ in range(2):
+    for repetition in range(2):
         response = await server.get("/api/v1/admin/who", Authorization="Bearer customer")
-        assert response.status == 403
+        assert response.status == 403, repetition
     assert len(server.credentials.calls) == 2
     assert "Bearer customer" in CALLERS

@@ -127,7 +127,7 @@ async def test_a_compressed_answer_is_repeated_in_each_coding(shop: StorefrontCl
     for coding in ("gzip", "br", "gzip"):
         answer = await shop.get("products", headers={"Accept-Encoding": coding})
         assert answer.headers["Content-Encoding"] == coding
-        assert answer.body == plain.body  # the client decompresses
+        assert answer.body == plain.body, coding  # the client decompresses
 
 
 async def test_errors_and_reads_of_carts_are_not_kept(shop: StorefrontClient):
@@ -176,9 +176,9 @@ async def test_a_client_that_has_the_answer_gets_304_without_a_statement(shop: S
     statements.clear()
     for known in (tag, tag.removeprefix("W/"), f'"x", {tag}', "*"):
         answer = await shop.get("products", headers={"If-None-Match": known})
-        assert (answer.status, answer.raw, statements) == (304, b"", [])
-        assert answer.headers["ETag"] == tag
-        assert answer.headers["Vary"] == first.headers["Vary"]
+        assert (answer.status, answer.raw, statements) == (304, b"", []), known
+        assert answer.headers["ETag"] == tag, known
+        assert answer.headers["Vary"] == first.headers["Vary"], known
     assert (await shop.get("products", headers={"If-None-Match": 'W/"other"'})).status == 200
     await shop.sample.execute("UPDATE products SET price_cents = price_cents + 1")
     changed = await shop.get("products", headers={"If-None-Match": tag})
@@ -225,7 +225,7 @@ async def test_a_change_is_visible_at_once_to_its_process(shop: StorefrontClient
         assert (await owner.put(f"/api/v1/admin/products/{mug.id}", {"price_cents": price})).status == 200
         assert (await shop.get(f"products/{mug.id}")).body["price_cents"] == price
         legacy = await shop.sample.put(f"/api/products/{mug.number}", {"price": f"{price / 100 + 1:.2f}"})
-        assert legacy.status == 200
+        assert legacy.status == 200, price
         assert (await shop.get(f"products/{mug.id}")).body["price_cents"] == price + 100
     cart = await shop.cart((mug, 2))
     assert (await shop.check_out(cart)).status == 201
@@ -313,17 +313,17 @@ async def test_no_answer_is_older_than_a_change_that_was_answered_before(shop: S
             written[product.number] = max(written[product.number], value)
 
     async def read(product: Record) -> None:
-        for _ in range(25):
+        for repetition in range(25):
             await asyncio.sleep(rng.random() / 200)
             expected = written[product.number]
             answer = await ask(shop, f'{{ product(id: "{product.id}") {{ weight_grams }} }}')
-            assert answer.body["data"]["product"]["weight_grams"] >= expected
+            assert answer.body["data"]["product"]["weight_grams"] >= expected, repetition
 
     await asyncio.gather(*(work(product) for product in products for work in (write, write, read, read)))
     for product in products:
         assert written[product.number] == 30
         answer = await ask(shop, f'{{ product(id: "{product.id}") {{ weight_grams }} }}')
-        assert answer.body["data"]["product"]["weight_grams"] == 30
+        assert answer.body["data"]["product"]["weight_grams"] == 30, product
 
 
 # --- what belongs to the catalogue -----------------------------------------------------------------------------------
@@ -399,7 +399,7 @@ def test_filters_and_sorts_of_the_catalogue_name_no_other_table(sample: SampleSt
                 texts.append(declared.condition(scope, [value] if declared.many and value != [1] else value).sql)
         used = {word for text in texts for word in tables_in(text)}
         # A function for row-level security, which reads products.
-        assert used - {*TABLES, "search_products", "unnest", "c", "pc"} == set(), (entity.table, used)
+        assert used - {*TABLES, "search_products", "unnest", "c", "pc"} == set(), (type_, (entity.table, used))
 
 
 def catalogue_documents() -> dict[str, str]:
@@ -467,11 +467,11 @@ async def test_the_memory_is_bounded(sample: SampleStore):
     cache, scope = CatalogueCache(100_000, CatalogueVersions()), sample.as_storefront()
     for number in range(50):
         assert await respond(cache, scope, number)
-        assert cache.bytes <= 100_000
+        assert cache.bytes <= 100_000, number
     assert not await respond(cache, scope, 49)
     assert await respond(cache, scope, 0)  # evicted
-    for _ in range(2):
-        assert await respond(cache, scope, "large", 60_000)  # an eighth of the memory at most
+    for repetition in range(2):
+        assert await respond(cache, scope, "large", 60_000), repetition  # an eighth of the memory at most
 
 
 async def test_answers_of_an_earlier_version_take_no_memory(sample: SampleStore, new_sample: NewSampleStore):

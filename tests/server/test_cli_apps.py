@@ -42,11 +42,11 @@ async def test_a_platform_app_can_be_installed_in_any_store(vitrine, store, othe
         scope = store_admin.system_scope(target_store)
         with active_scope(scope):
             app = await authenticate_client(created["client_id"], created["client_secret"])
-            assert app is not None
-            assert await authenticate_client(created["client_id"], created["client_secret"] + "x") is None
-            assert await signing_secret(app.number) == created["client_secret"]
+            assert app is not None, target_store
+            assert await authenticate_client(created["client_id"], created["client_secret"] + "x") is None, target_store
+            assert await signing_secret(app.number) == created["client_secret"], target_store
             approval = await approve_app(scope, created["client_id"], ["read_orders"], REDIRECT)
-            assert approval.redirect_to == f"{REDIRECT}?code={approval.code}"
+            assert approval.redirect_to == f"{REDIRECT}?code={approval.code}", target_store
 
 
 async def test_an_app_is_printed_as_text(vitrine, store):

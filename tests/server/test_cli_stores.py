@@ -113,7 +113,7 @@ async def test_a_store_is_suspended_put_into_maintenance_and_resumed(vitrine, ho
 def test_an_unknown_store_is_rejected(vitrine):
     for named in (str(uuid4()), "nowhere.example", "no such thing"):
         error_line = vitrine("tenant", "suspend", named).error_line
-        assert error_line == "store not found; list the stores with vitrine tenant list"
+        assert error_line == "store not found; list the stores with vitrine tenant list", named
 
 
 # --- Users -----------------------------------------------------------------------------------------------------------

@@ -150,7 +150,7 @@ async def test_a_stream_over_http_1_0_ends_with_its_connection(path, body, keeps
 async def test_requests_are_answered_in_order_however_their_bytes_arrive(sizes):
     whole = post(b"one") + head("/api/v1/echo") + post(b"three") + post(b"")
     async with run_server(*ECHO) as server, connection(server) as (reader, writer):
-        for _ in range(2):  # the second time the connection has served whole requests
+        for repetition in range(2):  # the second time the connection has served whole requests
             rest, number = whole, 0
             while rest:
                 size = sizes[min(number, len(sizes) - 1)]
@@ -159,9 +159,9 @@ async def test_requests_are_answered_in_order_however_their_bytes_arrive(sizes):
                 await asyncio.sleep(0)
                 rest, number = rest[size:], number + 1
             bodies = [(await answer(reader))[1]["body"] for _ in range(4)]
-            assert bodies == ["one", "", "three", ""]
+            assert bodies == ["one", "", "three", ""], repetition
             writer.write(post(b"alone"))
-            assert (await answer(reader))[1]["body"] == "alone"
+            assert (await answer(reader))[1]["body"] == "alone", repetition
 
 
 @pytest.mark.parametrize("path,status", [("/api/v1/echo", b"200"), ("/api/v1/nothing", b"404")])
@@ -289,9 +289,9 @@ async def test_a_request_head_that_arrives_too_slowly_closes_the_connection(earl
         run_server(*ROUTES, settings=Settings(header_timeout=0.5)) as server,
         connection(server) as (reader, writer),
     ):
-        for _ in range(earlier_requests):
+        for repetition in range(earlier_requests):
             writer.write(head("/api/v1/fine"))
-            assert await status_of(reader) == 200
+            assert await status_of(reader) == 200, repetition
         started = time.monotonic()
         for byte in head("/api/v1/fine", "X-Slow: 1")[:-2]:
             writer.write(bytes([byte]))

@@ -391,13 +391,13 @@ async def test_printed_app_credentials_are_valid(created):
     for shown in (created.json, created.json["other_store"]):
         at = await visitor(shown["tenant_id"])
         key = await _asked(at, {"X-API-Key": shown["storefront_key"]})
-        assert key.scopes == {"storefront:read", "storefront:cart", "storefront:checkout"}
+        assert key.scopes == {"storefront:read", "storefront:cart", "storefront:checkout"}, shown
         app = await _asked(at, {"Authorization": f"Bearer {shown['app']['access_token']}"})
-        assert len(app.scopes) == 14
+        assert len(app.scopes) == 14, shown
         assert shown["app"]["scopes"] == sorted(app.scopes)
         with active_scope(at):
             client = await authenticate_client(shown["app"]["client_id"], shown["app"]["client_secret"])
-            assert client is not None
+            assert client is not None, shown
             assert client.redirect_uris == [shown["app"]["redirect_uri"]]
             tokens = await refresh_app_tokens(at, shown["app"]["refresh_token"])
             assert tokens.scopes == shown["app"]["scopes"]

@@ -42,9 +42,9 @@ async def test_a_draining_server_is_not_ready_but_serves_and_closes_its_connecti
         process.send_signal(signal.SIGTERM)
         body = await wait_until_draining(client)
         assert body["checks"] == {"serving": "stopping", "database": "ok", "role": "ok", "migrations": "ok"}
-        for _ in range(10):  # all processes: the connection is new each time
+        for repetition in range(10):  # all processes: the connection is new each time
             async with client.get("/health/live") as response:
-                assert (response.status, response.headers.get("Connection")) == (200, "close")
+                assert (response.status, response.headers.get("Connection")) == (200, "close"), repetition
         async with asyncio.timeout(30):
             _, logged = await process.communicate()
         assert process.returncode == 0

@@ -58,8 +58,8 @@ async def test_a_killed_postmaster_is_started_again_with_its_data(settings, line
             kill_postmaster(settings)
             started = time.monotonic()
             await wait_for_event(lines, AGAIN, number)
-            assert time.monotonic() - started < 20
-            assert await query(location.owner_url, READ) == 7
+            assert time.monotonic() - started < 20, number
+            assert await query(location.owner_url, READ) == 7, number
         assert [line["pause"] for line in lines.all(GONE)] == [0.0, 0.5]
 
 

@@ -110,8 +110,8 @@ async def test_the_page_runs_only_the_servers_scripts(everywhere: HttpClient, sa
     assert policy["default-src"] == policy["frame-ancestors"] == "'none'"
     for address in re.findall(r'(?:src|href)="(/[^"]*)"', page):
         status, asset, _ = await get(everywhere, sample.host, address)
-        assert (status, asset["Cache-Control"]) == (200, "public, max-age=31536000, immutable")
-        assert asset["Content-Encoding"] == "gzip"
+        assert (status, asset["Cache-Control"]) == (200, "public, max-age=31536000, immutable"), address
+        assert asset["Content-Encoding"] == "gzip", address
 
 
 async def test_a_name_cannot_leave_its_place_in_the_page(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ async def test_the_playground_has_the_key_of_a_store_that_shows_the_example(
 async def test_stores_other_than_the_demo_store_show_nothing_unless_asked(sample: SampleStore) -> None:
     for path in ("/", "/carrinho", "/produto/x"):
         status, _, body = await get(sample.http, sample.host, path)
-        assert (status, json.loads(body)["error"]) == (404, "route not found")
+        assert (status, json.loads(body)["error"]) == (404, "route not found"), path
 
 
 @pytest.mark.parametrize(

@@ -123,9 +123,9 @@ async def test_the_page_of_several_processes_is_that_of_all_of_them(tmp_path, da
     async with running(tmp_path, DATABASE_URL=database_url, **environ) as (process, client):
 
         async def ask(count: int) -> None:
-            for _ in range(count):
+            for repetition in range(count):
                 async with client.get("/health/live", headers={"Connection": "close"}) as response:
-                    assert response.status == 200
+                    assert response.status == 200, repetition
 
         await ask(30)
         page = await page_of(port)
@@ -228,7 +228,7 @@ def test_the_dashboard_queries_metrics_and_labels_that_exist():
     names = declared_names()
     for query in queries():
         used = re.findall(r"\b(vitrine_\w+)", query)
-        assert used
+        assert used, query
         assert set(used) <= names.keys(), query
         labels = {label for name in used for label in names[name].labels} | {"instance", "le"}
         selected = re.findall(r"(\w+)=~?\"", query)
@@ -248,4 +248,4 @@ def test_every_metric_is_documented_with_its_labels():
     for name, instrument in metrics.instruments().items():
         kind = "counter" if name.endswith("_total") else type(instrument).__name__.lower()
         line = f"| `{name}` | {kind} | {', '.join(instrument.labels)} | {instrument.help} |"
-        assert line in text, f"write this line into docs/metrics.md:\n{line}"
+        assert line in text, (name, instrument, f"write this line into docs/metrics.md:\n{line}")

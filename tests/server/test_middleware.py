@@ -226,7 +226,7 @@ async def test_the_scope_of_a_request_does_not_outlive_it():
     async with run_server(*ROUTES) as server:
         for path, caller in (("/api/v1/admin/things/1", "Bearer admin"), ("/api/v1/admin/things/1", None)):
             await server.get(path, caller)
-            assert current_scope() is None
+            assert current_scope() is None, (path, caller)
 
 
 # --- Errors ----------------------------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ async def test_a_preflight_of_another_origin_or_family_gets_no_permission_for_an
         for path, status in (("/api/v1/storefront/nothing", 200), ("/api/v1/admin/nothing", 404)):
             response = await server.call("OPTIONS", path, headers=headers)
             assert response.status == status
-            assert not [name for name in response.headers if name.startswith("Access-Control")]
+            assert not [name for name in response.headers if name.startswith("Access-Control")], (path, status)
 
 
 @pytest.mark.parametrize("key,status", [("sfk_shop", 200), ("sfk_wrong", 401)])
@@ -106,7 +106,7 @@ async def test_options_lists_the_method_of_every_route():
             assert response.status == 204, route.path
             allowed = set(response.headers["Allow"].split(", "))
             assert {route.method, "OPTIONS"} <= allowed
-            assert ("GET" in allowed) == ("HEAD" in allowed)
+            assert ("GET" in allowed) == ("HEAD" in allowed), route
 
 
 async def test_options_of_an_unknown_path_is_404():

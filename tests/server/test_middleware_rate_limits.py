@@ -59,8 +59,8 @@ def limits(response):
 )
 async def test_an_address_over_its_rate_limit_is_429_before_all_else_in_the_familys_format(path, body):
     async with run_server(*ROUTES, settings=Settings(ip_rate=3)) as server:
-        for _ in range(3):
-            assert (await server.get(path)).status in (401, 404)
+        for repetition in range(3):
+            assert (await server.get(path)).status in (401, 404), repetition
         response = await server.get(path, "Bearer admin")
         assert response.status_and_json == (429, body)
         assert response.headers["Retry-After"] == "60"
@@ -226,8 +226,8 @@ async def test_a_window_starts_with_its_first_hit_and_resets_when_it_ends():
 
 async def test_peeking_does_not_count():
     counters = ProcessCounters()
-    for _ in range(5):
-        assert counters.peek("a", 1).allowed
+    for repetition in range(5):
+        assert counters.peek("a", 1).allowed, repetition
     counters.hit("a", 1)
     assert not counters.peek("a", 1).allowed
 

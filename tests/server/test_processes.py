@@ -53,8 +53,8 @@ async def test_processes_share_the_work_are_restarted_and_stop_together(tmp_path
         killed = first.pop()
         os.kill(killed, signal.SIGKILL)
         await until(lambda: not is_alive(killed))
-        for _ in range(10):  # a new connection each: a kept one may belong to the killed process
-            assert (await get_json(client, "/health/live"))[0] == 200
+        for repetition in range(10):  # a new connection each: a kept one may belong to the killed process
+            assert (await get_json(client, "/health/live"))[0] == 200, repetition
         await until(lambda: len(children(process) - {killed}) == 2)
         again = children(process)
         assert first < again

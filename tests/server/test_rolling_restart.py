@@ -99,8 +99,8 @@ async def test_a_rolling_restart_loses_no_request(tmp_path: Path, database_url: 
             for index in range(2):
                 count = len(traffic.created)
                 await fleet.restart(index)
-                assert traffic.failures == []
-                assert len(traffic.created) > count  # the other one served meanwhile
+                assert traffic.failures == [], index
+                assert len(traffic.created) > count, index  # the other one served meanwhile
                 await haproxy.wait_until_up(2)
     assert traffic.failures == []
     assert len(set(traffic.created)) == len(traffic.created)

@@ -33,7 +33,9 @@ class TestPooler:
             url = pooler.url(database_name, "vitrine_owner")
             for command in (["serve"], ["worker"], ["tenant", "list"]):
                 result = vitrine(*command, DATABASE_URL=url, PORT="0")
-                assert "leads to a connection pooler in transaction mode: set VITRINE_POOLER_URL" in result.error_line
+                assert (
+                    "leads to a connection pooler in transaction mode: set VITRINE_POOLER_URL" in result.error_line
+                ), command
             result = vitrine("doctor", DATABASE_URL=url)
         assert result.code == 1
         assert re.search(r"^fail +database .*connection pooler in transaction mode", result.out, re.MULTILINE)
@@ -105,8 +107,8 @@ async def test_a_replica_that_is_behind_shows_no_old_record(replica, sample, sta
     await is_read_from(replica, sample)
     await standby.execute("select pg_wal_replay_pause()")
     assert (await sample.put(path, {"product": "Xícara"})).status == 200
-    for _ in range(10):
-        assert (await sample.get(path)).body["product"] == "Xícara"
+    for repetition in range(10):
+        assert (await sample.get(path)).body["product"] == "Xícara", repetition
         await asyncio.sleep(0.01)
 
 

@@ -97,9 +97,9 @@ async def test_peeking_does_not_count(redis: RedisServer) -> None:
     async with counting(redis.url) as one, counting(redis.url) as other:
         assert (await one.peek("k", 2)).remaining == 1
         await one.hit("k", 2)
-        for _ in range(3):
+        for repetition in range(3):
             peeked = await other.peek("k", 2)
-            assert (peeked.remaining, peeked.allowed) == (0, True)
+            assert (peeked.remaining, peeked.allowed) == (0, True), repetition
         await one.hit("k", 2)
         assert not (await other.peek("k", 2)).allowed
 

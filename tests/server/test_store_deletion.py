@@ -122,8 +122,8 @@ async def test_the_name_has_to_be_entered(sample, vitrine, database_url):
     before = await rows_of(database_url, sample.store.public_id)
     for answer in ("", "y\n", "outra loja\n"):
         _, errors, code = await delete_answering(answer)
-        assert code == 1
-        assert errors == "vitrine: not deleted: the name differs; --yes deletes without asking\n"
+        assert code == 1, answer
+        assert errors == "vitrine: not deleted: the name differs; --yes deletes without asking\n", answer
     assert await rows_of(database_url, sample.store.public_id) == before
     output, errors, code = await delete_answering(f"{sample.store.name}\n")
     assert code == 0, errors

@@ -115,7 +115,7 @@ async def test_the_previous_release_and_this_version_serve_together(
             assert await before.name_of(third) == "Desta versão"
             for writer, reader in ((before, after), (after, before)):
                 status, _ = await writer.call("PUT", f"admin/products/{first}", {"name": f"Por {id(writer)}"})
-                assert status == 200
+                assert status == 200, (writer, reader)
                 assert await reader.name_of(first) == f"Por {id(writer)}"
 
             # A token of one is valid at the other, until it is revoked at either.

@@ -74,15 +74,15 @@ def test_retry_after_header_is_parsed(status: int, header: str | None, seconds: 
 
 def test_circuit_breaker_opens_after_consecutive_failures_and_closes_on_success() -> None:
     health = EndpointHealth()
-    for _ in range(BREAKER_THRESHOLD - 1):
+    for repetition in range(BREAKER_THRESHOLD - 1):
         health = health.after_failure(NOW)
-        assert (health.paused_until, health.max_in_flight) == (None, 4)
+        assert (health.paused_until, health.max_in_flight) == (None, 4), repetition
     pauses = []
-    for _ in range(12):
+    for repetition in range(12):
         health = health.after_failure(NOW)
-        assert health.paused_until is not None
+        assert health.paused_until is not None, repetition
         pauses.append(health.paused_until - NOW)
-        assert health.max_in_flight == 1
+        assert health.max_in_flight == 1, repetition
     assert pauses[0] == timedelta(seconds=30)
     assert pauses[1] == timedelta(minutes=1)
     assert pauses[-1] == MAX_PAUSE

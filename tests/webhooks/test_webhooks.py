@@ -355,7 +355,7 @@ async def test_administrators_subscribe_an_app_by_its_installation(admin: Client
     assert (await admin.post(ADMIN, {**body, "events": ["user.registered"]})).status == 403
     for wrong, code in ((None, "required"), ("", "required"), (UNKNOWN_ID, "not_found"), ("x", "not_found")):
         response = await admin.post(ADMIN, {**body, "installed_app_id": wrong})
-        assert (response.status, response.body["error"]) == (400, "validation_failed")
+        assert (response.status, response.body["error"]) == (400, "validation_failed"), (wrong, code)
         assert response.body["fields"] == {"installed_app_id": code}
     missing = await admin.post(ADMIN, {})
     required = dict.fromkeys(("url", "events", "installed_app_id"), "required")
@@ -524,4 +524,4 @@ async def test_an_administrator_forwards_only_what_it_may_read(app: Client, admi
                 assert answer.status in (200, 201), answer
             else:
                 assert (answer.status, answer.body.get("required")) == (403, missing), answer
-        assert (await caller.patch(f"{ADMIN}/{endpoint_id}", {"status": "A"})).status == 200
+        assert (await caller.patch(f"{ADMIN}/{endpoint_id}", {"status": "A"})).status == 200, (privileges, missing)
