@@ -122,7 +122,7 @@ def _shown_values(type_: Any, *, internal: bool) -> dict[str, list[Rules]]:
             rules += (target.__access__,)
             values = {f"FROM {target.__entity__.table}"} | _link_values(source)
         elif source.sql is None or isinstance(source.sql, str):
-            values = values_in(source.sql or name)
+            values = values_in(source.shows or source.sql or name)
         else:
             continue  # the caller's own share of an amount, whose filters and sorts use the share too
         for value in values:

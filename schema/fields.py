@@ -48,11 +48,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ColumnSource:
-    """A column of the row, or an SQL expression."""
+    """A column of the row, or an SQL expression; `shows` is the column whose value it shows, where it reads others as well."""
 
     sql: ColumnSql | None
     guard: Access | None
     never_null: bool = False
+    shows: str = ""
 
 
 @dataclass(frozen=True)
@@ -107,9 +108,9 @@ def referenced(table: str, key: str, name: str = "public_id") -> str:
     return f"(SELECT p.{name} FROM {table} p WHERE p.tenant_id = t.tenant_id AND p.id = t.{key})"
 
 
-def computed(sql: ColumnSql, description: str, *, internal: bool = False) -> Any:
-    """Declare a field of an expression over the table alias `t` that is never null, whatever the row."""
-    return _field(ColumnSource(sql, None, never_null=True), description, None, internal)
+def computed(sql: ColumnSql, description: str, *, internal: bool = False, shows: str = "") -> Any:
+    """Declare a field of an expression over the table alias `t` that is never null, whatever the row; `shows` as in `ColumnSource`."""
+    return _field(ColumnSource(sql, None, never_null=True, shows=shows), description, None, internal)
 
 
 def legacy_number(name: str, subject: str, zero: str = ", or 0") -> Any:

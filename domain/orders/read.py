@@ -230,7 +230,7 @@ ORDERS = Entity(
         "shipping": _amount_sort("shipping_cents", "shipping price"),
         "discount": _amount_sort("discount_cents", "discount"),
         **sorts(("payment_status", "payment status"), ("currency", "currency")),
-        "delivery_time": Sort(DELIVERY_TIME, "text", "quoted delivery time as a text, none lowest"),
+        "delivery_time": Sort("coalesce(t.delivery_time, '')", "text", "quoted delivery time as a text, none lowest"),
         "tracking_code": Sort("coalesce(t.tracking_code, '')", "text", "tracking code, none lowest"),
     },
     default_sort="-created_at",

@@ -258,7 +258,9 @@ class PlacedOrderObject:
     points_earned: int = column(description="The reward points that the customer gets once the order is paid.")
     payment_status: PaymentStatus = column(description="The payment status.")
     delivery_time: str = computed(
-        DELIVERY_TIME, "The delivery time that was quoted for the order, such as `7 a 11 dias úteis`; empty if none."
+        DELIVERY_TIME,
+        "The delivery time that was quoted for the order, such as `7 a 11 dias úteis`; empty if none.",
+        shows="delivery_time",
     )
     tracking_code: str | None = column(description="The tracking code of the latest shipment.")
     customer: PlacedOrderCustomerObject = embedded("The customer who placed the order.")

@@ -263,7 +263,9 @@ class OrderObject:
         guard=_OWN_REWARDS,
     )
     delivery_time: str = computed(
-        DELIVERY_TIME, "The delivery time that was quoted for the order, such as `7 a 11 dias úteis`; empty if none."
+        DELIVERY_TIME,
+        "The delivery time that was quoted for the order, such as `7 a 11 dias úteis`; empty if none.",
+        shows="delivery_time",
     )
     tracking_code: str | None = column(description="The tracking code of the latest shipment.")
     notes: str = column(description="The customer's notes.")

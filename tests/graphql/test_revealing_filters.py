@@ -82,7 +82,7 @@ def shown_values(type_: Any) -> dict[str, list[Rules]]:
         if isinstance(source, ColumnSource | RelationSource) and source.guard is not None:
             rules = (source.guard,)
         if isinstance(source, ColumnSource) and not callable(source.sql):
-            values = values_in(source.sql or name)
+            values = values_in(source.shows or source.sql or name)
         elif isinstance(source, RelationSource):
             target: Any = get_named_type(field.type)
             target = target if source.own_order is None else node_type(target)

@@ -129,7 +129,7 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
     },
     "stores": {
         "email": "domain/marketplace/vendors.py email", "status": f"{_LINES} status", "CNPJ": "domain/marketplace/signup.py cnpj",
-        "commission": "domain/marketplace/dashboard.py commission", "commission_type": "domain/marketplace/dashboard.py commission_type",
+        "commission": "domain/orders/commissions.py commission", "commission_type": "domain/orders/commissions.py commission_type",
         "shippings": "domain/orders/vendor_shippings.py shippings", "seo_name": "domain/marketplace/read.py slug",
     },
     "users": {

@@ -39,7 +39,15 @@ ORDER_ADDRESSES = {
 }
 ADDED = {"orders": ORDER_ADDRESSES | {"product_groups", "points_info"}}
 REMOVED = {
-    "orders": {"billing_address", "shipping_address", "group_lines", "points_earned", "points_spent", "points_cents"}
+    "orders": {
+        "billing_address",
+        "shipping_address",
+        "group_lines",
+        "points_earned",
+        "points_spent",
+        "points_cents",
+        "delivery_time",
+    }
 }
 
 
