@@ -1,7 +1,7 @@
 """Create the demo stores: realistic Brazilian stores for browsing, trying requests and testing.
 
 stores        the stores and their users
-catalog       what a store sells, as data; casa_ipe and serra_alta are the two catalogs
+catalog       what a store sells, read from casa_ipe.toml and serra_alta.toml
 customers     customers and reviews
 orders        plans the orders and their history
 seeding       creates all data through the operations in operations/, with the clock set back

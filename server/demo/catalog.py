@@ -1,12 +1,14 @@
-"""Data types for a demo store's products, payment methods and shipping methods.
+"""The catalogs of the demo stores: their types, and the loader of the files that contain them.
 
 Fields have the names of the input's; `key` names a record in the catalog.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 
@@ -43,7 +45,7 @@ class DemoFeature:
     key: str
     name: str
     type: str
-    variants: tuple[str, ...] = ()
+    variants: Sequence[str] = ()
     suffix: str = ""
 
 
@@ -115,17 +117,17 @@ class DemoCatalog:
     reviews: int
 
 
-CARD = DemoPaymentMethod(
-    "cartao", "Cartão de crédito", "Em até 6 vezes sem juros.", "credit_card", settles_at_once=True, hold_minutes=60
-)
-PIX = DemoPaymentMethod(
-    "pix",
-    "Pix",
-    "Aprovado em segundos, a qualquer hora.",
-    "pix",
-    hold_minutes=60,
-    instructions="<p>Abra o aplicativo do seu banco, escolha Pix e leia o código.</p>",
-)
-BOLETO = DemoPaymentMethod(
-    "boleto", "Boleto bancário", "Vence em três dias; a compensação leva um dia útil.", "boleto", surcharge_cents=250
-)
+def load_catalog(name: str) -> DemoCatalog:
+    """Read the catalog of a demo store from its file, `casa_ipe.toml` or `serra_alta.toml`."""
+    data = tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
+    return DemoCatalog(**data | {key: tuple(record(**each) for each in data[key]) for key, record in _RECORDS.items()})
+
+
+_RECORDS: Mapping[str, Callable[..., Any]] = {
+    "vendors": DemoVendor,
+    "categories": DemoCategory,
+    "features": DemoFeature,
+    "products": DemoProduct,
+    "payments": DemoPaymentMethod,
+    "shippings": DemoShippingMethod,
+}

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from server.demo import DEMO_STORE_ID
-from server.demo.casa_ipe import CATALOG as CASA_IPE
-from server.demo.catalog import DemoCatalog
+from server.demo.catalog import DemoCatalog, load_catalog
 from server.demo.customers import cpf
-from server.demo.serra_alta import CATALOG as SERRA_ALTA
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ DEMO = DemoStore(
     UUID(DEMO_STORE_ID),
     "Casa Ipê",
     "demo.localhost",
-    catalog=CASA_IPE,
+    catalog=load_catalog("casa_ipe"),
     domain="casaipe.example",
     personas=(
         Persona("admin", "admin@demo.example", "Helena Prado", "A", has_api_key=True),
@@ -70,7 +68,7 @@ OTHER = DemoStore(
     UUID("0198f0de-0000-7000-8000-00000000c0de"),
     "Empório Serra Alta",
     "other.localhost",
-    catalog=SERRA_ALTA,
+    catalog=load_catalog("serra_alta"),
     domain="serraalta.example",
     personas=(Persona("admin", "admin@other.example", "Caetano Brum", "A", has_api_key=True),),
 )
