@@ -155,7 +155,9 @@ class Settings:
     )
     ip_rate: int = _setting(6_000, RATE, "Requests per minute from one client address (IPv6: one /64); 0 for no limit.")
     failed_auth_rate: int = _setting(
-        120, RATE, "Requests per minute with an invalid credential from one client address; 0 for no limit."
+        120,
+        RATE,
+        "Requests per minute with an invalid credential from one client address, and of `/graphql` without one; 0 for no limit.",
     )
     legacy_rate: int = _setting(
         0, RATE, "Requests per minute of one credential on the legacy API; 0 for no limit.", unset="no limit"

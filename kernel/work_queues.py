@@ -12,38 +12,18 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from kernel.errors import RateLimited, Unavailable
-from kernel.ip_addresses import rate_limit_key
-from kernel.scope import Scope, current_scope
+from kernel.scope import current_scope
+from kernel.shares import BACKGROUND, shares_of
 
 MAX_WAITING = 1_000
 """What waits for the same threads, of all callers."""
 
 _T = TypeVar("_T")
-
-
-def shares_of(scope: Scope | None) -> Sequence[str]:
-    """Return what a caller's work counts for: its address and, if it has a credential of its own, the user or app.
-
-    A storefront key is that of all visitors: what it does counts for their addresses.
-    """
-    if scope is None:
-        return ("system",)
-    if not scope.client_ip:
-        return (f"store:{scope.store.id}",)
-    address, actor = shares_of_address(scope.client_ip), scope.actor
-    if actor.user_id is None and actor.app_id is None:
-        return address
-    # A shopper's credential follows that of the key.
-    return (*address, f"{scope.store.id}:{actor.credential.rpartition('/')[2]}")
-
-
-def shares_of_address(client_ip: str) -> Sequence[str]:
-    """Return what the work of a caller counts for who isn't known."""
-    return (f"ip:{rate_limit_key(client_ip)}",)
 
 
 class Threads:
@@ -62,7 +42,7 @@ class Threads:
         if line is None:
             line = self._lines[loop] = _Line(self._count)
         await line.enter(name, most_waiting, shares)
-        running = self._executor.submit(work)
+        running = self._executor.submit(copy_context().run, work)
 
         def leave(_: object) -> None:
             with suppress(RuntimeError):  # the loop was closed meanwhile
@@ -109,10 +89,11 @@ class _Line:
             self._free -= 1
             return
         counted = [(name, share) for share in shares]
-        if any(self._waiting[each] >= most_waiting for each in counted):
-            raise RateLimited(f"more than {most_waiting} {name} of this caller are waiting", retry_after=1)
-        if sum(map(len, self._turns.values())) >= MAX_WAITING:
-            raise Unavailable
+        if shares[0] != BACKGROUND:
+            if any(self._waiting[each] >= most_waiting for each in counted):
+                raise RateLimited(f"more than {most_waiting} {name} of this caller are waiting", retry_after=1)
+            if sum(map(len, self._turns.values())) >= MAX_WAITING:
+                raise Unavailable
         self._waiting.update(counted)
         try:
             await self._turn(shares[0])

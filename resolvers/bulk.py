@@ -27,7 +27,7 @@ class BulkMutations:
     async def bulk_query_create(self, info: Info, query: str) -> BulkOperationObject | None:
         """Execute a query in the background over all records: its lists and connections are read to their end, with the caller's rights."""
         scope = info.context.scope
-        compile_query(scope, query)
+        await compile_query(scope, query)
         return await load_record(info, await operations.create(scope, operations.QUERY, query))
 
     @root_field(BULK_CALLERS, secret=True)
@@ -46,7 +46,7 @@ class BulkMutations:
         nothing; with `all_or_nothing` it undoes all others.
         """
         scope = info.context.scope
-        check_mutation(scope, mutation)
+        await check_mutation(scope, mutation)
         used = await uploads.use_upload(scope, upload)
         if used is None:
             raise ValidationFailed("upload names no file of the caller", field="upload", code=NOT_FOUND)

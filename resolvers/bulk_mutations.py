@@ -96,12 +96,12 @@ class BulkMutation:
         return result
 
 
-def check_mutation(scope: Scope, text: str) -> BulkMutation:
+async def check_mutation(scope: Scope, text: str) -> BulkMutation:
     """Return the mutation of a document that can be executed in bulk.
 
     Raise `ValidationFailed` for the field `mutation`, and the error of a caller who may not execute it.
     """
-    prepared, operation = prepare_operation(text, OperationType.MUTATION)
+    prepared, operation = await prepare_operation(text, OperationType.MUTATION)
     selections = operation.selection_set.selections
     if len(selections) != 1 or not isinstance(selections[0], FieldNode):
         raise query_error("a bulk mutation has one root field", field="mutation")
@@ -124,7 +124,7 @@ async def run(scope: Scope, operation: ClaimedOperation, progress: BulkProgress)
 
     Raise the `DomainError` that stops it, `Cancelled`, or `ClaimLost`. Of lines that took effect before there is a result.
     """
-    mutation = check_mutation(scope, operation.document)
+    mutation = await check_mutation(scope, operation.document)
     if operation.upload is None:
         raise NotFound("upload")
     async with used_upload(scope, operation.upload, operation.claim) as (path, load):

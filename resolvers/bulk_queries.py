@@ -88,12 +88,12 @@ def query_error(message: str, code: str = "query_invalid", *, field: str = "quer
 # --- Compiling --------------------------------------------------------------------------------------------------------
 
 
-def compile_query(scope: Scope, text: str) -> list[BulkField]:
+async def compile_query(scope: Scope, text: str) -> list[BulkField]:
     """Return the root fields of a bulk query that the caller may read.
 
     Raise `ValidationFailed` for the field `query`, and the error of what the caller may not read.
     """
-    prepared, operation = prepare_operation(text, OperationType.QUERY)
+    prepared, operation = await prepare_operation(text, OperationType.QUERY)
     if operation.variable_definitions:
         raise query_error("a bulk query has no variables; write their values into the document")
     values = CompilationValues(prepared.fragments, _NO_VARIABLES, {})
@@ -109,11 +109,11 @@ def compile_query(scope: Scope, text: str) -> list[BulkField]:
     return fields
 
 
-def prepare_operation(text: str, kind: OperationType) -> tuple[PreparedDocument, OperationDefinitionNode]:
+async def prepare_operation(text: str, kind: OperationType) -> tuple[PreparedDocument, OperationDefinitionNode]:
     """Return the valid document and its only operation. Raise `ValidationFailed` for any other, with the first error of validation."""
     field = kind.value
     try:
-        prepared = documents().get(text)
+        prepared = await documents().prepare(text)
         if prepared.errors:
             raise query_error(prepared.errors[0].message, field=field)
         operation = prepared.operation(None)
@@ -195,7 +195,7 @@ async def run(scope: Scope, operation: ClaimedOperation, progress: BulkProgress)
     """
     if operation.state == "cancelling":
         raise Cancelled
-    fields = compile_query(scope, operation.document)
+    fields = await compile_query(scope, operation.document)
     allowance = await operations.rows_left(scope, operation.id)
     file = ResultFile(scope.store.public_id, operation.public_id, operation.claim)
     try:

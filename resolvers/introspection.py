@@ -5,20 +5,22 @@ The standard introspection query takes half a second: on the event loop no other
 
 from __future__ import annotations
 
-import asyncio
-from collections import OrderedDict
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import orjson
 from graphql import ExecutionResult, FieldNode, GraphQLSchema, OperationDefinitionNode, OperationType, execute
 
+from kernel.cache import BoundedCache
+from kernel.work_queues import WorkQueue
 from schema.documents import INTROSPECTION_FIELDS, MAX_ERRORS, PreparedDocument
 from schema.execution import OffLoopExecutor
 
-# Cache bounds: results (of up to a megabyte each), and the length of variables in a key.
+# Cache bounds: results (of up to a megabyte each), and the length of a document with its variables.
 MAX_CACHED_RESULTS = 16
-MAX_VARIABLES_LENGTH = 4096
+MAX_KEY_LENGTH = 20_000
+_INTROSPECTIONS = WorkQueue("introspections", most_waiting=1)
 
 
 def is_introspection(operation: OperationDefinitionNode) -> bool:
@@ -31,35 +33,35 @@ def is_introspection(operation: OperationDefinitionNode) -> bool:
 
 
 class Introspector:
-    """Execute introspection of one schema in a thread, one document at a time; results are cached (LRU)."""
+    """Execute introspection of one schema in a thread; results are cached."""
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self._schema = schema
-        self._results: OrderedDict[tuple[int, str, bytes], tuple[PreparedDocument, bytes]] = OrderedDict()
-        self._lock = asyncio.Lock()
+        self._results: BoundedCache[tuple[str, str, bytes], ExecutionResult] = BoundedCache(MAX_CACHED_RESULTS)
 
     async def execute(
         self, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any] | None
     ) -> ExecutionResult:
-        """Execute the operation; the data of a result without errors is serialized JSON."""
+        """Execute the operation; the data of a result without errors is serialized JSON.
+
+        Raises `RateLimited` when another introspection of the caller waits already.
+        """
+        assert prepared.document is not None
+        assert prepared.document.loc is not None
         name = operation.name.value if operation.name else ""
-        key = (id(prepared), name, orjson.dumps(variables or {}, option=orjson.OPT_SORT_KEYS))
-        async with self._lock:
-            cached = self._results.get(key)
-            # The entry references the document, so that its id can't be reused by another one.
-            if cached is None or cached[0] is not prepared:
-                result = await asyncio.to_thread(self._execute, prepared, name or None, variables)
-                if result.errors:
-                    return result
-                cached = (prepared, orjson.dumps(result.data))
-                if len(key[2]) <= MAX_VARIABLES_LENGTH:
-                    self._results[key] = cached
-            if key in self._results:
-                self._results.move_to_end(key)
-            while len(self._results) > MAX_CACHED_RESULTS:
-                self._results.popitem(last=False)
-        data: Any = orjson.Fragment(cached[1])
-        return ExecutionResult(data, None)
+        text = prepared.document.loc.source.body
+        key = (text, name, orjson.dumps(variables or {}, option=orjson.OPT_SORT_KEYS))
+
+        async def execute() -> ExecutionResult:
+            result = await _INTROSPECTIONS.run(partial(self._execute, prepared, name or None, variables))
+            if not result.errors:
+                data: Any = orjson.Fragment(orjson.dumps(result.data))
+                result = ExecutionResult(data, None)
+                if len(text) + len(key[2]) <= MAX_KEY_LENGTH:
+                    self._results.keep(key, result)
+            return result
+
+        return await self._results.find_or_make(key, execute)
 
     def __len__(self) -> int:
         """Return the number of cached results."""

@@ -18,7 +18,8 @@ from aiohttp.streams import StreamReader
 from kernel.errors import MalformedRequest, TooLarge, Unavailable, UnsupportedEncoding
 from kernel.request_bodies import MalformedBody, parse_form, parse_json_object
 from kernel.scope import ActorKind
-from kernel.work_queues import WorkQueue, shares_of_address
+from kernel.shares import shares_of_address
+from kernel.work_queues import WorkQueue
 from rest_facade.routing import CLIENT_IP, SCOPE
 
 MAX_BYTES = 2 * 1024 * 1024

@@ -6,10 +6,10 @@ often fragments are reused: each fragment is measured once. A document over a li
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from graphql import (
@@ -31,8 +31,10 @@ from graphql import (
 from graphql.execution.values import VariableValues, get_variable_values
 from graphql.validation import ExecutableDefinitionsRule
 
+from kernel.cache import BoundedCache
 from kernel.errors import TooComplex, ValidationFailed
 from kernel.record_conversion import Conversions
+from kernel.work_queues import WorkQueue
 from schema.lexer import parse_document
 from schema.query_cost import CostCalculator
 from schema.scanner import (
@@ -63,8 +65,13 @@ MAX_FIELDS = 5000
 # The total number of tokens of all cached documents: a parsed token takes 600 bytes.
 MAX_CACHED_TOKENS = 100_000
 INTROSPECTION_FIELDS = ("__schema", "__type")
-# Longer texts are prepared in a thread: this one takes up to 30 ms, one of `MAX_LENGTH` half a second.
-MAX_LENGTH_ON_LOOP = 1_000
+# Preparing takes up to 50 ms for texts of this length, half a second for one of `MAX_LENGTH`.
+MAX_SHORT_LENGTH = 2_000
+_DOCUMENTS = WorkQueue("documents", most_waiting=2)
+_SHORT_DOCUMENTS = WorkQueue("short documents", most_waiting=20)
+# A document without a credential signs in or registers.
+MAX_ANONYMOUS_LENGTH = 2_000
+MAX_ANONYMOUS_TOKENS = 200
 # Errors of validation and of the coercion of variables that are reported.
 MAX_ERRORS = 5
 # Nested fragments recurse; Python's stack overflows at a chain of about 300.
@@ -118,6 +125,7 @@ def prepare_document(
     limited: bool,
     variables: Mapping[str, Any] | None = None,
     operation: str | None = None,
+    max_tokens: int = MAX_TOKENS,
 ) -> PreparedDocument:
     """Parse and validate a document; `limited` applies the query limits to a client's document.
 
@@ -126,9 +134,9 @@ def prepare_document(
     if limited and len(text) > MAX_LENGTH:
         raise TooComplex(f"the document is {len(text)} characters long; at most {MAX_LENGTH} are allowed")
     try:
-        scanned = scan_document(text, max_tokens=MAX_TOKENS if limited else None)
+        scanned = scan_document(text, max_tokens=max_tokens if limited else None)
     except TooManyTokens as problem:
-        raise TooComplex(f"the document has more than {MAX_TOKENS} tokens") from problem
+        raise TooComplex(f"the document has more than {max_tokens} tokens") from problem
     if scanned is not None and limited:
         checker = _LimitChecker(scanned)
         checker.check()
@@ -193,7 +201,7 @@ def _reject_nul(document: DocumentNode) -> None:
 
 
 class DocumentCache:
-    """An LRU cache of prepared documents by text.
+    """A cache of prepared documents by text, which callers share fairly.
 
     Bounded by the number of documents, the length of each text and the total number of tokens, to bound the memory used.
     """
@@ -207,12 +215,10 @@ class DocumentCache:
         max_tokens: int = MAX_CACHED_TOKENS,
     ) -> None:
         self.schema = schema
-        self._documents: OrderedDict[str, PreparedDocument] = OrderedDict()
-        self._max_documents = max_documents
+        self._documents: BoundedCache[str, PreparedDocument] = BoundedCache(
+            max_documents, max_weight=max_tokens, weigh=lambda prepared: prepared.size
+        )
         self._max_length = max_length
-        self._max_tokens = max_tokens
-        self._tokens = 0
-        self._lock = asyncio.Lock()
 
     def __len__(self) -> int:
         """Return the number of cached documents."""
@@ -221,29 +227,46 @@ class DocumentCache:
     @property
     def total_tokens(self) -> int:
         """Return the total number of tokens of the cached documents."""
-        return self._tokens
+        return self._documents.weight
 
     async def prepare(
         self, text: str, variables: Mapping[str, Any] | None = None, operation: str | None = None
     ) -> PreparedDocument:
-        """Return the same as `get`; a long text is prepared in a thread, one at a time, while other requests are served."""
-        if text in self._documents or len(text) <= MAX_LENGTH_ON_LOOP:
-            return self.get(text, variables, operation)
-        async with self._lock:
-            if text not in self._documents:
-                prepared = await asyncio.to_thread(
-                    prepare_document, self.schema, text, limited=True, variables=variables, operation=operation
-                )
-                self._store(text, prepared)
-                return prepared
-        return self.get(text, variables, operation)
+        """Return the same as `get`, prepared in a thread while other requests are served.
+
+        Raises `RateLimited` when too many documents of the caller wait. Requests of one text wait for the same work.
+        """
+        work = partial(prepare_document, self.schema, text, limited=True, variables=variables, operation=operation)
+
+        async def prepare() -> PreparedDocument:
+            prepared = await (_DOCUMENTS if len(text) > MAX_SHORT_LENGTH else _SHORT_DOCUMENTS).run(work)
+            self._store(text, prepared)
+            return prepared
+
+        return await (prepare() if len(text) > self._max_length else self._documents.find_or_make(text, prepare))
+
+    async def prepare_once(
+        self, text: str, variables: Mapping[str, Any] | None = None, operation: str | None = None
+    ) -> PreparedDocument:
+        """Return the document of a caller without a credential, which has to be short and isn't cached. Raises as `prepare`."""
+        if len(text) > MAX_ANONYMOUS_LENGTH:
+            raise TooComplex(
+                f"without a credential a document has at most {MAX_ANONYMOUS_LENGTH} characters, not {len(text)}"
+            )
+        work = partial(
+            prepare_document,
+            self.schema,
+            text,
+            limited=True,
+            variables=variables,
+            operation=operation,
+            max_tokens=MAX_ANONYMOUS_TOKENS,
+        )
+        return await _SHORT_DOCUMENTS.run(work)
 
     def find(self, text: str) -> PreparedDocument | None:
         """Return the cached document of a text, which then counts as used."""
-        cached = self._documents.get(text)
-        if cached is not None:
-            self._documents.move_to_end(text)
-        return cached
+        return self._documents.find(text)
 
     def get(
         self, text: str, variables: Mapping[str, Any] | None = None, operation: str | None = None
@@ -260,15 +283,8 @@ class DocumentCache:
         return prepared
 
     def _store(self, text: str, prepared: PreparedDocument) -> None:
-        if len(text) > self._max_length:
-            return
-        self._documents[text] = prepared
-        self._tokens += prepared.size
-        while len(self._documents) > self._max_documents or (
-            self._tokens > self._max_tokens and len(self._documents) > 1
-        ):
-            _, evicted = self._documents.popitem(last=False)
-            self._tokens -= evicted.size
+        if len(text) <= self._max_length:
+            self._documents.keep(text, prepared)
 
 
 @dataclass(frozen=True, slots=True)

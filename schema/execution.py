@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import isawaitable
@@ -28,6 +28,7 @@ from graphql import (
 
 from kernel.errors import DomainError, TooComplex, ValidationFailed
 from kernel.scope import Scope
+from kernel.work_queues import WorkQueue
 from models.reading.answer_size import AnswerSize, AnswerTooLarge, current_answer, value_size
 from models.reading.compiled_reads import CompiledReader
 from models.reading.row_reads import relation_loads
@@ -98,6 +99,7 @@ MAX_FIELDS_AT_ONCE = 2_000
 _MAX_ITEMS_AT_ONCE = 50
 # Variables with more values are coerced in a thread: a value takes up to 50 microseconds.
 MAX_VALUES_ON_LOOP = 200
+_VARIABLES = WorkQueue("variables", most_waiting=20)
 
 
 # Fields of the types of all input objects: Strawberry converts each in a microsecond, those without a value as well. Lists of input objects
@@ -235,8 +237,7 @@ async def execute_document(
         max_coercion_errors=MAX_ERRORS,
     )
     if has_many_values(variables):
-        executor = await asyncio.to_thread(build)
-        fields = await asyncio.to_thread(_count_input_fields, executor)
+        executor, fields = await _VARIABLES.run(partial(_build_and_count, build))
         if fields > MAX_INPUT_FIELDS:
             message = f"the input objects of the variables have {fields} fields; at most {MAX_INPUT_FIELDS} are allowed"
             return refused(TooComplex(message))
@@ -250,6 +251,13 @@ async def execute_document(
             result = await result
     assert isinstance(result, ExecutionResult)  # nothing is deferred or streamed
     return result
+
+
+def _build_and_count(
+    build: Callable[[], Executor[Any] | list[GraphQLError]],
+) -> tuple[Executor[Any] | list[GraphQLError], int]:
+    executor = build()
+    return executor, _count_input_fields(executor)
 
 
 def _count_input_fields(executor: Executor[Any] | list[GraphQLError]) -> int:

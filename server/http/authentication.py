@@ -16,6 +16,7 @@ from kernel import clock
 from kernel.cache import BoundedCache
 from kernel.errors import TenantNotFound
 from kernel.scope import Actor, ActorKind, Scope, Store
+from kernel.shares import shares_of_address
 from rest_facade.routing import Credential
 from server.http.routes import RoutePolicy
 from server.http.token_store import store_of_token_request
@@ -120,7 +121,9 @@ class Authenticator:
         actor = await self._caller(store, policy, headers, now, client_ip, request_id)
         if policy.credential not in _ANONYMOUS and generations[0] is not None and actor.verified_until is not None:
             self._cache.keep(
-                _cache_key(headers, host, policy), _CachedCaller(store, actor, actor.verified_until, generations)
+                _cache_key(headers, host, policy),
+                _CachedCaller(store, actor, actor.verified_until, generations),
+                shares_of_address(client_ip)[0],
             )
         user_agent = _truncated(headers.get(hdrs.USER_AGENT, ""))
         return Scope(store, actor, request_id, now, policy.family.name, client_ip, user_agent)

@@ -16,7 +16,7 @@ from aiohttp import hdrs, web
 from graphql import ExecutionResult, OperationDefinitionNode, OperationType
 
 from auth.schemes import MISSING_HEADER
-from kernel.errors import DomainError, Unauthenticated
+from kernel.errors import DomainError, RateLimited, Unauthenticated, Unavailable
 from kernel.scope import ActorKind, Scope, active_scope
 from models.reading.answer_size import too_many_bytes
 from resolvers.events import subscribed_arguments
@@ -59,7 +59,7 @@ class Operation:
 
 
 async def prepare(app: web.Application, scope: Scope, body: Mapping[str, Any]) -> Operation:
-    """Validate what a client sent; raises `OperationRefused`, and `Unauthenticated` for a caller without a credential."""
+    """Validate what a client sent; raises `OperationRefused`, `Unauthenticated` without a credential, and `RateLimited`."""
     if problem := graphql_view.validate_body(dict(body)):
         raise OperationRefused(malformed(problem))
     variables, name = body.get("variables") or {}, body.get("operationName") or None
@@ -70,7 +70,7 @@ async def prepare(app: web.Application, scope: Scope, body: Mapping[str, Any]) -
             raise OperationRefused(
                 {"message": "persisted document not selected", "extensions": {"code": "PERSISTED_DOCUMENT_NOT_FOUND"}}
             )
-        prepared = await documents.prepare(text, variables, name)
+        prepared = await graphql_view.prepare(app, scope, text, variables, name)
         node = prepared.operation(name)
         if scope.actor.kind is ActorKind.ANONYMOUS and not graphql_view.needs_no_credential(
             node, app[WITHOUT_CREDENTIAL]
@@ -82,7 +82,7 @@ async def prepare(app: web.Application, scope: Scope, body: Mapping[str, Any]) -
             raise OperationRefused(malformed(graphql_view.operation_error(prepared, name)))
         cost = calculate_cost(documents.schema, prepared, node, variables)
         check_cost(cost)
-    except Unauthenticated:
+    except (Unauthenticated, RateLimited, Unavailable):
         raise
     except DomainError as error:
         raise OperationRefused(formatted(error)) from error

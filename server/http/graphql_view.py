@@ -17,7 +17,7 @@ from aiohttp import hdrs, web
 from graphql import ExecutionResult, FieldNode, OperationDefinitionNode, OperationType
 
 from auth.schemes import MISSING_HEADER
-from kernel.errors import DomainError, MalformedRequest, Unauthenticated
+from kernel.errors import DomainError, MalformedRequest, RateLimited, Unauthenticated, Unavailable
 from kernel.large_json import dumps_in_parts
 from kernel.request_bodies import MalformedBody, parse_json
 from kernel.request_parts import record_serialization
@@ -231,7 +231,7 @@ async def _execute(
     variables: dict[str, Any] = body.get("variables") or {}
     name = body.get("operationName") or None
     try:
-        prepared = await request.app[DOCUMENTS].prepare(text, variables, name)
+        prepared = await prepare(request.app, scope, text, variables, name)
     except DomainError as error:
         return _refused(request, scope, error)
     if _is_subscription(prepared, name) and EVENT_STREAM in request.headers.get(hdrs.ACCEPT, ""):
@@ -315,9 +315,19 @@ async def _execute_prepared(
     return await respond()
 
 
+async def prepare(
+    app: web.Application, scope: Scope, text: str, variables: Mapping[str, Any], name: str | None
+) -> PreparedDocument:
+    """Return the prepared document of a caller; one without a credential gets little and leaves nothing behind."""
+    documents = app[DOCUMENTS]
+    if scope.actor.kind is ActorKind.ANONYMOUS:
+        return await documents.prepare_once(text, variables, name)
+    return await documents.prepare(text, variables, name)
+
+
 def _refused(request: web.Request, scope: Scope, error: DomainError) -> web.Response:
     """Return the error of a refused document; to a caller without a credential, every refusal is the missing one."""
-    if isinstance(error, Unauthenticated):
+    if isinstance(error, Unauthenticated | RateLimited | Unavailable):
         raise error
     if scope.actor.kind is ActorKind.ANONYMOUS:
         raise Unauthenticated(MISSING_HEADER) from error

@@ -67,6 +67,7 @@ class _CallerLimit(NamedTuple):
     limit: int
     scope_text: str
     message: str = "rate limit exceeded"
+    is_reported: bool = True
 
 
 class RateLimiter:
@@ -131,20 +132,25 @@ class RateLimiter:
                 raise _error("wrong_credential", self._failed_rate, "with a wrong credential from this address")
 
     async def count_caller(self, request: web.Request, family: RouteFamily, scope: Scope) -> None:
-        """Count the request against the limit of its app, storefront key or legacy credential."""
+        """Count the request against the limit of its app, storefront key or legacy credential, or as one without a credential."""
         limits = self._caller_limits(family, scope.client_ip, scope.store, scope.actor)
         for each in limits:
             state = await resolved(self._counters.hit(each.key, each.limit))
             own = limits[-1]  # its state is reported, also where the address's share of it is exhausted
-            if each is own:
+            if each is own and own.is_reported:
                 _set_header_state(request, family, state)
-            elif not state.allowed:
+            elif not state.allowed and own.is_reported:
                 _set_header_state(request, family, await resolved(self._counters.peek(own.key, own.limit)))
             if not state.allowed:
                 raise _error(each.name, each.limit, each.scope_text, each.message)
 
     def _caller_limits(self, family: RouteFamily, address: str, store: Store, actor: Actor) -> list[_CallerLimit]:
         """Return the limits of a caller in the order in which they count; one that refuses leaves those after it alone."""
+        if actor.kind is ActorKind.ANONYMOUS:
+            if not self._failed_rate or family.name != "graphql":
+                return []
+            text, key = "without a credential from this address", f"anonymous:{rate_limit_key(address)}"
+            return [_CallerLimit("anonymous", key, self._failed_rate, text, is_reported=False)]
         if actor.kind is ActorKind.APP:
             return [_CallerLimit("caller", _caller_key(family, store, actor), self._limit_of(actor), "of this app")]
         if actor.kind is ActorKind.STOREFRONT:

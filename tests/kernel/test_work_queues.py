@@ -14,7 +14,8 @@ import pytest
 from kernel import clock, work_queues
 from kernel.errors import RateLimited, Unavailable
 from kernel.scope import Actor, ActorKind, Scope, Store, active_scope
-from kernel.work_queues import Threads, WorkQueue, shares_of
+from kernel.shares import BACKGROUND, shares_of
+from kernel.work_queues import Threads, WorkQueue
 
 STORE = Store(id=1, public_id=UUID("018f0000-0000-7000-8000-000000000001"), name="Demo")
 
@@ -169,4 +170,13 @@ def test_a_storefront_key_counts_for_the_address_and_users_and_apps_for_themselv
         ("app", app, (address, "1:app:4")),
     ):
         assert tuple(shares_of(scope_of("2001:db8::5", actor))) == shares, name
-    assert shares_of(None) == ("system",)
+    assert shares_of(None) == shares_of(scope_of("")) == (BACKGROUND,)
+
+
+async def test_background_work_is_not_refused():
+    async with busy_thread() as thread:
+        for number in range(9):
+            await thread.send(f"job {number}", BACKGROUND)
+        await thread.send("other", "ip:2")
+        assert await thread.end() == thread.done[:1] + [f"job {number}" for number in range(9)] + ["other"]
+    assert thread.done[:3] == ["running", "job 0", "other"]
