@@ -67,6 +67,7 @@ class VendorAppQueries:
             order_count=statistics.order_count,
             average_ticket_cents=statistics.average_ticket_cents,
             balance_cents=statistics.balance_cents,
+            product_counts=statistics.products,
             products=statistics.products,
             orders_by_status=statistics.orders_by_status,
             days=days,

@@ -69,13 +69,18 @@ class VendorAppStartObject:
     support_phone: str = output_field("The support phone number; empty if not set.")
 
 
-@object_type("VendorShelves", access=INHERITED)
-class VendorShelvesObject:
+@object_type("VendorProductCounts", access=INHERITED)
+class VendorProductCountsObject:
     """Product counts of a vendor."""
 
     total: BigInt = output_field("The total number of products.")
     active: BigInt = output_field("The number of active products.")
     out_of_stock: BigInt = output_field("The number of products out of stock.")
+
+
+@object_type("VendorShelves", access=INHERITED)
+class VendorShelvesObject(VendorProductCountsObject):
+    """Product counts of a vendor, under the type's earlier name."""
 
 
 @object_type("OrderTally", access=INHERITED)
@@ -106,7 +111,8 @@ class VendorDashboardObject:
     balance_cents: BigInt = output_field(
         "The vendor's share of all paid orders (`P`, `C`) less the commission, in cents."
     )
-    products: VendorShelvesObject = output_field("The product counts.")
+    product_counts: VendorProductCountsObject = output_field("The product counts.")
+    products: VendorShelvesObject = output_field("The product counts.", deprecated="Use `product_counts`.")
     orders_by_status: list[OrderTallyObject] = output_field("The number of orders in the period, by status.")
     days: list[SalesDayObject] = output_field("The days with sales, earliest first.")
 

@@ -86,7 +86,7 @@ def _render_dashboard(totals: Record) -> dict[str, Any]:
         "orders_count": str(totals["order_count"]),
         "average_ticket": format_cents(totals["average_ticket_cents"]),
         "balance": format_cents(totals["balance_cents"]),
-        "products": {name: str(count) for name, count in totals["products"].items()},
+        "products": {name: str(count) for name, count in totals["product_counts"].items()},
         "orders_by_status": by_status,
         "graph": [
             {"date": str(day["date_unix"]), "total": format_cents(day["total_cents"]), "orders": str(day["orders"])}
