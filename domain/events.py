@@ -10,7 +10,7 @@ The `*_data` functions build the `data` object of each event (docs/reference/sha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
@@ -62,6 +62,8 @@ SUBJECTS = MappingProxyType({**{name: name.partition(".")[0] for name in NAMES},
 
 CHANNEL = "vitrine_events"
 """NOTIFY channel on which workers listen for new events."""
+
+FISCAL_FIELDS = ("link_nota", "codigo_pedido_erp", "chave_nota", "pdf_nota", "nota_fiscal")
 
 ROLES = {"A": "admin", "V": "vendor", "C": "customer"}
 
@@ -202,6 +204,8 @@ class OrderEventData:
     items: Iterable[EventItem]
     created_at: datetime
     tracking_code: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """The order's fields, those of its invoice (nota fiscal) among them."""
 
 
 def order_data(order: OrderEventData, *, previous_status: str | None = None) -> dict[str, Any]:
@@ -216,7 +220,15 @@ def order_data(order: OrderEventData, *, previous_status: str | None = None) -> 
         "created_at": format_rfc3339(order.created_at),
         "previous_status": previous_status,
         "tracking_code": order.tracking_code,
+        "fiscal_data": fiscal_data(order.fields),
     }
+
+
+def fiscal_data(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what events say of an order's invoice, by its fields: not the XML, which is large and names the customer."""
+    texts = {name: None if fields.get(name) is None else str(fields[name]) for name in FISCAL_FIELDS}
+    is_valid = fields.get("chave_nota_valid")
+    return {**texts, "chave_nota_valid": None if is_valid is None else is_valid == "Y"}
 
 
 def _customer(customer: EventCustomer) -> dict[str, Any]:
@@ -238,6 +250,7 @@ def _items(items: Iterable[EventItem]) -> list[dict[str, Any]]:
 
 _ORDER_ROWS = """
 SELECT o.id, o.public_id, o.status, o.total_cents, o.currency, o.created_at, o.tracking_code,
+    o.fields_data - '{xml_nota,base64_xml}'::text[] AS fields,
     u.public_id AS customer_id,
     btrim(o.firstname || ' ' || o.lastname) AS customer_name, o.email AS customer_email,
     l.product_ids, l.names, l.quantities, l.prices
@@ -323,6 +336,7 @@ def _event_data_of(row: Mapping[str, Any]) -> OrderEventData:
         items=[EventItem(*line) for line in lines],
         created_at=row["created_at"],
         tracking_code=row["tracking_code"],
+        fields=orjson.loads(row["fields"]),
     )
 
 

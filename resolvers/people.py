@@ -121,6 +121,13 @@ class PeopleMutations:
         await usergroups.set_membership(scope, user_id, usergroup_id, status)
         return await load_record(info, await find(scope, USER, user_id))
 
+    @root_field(_ADMIN_WRITE)
+    async def usergroup_membership_delete(self, info: Info, user_id: ID, usergroup_id: ID) -> UserObject | None:
+        """Remove a user from a usergroup, whose privileges the user loses."""
+        scope = info.context.scope
+        await usergroups.delete_membership(scope, user_id, usergroup_id)
+        return await load_record(info, await find(scope, USER, user_id))
+
 
 @strawberry.type
 class AddressMutations:

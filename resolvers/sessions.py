@@ -133,9 +133,11 @@ class SignInMutations:
         """Sign in with a key that an administrator created for the user's e-mail: valid for 60 seconds and once."""
         return _sign_in_answer(await sign_in_keys.sign_in_with_key(info.context.scope, key))
 
-    @root_field(Access(privileges=("manage_users",)), internal=True, secret=True)
+    @root_field(Access(privileges=("manage_users",)), secret=True)
     async def sign_in_key_create(self, info: Info, email: str | None = None) -> SignInKeyObject:
-        """Create a key that signs a user in, whose account the caller may administer."""
+        """Create a key that signs a user in without a password, whose account the caller may administer: valid for 60 seconds and once
+        (`sign_in_with_key`).
+        """
         return await sign_in_keys.create_sign_in_key(info.context.scope, email)  # type: ignore[return-value]
 
     @root_field(ANYONE, secret=True)

@@ -71,7 +71,14 @@ async def reload_store(scope: Scope) -> Scope:
 def _store_row(scope: Scope) -> Any:
     store = scope.store
     settings = stores.masked_settings(scope) if scope.actor.has_privilege("view_settings") else None
-    return Row(id=store.public_id, name=store.name, currency=store.currency, status=store.status, settings=settings)
+    return Row(
+        id=store.public_id,
+        name=store.name,
+        currency=store.currency,
+        status=store.status,
+        maintenance_message=store.maintenance_message,
+        settings=settings,
+    )
 
 
 QUERIES = (StoreQueries,)

@@ -134,6 +134,7 @@ StatusType = NewType("StatusType", str)
 AddressType = NewType("AddressType", str)
 InventoryEffect = NewType("InventoryEffect", str)
 DiscussionObjectType = NewType("DiscussionObjectType", str)
+DiscussionType = NewType("DiscussionType", str)
 TransactionType = NewType("TransactionType", str)
 StoreStatus = NewType("StoreStatus", str)
 Role = NewType("Role", str)
@@ -201,6 +202,7 @@ ENUMS: dict[object, ScalarDefinition] = {
     DiscussionObjectType: _enum(
         "DiscussionObjectType", "The type of a reviewed object.", codes.DISCUSSION_OBJECT_TYPES
     ),
+    DiscussionType: _enum("DiscussionType", "What the posts of a discussion are.", codes.DISCUSSION_TYPES),
     TransactionType: _enum("TransactionType", "The type of a manager's transaction.", codes.TRANSACTION_TYPES),
     StoreStatus: _enum(
         "StoreStatus", "The status of a store.", codes.CodeTable("status", {"A": ("active",), "M": ("in_maintenance",)})

@@ -100,6 +100,15 @@ def _about_any(value: object) -> Condition:
     return _thread_matches(Condition(" OR ".join(parts), tuple(params)))
 
 
+_OBJECT_IDS = " ".join(
+    f"WHEN '{object_type}' THEN (SELECT x.public_id FROM {table} x WHERE x.tenant_id = d.tenant_id AND x.id = d.object_id)"
+    for object_type, table in _OBJECT_TABLES.items()
+)
+REVIEWED_OBJECT = (
+    f"(SELECT CASE d.object_type {_OBJECT_IDS} END FROM discussion_threads d"
+    " WHERE d.tenant_id = t.tenant_id AND d.id = t.thread_id)"
+)
+"""The expression of the id of the reviewed object; null for the store itself."""
 REVIEWED_VENDOR = (
     "(SELECT p.vendor_id FROM discussion_threads d JOIN products p ON p.tenant_id = d.tenant_id AND p.id = d.object_id"
     " WHERE d.tenant_id = t.tenant_id AND d.id = t.thread_id AND d.object_type = 'P')"
@@ -138,7 +147,7 @@ REVIEWS = Entity(
             "about subjects of any of these types, by code",
             many=True,
         ),
-        "thread_id": references("discussion_threads", "in any of these threads", column="t.thread_id", internal=True),
+        "thread_id": references("discussion_threads", "in any of these discussions", column="t.thread_id"),
         "thread_type": EntityFilter(
             "text", _in_thread("type"), "in threads of any of these types", many=True, internal=True
         ),

@@ -388,4 +388,5 @@ def _event_data(
         ],
         created_at=order["created_at"],
         tracking_code=order["tracking_code"],
+        fields=order["fields_data"],
     )

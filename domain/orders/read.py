@@ -76,6 +76,11 @@ AMOUNTS = {
 """The amounts of an order as a caller sees, filters and sorts by them."""
 
 
+def fiscal_sql(name: str) -> str:
+    """Return the expression of a member of an order's fiscal data (`domain.orders.fiscal`), a text or null."""
+    return f"(t.fields_data ->> '{name}')"
+
+
 def _amount_filter(name: str, operator: str, description: str) -> EntityFilter:
     def build_for(scope: Scope, value: object) -> Condition:
         amount = AMOUNTS[name](scope)

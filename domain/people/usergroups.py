@@ -135,6 +135,28 @@ async def set_membership(scope: Scope, user: Reference | str, usergroup: Referen
         await invalidate_credentials(scope, user_id)
 
 
+async def delete_membership(scope: Scope, user: Reference | str, usergroup: Reference | str) -> None:
+    """Delete a user's membership in a group, whatever its status.
+
+    Raises `NotFound` for the user, the group, or a user who isn't in it, and `InsufficientPrivileges` as `set_membership` does.
+    """
+    user_id = await references.find(scope, references.USER, user)
+    async with database.transaction(scope):
+        await lock_user(scope, user_id)
+        group = await _lock(scope, usergroup)
+        account = await account_of(scope, user_id)
+        _check_may_set_membership(scope, account, group, "D")
+        if not await database.fetchval(_DELETE_MEMBERSHIP, scope.store.id, group["id"], user_id):
+            raise NotFound("usergroup membership")
+        await audit.record(
+            scope, "membership.deleted", "user", account.public_id, {"usergroup": str(group["public_id"])}
+        )
+        await invalidate_credentials(scope, user_id)
+
+
+_DELETE_MEMBERSHIP = (
+    "DELETE FROM usergroup_memberships WHERE tenant_id = $1 AND usergroup_id = $2 AND user_id = $3 RETURNING user_id"
+)
 _MEMBERSHIP = {"status": InputField("status", code_in(MEMBERSHIP_STATUSES), "status_invalid")}
 
 

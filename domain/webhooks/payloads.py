@@ -23,6 +23,14 @@ _ITEMS = (
     PayloadField("quantity", INTEGER, "The quantity."),
     PayloadField("price_cents", INTEGER, "The unit price, in cents."),
 )
+_FISCAL = (
+    PayloadField("link_nota", f"{TEXT} or null", "The address of the invoice page."),
+    PayloadField("codigo_pedido_erp", f"{TEXT} or null", "The order's id in the ERP."),
+    PayloadField("chave_nota", f"{TEXT} or null", "The access key, 44 digits, with letters in the CNPJ only."),
+    PayloadField("pdf_nota", f"{TEXT} or null", "The address of the PDF."),
+    PayloadField("nota_fiscal", f"{TEXT} or null", "The invoice number."),
+    PayloadField("chave_nota_valid", "boolean or null", "Whether the check digit of the access key is right."),
+)
 _ORDER = (
     PayloadField("id", UUID_TEXT, "The order."),
     PayloadField("status", TEXT, "The status code."),
@@ -33,6 +41,12 @@ _ORDER = (
     PayloadField("created_at", TIME, "When it was placed."),
     PayloadField("previous_status", f"{TEXT} or null", "The previous status code, if the status changed."),
     PayloadField("tracking_code", f"{TEXT} or null", "The tracking code of the shipment."),
+    PayloadField(
+        "fiscal_data",
+        "object",
+        "The invoice (nota fiscal) without its XML; its members are null where there is none.",
+        _FISCAL,
+    ),
 )
 
 

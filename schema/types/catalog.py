@@ -78,6 +78,12 @@ class CategoryObject:
     id_path: str = column(
         description="The legacy numeric IDs from the root to the category, joined by `/`.", internal=True
     )
+    vendor_id: ID | None = column(
+        referenced("vendors", "vendor_id"), "The vendor that owns the category; null for the store's own."
+    )
+    vendor: VendorObject | None = relation(
+        ToOne("vendor_id"), "The vendor that owns the category; null for the store's own."
+    )
     vendor_number: BigInt = legacy_number("vendor_id", "the owning vendor")
     product_count: BigInt = computed(
         product_count, "The number of products in the category; customers and storefronts count the active ones."

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from auth.access import Access
-from domain.marketplace.read import AVERAGE_RATING, REVIEWED_VENDOR, REVIEWS, VENDORS
+from domain.marketplace.read import AVERAGE_RATING, REVIEWED_OBJECT, REVIEWED_VENDOR, REVIEWS, VENDORS
 from models.reading.queries import ToMany, ToOne
 from schema.enums import (
     CommissionType,
     DiscussionObjectType,
+    DiscussionType,
     ReviewStatus,
     VendorStatus,
 )
@@ -57,13 +58,17 @@ class ReviewObject:
     """A review of a product, category, page, order or the store."""
 
     thread_number: BigInt = column("thread_id", "The legacy numeric ID of the thread.", internal=True)
-    thread_type: str = column(
-        referenced("discussion_threads", "thread_id", "type"),
-        "The thread type: `C` comments, `R` ratings, `B` both.",
-        internal=True,
+    thread_id: ID = computed(
+        referenced("discussion_threads", "thread_id"), "The discussion, which has the posts about one object."
+    )
+    type: DiscussionType = column(
+        referenced("discussion_threads", "thread_id", "type"), "What the posts of the discussion are."
     )
     object_type: DiscussionObjectType = column(
         referenced("discussion_threads", "thread_id", "object_type"), "The type of the reviewed object."
+    )
+    object_id: ID | None = column(
+        REVIEWED_OBJECT, "The reviewed object; null for the store itself, and for an object that was erased."
     )
     object_number: BigInt = column(
         referenced("discussion_threads", "thread_id", "object_id"),
@@ -138,9 +143,11 @@ class ReviewInput:
         "The type of the reviewed object; `E` is the store.", text_internally=True
     )
     object_id: ID | None = optional_field("The reviewed object.")
-    thread_id: ID | None = optional_field("The discussion thread.", internal=True)
-    type: str | None = optional_field("The type of a new thread: `C` comments, `R` ratings, `B` both.", internal=True)
-    ip_address: str | None = optional_field("The client IP address.", internal=True)
+    thread_id: ID | None = optional_field("The discussion to post in, in place of an object.")
+    type: DiscussionType | None = optional_field(
+        "What the posts of a new discussion are, by default both; from administrators only.", text_internally=True
+    )
+    ip_address: str | None = optional_field("The author's IP address; from administrators only.")
     name: str | None = optional_field("The author's name as displayed.")
     message: str | None = optional_field("The text.")
     rating: int | None = optional_field("The rating, 1 to 5 stars.")

@@ -19,18 +19,18 @@ from domain.catalog.read_options import (
     OPTION_VARIANTS,
     OPTIONS,
 )
-from models.reading.queries import ToMany, ToOne
+from models.reading.queries import Sort, ToMany, ToOne, many_to_many
 from schema.enums import (
     ExceptionType,
     ModifierType,
     OptionType,
     SwitchStatus,
 )
-from schema.fields import column, computed, entity_type, legacy_number, referenced, relation
+from schema.fields import column, computed, connection, entity_type, legacy_number, referenced, relation
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt
 from schema.types.marketplace import VendorObject
-from schema.types.references import Product
+from schema.types.references import Product, ProductConnection
 
 _INVENTORY_READERS = Access(privileges=("view_catalog", "view_products"), app_scope="read_products", vendor=True)
 
@@ -82,6 +82,11 @@ class OptionObject:
         ToOne("product_id"), "The product that owns the option; null for an option shared by several products."
     )
     product_number: BigInt = legacy_number("product_id", "the product", "; 0 for an option shared by several products")
+    products: ProductConnection = connection(
+        many_to_many("product_options", "option_id", "products", "product_id", "t.id"),
+        "The products that have the option, oldest first: those that share it, or the one that owns it.",
+        ("id", Sort("t.id", "bigint", "creation order")),
+    )
     vendor_id: ID | None = column(referenced("vendors", "vendor_id"), "The vendor that owns the option.")
     vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor that owns the option.")
     vendor_number: BigInt = legacy_number("vendor_id", "the vendor")

@@ -16,6 +16,7 @@ from domain.orders.read import (
     ORDER_LINES,
     ORDERS,
     STATUSES,
+    fiscal_sql,
 )
 from domain.payments.read import PAYMENTS
 from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS
@@ -52,7 +53,7 @@ from schema.types.pricing import OrderTaxObject, PaymentMethodObject, ShippingMe
 from schema.types.rewards import IssuedCouponObject
 
 _BACK_OFFICE = Access(privileges=("view_orders",), app_scope="read_orders")
-_COMMISSION_READERS = Access(privileges=("view_orders",), app_scope="read_orders", vendor=True)
+_STAFF_AND_VENDORS = Access(privileges=("view_orders",), app_scope="read_orders", vendor=True)
 _OWN_REWARDS = Access(privileges=("view_orders",), app_scope="read_orders", customer=True)
 
 
@@ -107,14 +108,14 @@ class OrderLineObject:
     total_cents: BigInt = computed("t.quantity * t.price_cents", "The line total: quantity times unit price, in cents.")
     commission_cents: BigInt | None = column(
         description="The store's commission on the line as of the order, in cents; null for the store's own products and in older orders.",
-        guard=_COMMISSION_READERS,
+        guard=_STAFF_AND_VENDORS,
     )
     commission: str | None = column(
-        description="The rate of the commission, as of the order: a decimal string.", guard=_COMMISSION_READERS
+        description="The rate of the commission, as of the order: a decimal string.", guard=_STAFF_AND_VENDORS
     )
     commission_type: CommissionType | None = column(
         description="Whether the rate is an amount per order, divided among the vendor's lines, or a percentage.",
-        guard=_COMMISSION_READERS,
+        guard=_STAFF_AND_VENDORS,
     )
     shipped_quantity: BigInt = computed(
         "(SELECT coalesce(sum(sl.quantity), 0)::bigint FROM shipment_lines sl WHERE sl.tenant_id = t.tenant_id"
@@ -133,7 +134,7 @@ class OrderLineObject:
     combination: CombinationObject | None = relation(
         ToOne("combination_id"), "The chosen combination in its current state; the order line uses its stock."
     )
-    extra: JSON = column(description="Vendor notes on the line.", internal=True)
+    extra: JSON | None = column(description="Notes of the staff on the line, an object.", guard=_STAFF_AND_VENDORS)
     product: ProductObject | None = relation(
         ToOne("product_id"), "The product in its current state; null for callers without access to it."
     )
@@ -206,6 +207,7 @@ class ShipmentObject:
     order_id: ID = column(referenced("orders", "order_id"), "The order.")
     order: OrderObject | None = relation(ToOne("order_id"), "The order.")
     order_number: BigInt = column("order_id", "The legacy numeric ID of the order.", internal=True)
+    order_placed_at: DateTime = computed(ORDER_PLACED_AT, "When the order was placed, as reported to the carrier.")
     order_unix: BigInt = computed(
         f"floor(extract(epoch from {ORDER_PLACED_AT}))::bigint",
         "When the order was placed, in Unix seconds.",
@@ -231,6 +233,25 @@ class OrderCustomerObject:
     phone: str | None = column(
         "phone", "The phone number.", guard=Access(privileges=("view_orders",), vendor=True, customer=True)
     )
+
+
+@object_type("FiscalData")
+class FiscalDataObject:
+    """The data of an order's invoice (nota fiscal), as an ERP returned them."""
+
+    link_nota: str | None = column(fiscal_sql("link_nota"), "The URL of the invoice page.")
+    codigo_pedido_erp: str | None = column(fiscal_sql("codigo_pedido_erp"), "The order's ID in the ERP.")
+    chave_nota: str | None = column(
+        fiscal_sql("chave_nota"), "The access key, 44 digits, with letters in the CNPJ only."
+    )
+    chave_nota_valid: bool | None = column(
+        f"{fiscal_sql('chave_nota_valid')} = 'Y'",
+        "Whether the check digit of the access key is right; null without a key.",
+    )
+    xml_nota: str | None = column(fiscal_sql("xml_nota"), "The invoice XML, or its URL.")
+    pdf_nota: str | None = column(fiscal_sql("pdf_nota"), "The URL of the invoice PDF.")
+    nota_fiscal: str | None = column(fiscal_sql("nota_fiscal"), "The invoice number.")
+    base64_xml: str | None = column(fiscal_sql("base64_xml"), "The invoice XML in base64.")
 
 
 @entity_type(ORDERS, "Order")
@@ -276,7 +297,14 @@ class OrderObject:
     )
     imported: bool = column(description="Whether the order was imported from another system.")
     lang_code: str = column(ORDER_LANGUAGE, "The code of the store's first active language.", internal=True)
-    fields: JSON = column("fields_data", "Extra fields such as fiscal data.", internal=True)
+    fiscal_data: FiscalDataObject = embedded(
+        "The data of the invoice (nota fiscal); its members are null where there are none."
+    )
+    fields: JSON | None = column(
+        "fields_data",
+        "Extra fields of any name, those of the invoice (nota fiscal) among them.",
+        guard=_STAFF_AND_VENDORS,
+    )
     firstname: str = column(description="The customer's first name.", internal=True)
     lastname: str = column(description="The customer's last name.", internal=True)
     email: str = column(description="The customer's e-mail address.", internal=True)
@@ -338,7 +366,7 @@ class OrderItemInput:
     options: JSON | None = optional_field(
         "The chosen options: an object of option ID to variant ID, or to a text for free-text options."
     )
-    extra: JSON | None = optional_field("Vendor notes on the line.", internal=True)
+    extra: JSON | None = optional_field("Notes of the staff on the line, an object.")
 
 
 @input_type
@@ -365,8 +393,10 @@ class OrderInput:
     notes: str | None = optional_field("The customer's notes.")
     details: str | None = optional_field("Internal staff notes.")
     tracking_code: str | None = optional_field("The tracking code.")
-    ip_address: str | None = optional_field("The client IP address.", internal=True)
-    fields: JSON | None = optional_field("Extra fields such as fiscal data.", internal=True)
+    ip_address: str | None = optional_field("The client IP address the order was placed from.")
+    fields: JSON | None = optional_field(
+        "Extra fields, an object of any names; on update they are added to the existing ones."
+    )
     vendor_id: ID | None = optional_field("The vendor that every line of a new order must be of.", internal=True)
     restock: bool | None = optional_field(
         "Whether a cancellation returns the stock of a completed order.", internal=True
@@ -374,18 +404,13 @@ class OrderInput:
 
 
 @input_type
+@optional_copies(FiscalDataObject, "link_nota codigo_pedido_erp chave_nota xml_nota pdf_nota nota_fiscal base64_xml")
 class FiscalDataInput:
     """The data of an order's invoice (nota fiscal). Null removes a field."""
 
-    link_nota: str | None = optional_field("The URL of the invoice page.")
-    codigo_pedido_erp: str | None = optional_field("The order's ID in the ERP.")
     chave_nota: str | None = optional_field(
         "The access key, 44 digits, with letters in the CNPJ only; spaces are removed."
     )
-    xml_nota: str | None = optional_field("The invoice XML, or its URL.")
-    pdf_nota: str | None = optional_field("The URL of the invoice PDF.")
-    nota_fiscal: str | None = optional_field("The invoice number.")
-    base64_xml: str | None = optional_field("The invoice XML in base64.")
 
 
 @input_type
@@ -409,7 +434,7 @@ class ShipmentInput:
     group_key: str | None = optional_field("The shipping group of the order.")
     order_status: OrderStatus | None = optional_field("The new status of the order.")
     order_placed_at: DateTime | None = optional_field(
-        "When the order was placed, as reported to the carrier.", internal=True
+        "When the order was placed, as reported to the carrier; defaults to the order's own time."
     )
 
 

@@ -33,6 +33,7 @@ from schema.fields import (
 )
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime, ProcessorParams
+from schema.types.marketplace import VendorObject
 
 _PAYMENT_STAFF = Access(privileges=("view_payments",))
 _RATE_VALUE = "The rate in thousandths: of a percent (`P`), or of the currency unit (`F`)."
@@ -172,6 +173,12 @@ class PaymentMethodObject:
     processor_params: ProcessorParams | None = column(
         description="The processor settings with secrets masked as `****`; null if not set.", guard=_PAYMENT_STAFF
     )
+    vendor_id: ID | None = column(
+        referenced("vendors", "vendor_id"), "The vendor that owns the payment method; null for the store's own."
+    )
+    vendor: VendorObject | None = relation(
+        ToOne("vendor_id"), "The vendor that owns the payment method; null for the store's own."
+    )
     vendor_number: BigInt = legacy_number("vendor_id", "the owning vendor")
     tax_numbers: list[BigInt] = legacy_numbers(
         "payment_method_taxes", "payment_method_id", "tax_id", "the applied taxes"
@@ -219,6 +226,12 @@ class ShippingMethodObject:
     service: JSON | None = column(
         description="The settings of a realtime rate calculator.",
         guard=Access(privileges=("view_shipping",), app_scope="read_shipping"),
+    )
+    vendor_id: ID | None = column(
+        referenced("vendors", "vendor_id"), "The vendor that owns the shipping method; null for the store's own."
+    )
+    vendor: VendorObject | None = relation(
+        ToOne("vendor_id"), "The vendor that owns the shipping method; null for the store's own."
     )
     vendor_number: BigInt = legacy_number("vendor_id", "the owning vendor")
     tax_numbers: list[BigInt] = legacy_numbers(

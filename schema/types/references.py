@@ -8,12 +8,13 @@ import strawberry
 
 if TYPE_CHECKING:
     from schema.types.carts import CustomerCartObject
-    from schema.types.catalog import ProductObject
+    from schema.types.catalog import ProductConnectionObject, ProductObject
     from schema.types.orders import OrderConnectionObject, OrderObject
     from schema.types.people import UserObject
 
 CustomerCart: TypeAlias = Annotated["CustomerCartObject", strawberry.lazy("schema.types.carts")]
 Product: TypeAlias = Annotated["ProductObject", strawberry.lazy("schema.types.catalog")]
+ProductConnection: TypeAlias = Annotated["ProductConnectionObject", strawberry.lazy("schema.types.catalog")]
 Order: TypeAlias = Annotated["OrderObject", strawberry.lazy("schema.types.orders")]
 OrderConnection: TypeAlias = Annotated["OrderConnectionObject", strawberry.lazy("schema.types.orders")]
 User: TypeAlias = Annotated["UserObject", strawberry.lazy("schema.types.people")]

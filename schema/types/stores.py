@@ -24,6 +24,7 @@ class StoreObject:
     name: str = output_field("The name.")
     currency: str = output_field("The store currency, ISO 4217.")
     status: StoreStatus = output_field("The status.")
+    maintenance_message: str | None = output_field("The message shown to customers while the store is in maintenance.")
     settings: JSON | None = output_field("The store settings with secrets masked; null without `view_settings`.")
 
 

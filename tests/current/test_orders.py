@@ -20,11 +20,15 @@ FIELDS = {
     "payment_status",
     "delivery_time",
     "tracking_code",
+    "fiscal_data",
     "customer",
     "items",
     "created_at",
     "updated_at",
 }
+FISCAL_FIELDS = (
+    "link_nota", "codigo_pedido_erp", "chave_nota", "chave_nota_valid", "xml_nota", "pdf_nota", "nota_fiscal", "base64_xml",
+)  # fmt: skip
 
 
 async def test_an_order_has_every_field(admin: Client) -> None:
@@ -58,6 +62,7 @@ async def test_an_order_has_every_field(admin: Client) -> None:
         "payment_status": "paid",
         "delivery_time": "",
         "tracking_code": "BR123",
+        "fiscal_data": dict.fromkeys(FISCAL_FIELDS),
         "customer": {"id": customer.id, "name": "Ana Souza", "email": "ana@example.com"},
         "items": [{"product_id": product.id, "name": "Camiseta", "quantity": 2, "price_cents": 1_990}],
     }

@@ -17,10 +17,12 @@ from schema.fields import entity_of
 from tests.graphql.conftest import ExecuteQuery, StoreRecords
 from tests.harness.sample_store import SampleStore
 
-# Fields under another name, and the subject of an event, which may be a record of any type.
+# Fields under another name; the subject of an event or a review, which may be a record of any type; a discussion is its reviews.
 RECORD_FIELDS = {("ShippingOption", "shipping_id"): "shipping_method"}
 # The event of the feed is the body of a delivery, whose store is the caller's.
-ANY_RECORD = {("EventDelivery", "subject_id"), ("Event", "tenant_id"), ("Event", "subject_id")}
+ANY_RECORD = {
+    ("EventDelivery", "subject_id"), ("Event", "tenant_id"), ("Event", "subject_id"), ("Review", "object_id"), ("Review", "thread_id"),
+}  # fmt: skip
 
 CART_WITH_PRODUCTS = """query($id: ID!) { cart(id: $id) {
     items { product_id product { id name category { name } images { url } } combination { id sku } }

@@ -53,11 +53,6 @@ DERIVED = {
     **{("orders", name): "the caller's own share" for name in ("total_from", "total_to", "total", "subtotal", "shipping", "discount")},
     ("warehouse_areas", "warehouse_id"): "listed below their warehouse",
     ("warehouse_usergroups", "warehouse_id"): "listed below their warehouse",
-    # Who offers a category or method is no secret of those who see the category or method.
-    ("categories", "vendor_id"): "public",
-    ("payment_methods", "vendor_id"): "public",
-    ("shipping_methods", "vendor_id"): "public",
-    ("options", "offered_by"): "the product, which shows its options",
 }  # fmt: skip
 
 Rules = tuple[Access, ...]

@@ -26,7 +26,7 @@ DISCUSSIONS = Resource(
         RecordField("thread_id", types.ID, "thread_id", "thread_id"),
         RecordField("object_type", types.optional(types.code(DISCUSSION_OBJECT_TYPES)), "object_type", "object_type"),
         RecordField("object_id", types.ID, "object_id", "object_id"),
-        RecordField("type", types.optional(types.code(DISCUSSION_TYPES)), "type", "thread_type", source="thread_type"),
+        RecordField("type", types.optional(types.code(DISCUSSION_TYPES)), "type", "thread_type"),
         *same_names(types.TEXT, "name", "message"),
         RecordField("rating_value", _RATING, "rating", "stars"),
         RecordField("user_id", _AUTHOR, "customer_id", "author_id", source="user_number"),

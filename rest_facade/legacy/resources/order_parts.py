@@ -47,7 +47,7 @@ _LINE = (
     RecordField("base_price", types.MONEY, source="base_price_cents"),
     RecordField("subtotal", types.MONEY, source="total_cents"),
     RecordField("company_id", types.ID, source="vendor_number"),
-    RecordField("extra", types.RAW),
+    RecordField("extra", types.OBJECT),
 )
 LINES_SOURCE = f"items {selection_of(_LINE, 'position')}"
 _render_line = record_renderer(_LINE)
