@@ -107,25 +107,41 @@ async def _add_customer(scope: Scope, key: Actor, headers: Headers) -> Actor:
     token = _bearer(headers)
     if token.startswith(storefront_keys.PREFIX):
         return key  # the same key in both headers
-    customer = await _user_with_token(scope, token)
+    customer = _verified_with(await _user_with_token(scope, token), key)
     # The key is shared by all customers, so idempotency records must be separate for each.
     return replace(
         key,
         user_id=customer.user_id,
         user_public_id=customer.user_public_id,
         credential=f"{key.credential}/{customer.credential}",
+        verified_until=customer.verified_until,
     )
+
+
+def _verified_with(caller: Actor, key: Actor) -> Actor:
+    """Return the caller, verified no longer than the key that it sent along."""
+    if caller.verified_until is None or key.verified_until is None:
+        return replace(caller, verified_until=None)
+    return replace(caller, verified_until=min(caller.verified_until, key.verified_until))
 
 
 async def _graphql(scope: Scope, headers: Headers) -> Actor:
     """Accept a user's token, an app's, or a storefront key in either header; never Basic, refresh and temporary tokens.
 
-    Without a credential the caller is anonymous: `/graphql` then executes only what needs none, such as signing in.
+    A key beside a token has to be valid, and its rate limits count too; the rights are those of the token. Without a credential the
+    caller is anonymous: `/graphql` then executes only what needs none, such as signing in.
     """
+    text = headers.get(_API_KEY)
+    key = None if text is None else await _storefront_with_key(scope, text)
     if _AUTHORIZATION not in headers:
-        key = headers.get(_API_KEY)
-        return await (_anonymous(scope, headers) if key is None else _storefront_with_key(scope, key))
-    token = _bearer(headers)
+        return key or await _anonymous(scope, headers)
+    caller = await _graphql_token(scope, _bearer(headers))
+    if key is None or caller.credential == key.credential:
+        return caller
+    return replace(_verified_with(caller, key), key=key)
+
+
+async def _graphql_token(scope: Scope, token: str) -> Actor:
     if token.startswith(storefront_keys.PREFIX):
         return await _storefront_with_key(scope, token)
     if token.startswith(app_tokens.PREFIX):

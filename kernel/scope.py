@@ -78,6 +78,8 @@ class Actor:
     """Whether a storefront key is used on a server only; it may then act for customers without their token."""
     credential: str = ""
     """The credential's name for rate limits and idempotency: `user:12`, `app:3`, `key:7`, `ip:…`; never a secret."""
+    key: Actor | None = field(default=None, compare=False)
+    """The storefront key that was sent along with another credential: it adds no rights, but its rate limits count too."""
     verified_until: datetime | None = field(default=None, compare=False)
     """Until when the credential needn't be verified again, unless it is invalidated; None: verify every time."""
 

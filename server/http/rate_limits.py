@@ -146,6 +146,10 @@ class RateLimiter:
 
     def _caller_limits(self, family: RouteFamily, address: str, store: Store, actor: Actor) -> list[_CallerLimit]:
         """Return the limits of a caller in the order in which they count; one that refuses leaves those after it alone."""
+        of_key = [] if actor.key is None else self._own_limits(family, address, store, actor.key)
+        return of_key + self._own_limits(family, address, store, actor)
+
+    def _own_limits(self, family: RouteFamily, address: str, store: Store, actor: Actor) -> list[_CallerLimit]:
         if actor.kind is ActorKind.ANONYMOUS:
             if not self._failed_rate or family.name != "graphql":
                 return []

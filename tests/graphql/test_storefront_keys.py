@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from graphql import GraphQLObjectType
 
+from auth.schemes import authenticate
 from auth.storefront_keys import create_storefront_key
 from kernel.scope import active_scope
 from resolvers import root
@@ -104,3 +106,69 @@ async def test_nested_fields_do_not_leak_users_or_hidden_records(sample: SampleS
         "52998224725", "11222333000181", "Vaso", "Oculta", "Reis", "Lima", sample.caio.id, sample.bia.id, sample.order.id, sample.secret.id,
     }  # fmt: skip
     assert not set(texts(answer.body.get("data"))) & secret
+
+
+# --- A key beside a token ------------------------------------------------------------------------------------------------
+
+
+async def make_key(sample: SampleStore, **fields: Any) -> str:
+    with active_scope(sample.scope):
+        return (await create_storefront_key(sample.scope, fields)).key
+
+
+async def test_a_key_beside_a_token_has_to_be_valid_and_the_rights_are_the_tokens(sample: SampleStore) -> None:
+    query = {"query": "{ me { id } }"}
+    key = await make_key(sample, scopes=["storefront:read"])
+    both = await sample.post("/graphql", query, auth="bearer", headers={"X-API-Key": key})
+    assert both.body["data"]["me"]["id"] == sample.owner.id
+    for name, wrong in (("unknown", "sfk_wrong"), ("app's", "vat_live_x"), ("empty", ""), ("changed", key[:-1] + "?")):
+        refused = await sample.post("/graphql", query, auth="bearer", headers={"X-API-Key": wrong})
+        assert (refused.status, refused.body["error"]) == (401, "invalid_api_key"), name
+    wrong_token = await sample.post(
+        "/graphql", query, auth=None, headers={"X-API-Key": key, "Authorization": "Bearer wrong"}
+    )
+    assert (wrong_token.status, wrong_token.body["error"]) == (401, "invalid or expired token")
+
+
+@pytest.mark.parametrize(
+    "limits, text",
+    [
+        ({"rate_limit": 3, "per_address": 0}, "more than 3 requests a minute with this key"),
+        ({"rate_limit": 9, "per_address": 3}, "more than 3 requests a minute with this key from this address"),
+    ],
+)
+async def test_the_limits_of_a_key_count_beside_a_token(sample: SampleStore, limits: dict[str, int], text: str) -> None:
+    key = await make_key(sample, **limits)
+    answers = [
+        await sample.post("/graphql", {"query": "{ me { id } }"}, auth="bearer", headers={"X-API-Key": key})
+        for _ in range(4)
+    ]
+    assert [answer.status for answer in answers] == [200, 200, 200, 429]
+    assert answers[0].headers["X-RateLimit-Limit"] == str(limits["rate_limit"])
+    assert answers[3].body["detail"] == text
+    alone = await sample.post("/graphql", {"query": "{ me { id } }"}, auth="bearer")
+    assert alone.status == 200
+
+
+async def test_the_same_key_in_both_headers_counts_once(sample: SampleStore) -> None:
+    key = await make_key(sample, rate_limit=2, per_address=0)
+    headers = {"X-API-Key": key, "Authorization": f"Bearer {key}"}
+    answers = [
+        await sample.post("/graphql", {"query": "{ store { id } }"}, auth=None, headers=headers) for _ in range(3)
+    ]
+    assert [answer.status for answer in answers] == [200, 200, 429]
+
+
+@pytest.mark.parametrize("needs", ["storefront_key", "graphql"])
+async def test_a_caller_with_key_and_token_is_verified_no_longer_than_the_token(
+    sample: SampleStore, needs: str
+) -> None:
+    await sample.token(sample.owner)
+    tokens = sample.tokens[sample.owner.number]
+    headers = {"X-API-Key": await make_key(sample), "Authorization": f"Bearer {tokens.access_token}"}
+    now = tokens.expires_at - timedelta(seconds=10)
+    caller = await authenticate(
+        sample.store, needs, headers, now=now, client_ip=sample.ip, request_id="test", family="graphql"
+    )
+    assert caller.verified_until is not None
+    assert caller.verified_until <= tokens.expires_at
