@@ -2,14 +2,17 @@
 
 After validating the fields, in one transaction; steps in brackets are declared by the entity, and a new record is checked earlier:
 
-    create, update:  [lock], find, [lock_row], [check], resolve references, [prepare], write, audit, [after_save]
+    create, update:  [lock], find, [lock_row], [check], resolve references, [prepare], write, [after_save], audit, [emit]
     delete:          [lock], find, [before_delete], audit, mark or delete the row
+
+An update that changes neither the row nor its parts ends before the audit (docs/reference/shared.md#writes-that-change-nothing).
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from kernel.errors import NotFound
@@ -19,6 +22,7 @@ from models import audit
 from models.connection.database import UniqueViolation, execute, fetchrow, transaction, violated_constraint
 from models.numbers import RESERVED_TABLES, take_number
 from models.references import BY_TABLE, NOT_FOUND, ReferenceType, find, look_up, missing_message
+from models.rows import update_row
 from models.tables.base import StoreModel, Timestamped
 
 
@@ -27,7 +31,8 @@ class Change:
     """A create or update in progress, as the hooks see it.
 
     `columns` are the columns to write, to which `prepare` may add; `current` are those of the locked row, or the defaults of a new record.
-    `record_id` is 0 until a new record is inserted. `parts` holds what `prepare` leaves to `after_save`.
+    `record_id` is 0 until a new record is inserted. `parts` holds what `prepare` leaves to `after_save`, which sets `has_changed` where it
+    changes a part.
     """
 
     scope: Scope
@@ -36,6 +41,7 @@ class Change:
     current: Mapping[str, Any]
     record_id: int = 0
     is_new: bool = False
+    has_changed: bool = False
     parts: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -81,12 +87,18 @@ class RecordType:
     check: Callable[[Change], None] = lambda _: None
     prepare: Callable[[Change], Awaitable[None]] = _nothing
     after_save: Callable[[Change], Awaitable[None]] = _nothing
+    emit: Callable[[Change], Awaitable[None]] = _nothing
     before_delete: Callable[[Scope, int], Awaitable[None]] = _nothing
+
+    @property
+    def table(self) -> str:
+        """Return the table of the records."""
+        return self.model._meta.db_table
 
     @property
     def reference_type(self) -> ReferenceType:
         """Return the type that refers to the records."""
-        return BY_TABLE[self.model._meta.db_table]
+        return BY_TABLE[self.table]
 
     async def create(self, scope: Scope, values: InputValues) -> int:
         """Create a record and return its internal id; raises ValidationFailed naming every invalid field."""
@@ -101,8 +113,9 @@ class RecordType:
             row = self.model(**columns, **await self._number(scope), **self._times(scope, "created_at", "updated_at"))
             await self._write(row.save, change)
             change.record_id = row.id
-            await self._audit(scope, "created", row.public_id)
             await self.after_save(change)
+            await self._audit(scope, "created", row.public_id)
+            await self.emit(change)
         return change.record_id
 
     async def update(self, scope: Scope, record: object, values: InputValues) -> int:
@@ -117,12 +130,18 @@ class RecordType:
             change = Change(scope, values, columns, current, record_id)
             self.check(change)
             await self._prepare(change)
-            written = columns | self._times(scope, "updated_at")
-            if written:
-                await self._write(lambda: self.model.filter(id=record_id).update(**written), change)
-            details = {"fields": sorted(map(str, values if self.audit_input else columns))}
-            await self._audit(scope, "updated", record_id, details)
+            times = self._times(scope, "updated_at")
+            written = self.model.column_values(change.columns)
+            update = partial(update_row, scope, self.table, record_id, **written, **times)
+            change.has_changed = await self._write(update, change)
+            is_written = change.has_changed
             await self.after_save(change)
+            if change.has_changed:
+                if not is_written:
+                    await update_row(scope, self.table, record_id, touch=True, **times)
+                details = {"fields": sorted(map(str, values if self.audit_input else columns))}
+                await self._audit(scope, "updated", record_id, details)
+                await self.emit(change)
         return record_id
 
     async def delete(self, scope: Scope, record: object) -> None:
@@ -173,17 +192,16 @@ class RecordType:
                 errors[name] = (NOT_FOUND, missing_message(type_, [reference]))
         return columns, errors
 
-    async def _write(self, write: Callable[[], Any], change: Change) -> None:
+    async def _write(self, write: Callable[[], Any], change: Change) -> Any:
         try:
-            await write()
+            return await write()
         except UniqueViolation as error:
             if conflict := self.unique.get(violated_constraint(error) or ""):
                 raise conflict(change) from error
             raise
 
     async def _number(self, scope: Scope) -> dict[str, int]:
-        table = self.model._meta.db_table
-        return {"id": await take_number(scope, table)} if table in RESERVED_TABLES else {}
+        return {"id": await take_number(scope, self.table)} if self.table in RESERVED_TABLES else {}
 
     def _times(self, scope: Scope, *names: str) -> dict[str, Any]:
         return dict.fromkeys(names, scope.now) if issubclass(self.model, Timestamped) else {}

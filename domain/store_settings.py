@@ -161,7 +161,10 @@ def setting(scope: Scope, name: str) -> Any:
 
 def secret_setting(scope: Scope, name: str) -> str:
     """Return a secret setting decrypted; empty if it was never set."""
-    sealed: str = setting(scope, name)
+    return _decrypted(setting(scope, name))
+
+
+def _decrypted(sealed: str) -> str:
     return decrypt(PURPOSE, bytes.fromhex(sealed)).decode() if sealed else ""
 
 
@@ -170,14 +173,19 @@ def stored_names(values: Mapping[str, Any]) -> dict[str, Any]:
     return {STORE_SETTINGS[name].stored_as or name: value for name, value in values.items()}
 
 
-def encrypt_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return validated settings as they are stored: secrets encrypted, and omitted where the mask was sent."""
+def encrypt_secrets(values: Mapping[str, Any], current: Mapping[str, Any]) -> dict[str, Any]:
+    """Return validated settings as they are stored: secrets encrypted, and omitted where the mask was sent.
+
+    A secret equal to the `current` one stays as that is stored, since it would be encrypted to another value.
+    """
     stored = dict(values)
     for name, setting_value in values.items():
         if not STORE_SETTINGS[name].secret:
             continue
         if setting_value == MASK:
             del stored[name]
+        elif setting_value and setting_value == _decrypted(current.get(name, "")):
+            stored[name] = current[name]
         elif setting_value:
             stored[name] = encrypt(PURPOSE, str(setting_value).encode()).hex()
     return stored

@@ -83,7 +83,8 @@ _SAVE_SETTINGS = "UPDATE tenants SET settings = $2::text::jsonb WHERE id = $1"
 _SAVE_STORE = """
 UPDATE tenants SET name = coalesce($2, name), currency = coalesce($3, currency),
     maintenance_message = coalesce($4, maintenance_message)
-WHERE id = $1
+WHERE id = $1 AND (coalesce($2, name), coalesce($3, currency), coalesce($4, maintenance_message))
+    IS DISTINCT FROM (name, currency, maintenance_message)
 """
 _SAVE_SECRET = "UPDATE tenants SET gateway_secret = $2 WHERE id = $1"
 _GATEWAY_SECRET = "SELECT gateway_secret FROM tenants WHERE id = $1"
@@ -202,15 +203,16 @@ async def update_store(scope: Scope, values: InputValues) -> None:
     """Change the store's `name`, `currency` or `maintenance_message`; existing orders keep their currency."""
     columns = read_fields(STORE_FIELDS, values)
     async with transaction(scope):
-        await execute(
+        changed = await execute(
             _SAVE_STORE,
             scope.store.id,
             columns.get("name"),
             columns.get("currency"),
             columns.get("maintenance_message"),
         )
-        await audit.record_update(scope, "store", scope.store.public_id, columns)
-        await invalidate_store(scope.store.id)
+        if changed:
+            await audit.record_update(scope, "store", scope.store.public_id, columns)
+            await invalidate_store(scope.store.id)
 
 
 async def update_settings(scope: Scope, values: Mapping[str, Any]) -> None:
@@ -218,11 +220,14 @@ async def update_settings(scope: Scope, values: Mapping[str, Any]) -> None:
 
     Raises ValidationFailed naming unknown settings and invalid values.
     """
-    new_settings = _validate_settings(values)
+    validated = _validate_settings(values)
     async with transaction(scope):
         stored: dict[str, Any] = orjson.loads(await fetchval(_SETTINGS, scope.store.id))
-        new_settings = clear_unconfirmed_secrets(stored, new_settings)
-        await execute(_SAVE_SETTINGS, scope.store.id, orjson.dumps(_without_defaults(stored | new_settings)).decode())
+        new_settings = clear_unconfirmed_secrets(stored, stored_names(encrypt_secrets(validated, stored)))
+        settings = _without_defaults(stored | new_settings)
+        if settings == _without_defaults(stored):
+            return
+        await execute(_SAVE_SETTINGS, scope.store.id, orjson.dumps(settings).decode())
         await audit.record(scope, "settings.updated", "store", scope.store.public_id, {"names": sorted(new_settings)})
         await invalidate_store(scope.store.id)
 
@@ -230,11 +235,13 @@ async def update_settings(scope: Scope, values: Mapping[str, Any]) -> None:
 async def set_gateway_secret(scope: Scope, secret: str) -> None:
     """Set the key that signs gateway notifications; an empty one accepts unsigned notifications, which is audited.
 
-    The mask leaves the stored one unchanged. Raises ValidationFailed if it is too long.
+    The mask, and the stored one, leave it unchanged. Raises ValidationFailed if it is too long.
     """
     if secret == MASK:
         return
     read_fields(_GATEWAY_SECRET_FIELD, {"secret": secret})
+    if secret == (await gateway_secret(scope) or ""):
+        return
     async with transaction(scope):
         sealed = encrypt(GATEWAY_PURPOSE, secret.encode()) if secret else None
         await execute(_SAVE_SECRET, scope.store.id, sealed)
@@ -264,7 +271,7 @@ def _validate_settings(values: Mapping[str, Any]) -> dict[str, Any]:
         name: ("setting_unknown", f"there is no setting {repr_value(name)}") for name in values if name not in fields
     }
     raise_field_errors(errors)
-    return stored_names(encrypt_secrets(columns))
+    return columns
 
 
 def _without_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:

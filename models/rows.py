@@ -2,11 +2,15 @@
 
 Columns are named without `tenant_id` and `public_id`. Tables and columns are constants of the callers, and become part of the statement;
 the values of many rows are sent as one JSON array.
+
+What a row has already is not written again: functions that change rows compare in the statement, with the row as it is then (also after
+waiting for another writer), and return what they changed, so that the caller emits, records and counts nothing for a write that changes
+nothing (docs/reference/shared.md#writes-that-change-nothing). `updated_at` is set with other columns and never compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -17,6 +21,8 @@ from kernel.scope import Scope
 from models.connection.database import execute, execute_later, fetch, fetchval
 
 T = TypeVar("T")
+
+_TIME = "updated_at"
 
 
 def from_row(cls: type[T], row: Mapping[str, Any], **values: Any) -> T:
@@ -37,11 +43,21 @@ def insert_sql(table: str, columns: Sequence[str]) -> str:
 
 async def insert_rows(
     scope: Scope, table: str, rows: Sequence[Mapping[str, Any]], *, unique: Sequence[str] = ()
-) -> None:
-    """Insert rows; of those that are there by the columns `unique`, the other columns are set."""
-    if rows:
-        statement = insert_sql(table, [*rows[0]]) + _on_conflict(rows[0], unique)
+) -> set[Any]:
+    """Insert rows; of those that are there by the columns `unique`, the other columns are set.
+
+    Return which values of the first column of `unique`, the owner, have a new or changed row.
+    """
+    if not rows:
+        return set()
+    statement = insert_sql(table, [*rows[0]])
+    if not unique:
         await execute(statement, scope.store.id, _json(rows))
+        return set()
+    statement += (
+        f" WHERE NOT {_is_stored(table, rows[0], unique)}{_on_conflict(rows[0], unique)} RETURNING {unique[0]} AS owner"
+    )
+    return {row["owner"] for row in await fetch(statement, scope.store.id, _json(rows))}
 
 
 async def insert_numbered_rows(scope: Scope, table: str, rows: Sequence[Mapping[str, Any]]) -> list[int]:
@@ -77,37 +93,69 @@ def _insert_one(table: str, columns: Mapping[str, Any]) -> tuple[str, Sequence[A
     return f"INSERT INTO {table} (tenant_id, {', '.join(values)}) VALUES ($1, {places})", [*values.values()]
 
 
-async def update_row(scope: Scope, table: str, row_id: int, **columns: Any) -> int:
-    """Set columns of the row with the id, and return the number of rows, 0 or 1."""
-    changes = ", ".join(f"{name} = ${place}" for place, name in enumerate(columns, 3))
-    statement = f"UPDATE {table} SET {changes} WHERE tenant_id = $1 AND id = $2"
-    return await execute(statement, scope.store.id, row_id, *columns.values())
+async def update_row(scope: Scope, table: str, row_id: int, *, touch: bool = False, **columns: Any) -> bool:
+    """Set columns of the row with the id where one differs, and return whether it changed; with `touch` in any case, for `updated_at`."""
+    places = {name: f"${place}" for place, name in enumerate(columns, 3)}
+    changes = ", ".join(f"{name} = {place}" for name, place in places.items())
+    statement = (
+        f"UPDATE {table} x SET {changes} WHERE x.tenant_id = $1 AND x.id = $2{'' if touch else _differs(places)}"
+    )
+    is_needed = columns.keys() - ({} if touch else {_TIME})
+    return bool(is_needed) and await execute(statement, scope.store.id, row_id, *columns.values()) > 0
 
 
-async def update_rows(scope: Scope, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Set the columns of rows by their `id`."""
-    if rows:
-        changes = ", ".join(f"{name} = r.{name}" for name in rows[0] if name != "id")
-        source = f"jsonb_populate_recordset(NULL::{table}, $2::text::jsonb) AS r"
-        statement = f"UPDATE {table} x SET {changes} FROM {source} WHERE x.tenant_id = $1 AND x.id = r.id"
-        await execute(statement, scope.store.id, json_text(rows))
+async def update_rows(scope: Scope, table: str, rows: Sequence[Mapping[str, Any]], *, touch: bool = False) -> set[int]:
+    """Set the columns of rows by their `id` where one differs (with `touch`: all), and return the ids of the changed ones."""
+    if not rows:
+        return set()
+    values = {name: f"r.{name}" for name in rows[0] if name != "id"}
+    changes = ", ".join(f"{name} = {value}" for name, value in values.items())
+    source = f"jsonb_populate_recordset(NULL::{table}, $2::text::jsonb) AS r"
+    statement = f"""
+UPDATE {table} x SET {changes} FROM {source} WHERE x.tenant_id = $1 AND x.id = r.id{"" if touch else _differs(values)} RETURNING x.id
+"""
+    return {row["id"] for row in await fetch(statement, scope.store.id, json_text(rows))}
 
 
 async def replace_rows(
     scope: Scope, table: str, owner: str, owner_ids: Sequence[int], rows: Sequence[Mapping[str, Any]], *, key: str = ""
-) -> None:
-    """Replace the rows whose column `owner` is one of these ids; with a `key`, unique for each owner, those that stay keep their ids."""
+) -> set[int]:
+    """Replace the rows whose column `owner` is one of these ids, and return the owners for which a row was added, changed or deleted.
+
+    With a `key`, unique for each owner, rows that stay keep their ids; without one, rows that are equal in all columns.
+    """
     dropped = f"DELETE FROM {table} x WHERE x.tenant_id = $1 AND x.{owner} = ANY($2::bigint[])"
     if not rows:
-        await execute(dropped, scope.store.id, list(owner_ids))
-        return
-    if key:
-        dropped += f" AND NOT EXISTS (SELECT FROM r WHERE r.{owner} = x.{owner} AND r.{key} = x.{key})"
-    source = (
-        f"WITH r AS (SELECT * FROM jsonb_populate_recordset(NULL::{table}, $3::text::jsonb)), dropped AS ({dropped}) "
-    )
-    statement = source + _insert(table, [*rows[0]], "r") + _on_conflict(rows[0], (owner, key) if key else ())
-    await execute(statement, scope.store.id, list(owner_ids), _json(rows))
+        deleted = await fetch(f"{dropped} RETURNING x.{owner} AS owner", scope.store.id, list(owner_ids))
+        return {row["owner"] for row in deleted}
+    unique = (owner, key) if key else ()
+    source = f"r WHERE NOT {_is_stored(table, rows[0], unique or (owner,))}"
+    statement = f"""
+WITH r AS (SELECT * FROM jsonb_populate_recordset(NULL::{table}, $3::text::jsonb)),
+dropped AS ({dropped} AND NOT EXISTS (SELECT FROM r WHERE {_same(unique or rows[0])}) RETURNING x.{owner} AS owner),
+written AS ({_insert(table, [*rows[0]], source)}{_on_conflict(rows[0], unique)} RETURNING {owner} AS owner)
+SELECT owner FROM dropped UNION SELECT owner FROM written
+"""
+    return {row["owner"] for row in await fetch(statement, scope.store.id, list(owner_ids), _json(rows))}
+
+
+def _is_stored(table: str, row: Mapping[str, Any], unique: Iterable[str]) -> str:
+    """Return the condition that the table has a row equal to `r`; the index on the columns `unique` finds it."""
+    matching = " AND ".join(f"x.{name} = r.{name}" for name in unique)
+    return f"EXISTS (SELECT FROM {table} x WHERE x.tenant_id = $1 AND {matching} AND {_same(row)})"
+
+
+def _same(names: Iterable[str]) -> str:
+    return f"NOT {_distinct({name: f'r.{name}' for name in names})}"
+
+
+def _differs(values: Mapping[str, str]) -> str:
+    """Return the condition that a column of the row `x`, besides the time of its update, isn't as the expression of its value."""
+    return f" AND {_distinct({name: value for name, value in values.items() if name != _TIME})}"
+
+
+def _distinct(values: Mapping[str, str]) -> str:
+    return f"(({', '.join(f'x.{name}' for name in values)}) IS DISTINCT FROM ({', '.join(values.values())}))"
 
 
 def _insert(table: str, columns: Sequence[str], source: str) -> str:

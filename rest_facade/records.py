@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
 from aiohttp import web
 
-from kernel.errors import DomainError, NotFound, ValidationFailed
+from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import parse_uuid
 from kernel.scope import Scope
 from resolvers.execute import FacadeOperation, execute
@@ -23,7 +22,7 @@ from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_json_object
 from rest_facade.collections import Collection
 from rest_facade.field_errors import REQUIRED, FieldCodes, with_field_codes
-from rest_facade.responses import json_response, page_response, to_json
+from rest_facade.responses import json_response, page_response
 from rest_facade.routing import Credential, Handler, Route
 
 # Fragments shared by the operations of both families.
@@ -78,17 +77,10 @@ class CollectionHandlers:
         return await self._write(scope, operation, values, {"input": values}, creating=True)
 
     async def update(self, request: web.Request) -> web.Response:
-        """Update the fields sent and return the record; a record that is sent back unchanged is not written."""
+        """Update the fields sent and return the record."""
         scope, operation = self._authorize(request, f"{self.collection.singular}Update")
-        body, record_id = await read_json_object(request), self._record_id(request)
-        if "id" in body and (record := await self._read_for(scope, record_id)) is not None:
-            body = {
-                name: value for name, value in body.items() if name not in record or not _is_same(record[name], value)
-            }
-            if not self.collection.known_fields(body):
-                return json_response(record)
-        values = self.collection.known_fields(body)
-        variables = {"id": record_id, "input": values}
+        values = self.collection.known_fields(await read_json_object(request))
+        variables = {"id": self._record_id(request), "input": values}
         return json_response(await self._write(scope, operation, values, variables, creating=False))
 
     async def delete(self, request: web.Request) -> web.Response:
@@ -105,13 +97,6 @@ class CollectionHandlers:
         operation = self.operations[f"{self.prefix}{self.collection.singular}"]
         data = await execute(scope, operation, {"id": record_id})
         return self._require_record(data[operation.fields[0]])
-
-    async def _read_for(self, scope: Scope, record_id: str) -> Any:
-        """Return the record before an update, as a client gets it; None where the caller can't read it, which the update reports."""
-        try:
-            return orjson.loads(to_json(await self._read(scope, record_id)))
-        except DomainError:
-            return None
 
     async def _write(
         self,
@@ -142,17 +127,6 @@ class CollectionHandlers:
         if record is None:
             raise NotFound(self.collection.display_name)
         return record
-
-
-def _is_same(value: Any, other: Any) -> bool:
-    """Return whether two JSON values are the same; in Python, true and 1.0 equal 1."""
-    if type(value) is not type(other):
-        return False
-    if isinstance(value, dict):
-        return value.keys() == other.keys() and all(_is_same(item, other[key]) for key, item in value.items())
-    if isinstance(value, list):
-        return len(value) == len(other) and all(map(_is_same, value, other))
-    return bool(value == other)
 
 
 def order_status_handler(operation: FacadeOperation) -> Handler:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from asyncpg import Record
@@ -134,13 +135,13 @@ async def restrict_installation(
                 field="scopes",
                 code="scope_not_approved",
             )
-        changes: dict[str, object] = {"scopes": new_scopes}
+        changes: dict[str, Any] = {"scopes": new_scopes}
         if rate_limit is not None:
             changes["rate_limit"] = rate_limit
-        await update_row(scope, "app_installations", row["id"], **changes, updated_at=scope.now)
-        await cancel_outside_scopes(scope, row["id"], new_scopes)
-        await audit.record(scope, "app.narrowed", "installed_app", row["public_id"], changes)
-        await invalidate_credentials(scope, credential_owner(row["id"]))
+        if await update_row(scope, "app_installations", row["id"], **changes, updated_at=scope.now):
+            await cancel_outside_scopes(scope, row["id"], new_scopes)
+            await audit.record(scope, "app.narrowed", "installed_app", row["public_id"], changes)
+            await invalidate_credentials(scope, credential_owner(row["id"]))
     return int(row["id"])
 
 

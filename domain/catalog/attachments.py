@@ -52,8 +52,8 @@ async def require_products(scope: Scope, product: object, required: Sequence[obj
             {"product_id": owning_product.id, "required_id": number, "position": position}
             for position, number in enumerate(ids)
         ]
-        await replace_rows(scope, "required_products", "product_id", [owning_product.id], rows, key="required_id")
-        await audit.record(scope, "product.required_products_set", "product", owning_product.public_id)
+        if await replace_rows(scope, "required_products", "product_id", [owning_product.id], rows, key="required_id"):
+            await audit.record(scope, "product.required_products_set", "product", owning_product.public_id)
     return owning_product.id
 
 

@@ -68,10 +68,13 @@ def _image_columns(image: InputValues | None) -> dict[str, Any]:
     return {"image_url": columns["url"], "image_alt": columns.get("alt", "")}
 
 
-async def _finish(change: Change) -> None:
+async def _set_path(change: Change) -> None:
     if change.is_new:
         path = await _path_under(change.scope, change.record_id, change.columns.get("parent_id"))
         await execute(_SET_PATH, change.scope.store.id, change.record_id, path)
+
+
+async def _emit(change: Change) -> None:
     name = events.CATEGORY_CREATED if change.is_new else events.CATEGORY_UPDATED
     await record_events.emit_records(change.scope, name, [change.record_id])
 
@@ -126,6 +129,7 @@ CATEGORY_RECORDS = RecordType(
     audit_input=True,
     lock=_LOCK_TREE,
     prepare=_prepare,
-    after_save=_finish,
+    after_save=_set_path,
+    emit=_emit,
     before_delete=_prepare_deletion,
 )

@@ -41,7 +41,7 @@ from kernel.text import repr_value
 from models import audit
 from models.connection.database import UniqueViolation, execute, fetch, fetchrow, fetchval, transaction
 from models.references import COMBINATION, find
-from models.rows import insert_rows
+from models.rows import insert_rows, update_row
 
 COMBINATION_FIELDS: Mapping[str, InputField] = {
     "sku": InputField("sku", trimmed, code="sku_invalid"),
@@ -90,9 +90,6 @@ WHERE c.tenant_id = $1 AND (c.hash = $2 OR c.id = $6 OR c.public_id = $7) AND c.
     AND ($3::bigint IS NULL OR c.product_id = $3) AND ($4::uuid IS NULL OR p.public_id = $4)
     AND ($5::bigint IS NULL OR p.vendor_id = $5)
 LIMIT 2
-"""
-_UPDATE = """
-UPDATE combinations SET {columns}, updated_at = $3 WHERE tenant_id = $1 AND id = $2
 """
 
 
@@ -160,11 +157,12 @@ async def update_combination(
             raise ValidationFailed(_sku_taken(columns["sku"]), field="sku", code="sku_taken")
         if "stock" in columns:
             columns["on_hand"] = columns.pop("stock") + current["reserved"]
-        await _update(scope, current["id"], {**columns, **image})
+        changed = await _update(scope, current["id"], {**columns, **image})
         if "hash" in columns and pairs is not None:
             await _replace_choices(scope, current["id"], pairs)
-        await audit.record_update(scope, "combination", current["public_id"], values)
-        await _emit_product_updated(scope, editable.id)
+        if changed:
+            await audit.record_update(scope, "combination", current["public_id"], values)
+            await _emit_product_updated(scope, editable.id)
     return int(current["id"])
 
 
@@ -235,16 +233,11 @@ async def _lock_editable(scope: Scope, combination: object, product: object | No
     return dict(current)
 
 
-async def _update(scope: Scope, combination_id: int, columns: Mapping[str, Any]) -> None:
-    if columns:
-        # The column names come from the field tables above.
-        assignments = ", ".join(f"{name} = ${number}" for number, name in enumerate(columns, start=4))
-        try:
-            await execute(
-                _UPDATE.format(columns=assignments), scope.store.id, combination_id, scope.now, *columns.values()
-            )
-        except UniqueViolation as error:
-            raise _exists() from error
+async def _update(scope: Scope, combination_id: int, columns: Mapping[str, Any]) -> bool:
+    try:
+        return await update_row(scope, "combinations", combination_id, **columns, updated_at=scope.now)
+    except UniqueViolation as error:
+        raise _exists() from error
 
 
 async def _replace_choices(scope: Scope, combination_id: int, pairs: VariantPairs) -> None:

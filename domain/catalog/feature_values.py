@@ -26,7 +26,7 @@ from kernel.fields import flag, name_text, text
 from kernel.ids import Reference, parse_reference, uuid7
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
-from models.connection.database import execute, fetch
+from models.connection.database import fetch
 from models.references import FEATURE, NOT_FOUND, look_up, missing_message
 from models.rows import insert_rows
 
@@ -84,22 +84,29 @@ RETURNING feature_id, name, id
 """
 _DELETE = """
 DELETE FROM feature_values v USING unnest($2::bigint[], $3::bigint[]) AS g (product_id, feature_id)
-WHERE v.tenant_id = $1 AND v.product_id = g.product_id AND v.feature_id = g.feature_id
+WHERE v.tenant_id = $1 AND v.product_id = g.product_id AND v.feature_id = g.feature_id RETURNING v.product_id
 """
 # The values of type M exist already: the chosen variants replace those of before.
 _REPLACE_CHOICES = """
 WITH chosen AS (
-    SELECT v.id AS feature_value_id, g.variant_id, g.public_id
+    SELECT v.id AS feature_value_id, g.variant_id, g.public_id, g.product_id
     FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[]) AS g (public_id, product_id, feature_id, variant_id)
     JOIN feature_values v ON v.tenant_id = $1 AND v.product_id = g.product_id AND v.feature_id = g.feature_id
 ), deleted AS (
     DELETE FROM feature_value_variants k USING chosen c
     WHERE k.tenant_id = $1 AND k.feature_value_id = c.feature_value_id
         AND (k.feature_value_id, k.variant_id) NOT IN (SELECT o.feature_value_id, o.variant_id FROM chosen o)
+    RETURNING c.product_id
+), added AS (
+    INSERT INTO feature_value_variants (tenant_id, public_id, feature_value_id, variant_id)
+    SELECT $1, c.public_id, c.feature_value_id, c.variant_id FROM chosen c WHERE NOT EXISTS (
+        SELECT FROM feature_value_variants k
+        WHERE k.tenant_id = $1 AND k.feature_value_id = c.feature_value_id AND k.variant_id = c.variant_id
+    )
+    ON CONFLICT (tenant_id, feature_value_id, variant_id) DO NOTHING
+    RETURNING feature_value_id
 )
-INSERT INTO feature_value_variants (tenant_id, public_id, feature_value_id, variant_id)
-SELECT $1, public_id, feature_value_id, variant_id FROM chosen
-ON CONFLICT (tenant_id, feature_value_id, variant_id) DO NOTHING
+SELECT product_id FROM deleted UNION SELECT c.product_id FROM added JOIN chosen c USING (feature_value_id)
 """
 
 
@@ -128,15 +135,15 @@ async def read_feature_values(scope: Scope, drafts: Sequence[ProductDraft]) -> d
     return values
 
 
-async def write_feature_values(scope: Scope, values: Mapping[int, Mapping[int, ParsedFeatureValue]]) -> None:
-    """Write values, by product and feature; new variants are created."""
+async def write_feature_values(scope: Scope, values: Mapping[int, Mapping[int, ParsedFeatureValue]]) -> set[int]:
+    """Write values, by product and feature, and return the products that had others; new variants are created."""
     flat = [(product, value) for product, of_product in values.items() for value in of_product.values()]
     deleted = [(product, value) for product, value in flat if value.is_deleted]
     kept = [(product, value) for product, value in flat if not value.is_deleted]
+    changed: set[int] = set()
     if deleted:
-        await execute(
-            _DELETE, scope.store.id, [product for product, _ in deleted], [value.feature_id for _, value in deleted]
-        )
+        of_products, of_features = [product for product, _ in deleted], [value.feature_id for _, value in deleted]
+        changed |= {row["product_id"] for row in await fetch(_DELETE, scope.store.id, of_products, of_features)}
     if kept:
         created = await _create_variants(scope, [value for _, value in kept])
 
@@ -153,19 +160,22 @@ async def write_feature_values(scope: Scope, values: Mapping[int, Mapping[int, P
             }
             for product, value in kept
         ]
-        await insert_rows(scope, "feature_values", rows, unique=("product_id", "feature_id"))
-        await _write_choices(
+        changed |= await insert_rows(scope, "feature_values", rows, unique=("product_id", "feature_id"))
+        changed |= await _write_choices(
             scope,
             [(product, value.feature_id, id_) for product, value in kept if value.is_multiple for id_ in ids(value)],
         )
+    return changed
 
 
-async def _write_choices(scope: Scope, choices: Sequence[tuple[int, int, int]]) -> None:
-    """Write the variants of values of type `M`: product, feature and variant."""
-    if choices:
-        products, features, variants = zip(*dict.fromkeys(choices), strict=True)
-        public_ids = [uuid7() for _ in products]
-        await execute(_REPLACE_CHOICES, scope.store.id, public_ids, list(products), list(features), list(variants))
+async def _write_choices(scope: Scope, choices: Sequence[tuple[int, int, int]]) -> set[int]:
+    """Write the variants of values of type `M`, product, feature and variant; return the products that had others."""
+    if not choices:
+        return set()
+    products, features, variants = zip(*dict.fromkeys(choices), strict=True)
+    public_ids = [uuid7() for _ in products]
+    rows = await fetch(_REPLACE_CHOICES, scope.store.id, public_ids, list(products), list(features), list(variants))
+    return {row["product_id"] for row in rows}
 
 
 def parse_feature_value(

@@ -99,16 +99,19 @@ async def _write_parts(change: Change) -> None:
         rows = [
             {"feature_id": change.record_id, "category_id": number} for number in sorted(set(category_ids.values()))
         ]
-        await replace_rows(scope, "feature_categories", "feature_id", [change.record_id], rows, key="category_id")
+        owners = [change.record_id]
+        replaced = await replace_rows(scope, "feature_categories", "feature_id", owners, rows, key="category_id")
+        change.has_changed |= bool(replaced)
     if values.get("variants") is not None:
         variants = values["variants"]
         if change.is_new:
             # No variant exists yet, so ids are ignored.
             variants = [item if isinstance(item, str) else {**item, "id": None} for item in variants]
-        await _replace_variants(scope, change.record_id, change.merged["type"], variants)
+        change.has_changed |= await _replace_variants(scope, change.record_id, change.merged["type"], variants)
 
 
-async def _replace_variants(scope: Scope, feature_id: int, type_: str, values: Sequence[InputValues | str]) -> None:
+async def _replace_variants(scope: Scope, feature_id: int, type_: str, values: Sequence[InputValues | str]) -> bool:
+    """Replace the variants of a feature; return whether one was added, changed or deleted."""
     if values and type_ not in TYPES_WITH_VARIANTS:
         raise ValidationFailed(f"a feature of type {type_} has no variants", field="variants", code="variants_invalid")
     check_count(values, MAX_VARIANTS, "variants", field="variants")
@@ -127,11 +130,12 @@ async def _replace_variants(scope: Scope, feature_id: int, type_: str, values: S
         else:
             name = columns.get("name") or next(v["name"] for v in existing if v["id"] == variant_id)
             kept[variant_id] = {"id": variant_id, "name": name, "position": columns["position"]}
-    await execute(_DELETE_VARIANTS, scope.store.id, feature_id, list(kept))
-    if type_ == MULTIPLE:
+    deleted = await execute(_DELETE_VARIANTS, scope.store.id, feature_id, list(kept))
+    if deleted and type_ == MULTIPLE:
         await execute(_DELETE_EMPTY_VALUES, scope.store.id, feature_id)
-    await update_rows(scope, "feature_variants", list(kept.values()))
+    changed = await update_rows(scope, "feature_variants", list(kept.values()))
     await insert_rows(scope, "feature_variants", new)
+    return bool(deleted or changed or new)
 
 
 def _match_variant(

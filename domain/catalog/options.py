@@ -38,7 +38,7 @@ from kernel.scope import ActorKind, Scope
 from models import audit
 from models.connection.database import execute, fetch, fetchval, transaction
 from models.references import OPTION, PRODUCT, VENDOR, resolve_all, resolve_optional
-from models.rows import insert_rows, update_rows
+from models.rows import insert_rows, replace_rows, update_row, update_rows
 from models.tables.options import Option
 
 OPTION_FIELDS: Mapping[str, InputField] = {
@@ -145,14 +145,16 @@ async def update_option(scope: Scope, option: object, values: InputValues) -> in
             linked = await fetch(_LINKED_PRODUCTS, scope.store.id, current["id"])
             await _check_vendor_products(scope, {link["product_id"] for link in linked}, columns["vendor_id"])
         product_id = columns.get("product_id", current["product_id"])
-        await Option.filter(id=current["id"]).update(**columns, updated_at=scope.now)
-        await _write_links(scope, current["id"], product_id, columns.get("vendor_id", current["vendor_id"]), values)
+        vendor_id = columns.get("vendor_id", current["vendor_id"])
+        changed = await _write_links(scope, current["id"], product_id, vendor_id, values)
         if type_ not in TYPES_WITH_VARIANTS and current["type"] in TYPES_WITH_VARIANTS:
-            await _replace_variants(scope, current["id"], current["type"], ())
+            changed |= await _replace_variants(scope, current["id"], current["type"], ())
         if values.get("variants") is not None:
-            await _replace_variants(scope, current["id"], type_, values["variants"])
-        await _set_images(scope, current["id"], values.get("variant_pictures") or (), values.get("variants") or ())
-        await audit.record_update(scope, "option", current["public_id"], values)
+            changed |= await _replace_variants(scope, current["id"], type_, values["variants"])
+        pictures, variants = values.get("variant_pictures") or (), values.get("variants") or ()
+        changed |= await _set_images(scope, current["id"], pictures, variants)
+        if await update_row(scope, "options", current["id"], touch=changed, **columns, updated_at=scope.now):
+            await audit.record_update(scope, "option", current["public_id"], values)
     return int(current["id"])
 
 
@@ -219,17 +221,18 @@ async def _change_product(scope: Scope, current: Mapping[str, Any], values: Inpu
 
 async def _write_links(
     scope: Scope, option_id: int, product_id: int | None, vendor_id: int | None, values: InputValues
-) -> None:
+) -> bool:
+    """Link the option to its product, or to those of the input; return whether they were others."""
     if product_id is not None:
-        linked = [link["product_id"] for link in await fetch(_LINKED_PRODUCTS, scope.store.id, option_id)]
-        await execute(_UNLINK, scope.store.id, option_id, [product for product in linked if product != product_id])
-        await link_options(scope, [product_id], [option_id])
-    elif values.get("products") is not None:
-        await _replace_products(scope, option_id, vendor_id, values["products"])
+        rows = [{"product_id": product_id, "option_id": option_id}]
+        return bool(await replace_rows(scope, "product_options", "option_id", [option_id], rows, key="product_id"))
+    if values.get("products") is not None:
+        return await _replace_products(scope, option_id, vendor_id, values["products"])
+    return False
 
 
-async def _replace_products(scope: Scope, option_id: int, vendor_id: int | None, products: Sequence[object]) -> None:
-    """Replace the products linked to a shared option."""
+async def _replace_products(scope: Scope, option_id: int, vendor_id: int | None, products: Sequence[object]) -> bool:
+    """Replace the products linked to a shared option; return whether they were others."""
     check_count(products, MAX_PRODUCTS, "products", field="products")
     product_ids = set((await resolve_all(scope, PRODUCT, products, field="products")).values())
     await _check_vendor_products(scope, product_ids, vendor_id)
@@ -243,6 +246,7 @@ async def _replace_products(scope: Scope, option_id: int, vendor_id: int | None,
     await execute(_UNLINK, scope.store.id, option_id, removed)
     new = sorted(product_ids - current)
     await link_options(scope, new, [option_id] * len(new))
+    return bool(removed or new)
 
 
 async def _check_vendor_products(scope: Scope, products: set[int], vendor_id: int | None) -> None:
@@ -262,10 +266,11 @@ async def _check_vendor_products(scope: Scope, products: set[int], vendor_id: in
 # --- Variants ----------------------------------------------------------------------------------------------------------------
 
 
-async def _replace_variants(scope: Scope, option_id: int, type_: str, values: Sequence[InputValues]) -> None:
+async def _replace_variants(scope: Scope, option_id: int, type_: str, values: Sequence[InputValues]) -> bool:
+    """Replace the variants of an option; return whether one was added, changed or deleted."""
     if values and type_ not in TYPES_WITH_VARIANTS:
         if scope.family == "legacy":
-            return  # CS-Cart clients send variants for every type
+            return False  # CS-Cart clients send variants for every type
         raise ValidationFailed(f"an option of type {type_} has no variants", field="variants", code="variants_invalid")
     check_count(values, MAX_VARIANTS, "variants", field="variants")
     existing = {variant["id"]: dict(variant) for variant in await fetch(_VARIANTS, scope.store.id, option_id)}
@@ -283,9 +288,11 @@ async def _replace_variants(scope: Scope, option_id: int, type_: str, values: Se
         else:
             merged = {**existing[variant_id], **columns}
             kept[variant_id] = {"id": variant_id, **{name: merged[name] for name in VARIANT_FIELDS}}
-    await _delete_variants(scope, option_id, [variant for variant in existing if variant not in kept])
-    await update_rows(scope, "option_variants", list(kept.values()))
+    deleted = [variant for variant in existing if variant not in kept]
+    await _delete_variants(scope, option_id, deleted)
+    changed = await update_rows(scope, "option_variants", list(kept.values()))
     await insert_rows(scope, "option_variants", new)
+    return bool(deleted or changed or new)
 
 
 async def _delete_combinations(scope: Scope, option_id: int, variant_ids: list[int] | None) -> None:
@@ -302,10 +309,13 @@ async def _delete_variants(scope: Scope, option_id: int, variant_ids: list[int])
         await execute(_DELETE_VARIANTS, scope.store.id, option_id, variant_ids)
 
 
-async def _set_images(scope: Scope, option_id: int, images: Sequence[InputValues], sent: Sequence[InputValues]) -> None:
-    """Set the images of variants, each identified by its key among those `sent`, else by its id, else by its index from 0."""
+async def _set_images(scope: Scope, option_id: int, images: Sequence[InputValues], sent: Sequence[InputValues]) -> bool:
+    """Set the images of variants, each identified by its key among those `sent`, else by its id, else by its index from 0.
+
+    Return whether one of them was another.
+    """
     if not images:
-        return
+        return False
     existing = await fetch(_VARIANTS, scope.store.id, option_id)
     by_id = {str(variant[key]): variant["id"] for variant in existing for key in ("id", "public_id")}
     by_name = {variant["name"]: variant["id"] for variant in reversed(existing)}
@@ -325,7 +335,7 @@ async def _set_images(scope: Scope, option_id: int, images: Sequence[InputValues
         if variant_id is None:
             raise ValidationFailed(f"variant {image['variant']} not found", field="variant_pictures", code="not_found")
         changed[variant_id] = {"id": variant_id, "image_url": columns["image_url"]}
-    await update_rows(scope, "option_variants", list(changed.values()))
+    return bool(await update_rows(scope, "option_variants", list(changed.values())))
 
 
 def _match_variant(

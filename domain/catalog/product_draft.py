@@ -50,6 +50,11 @@ class ProductDraft:
         """Return whether the product is to be created."""
         return self.product_id is None
 
+    @property
+    def changes_row(self) -> bool:
+        """Return whether the product's row has to be written: it is new, or has another value in a column."""
+        return self.current is None or any(self.current[name] != value for name, value in self.columns.items())
+
 
 def read_draft(scope: Scope, values: InputValues) -> ProductDraft:
     """Validate the input of a product; errors are collected, not raised."""

@@ -32,14 +32,21 @@ SELECT 1 WHERE pg_advisory_xact_lock_shared(hashtextextended('catalog:' || $1::b
 ) < 0
 """
 
-# Locked in ascending id order, as orders do.
+# With the columns that the input may change, to compare.
 _EXISTING = """
-SELECT id, public_id, vendor_id, category_id, status, sku, slug, name, stock, tracking, min_quantity, max_quantity
-FROM products
+SELECT {columns} FROM products
 WHERE tenant_id = $1 AND deleted_at IS NULL AND ($5::bigint IS NULL OR vendor_id = $5)
     AND (id = ANY($2::bigint[]) OR public_id = ANY($3::uuid[]) OR (sku <> '' AND sku = ANY($4::text[])))
-ORDER BY id FOR NO KEY UPDATE
+ORDER BY id
 """
+# In ascending id order, as orders do.
+_LOCK = " FOR NO KEY UPDATE"
+_LOCK_MATCHED = f"""
+SELECT {{columns}} FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND deleted_at IS NULL ORDER BY id{_LOCK}
+"""
+_COLUMNS = frozenset({
+    "id", "public_id", "vendor_id", "category_id", "status", "sku", "slug", "name", "stock", "tracking", "min_quantity", "max_quantity",
+})  # fmt: skip
 
 
 async def lock_catalog(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
@@ -60,13 +67,15 @@ async def match_drafts(
     *,
     by_sku: bool = False,
     check_sku: bool = True,
+    lock: bool = True,
 ) -> None:
     """Match each draft to the product its subject names (None: a new one, or with `by_sku` the vendor's with the same SKU) and lock it.
 
-    Also resolves vendors, SKUs, categories and taxes. A missing subject sets the error `not_found` on `id`.
+    Without `lock` those that change are to be locked by `lock_changed`: for callers that exclude other writers of the catalog. Also
+    resolves vendors, SKUs, categories and taxes. A missing subject sets the error `not_found` on `id`.
     """
     await _resolve_vendors(scope, drafts, subjects)
-    existing = await _load_existing(scope, drafts, subjects, by_sku or check_sku)
+    existing = await _load_existing(scope, drafts, subjects, with_skus=by_sku or check_sku, lock=lock)
     by_reference: dict[Reference, Mapping[str, Any]] = {}
     by_sku_key: dict[tuple[int | None, str], Mapping[str, Any]] = {}
     for candidate in existing:
@@ -94,7 +103,7 @@ async def match_drafts(
 
 
 async def _load_existing(
-    scope: Scope, drafts: Sequence[ProductDraft], subjects: Iterable[object | None], with_skus: bool
+    scope: Scope, drafts: Sequence[ProductDraft], subjects: Iterable[object | None], *, with_skus: bool, lock: bool
 ) -> list[Mapping[str, Any]]:
     references = [parse_reference(subject) for subject in subjects if subject is not None]
     numbers = [reference for reference in references if isinstance(reference, int)]
@@ -103,7 +112,24 @@ async def _load_existing(
     if not numbers and not public_ids and not skus:
         return []
     own_vendor = scope.actor.vendor_id if scope.actor.kind is ActorKind.VENDOR else None
-    return list(await fetch(_EXISTING, scope.store.id, numbers, public_ids, skus, own_vendor))
+    statement = _with_columns(_EXISTING, drafts) + (_LOCK if lock else "")
+    return list(await fetch(statement, scope.store.id, numbers, public_ids, skus, own_vendor))
+
+
+async def lock_changed(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
+    """Lock the products whose rows change, as they are now; one that was deleted meanwhile gets the error `not_found` on `id`."""
+    changed = {draft.product_id: draft for draft in drafts if draft.current is not None and draft.changes_row}
+    if not changed:
+        return
+    rows = {row["id"]: row for row in await fetch(_with_columns(_LOCK_MATCHED, drafts), scope.store.id, list(changed))}
+    for product_id, draft in changed.items():
+        draft.current = rows.get(product_id)
+        if draft.current is None:
+            draft.errors["id"] = (NOT_FOUND, missing_message(PRODUCT, [draft.public_id]))
+
+
+def _with_columns(statement: str, drafts: Iterable[ProductDraft]) -> str:
+    return statement.format(columns=", ".join(sorted(_COLUMNS.union(*(draft.columns for draft in drafts)))))
 
 
 # --- Vendors ---------------------------------------------------------------------------------------------------------------

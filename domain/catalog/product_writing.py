@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from domain.catalog.product_draft import ProductDraft
+from domain.catalog.stock import lock_stock
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from kernel.text import slugify
@@ -65,6 +66,7 @@ _DELETE_CATEGORIES = """
 DELETE FROM product_categories c USING jsonb_to_recordset($2::text::jsonb) AS g (product_id bigint, keep bigint[], remove bigint)
 WHERE c.tenant_id = $1 AND c.product_id = g.product_id
     AND (c.category_id <> ALL(g.keep) OR c.category_id = g.remove)
+RETURNING c.product_id
 """
 _IMAGES = """
 SELECT i.id, i.product_id, i.url, i.alt, i.position, i.width, i.height
@@ -75,37 +77,55 @@ ORDER BY i.position, i.id
 _DELETE_IMAGES = "DELETE FROM product_images WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
 
 
-async def write_rows(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    """Write the products' own rows, those of new ones with their categories and images, and set the ids of new ones."""
+async def write_rows(scope: Scope, drafts: Sequence[ProductDraft]) -> set[int]:
+    """Write the products' own rows, those of new ones with their categories and images, and set the ids of new ones.
+
+    Return the ids of the products that are new or whose row has changed.
+    """
     await choose_slugs(scope, drafts)
-    new = [draft for draft in drafts if draft.is_new]
-    changed = [draft for draft in drafts if not draft.is_new]
+    written = [draft for draft in drafts if draft.changes_row]
+    new = [draft for draft in written if draft.is_new]
+    changed = [draft for draft in written if not draft.is_new]
     if changed:
         await _update(scope, changed)
     if new:
         await _insert(scope, new)
+    return {draft.product_id for draft in written if draft.product_id is not None}
 
 
-async def replace_product_categories(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    """Write the categories of changed products: `category_ids` are all of them; a new main category alone replaces the previous one."""
+async def touch_rows(scope: Scope, product_ids: set[int]) -> None:
+    """Set the time of the update of products of which only parts have changed."""
+    if product_ids:
+        await lock_stock(scope, product_ids)
+        times = [{"id": product_id, "updated_at": scope.now} for product_id in product_ids]
+        await update_rows(scope, "products", times, touch=True)
+
+
+async def replace_product_categories(scope: Scope, drafts: Sequence[ProductDraft]) -> set[int]:
+    """Write the categories of existing products: `category_ids` are all of them; a new main category alone replaces the previous one.
+
+    Return the ids of the products that had others.
+    """
     changed = [draft for draft in drafts if draft.current is not None and _sets_categories(draft)]
     if not changed:
-        return
-    await execute(_DELETE_CATEGORIES, scope.store.id, json_text([_removed_categories(draft) for draft in changed]))
+        return set()
+    removed = json_text([_removed_categories(draft) for draft in changed])
     assigned = [{"product_id": draft.product_id, **row} for draft in changed for row in _category_rows(draft)]
-    await insert_rows(scope, "product_categories", assigned, unique=("product_id", "category_id"))
+    deleted = {row["product_id"] for row in await fetch(_DELETE_CATEGORIES, scope.store.id, removed)}
+    return deleted | await insert_rows(scope, "product_categories", assigned, unique=("product_id", "category_id"))
 
 
-async def replace_images(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    """Replace those images of changed products that are in the input: all of them, the main one (position 0), or the additional ones.
+async def replace_images(scope: Scope, drafts: Sequence[ProductDraft]) -> set[int]:
+    """Replace those images of existing products that are in the input: all of them, the main one (position 0), or the additional ones.
 
-    An image whose URL the product has already stays: it keeps its id, and its size unless the input has another.
+    An image whose URL the product has already stays: it keeps its id, and its size unless the input has another. Return the ids of the
+    products that had other images.
     """
     changed = [
         draft for draft in drafts if draft.current is not None and (_replaces_main(draft) or _replaces_more(draft))
     ]
     if not changed:
-        return
+        return set()
     stored = await _load_images(scope, changed)
     added, moved = [], []
     for draft in changed:
@@ -116,10 +136,12 @@ async def replace_images(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
                     moved.append(updated)
             else:
                 added.append({"product_id": draft.product_id, **_image_row(position, image)})
-    if removed := [row["id"] for rows in stored.values() for row in rows]:
-        await execute(_DELETE_IMAGES, scope.store.id, removed)
+    removed = [row for rows in stored.values() for row in rows]
+    if removed:
+        await execute(_DELETE_IMAGES, scope.store.id, [row["id"] for row in removed])
     await update_rows(scope, "product_images", moved)
     await insert_rows(scope, "product_images", added)
+    return {row["product_id"] for row in (*removed, *moved, *added)}
 
 
 async def _load_images(
@@ -225,7 +247,9 @@ def _removed_categories(draft: ProductDraft) -> dict[str, Any]:
 
 
 def _sets_categories(draft: ProductDraft) -> bool:
-    return draft.category_ids is not None or "category_id" in draft.columns
+    assert draft.current is not None
+    current_main = draft.current["category_id"]
+    return draft.category_ids is not None or draft.columns.get("category_id", current_main) != current_main
 
 
 def _category_rows(draft: ProductDraft) -> Iterator[dict[str, Any]]:

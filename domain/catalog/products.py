@@ -3,7 +3,7 @@
     validate  the input, without the database               (`product_draft`)
     match     existing rows, vendors, categories            (`product_matching`, `feature_values`)
     reject    invalid input, all fields at once
-    write     rows, categories, images, features            (`product_writing`, `feature_values`)
+    write     rows and parts that differ                    (`product_writing`, `feature_values`)
     emit      product.created or product.updated            (`events`)
 
 A vendor can edit only its own products; fields that only staff may set (vendor, approval) are ignored for vendors.
@@ -27,9 +27,9 @@ from domain.catalog.product_draft import (
     raise_draft_errors,
     read_draft,
 )
-from domain.catalog.product_matching import lock_catalog, lock_catalog_exclusively, match_drafts
+from domain.catalog.product_matching import lock_catalog, lock_catalog_exclusively, lock_changed, match_drafts
 from domain.catalog.product_parts import delete_product_parts
-from domain.catalog.product_writing import replace_images, replace_product_categories, write_rows
+from domain.catalog.product_writing import replace_images, replace_product_categories, touch_rows, write_rows
 from domain.catalog.stock import lock_stock
 from domain.notifications import write as notifications
 from domain.store_settings import setting
@@ -68,11 +68,12 @@ class RowError:
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """The result of one row: the product's internal id, or null if it was not written."""
+    """The result of one row: the product's internal id, or null if it was refused; `changed` is False for what the product was already."""
 
     index: int
     id: int | None
     created: bool
+    changed: bool = True
     error: RowError | None = None
 
 
@@ -149,18 +150,20 @@ async def bulk_upsert_products(
     async with transaction(scope):
         await lock_catalog_exclusively(scope)
         values = await _match(scope, drafts, subjects, by_sku=True, check_sku=check_sku)
+        await lock_changed(scope, [draft for draft in drafts if not draft.errors])
         created = [draft.is_new for draft in drafts]
         valid = [index for index, draft in enumerate(drafts) if not draft.errors]
         if policy is BulkErrorPolicy.REJECT_ALL and len(valid) < len(drafts):
             valid = []
-        await _write(scope, [drafts[index] for index in valid], [values.get(index, {}) for index in valid])
+        changed = await _write(scope, [drafts[index] for index in valid], [values.get(index, {}) for index in valid])
     written = set(valid)
     return [
         RowResult(
             index,
             draft.product_id if index in written else None,
-            created[index] and index in written,
-            _row_error(draft),
+            created=created[index] and index in written,
+            changed=index in written and draft.product_id in changed,
+            error=_row_error(draft),
         )
         for index, draft in enumerate(drafts)
     ]
@@ -181,7 +184,8 @@ async def _save(
 async def _match(
     scope: Scope, drafts: Sequence[ProductDraft], subjects: Sequence[object | None], *, by_sku: bool, check_sku: bool
 ) -> dict[int, dict[int, ParsedFeatureValue]]:
-    await match_drafts(scope, drafts, subjects, by_sku=by_sku, check_sku=check_sku)
+    # An import excludes the others that write what it compares, and locks only what it changes.
+    await match_drafts(scope, drafts, subjects, by_sku=by_sku, check_sku=check_sku, lock=not by_sku)
     needs_approval = bool(setting(scope, "vendor_products_need_approval"))
     for draft in drafts:
         check_quantities(scope, draft)
@@ -192,35 +196,44 @@ async def _match(
     return await read_feature_values(scope, drafts)
 
 
-async def _write(scope: Scope, drafts: Sequence[ProductDraft], values: Sequence[dict[int, ParsedFeatureValue]]) -> None:
+async def _write(
+    scope: Scope, drafts: Sequence[ProductDraft], values: Sequence[dict[int, ParsedFeatureValue]]
+) -> set[int]:
+    """Write the products with their parts, and return the ids of those that are new or have changed."""
     if not drafts:
-        return
+        return set()
     new = {id(draft) for draft in drafts if draft.is_new}
     try:
-        await write_rows(scope, drafts)
+        written = await write_rows(scope, drafts)
     except UniqueViolation as error:
         # Only the slug of an updated product can be taken concurrently; `write_rows` avoids this for new ones.
         raise Conflict("the slug was taken by another product meanwhile; try again", reason="slug_taken") from error
-    await replace_product_categories(scope, drafts)
-    await replace_images(scope, drafts)
-    taxed = {draft.product_id: draft.taxes for draft in drafts if draft.taxes is not None}
+    changed = written | await replace_product_categories(scope, drafts) | await replace_images(scope, drafts)
+    taxed = {
+        draft.product_id: draft.taxes for draft in drafts if draft.product_id is not None and draft.taxes is not None
+    }
     if taxed:
-        await set_taxes_in_bulk(
-            scope, "product_taxes", {product: taxes for product, taxes in taxed.items() if product is not None}
-        )
+        changed |= await set_taxes_in_bulk(scope, "product_taxes", taxed)
     by_product = {draft.product_id: of_draft for draft, of_draft in zip(drafts, values, strict=True)}
-    await write_feature_values(
+    changed |= await write_feature_values(
         scope, {product: feature_values for product, feature_values in by_product.items() if product is not None}
     )
+    await touch_rows(scope, changed - written)
+    await _announce(scope, [draft for draft in drafts if draft.product_id in changed], new)
+    return changed
+
+
+async def _announce(scope: Scope, drafts: Sequence[ProductDraft], new: set[int]) -> None:
+    """Notify of low stock, emit the events and write the audit log; `new` are the identities of the drafts of new products."""
     await notifications.notify_low_stock(scope, [level for draft in drafts for level in _stock_level_changes(draft)])
-    public_ids = await events.emit_products_changed(
-        scope,
-        {
-            draft.product_id: events.PRODUCT_CREATED if id(draft) in new else events.PRODUCT_UPDATED
-            for draft in drafts
-            if draft.product_id is not None
-        },
-    )
+    names = {
+        draft.product_id: events.PRODUCT_CREATED if id(draft) in new else events.PRODUCT_UPDATED
+        for draft in drafts
+        if draft.product_id is not None
+    }
+    if not names:
+        return
+    public_ids = await events.emit_products_changed(scope, names)
     await audit.record_all(
         scope,
         [

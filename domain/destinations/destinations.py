@@ -123,7 +123,8 @@ async def _write_ranges(change: Change) -> None:
         rows = [
             {"destination_id": change.record_id, "zipcode_from": first, "zipcode_to": last} for first, last in ranges
         ]
-        await replace_rows(change.scope, "destination_zipcodes", "destination_id", [change.record_id], rows)
+        replaced = await replace_rows(change.scope, "destination_zipcodes", "destination_id", [change.record_id], rows)
+        change.has_changed |= bool(replaced)
 
 
 DESTINATION_RECORDS = RecordType(

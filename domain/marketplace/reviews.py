@@ -29,6 +29,7 @@ from models.references import (
     resolve,
     resolve_optional,
 )
+from models.rows import update_row
 from models.tables.marketplace import DiscussionPost
 
 REVIEW_STATUSES = CodeTable("status", {**SWITCH_STATUSES.labels, "P": ("pending",)})
@@ -123,11 +124,11 @@ async def update_review(scope: Scope, review: object, values: InputValues) -> in
     async with transaction(scope):
         post_id, thread_type = await _find_editable(scope, review)
         _check_rating(thread_type, columns)
-        if not _is_staff(scope) and setting(scope, "reviews_need_approval"):
-            columns["status"] = PENDING
-        await DiscussionPost.filter(id=post_id).update(**columns, updated_at=scope.now)
-        if _is_staff(scope):
-            await audit.record_update(scope, "review", post_id, columns)
+        if await update_row(scope, "discussion_posts", post_id, **columns, updated_at=scope.now):
+            if _is_staff(scope):
+                await audit.record_update(scope, "review", post_id, columns)
+            elif setting(scope, "reviews_need_approval"):
+                await update_row(scope, "discussion_posts", post_id, status=PENDING)
     return post_id
 
 

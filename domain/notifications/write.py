@@ -92,8 +92,9 @@ WHERE u.status = 'A' AND u.deleted_at IS NULL
 """  # constants of this module
 
 _MARK_READ = """
-UPDATE notifications SET read_at = coalesce(read_at, $4)
-WHERE tenant_id = $1 AND user_id = $2 AND (id = $3 OR public_id = $5) RETURNING id
+WITH matching AS (SELECT id FROM notifications WHERE tenant_id = $1 AND user_id = $2 AND (id = $3 OR public_id = $5)),
+marked AS (UPDATE notifications n SET read_at = $4 FROM matching WHERE n.tenant_id = $1 AND n.id = matching.id AND n.read_at IS NULL)
+SELECT id FROM matching
 """
 _MARK_ALL_READ = """
 UPDATE notifications SET read_at = $3

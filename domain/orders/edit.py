@@ -46,16 +46,15 @@ from kernel.scope import ActorKind, Scope
 from models import audit
 from models.connection.database import execute, fetch, fetchval, transaction
 from models.numbers import take_numbers
-from models.rows import json_text
-from models.tables.orders import Order, OrderAddress
+from models.rows import json_text, update_row
+from models.tables.orders import OrderAddress
 
 _STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
 _POINT_COLUMNS = ("points_earned", "points_spent", "points_cents")
 _METHODS = ("payment_method", "shipping_method")
 # docs/reference/legacy.md#vendor-app; other fields are ignored.
 _VENDOR_FIELDS = ("lines", "status", "tracking_code", "carrier")
-_PRICING_FIELDS = ("lines", "discount_cents", *_METHODS)
-_EVENT_FIELDS = (*CONTACT_FIELDS, *_PRICING_FIELDS, "addresses", "user", "fields", "status", "tracking_code")
+_PRICING_FIELDS = frozenset({"discount_cents", *_METHODS})
 
 
 _DELETE_LINES = """
@@ -74,7 +73,11 @@ SELECT $1, l.id, l.public_id, $2, l.position, l.product_id, l.vendor_id, l.produ
 FROM jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l
 """
 
-_ADD_FIELDS = "UPDATE orders SET fields_data = fields_data || $3::text::jsonb WHERE tenant_id = $1 AND id = $2"
+_ADD_FIELDS = """
+UPDATE orders SET fields_data = fields_data || $3::text::jsonb
+WHERE tenant_id = $1 AND id = $2 AND fields_data || $3::text::jsonb <> fields_data
+"""
+_ADDRESS = "SELECT id FROM order_addresses WHERE tenant_id = $1 AND order_id = $2 AND kind = $3"
 
 
 async def update_order(
@@ -91,7 +94,8 @@ async def update_order(
 
     `lines` replace the lines; products already in the order keep their price unless staff sets another. The order's promotions are
     evaluated again, no others apply (`repricing`). `fields` are merged. Only staff changes `discount_cents`. From a vendor only lines
-    (without prices), `status`, `tracking_code` and `carrier` are used.
+    (without prices), `status`, `tracking_code` and `carrier` are used. What is as it was changes nothing: equal lines, methods or discount
+    don't price the order again.
 
     Raises NotFound, Forbidden (a vendor, for a multi-vendor order), ValidationFailed, and RuleViolation: `order_not_editable` for lines
     of a paid or processed order, and what placing and status changes raise.
@@ -102,15 +106,16 @@ async def update_order(
         locked = await lock_order(scope, order)
         reject_shared(scope, locked)
         references = await _load_references(scope, locked, changes)
+        changes = _without_equal(locked, references, changes)
         columns |= _reference_columns(references, changes) | _delivery_time(locked, references)
         repricing_result = await _reprice(scope, locked, references, changes)
         if repricing_result is not None:
             columns |= repricing_result.columns
-        await _write(scope, locked, columns, changes)
+        changed = await _write(scope, locked, columns, changes, is_repriced=repricing_result is not None)
         user_id = columns.get("user_id", locked.user_id)
         # Lock order (`domain.orders.locked`): points, limits, promotions, stock.
         locked, had_points = _with_points(locked, columns), locked.has_points
-        if had_points or locked.has_points:
+        if changed and (had_points or locked.has_points):
             await settle_points(scope, locked.id)
         if user_id is not None and columns.get("total_cents", 0) > locked.total_cents:
             await limits.reject_growth_over_limit(scope, user_id, locked.id)
@@ -132,13 +137,14 @@ async def update_order(
             )
         updated = after_transition(locked, transition, tracking)
         shipping_method_id = columns.get("shipping_method_id", locked.shipping_method_id)
-        await update_tracking(
+        changed |= await update_tracking(
             scope, replace(updated, shipping_method_id=shipping_method_id), tracking, emit_events=emit_events
         )
+        changed |= transition is not None
         edited = sorted(str(name) for name in changes if name != "status")
-        if edited:
+        if changed and edited:
             await audit.record(scope, "order.updated", "order", locked.public_id, {"fields": edited})
-        if any(name in changes for name in _EVENT_FIELDS):
+        if changed:
             await events.emit_order_updated(
                 scope,
                 locked.id,
@@ -151,7 +157,7 @@ async def update_order(
         locked.public_id,
         locked.status,
         updated.status,
-        bool(changes),
+        changed,
         transition is not None and transition.forced,
     )
 
@@ -177,6 +183,28 @@ async def _load_references(scope: Scope, locked: LockedOrder, changes: InputValu
     )
 
 
+def _without_equal(locked: LockedOrder, references: OrderReferences, changes: InputValues) -> InputValues:
+    """Drop the references and the discount that the order has already, which would price it again or copy the customer's data."""
+    present: dict[str, Any] = {
+        "user": (references.customer, locked.user_id),
+        "payment_method": (references.payment_method, locked.payment_method_id),
+        "shipping_method": (references.shipping_method, locked.shipping_method_id),
+    }
+    equal = {name for name, (record, current) in present.items() if (record.id if record else None) == current}
+    is_editable = locked.status in EDITABLE and not locked.has_promotions
+    if is_editable and changes.get("discount_cents") == locked.discount_cents - locked.points_cents:
+        equal.add("discount_cents")
+    return {name: change for name, change in changes.items() if name not in equal}
+
+
+def _stored_lines(lines: Sequence[PricedLine]) -> list[tuple[Any, ...]]:
+    """Return what an order stores of its lines, to compare."""
+    return [
+        (line.offer.id, line.quantity, line.price_cents, line.combination_id, selection_key(line.selection), line.extra)
+        for line in lines
+    ]
+
+
 def _reference_columns(references: OrderReferences, changes: InputValues) -> dict[str, Any]:
     """Return the reference columns; a new customer brings its contact fields, unless they are in the input too."""
     targets = {
@@ -185,7 +213,8 @@ def _reference_columns(references: OrderReferences, changes: InputValues) -> dic
         "shipping_method": ("shipping_method_id", references.shipping_method),
     }
     columns = {column: record.id if record else None for name, (column, record) in targets.items() if name in changes}
-    contact = {} if references.customer is None else references.customer.contact
+    customer = references.customer if "user" in changes else None
+    contact = {} if customer is None else customer.contact
     return columns | {name: text for name, text in contact.items() if name not in changes}
 
 
@@ -213,11 +242,8 @@ async def _reprice(
 
     Writes rows of the order only: promotions' uses and stock are locked later, in their order.
     """
-    if not any(name in changes for name in _PRICING_FIELDS) and (
-        locked.imported
-        or locked.status not in EDITABLE
-        or not await repricing.changes_destination(scope, locked, changes)
-    ):
+    changes_price = await _changes_price(scope, locked, changes)
+    if not changes_price and "lines" not in changes:
         return None
     if locked.status not in EDITABLE:
         if "lines" in changes or "discount_cents" in changes:
@@ -227,15 +253,28 @@ async def _reprice(
             )
         return None
     current = await repricing.load_lines(scope, locked)
-    if "lines" not in changes:
-        totals = await repricing.recalculate_totals(scope, locked, references, changes, current)
-        return _RepricingResult(totals, current)
-    lines = await _new_lines(scope, locked, parse_lines(changes["lines"] or ()), current)
+    lines = current
+    if "lines" in changes:
+        lines = await _new_lines(scope, locked, parse_lines(changes["lines"] or ()), current)
+    if _stored_lines(lines) == _stored_lines(current):
+        if not changes_price:
+            return None
+        return _RepricingResult(
+            await repricing.recalculate_totals(scope, locked, references, changes, current), current
+        )
     if not locked.imported:
         reject_unavailable(scope, references, lines)
     await _replace_lines(scope, locked, lines)
     totals = await repricing.recalculate_totals(scope, locked, references, changes, lines)
     return _RepricingResult({**totals, "vendor_id": sole_vendor(lines)}, current, lines)
+
+
+async def _changes_price(scope: Scope, locked: LockedOrder, changes: InputValues) -> bool:
+    """Return whether something else than the lines changes the price."""
+    if _PRICING_FIELDS & changes.keys():
+        return True
+    is_priced = locked.status in EDITABLE and not locked.imported
+    return is_priced and await repricing.changes_destination(scope, locked, changes)
 
 
 async def _new_lines(
@@ -314,12 +353,22 @@ def _with_points(locked: LockedOrder, columns: Mapping[str, Any]) -> LockedOrder
     return replace(locked, **{name: columns[name] for name in _POINT_COLUMNS if name in columns})
 
 
-async def _write(scope: Scope, locked: LockedOrder, columns: Mapping[str, Any], changes: InputValues) -> None:
-    if columns:
-        await Order.filter(id=locked.id).update(**columns, updated_at=scope.now)
+async def _write(
+    scope: Scope, locked: LockedOrder, columns: Mapping[str, Any], changes: InputValues, *, is_repriced: bool
+) -> bool:
+    """Write columns, addresses and free fields of the order, and return whether the order has changed."""
+    changed = is_repriced
     for kind, address in parse_addresses(changes.get("addresses") or {}).items():
-        if address and not await OrderAddress.filter(order_id=locked.id, kind=kind).update(**address):
-            await OrderAddress(order_id=locked.id, **address_row(kind, address)).save()
+        changed |= bool(address) and await _write_address(scope, locked, kind, address)
     values = read_fields({"fields": ORDER_FIELDS["fields"]}, changes)
     if values.get("fields"):
-        await execute(_ADD_FIELDS, scope.store.id, locked.id, orjson.dumps(values["fields"]).decode())
+        changed |= bool(await execute(_ADD_FIELDS, scope.store.id, locked.id, json_text(values["fields"])))
+    return await update_row(scope, "orders", locked.id, touch=changed, **columns, updated_at=scope.now)
+
+
+async def _write_address(scope: Scope, locked: LockedOrder, kind: str, address: Mapping[str, Any]) -> bool:
+    address_id = await fetchval(_ADDRESS, scope.store.id, locked.id, kind)
+    if address_id is not None:
+        return await update_row(scope, "order_addresses", address_id, **address)
+    await OrderAddress(order_id=locked.id, **address_row(kind, address)).save()
+    return True

@@ -26,7 +26,7 @@ CHECK_RESULT = "chave_nota_valid"
 
 _UPDATE = """
 UPDATE orders SET fields_data = (fields_data - $3::text[]) || $4::text::jsonb, updated_at = $5
-WHERE tenant_id = $1 AND id = $2
+WHERE tenant_id = $1 AND id = $2 AND (fields_data - $3::text[]) || $4::text::jsonb <> fields_data
 """
 
 
@@ -78,8 +78,7 @@ async def set_fiscal_data(scope: Scope, order: object, values: InputValues) -> i
         fields[CHECK_RESULT] = None
     async with transaction(scope):
         locked = await lock_order(scope, order)
-        if fields:
-            await _store(scope, locked.id, fields)
+        if await _store(scope, locked.id, fields):
             await audit.record(
                 scope, "order.fiscal_data_set", "order", locked.public_id, {"fields": sorted(map(str, values))}
             )
@@ -87,7 +86,7 @@ async def set_fiscal_data(scope: Scope, order: object, values: InputValues) -> i
     return locked.id
 
 
-async def _store(scope: Scope, order_id: int, fields: Mapping[str, Any]) -> None:
+async def _store(scope: Scope, order_id: int, fields: Mapping[str, Any]) -> bool:
     removed = [name for name, value in fields.items() if value is None]
     stored = {name: value for name, value in fields.items() if value is not None}
-    await execute(_UPDATE, scope.store.id, order_id, removed, orjson.dumps(stored).decode(), scope.now)
+    return await execute(_UPDATE, scope.store.id, order_id, removed, orjson.dumps(stored).decode(), scope.now) > 0

@@ -32,7 +32,9 @@ _VENDORS = "SELECT DISTINCT vendor_id FROM order_lines WHERE tenant_id = $1 AND 
 _LIMIT: Mapping[str, InputField] = {"limit_cents": InputField("limit_cents", cents(), code="price_invalid")}
 _SET = """
 INSERT INTO order_limits (tenant_id, public_id, user_id, vendor_id, limit_cents, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $6)
+SELECT $1, $2, $3, $4, $5, $6, $6 WHERE NOT EXISTS (
+    SELECT FROM order_limits WHERE tenant_id = $1 AND user_id = $3 AND vendor_id = $4 AND limit_cents = $5
+)
 ON CONFLICT (tenant_id, user_id, vendor_id) DO UPDATE SET limit_cents = excluded.limit_cents, updated_at = excluded.updated_at
 RETURNING id
 """
@@ -62,15 +64,16 @@ async def set_limit(scope: Scope, values: InputValues) -> int:
     async with transaction(scope):
         user = await resolve(scope, USER, values["user"], field="user")
         vendor = await resolve(scope, VENDOR, values["vendor"], field="vendor")
-        if "limit_cents" not in columns:
+        limit, limit_id = columns.get("limit_cents"), None
+        if limit is not None:
+            limit_id = await fetchval(_SET, scope.store.id, uuid7(), user, vendor, limit, scope.now)
+        if limit_id is not None:
+            details = {"user": user, "vendor": vendor, "limit_cents": limit}
+            await audit.record(scope, "order_limit.set", "order_limit", limit_id, details)
+        else:
             limit_id = await fetchval(_FIND, scope.store.id, user, vendor)
-            if limit_id is None:
-                raise ValidationFailed("limit_cents is required", field="limit_cents", code="required")
-            return int(limit_id)
-        limit = columns["limit_cents"]
-        limit_id = await fetchval(_SET, scope.store.id, uuid7(), user, vendor, limit, scope.now)
-        details = {"user": user, "vendor": vendor, "limit_cents": limit}
-        await audit.record(scope, "order_limit.set", "order_limit", limit_id, details)
+        if limit_id is None:
+            raise ValidationFailed("limit_cents is required", field="limit_cents", code="required")
     return int(limit_id)
 
 

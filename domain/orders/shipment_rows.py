@@ -108,7 +108,7 @@ async def insert_shipment(
     if not shipment.group_key:
         shipment = replace(shipment, group_key=str(await fetchval(_GROUP_KEY, scope.store.id, order.id, list(units))))
     shipment_id = await _insert_row(scope, order, shipment)
-    await insert_shipment_lines(scope, shipment_id, units)
+    await insert_rows(scope, "shipment_lines", line_rows(shipment_id, units))
     if shipment.tracking_number:
         await set_tracking_code(scope, order, shipment.tracking_number)
     return shipment_id
@@ -141,12 +141,11 @@ async def resolve_units(
     return units
 
 
-async def insert_shipment_lines(scope: Scope, shipment_id: int, units: Mapping[int, int]) -> None:
-    """Insert the lines of a shipment."""
-    rows = [
+def line_rows(shipment_id: int, units: Mapping[int, int]) -> list[dict[str, int]]:
+    """Return the lines of a shipment with these units by order line."""
+    return [
         {"shipment_id": shipment_id, "order_line_id": line, "quantity": quantity} for line, quantity in units.items()
     ]
-    await insert_rows(scope, "shipment_lines", rows)
 
 
 async def set_tracking_code(scope: Scope, order: LockedOrder, tracking_code: str) -> bool:

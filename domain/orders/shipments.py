@@ -14,7 +14,7 @@ from domain.orders.shipment_rows import (
     NewShipment,
     Quantities,
     insert_shipment,
-    insert_shipment_lines,
+    line_rows,
     resolve_units,
     set_tracking_code,
 )
@@ -27,7 +27,7 @@ from kernel.scope import ActorKind, Scope
 from models import audit
 from models.connection.database import execute, fetchrow, fetchval, transaction
 from models.references import NOT_FOUND, ORDER, SHIPPING_METHOD, USER, missing_message, resolve_optional
-from models.tables.shipping import Shipment
+from models.rows import replace_rows, update_row
 
 # Defaults of docs/reference/legacy.md#shipments.
 _LEGACY_METHOD = 1
@@ -89,7 +89,7 @@ async def create_shipment(
             raise ValidationFailed("every item of the order has been shipped", field="lines", code="nothing_left")
         await record_events.emit_records(scope, events.SHIPMENT_CREATED, [shipment_id])
         await audit.record(scope, "shipment.created", "shipment", shipment_id, {"order": str(locked.public_id)})
-        await _update_order(scope, locked, values.get("order_status"))
+        await _update_order(scope, locked, values.get("order_status"), changed=True)
     return shipment_id
 
 
@@ -100,16 +100,16 @@ async def update_shipment(scope: Scope, shipment: object, values: InputValues, l
         shipment_id, locked = await _lock(scope, shipment)
         await _lock_custom_status(scope, columns.get("status"))
         columns |= await _references(scope, values)
-        await Shipment.filter(id=shipment_id).update(**columns, updated_at=scope.now)
+        has_other_lines = lines is not None and await _replace_lines(scope, locked, shipment_id, lines)
+        changed = await update_row(
+            scope, "shipments", shipment_id, touch=has_other_lines, **columns, updated_at=scope.now
+        )
+        if changed:
+            await record_events.emit_records(scope, events.SHIPMENT_UPDATED, [shipment_id])
+            await audit.record(scope, "shipment.updated", "shipment", shipment_id, {"fields": sorted(map(str, values))})
         if columns.get("tracking_number"):
-            await set_tracking_code(scope, locked, columns["tracking_number"])
-        if lines is not None:
-            units = await resolve_units(scope, locked, lines, replacing=shipment_id)
-            await _delete_lines(scope, shipment_id)
-            await insert_shipment_lines(scope, shipment_id, units)
-        await record_events.emit_records(scope, events.SHIPMENT_UPDATED, [shipment_id])
-        await audit.record(scope, "shipment.updated", "shipment", shipment_id, {"fields": sorted(map(str, values))})
-        await _update_order(scope, locked, values.get("order_status"))
+            changed |= await set_tracking_code(scope, locked, columns["tracking_number"])
+        await _update_order(scope, locked, values.get("order_status"), changed=changed)
     return shipment_id
 
 
@@ -163,16 +163,17 @@ async def _lock_custom_status(scope: Scope, status: str | None) -> None:
         raise ValidationFailed(f"status is {status!r}; the letter was deleted", field="status", code="status_invalid")
 
 
-async def _update_order(scope: Scope, locked: LockedOrder, order_status: str | None) -> None:
-    """Change the order's status if requested, and emit one event."""
-    if order_status is None:
+async def _update_order(scope: Scope, locked: LockedOrder, order_status: str | None, *, changed: bool) -> None:
+    """Change the order's status if requested, and emit one event for this and for a shipment that has changed."""
+    transition = None
+    if order_status is not None:
+        reject_shared(scope, locked)
+        transition = await apply_transition(scope, locked, order_status, force=True)
+    if transition is not None:
+        is_cancelled = order_status == CANCELLED
+        await events.emit_order_updated(scope, locked.id, previous_status=locked.status, cancelled=is_cancelled)
+    elif changed:
         await events.emit_order_updated(scope, locked.id)
-        return
-    reject_shared(scope, locked)
-    transition = await apply_transition(scope, locked, order_status, force=True)
-    previous = locked.status if transition is not None else None
-    cancelled = transition is not None and order_status == CANCELLED
-    await events.emit_order_updated(scope, locked.id, previous_status=previous, cancelled=cancelled)
 
 
 async def _lock(scope: Scope, shipment: object) -> tuple[int, LockedOrder]:
@@ -199,6 +200,13 @@ async def _is_own_shipment(scope: Scope, shipment_id: int) -> bool:
         scope.actor.vendor_id,
     )
     return not has_foreign_lines
+
+
+async def _replace_lines(scope: Scope, locked: LockedOrder, shipment_id: int, lines: Quantities) -> bool:
+    """Replace the lines of a shipment; return whether they were others."""
+    units = await resolve_units(scope, locked, lines, replacing=shipment_id)
+    rows = line_rows(shipment_id, units)
+    return bool(await replace_rows(scope, "shipment_lines", "shipment_id", [shipment_id], rows))
 
 
 async def _delete_lines(scope: Scope, shipment_id: int) -> None:

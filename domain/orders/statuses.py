@@ -32,6 +32,7 @@ from kernel.text import InvalidValue, repr_value
 from models import audit
 from models.connection.database import execute, fetch, fetchrow, fetchval, transaction
 from models.references import STATUS, find
+from models.rows import update_row
 from models.tables.orders import Status
 
 ORDERS, SHIPMENTS = "O", "S"
@@ -128,9 +129,9 @@ async def update_status(scope: Scope, status: object, values: InputValues) -> in
                 status_row["letter"] for status_row in await fetch(_USED_CODES, scope.store.id, current["type"])
             }
             _free_code(columns["letter"], used_codes)
-        await Status.filter(id=status_id).update(**columns, updated_at=scope.now)
-        await audit.record(scope, "status.updated", "status", current["public_id"], {"fields": sorted(columns)})
-        await save_codes(scope)
+        if await update_row(scope, "statuses", status_id, **columns, updated_at=scope.now):
+            await audit.record(scope, "status.updated", "status", current["public_id"], {"fields": sorted(columns)})
+            await save_codes(scope)
     return status_id
 
 

@@ -63,7 +63,9 @@ async def _encrypt(change: Change) -> None:
         change.columns["processor_params"] = encrypt_params(restore_masked(params, {}))
     elif not change.is_new and "processor_params" in change.values:
         stored = decrypt_params(await fetchval(_PARAMS, change.scope.store.id, change.record_id))
-        change.columns["processor_params"] = encrypt_params(restore_masked(params or {}, stored))
+        restored = restore_masked(params or {}, stored)
+        if restored != stored:  # encrypted again, it would be another value
+            change.columns["processor_params"] = encrypt_params(restored)
 
 
 # The audit log has the names of the fields only: values may be secret.

@@ -133,9 +133,9 @@ async def set_privileges(scope: Scope, user: Reference | str, names: list[str]) 
         privileges.check_may_grant_privileges(scope, wanted - account.own)
         if account.user_type != "A":
             raise RuleViolation("only administrators hold privileges", reason="not_an_administrator")
-        await _update_row(scope, row, {"privileges": sorted(wanted)})
-        await audit.record(scope, "user.privileges_set", "user", row["public_id"], {"privileges": sorted(wanted)})
-        await invalidate_credentials(scope, user_id)
+        if await _update_row(scope, row, {"privileges": sorted(wanted)}):
+            await audit.record(scope, "user.privileges_set", "user", row["public_id"], {"privileges": sorted(wanted)})
+            await invalidate_credentials(scope, user_id)
     return UserRef(user_id, row["public_id"])
 
 
@@ -360,11 +360,11 @@ async def _insert(scope: Scope, public_id: UUID, user: Mapping[str, Any], *, ver
     return user_id
 
 
-async def _update_row(scope: Scope, row: Record, values: Mapping[str, Any]) -> None:
+async def _update_row(scope: Scope, row: Record, values: Mapping[str, Any]) -> bool:
     user = {**dict(row), **values}
     try:
         columns = {name: user[name] for name in _COLUMNS}
-        await update_row(scope, "users", row["id"], **columns, updated_at=scope.now)
+        return await update_row(scope, "users", row["id"], **columns, updated_at=scope.now)
     except database.UniqueViolation as error:
         raise _email_taken(error, user["email"]) from error
 

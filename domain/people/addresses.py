@@ -14,6 +14,7 @@ from kernel.ids import parse_uuid
 from kernel.scope import Scope
 from models.connection.database import execute, fetchrow, fetchval, transaction
 from models.reading.queries import Entity
+from models.rows import update_row
 from models.tables.users import UserAddress
 
 MAX_ADDRESSES = 50
@@ -29,15 +30,11 @@ _LOCK_USER = "SELECT id FROM users WHERE tenant_id = $1 AND id = $2 AND deleted_
 _COUNT = "SELECT count(*) FROM user_addresses WHERE tenant_id = $1 AND user_id = $2"
 _FIND = "SELECT id FROM user_addresses WHERE tenant_id = $1 AND user_id = $2 AND public_id = $3"
 _LOCK = "SELECT country, zipcode FROM user_addresses WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
+_DEFAULT_COLUMNS = {SHIPPING: "is_default_shipping", BILLING: "is_default_billing"}
 # One statement could set the new default before it clears the old one, which the unique index refuses.
-_CLEAR_DEFAULT = {
-    SHIPPING: "UPDATE user_addresses SET is_default_shipping = false WHERE tenant_id = $1 AND user_id = $2 AND is_default_shipping",
-    BILLING: "UPDATE user_addresses SET is_default_billing = false WHERE tenant_id = $1 AND user_id = $2 AND is_default_billing",
-}
-_SET_DEFAULT = {
-    SHIPPING: "UPDATE user_addresses SET is_default_shipping = true, updated_at = $3 WHERE tenant_id = $1 AND id = $2",
-    BILLING: "UPDATE user_addresses SET is_default_billing = true, updated_at = $3 WHERE tenant_id = $1 AND id = $2",
-}
+_CLEAR_DEFAULT = """
+UPDATE user_addresses SET {column} = false WHERE tenant_id = $1 AND user_id = $2 AND id <> $3 AND {column}
+"""
 
 
 async def set_default_address(scope: Scope, address: object, type_: str) -> int:
@@ -45,8 +42,9 @@ async def set_default_address(scope: Scope, address: object, type_: str) -> int:
     async with transaction(scope):
         user_id = await _lock_user(scope)
         address_id = await _find_own(scope, address)
-        await execute(_CLEAR_DEFAULT[type_], scope.store.id, user_id)
-        await execute(_SET_DEFAULT[type_], scope.store.id, address_id, scope.now)
+        column = _DEFAULT_COLUMNS[type_]
+        await execute(_CLEAR_DEFAULT.format(column=column), scope.store.id, user_id, address_id)
+        await update_row(scope, "user_addresses", address_id, **{column: True}, updated_at=scope.now)
     return address_id
 
 

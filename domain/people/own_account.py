@@ -45,8 +45,9 @@ async def change_password(scope: Scope, current_password: str, new_password: str
         user = await lock_user(scope, user_id)
         if user["password_hash"] != current_hash:  # changed while the new one was hashed
             raise ValidationFailed("password is wrong", field="current_password", code="password_wrong")
-        times = {"password_changed_at": scope.now, "updated_at": scope.now}
-        await update_row(scope, "users", user_id, password_hash=new_hash, **times)
+        await update_row(
+            scope, "users", user_id, password_hash=new_hash, password_changed_at=scope.now, updated_at=scope.now
+        )
         await sessions.revoke_all_sessions(
             scope, user_id, sessions.PASSWORD_CHANGED, except_session_id=scope.actor.session_id
         )

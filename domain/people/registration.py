@@ -159,7 +159,7 @@ async def verify_email(scope: Scope, token: str | None) -> None:
 async def _change_email(scope: Scope, user: Record) -> None:
     """Set the confirmed new e-mail and notify the old one."""
     try:
-        times = {"email_verified_at": scope.now, "updated_at": scope.now}
+        times: dict[str, Any] = {"email_verified_at": scope.now, "updated_at": scope.now}
         await update_row(scope, "users", user["id"], email=user["new_email"], **times)
     except database.UniqueViolation as error:  # registered since the request
         raise Unauthenticated(mailed_tokens.INVALID) from error

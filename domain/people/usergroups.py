@@ -27,6 +27,10 @@ from models.connection import database
 from models.rows import insert_row, update_row
 
 USERGROUP = references.USERGROUP
+# Written under the lock of the user.
+_MEMBERSHIP_STATUS = (
+    "SELECT status FROM usergroup_memberships WHERE tenant_id = $1 AND usergroup_id = $2 AND user_id = $3"
+)
 _OF_USERGROUP = ("usergroup_memberships", "warehouse_usergroups")
 
 
@@ -89,9 +93,9 @@ async def update_usergroup(scope: Scope, usergroup: Reference | str, values: Inp
         # A disabled group grants nothing, but the person who enables it later may not notice the new privileges.
         privileges.check_may_grant_privileges(scope, set(group["privileges"]) - set(row["privileges"]))
         written = {name: group[name] for name in FIELDS}
-        await update_row(scope, "usergroups", row["id"], **written, updated_at=scope.now)
-        await audit.record(scope, "usergroup.updated", "usergroup", row["public_id"], {"changed": sorted(columns)})
-        await invalidate_credentials(scope)
+        if await update_row(scope, "usergroups", row["id"], **written, updated_at=scope.now):
+            await audit.record(scope, "usergroup.updated", "usergroup", row["public_id"], {"changed": sorted(columns)})
+            await invalidate_credentials(scope)
     return UsergroupRef(row["id"], row["public_id"])
 
 
@@ -121,6 +125,8 @@ async def set_membership(scope: Scope, user: Reference | str, usergroup: Referen
         group = await _lock(scope, usergroup)
         account = await account_of(scope, user_id)
         _check_may_set_membership(scope, account, group, status_code)
+        if await database.fetchval(_MEMBERSHIP_STATUS, scope.store.id, group["id"], user_id) == status_code:
+            return
         await insert_row(
             scope,
             "usergroup_memberships",

@@ -49,7 +49,7 @@ SELECT min_weight_grams, max_weight_grams FROM shipping_methods WHERE tenant_id 
 
 
 async def _write_parts(change: Change) -> None:
-    await write_rates(change.scope, change.record_id, change.values)
+    await write_rates(change)
     await _write_taxes(change)
 
 

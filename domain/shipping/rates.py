@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from domain.destinations.rates import check_rate_count, repeated_destination, resolve_destinations
-from kernel.fields import MAX_QUANTITY, InputField, InputValues, cents, integer, read_fields
-from kernel.scope import Scope
-from models.rows import replace_rows
-from models.tables.shipping import ShippingMethod
+from domain.records import Change
+from kernel.fields import MAX_QUANTITY, InputField, cents, integer, read_fields
+from models.rows import replace_rows, update_row
 
 RATE_FIELDS: Mapping[str, InputField] = {
     "base_cents": InputField("base_cents", cents(), code="price_invalid"),
@@ -19,13 +18,13 @@ RATE_FIELDS: Mapping[str, InputField] = {
 _PRICES = ("base_cents", "per_kg_cents", "per_item_cents")
 
 
-async def write_rates(scope: Scope, method_id: int, values: InputValues) -> None:
-    """Replace a method's rates by `rates [{destination, base_cents, per_kg_cents, per_item_cents, max_weight_grams}]`, if present.
+async def write_rates(change: Change) -> None:
+    """Replace a changed method's rates by `rates [{destination, base_cents, per_kg_cents, per_item_cents, max_weight_grams}]`, if present.
 
     An entry without a destination sets the method's own prices, charged where it has no rates. Raises ValidationFailed for missing or
     repeated destinations.
     """
-    rates = values.get("rates")
+    scope, method_id, rates = change.scope, change.record_id, change.values.get("rates")
     if rates is None:
         return
     check_rate_count(rates)
@@ -35,15 +34,14 @@ async def write_rates(scope: Scope, method_id: int, values: InputValues) -> None
     if len(own_prices) > 1:
         raise repeated_destination()
     for entry in own_prices:
-        await _update_method_prices(scope, method_id, entry)
+        columns = read_fields({name: RATE_FIELDS[name] for name in _PRICES}, entry)
+        prices = {name: columns.get(name, 0) for name in _PRICES}  # the method keeps its weights
+        change.has_changed |= await update_row(scope, "shipping_methods", method_id, **prices)
     rows = [
         {"shipping_method_id": method_id, "destination_id": destination, **dict.fromkeys(RATE_FIELDS, 0), **columns}
         for destination, columns in zip(await resolve_destinations(scope, rates), rate_columns, strict=True)
     ]
-    await replace_rows(scope, "shipping_rates", "shipping_method_id", [method_id], rows, key="destination_id")
-
-
-async def _update_method_prices(scope: Scope, method_id: int, entry: InputValues) -> None:
-    """Update the method's own prices, not its weights."""
-    columns = read_fields({name: RATE_FIELDS[name] for name in _PRICES}, entry)
-    await ShippingMethod.filter(id=method_id).update(**{name: columns.get(name, 0) for name in _PRICES})
+    replaced = await replace_rows(
+        scope, "shipping_rates", "shipping_method_id", [method_id], rows, key="destination_id"
+    )
+    change.has_changed |= bool(replaced)

@@ -60,26 +60,29 @@ def taxes_writer(table: str) -> Callable[[Change], Awaitable[None]]:
 
     async def write(change: Change) -> None:
         if change.values.get("taxes") is not None:
-            await set_taxes(change.scope, table, change.record_id, change.values["taxes"])
+            change.has_changed |= await set_taxes(change.scope, table, change.record_id, change.values["taxes"])
 
     return write
 
 
-async def set_taxes(scope: Scope, table: str, owner_id: int, values: object) -> None:
-    """Replace the taxes of one record (`table` is a key of `_OWNERS`). Raises ValidationFailed naming missing ones."""
+async def set_taxes(scope: Scope, table: str, owner_id: int, values: object) -> bool:
+    """Replace the taxes of one record (`table` is a key of `_OWNERS`); return whether they were others.
+
+    Raises ValidationFailed naming missing ones.
+    """
     if not isinstance(values, Sequence) or isinstance(values, str) or len(values) > MAX_TAXES:
         raise ValidationFailed(
             f"taxes is {repr_value(values)}; expected a list of at most {MAX_TAXES}", field="taxes", code="invalid"
         )
     ids_by_reference = await resolve_all(scope, TAX, values, field="taxes")
-    await set_taxes_in_bulk(scope, table, {owner_id: ids_by_reference.values()})
+    return bool(await set_taxes_in_bulk(scope, table, {owner_id: ids_by_reference.values()}))
 
 
-async def set_taxes_in_bulk(scope: Scope, table: str, taxes: Mapping[int, Iterable[int]]) -> None:
-    """Replace the taxes of several records in one statement: tax ids by owner id."""
+async def set_taxes_in_bulk(scope: Scope, table: str, taxes: Mapping[int, Iterable[int]]) -> set[int]:
+    """Replace the taxes of several records in one statement, tax ids by owner id; return the owners that had others."""
     column = _OWNERS[table]
     rows = [{column: owner, "tax_id": tax} for owner, tax_ids in taxes.items() for tax in dict.fromkeys(tax_ids)]
-    await replace_rows(scope, table, column, list(taxes), rows, key="tax_id")
+    return await replace_rows(scope, table, column, list(taxes), rows, key="tax_id")
 
 
 def _check_rate(columns: Mapping[str, Any], field: str) -> None:
@@ -113,7 +116,8 @@ async def _write_rates(change: Change) -> None:
         {"tax_id": change.record_id, "destination_id": destination, **columns}
         for destination, columns in zip(destinations, rate_columns, strict=True)
     ]
-    await replace_rows(change.scope, "tax_rates", "tax_id", [change.record_id], rows, key="destination_id")
+    replaced = await replace_rows(change.scope, "tax_rates", "tax_id", [change.record_id], rows, key="destination_id")
+    change.has_changed |= bool(replaced)
 
 
 TAX_RECORDS = RecordType(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from domain.warehouses.inputs import AREA_FIELDS, MAX_AREAS, ZipcodeRange
@@ -56,10 +56,11 @@ async def update_area(scope: Scope, warehouse: object, area: object, values: Inp
     async with transaction(scope):
         warehouse_row = await lock_warehouse(scope, warehouse)
         current = _get_area(await _load_areas(scope, warehouse_row["id"]), area)
-        await _write(
+        changed = await _write(
             scope, warehouse_row["id"], [_read({**values, "area_id": current["id"]}, {current["id"]: current})]
         )
-        await _audit(scope, "warehouse.area_changed", warehouse_row, current["id"])
+        if changed:
+            await _audit(scope, "warehouse.area_changed", warehouse_row, current["id"])
     return int(current["id"])
 
 
@@ -72,18 +73,24 @@ async def delete_area(scope: Scope, warehouse: object, area: object) -> None:
         await _audit(scope, "warehouse.area_removed", warehouse_row, current["id"])
 
 
-async def replace_areas(scope: Scope, warehouse_id: int, inputs: Sequence[InputValues]) -> None:
-    """Replace the areas of a warehouse that the caller has locked: those with an `area_id` are updated, others are new."""
+async def replace_areas(scope: Scope, warehouse_id: int, inputs: Sequence[InputValues]) -> bool:
+    """Replace the areas of a warehouse that the caller has locked; return whether any changed.
+
+    Inputs are matched by `area_id`, else by name; others are new.
+    """
     _check_count(len(inputs))
     existing = await _load_areas(scope, warehouse_id)
     areas = [_read(values, existing) for values in inputs]
+    named = {area.id for area in areas}
+    free = {current["name"]: current["id"] for current in existing.values() if current["id"] not in named}
+    areas = [replace(area, id=free.pop(area.columns["name"], None)) if area.id is None else area for area in areas]
     kept = [area.id for area in areas if area.id is not None]
     if len(set(kept)) < len(kept):
         raise ValidationFailed("delivery_areas names an area_id twice", field="areas", code="repeated")
     removed = {current["id"] for current in existing.values()} - set(kept)
     if removed:
         await execute(_DELETE, scope.store.id, warehouse_id, sorted(removed))
-    await _write(scope, warehouse_id, areas)
+    return bool(removed | await _write(scope, warehouse_id, areas))
 
 
 def _read(values: InputValues, existing: Mapping[Reference, Mapping[str, Any]]) -> _Area:
@@ -114,23 +121,25 @@ def _get_area(areas: Mapping[Reference, Mapping[str, Any]], area: object) -> Map
     return areas[reference]
 
 
-async def _write(scope: Scope, warehouse_id: int, areas: Sequence[_Area]) -> list[int]:
-    """Write new and changed areas and return their ids in input order."""
+async def _write(scope: Scope, warehouse_id: int, areas: Sequence[_Area]) -> set[int]:
+    """Write areas and return the ids of those that are new or have changed."""
     new = {"warehouse_id": warehouse_id, "created_at": scope.now, "updated_at": scope.now}
     inserted = iter(
         await insert_numbered_rows(scope, "warehouse_areas", [_row(area, **new) for area in areas if area.id is None])
     )
     changed = [_row(area, id=area.id, updated_at=scope.now) for area in areas if area.id is not None]
-    await update_rows(scope, "warehouse_areas", changed)
+    written = await update_rows(scope, "warehouse_areas", changed)
     ids = [next(inserted) if area.id is None else area.id for area in areas]
     zipcodes = {area_id: area.zipcodes for area_id, area in zip(ids, areas, strict=True) if area.zipcodes is not None}
-    await _write_zipcodes(scope, zipcodes)
-    return ids
+    replaced = await _write_zipcodes(scope, zipcodes)
+    touched = [{"id": area_id, "updated_at": scope.now} for area_id in replaced - written]
+    await update_rows(scope, "warehouse_areas", touched, touch=True)
+    return {area_id for area_id, area in zip(ids, areas, strict=True) if area.id is None} | written | replaced
 
 
-async def _write_zipcodes(scope: Scope, zipcodes: Mapping[int, Sequence[ZipcodeRange]]) -> None:
+async def _write_zipcodes(scope: Scope, zipcodes: Mapping[int, Sequence[ZipcodeRange]]) -> set[int]:
     if not zipcodes:
-        return
+        return set()
     rows = [
         {
             "area_id": area_id,
@@ -142,7 +151,7 @@ async def _write_zipcodes(scope: Scope, zipcodes: Mapping[int, Sequence[ZipcodeR
         for area_id, ranges in zipcodes.items()
         for zipcode_range in ranges
     ]
-    await replace_rows(scope, "warehouse_zipcodes", "area_id", list(zipcodes), rows)
+    return await replace_rows(scope, "warehouse_zipcodes", "area_id", list(zipcodes), rows)
 
 
 def _check_count(count: int) -> None:

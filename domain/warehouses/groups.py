@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from domain.warehouses.inputs import GROUP_FIELDS, MAX_GROUPS
 from domain.warehouses.locked import lock_warehouse
 from kernel.errors import NotFound, ValidationFailed
 from kernel.fields import InputValues, read_fields
-from kernel.ids import parse_reference, uuid7
+from kernel.ids import parse_reference
 from kernel.scope import Scope
 from models import audit
 from models.connection.database import execute, fetch, transaction
 from models.references import ReferenceType, resolve_all
+from models.rows import insert_numbered_rows, update_rows
 
 USERGROUP = ReferenceType("usergroup", "usergroups")
 _NEW = {"priority": 0, "allocation_type": "P", "status": "A"}
@@ -24,16 +23,6 @@ _SELECT = """
 SELECT w.id, w.usergroup_id, w.priority, w.allocation_type, w.status, g.public_id AS group_public_id
 FROM warehouse_usergroups w JOIN usergroups g ON g.tenant_id = w.tenant_id AND g.id = w.usergroup_id
 WHERE w.tenant_id = $1 AND w.warehouse_id = $2
-"""
-_UPSERT = """
-INSERT INTO warehouse_usergroups
-    (tenant_id, public_id, warehouse_id, usergroup_id, priority, allocation_type, status, created_at, updated_at)
-SELECT $1, g.public_id, $2, g.usergroup_id, g.priority, g.allocation_type, g.status, $4, $4
-FROM jsonb_populate_recordset(NULL::warehouse_usergroups, $3::text::jsonb) AS g
-ON CONFLICT (tenant_id, warehouse_id, usergroup_id) DO UPDATE
-    SET priority = excluded.priority, allocation_type = excluded.allocation_type, status = excluded.status,
-        updated_at = excluded.updated_at
-RETURNING id, usergroup_id
 """
 _DELETE = """
 DELETE FROM warehouse_usergroups WHERE tenant_id = $1 AND warehouse_id = $2 AND usergroup_id = ANY($3::bigint[])
@@ -53,9 +42,9 @@ async def add_group(scope: Scope, warehouse: object, values: InputValues) -> int
         if usergroup_id in existing:
             raise ValidationFailed("the warehouse serves that usergroup already", field="usergroup", code="taken")
         _check_count(len(existing) + 1)
-        ids = await _write(scope, warehouse_row["id"], {usergroup_id: columns})
+        [number] = await _write(scope, warehouse_row["id"], {usergroup_id: columns}, {})
         await _audit(scope, "warehouse.usergroup_added", warehouse_row, usergroup_id)
-    return ids[usergroup_id]
+    return number
 
 
 async def update_group(scope: Scope, warehouse: object, usergroup: object, values: InputValues) -> int:
@@ -63,10 +52,12 @@ async def update_group(scope: Scope, warehouse: object, usergroup: object, value
     columns = read_fields(GROUP_FIELDS, values)
     async with transaction(scope):
         warehouse_row = await lock_warehouse(scope, warehouse)
-        current = _get_group(await _load_groups(scope, warehouse_row["id"]), usergroup)
-        ids = await _write(scope, warehouse_row["id"], {current["usergroup_id"]: {**current, **columns}})
-        await _audit(scope, "warehouse.usergroup_changed", warehouse_row, current["usergroup_id"])
-    return ids[current["usergroup_id"]]
+        existing = await _load_groups(scope, warehouse_row["id"])
+        current = _get_group(existing, usergroup)
+        group = {current["usergroup_id"]: {**current, **columns}}
+        if await _write(scope, warehouse_row["id"], group, existing):
+            await _audit(scope, "warehouse.usergroup_changed", warehouse_row, current["usergroup_id"])
+    return int(current["id"])
 
 
 async def remove_group(scope: Scope, warehouse: object, usergroup: object) -> None:
@@ -78,8 +69,11 @@ async def remove_group(scope: Scope, warehouse: object, usergroup: object) -> No
         await _audit(scope, "warehouse.usergroup_removed", warehouse_row, current["usergroup_id"])
 
 
-async def replace_groups(scope: Scope, warehouse_id: int, inputs: Sequence[InputValues]) -> None:
-    """Replace the usergroups of a warehouse that the caller has locked; omitted fields of an existing one stay unchanged."""
+async def replace_groups(scope: Scope, warehouse_id: int, inputs: Sequence[InputValues]) -> bool:
+    """Replace the usergroups of a warehouse that the caller has locked; return whether any changed.
+
+    Omitted fields of an existing one stay unchanged.
+    """
     _check_count(len(inputs))
     existing = await _load_groups(scope, warehouse_id)
     parsed = await _read(scope, inputs, existing)
@@ -89,7 +83,7 @@ async def replace_groups(scope: Scope, warehouse_id: int, inputs: Sequence[Input
     removed = sorted(existing.keys() - groups.keys())
     if removed:
         await execute(_DELETE, scope.store.id, warehouse_id, removed)
-    await _write(scope, warehouse_id, groups)
+    return bool(await _write(scope, warehouse_id, groups, existing) or removed)
 
 
 async def _read(
@@ -121,15 +115,27 @@ def _get_group(groups: Mapping[int, Mapping[str, Any]], usergroup: object) -> Ma
     raise NotFound("usergroup")
 
 
-async def _write(scope: Scope, warehouse_id: int, groups: Mapping[int, Mapping[str, Any]]) -> dict[int, int]:
-    if not groups:
-        return {}
-    group_rows = [
-        {"public_id": uuid7(), "usergroup_id": usergroup_id, **{name: columns[name] for name in _NEW}}
-        for usergroup_id, columns in groups.items()
+async def _write(
+    scope: Scope,
+    warehouse_id: int,
+    groups: Mapping[int, Mapping[str, Any]],
+    existing: Mapping[int, Mapping[str, Any]],
+) -> set[int]:
+    """Write usergroups and return the ids of the assignments that are new or have changed."""
+    columns = {number: {name: group[name] for name in _NEW} for number, group in groups.items()}
+    times = {"created_at": scope.now, "updated_at": scope.now}
+    new = [
+        {"warehouse_id": warehouse_id, "usergroup_id": number, **columns[number], **times}
+        for number in groups
+        if number not in existing
     ]
-    saved = await fetch(_UPSERT, scope.store.id, warehouse_id, orjson.dumps(group_rows).decode(), scope.now)
-    return {row["usergroup_id"]: row["id"] for row in saved}
+    kept = [
+        {"id": existing[number]["id"], **columns[number], "updated_at": scope.now}
+        for number in groups
+        if number in existing
+    ]
+    inserted = await insert_numbered_rows(scope, "warehouse_usergroups", new)
+    return {*inserted} | await update_rows(scope, "warehouse_usergroups", kept)
 
 
 def _check_count(count: int) -> None:

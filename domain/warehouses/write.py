@@ -55,9 +55,9 @@ async def _replace_parts(change: Change) -> None:
     if change.values.get("areas") is not None:
         # Those of a new warehouse are new: a warehouse may be created from the record of another one.
         areas = [{**area, "area_id": None} if change.is_new else area for area in change.values["areas"]]
-        await replace_areas(change.scope, change.record_id, areas)
+        change.has_changed |= await replace_areas(change.scope, change.record_id, areas)
     if change.values.get("groups") is not None:
-        await replace_groups(change.scope, change.record_id, change.values["groups"])
+        change.has_changed |= await replace_groups(change.scope, change.record_id, change.values["groups"])
 
 
 def _check(merged: Mapping[str, Any]) -> None:

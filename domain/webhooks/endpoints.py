@@ -23,6 +23,7 @@ from kernel.scope import ActorKind, Scope
 from kernel.text import InvalidValue, has_forbidden_characters, repr_value
 from models import audit
 from models.connection import database
+from models.rows import update_row
 from models.tables.events import EventEndpoint
 
 MAX_ENDPOINTS = 20
@@ -135,18 +136,19 @@ async def update_endpoint(scope: Scope, endpoint: object, values: InputValues, c
             _check_may_forward(scope, wanted)
         if columns.keys() & {"url", "query", "events"}:
             _check_query(scope, check_query, current, columns.get("query", current["query"]), wanted)
-        if columns.get("status") == "D":
+        changed = {name for name in ("status", "url") if columns.get(name, current[name]) != current[name]}
+        if "status" in changed and columns["status"] == "D":
             columns["disabled_reason"] = MANUAL
             await cancel_deliveries(scope, current["id"], DISABLED_ENDPOINT)
-        elif columns.get("status") == "A" or "url" in columns:
+        elif changed:
             columns |= {"failures": 0, "failing_since": None, "paused_until": None}
-            if "status" in columns:
+            if "status" in changed:
                 columns["disabled_reason"] = ""
         await cancel_deliveries(
             scope, current["id"], UNSUBSCRIBED, [name for name in current["events"] if name not in wanted]
         )
-        await EventEndpoint.filter(id=current["id"]).update(**columns, updated_at=scope.now)
-        await _record(scope, "updated", current["public_id"], columns)
+        if await update_row(scope, "event_endpoints", current["id"], **columns, updated_at=scope.now):
+            await _record(scope, "updated", current["public_id"], columns)
     return int(current["id"])
 
 

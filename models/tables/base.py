@@ -6,6 +6,7 @@ database's primary key is `(tenant_id, id)`; for Tortoise it is `id`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -76,6 +77,12 @@ class StoreModel(Model, metaclass=StoreModelMeta):
             for name, field in meta.fields_map.items()
             if (field.has_db_field or name in meta.fk_fields) and not field.generated and name not in _MANAGED
         }
+
+    @classmethod
+    def column_values(cls, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Return columns with their values as parameters of a statement (JSON as text)."""
+        fields_map = cls._meta.fields_map
+        return {name: fields_map[name].to_db_value(value, cls) for name, value in columns.items()}
 
     async def save(self, *args: Any, **kwargs: Any) -> None:
         """Save the row; raise `WrongStore` when it belongs to another store."""

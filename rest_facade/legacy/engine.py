@@ -30,7 +30,7 @@ from rest_facade.legacy.reshape import (
     require,
 )
 from rest_facade.legacy.resource import ALREADY_EXISTS, ActionRoute, NestedList, Record, Resource
-from rest_facade.legacy.round_trip import changes_of, needs_record, written_ids
+from rest_facade.legacy.round_trip import changes_of, needs_record
 from rest_facade.responses import json_response
 from rest_facade.routing import Handler, scope_of
 
@@ -242,7 +242,6 @@ def _write_handler(
     async def write(request: web.Request) -> web.Response:
         scope = authorize_entity(request, resource, MANAGE, operation)
         body = await read_legacy(request)
-        record: Record | None = None
         if is_new:
             body = _with_cscart_defaults(resource, scope, body)
             required = (
@@ -255,8 +254,6 @@ def _write_handler(
         values = (parse_vendors if scope.actor.kind is ActorKind.VENDOR else parse)(body)
         if "vendor_id" in request.match_info:
             values["vendor_id"] = request.match_info["vendor_id"]
-        if record is not None and not values:
-            return json_response(render_ids(scope, written_ids(resource, record)))
         variables = {"input": values, **record_variables(resource, request, body)}
         try:
             ids = await execute_mutation(scope, operation, variables, rename, resource)

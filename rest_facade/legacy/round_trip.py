@@ -6,27 +6,16 @@ of an order, nor be refused because it can't be changed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rest_facade.legacy.resource import Record, Resource
 
-_ALIAS = re.compile(r"(\w+):")
-
 
 def needs_record(resource: Resource, body: Mapping[str, Any]) -> bool:
-    """Return whether the body may change nothing: it has the record's id, objects that an update would replace, or no member."""
+    """Return whether the body may be a record that was read, or hold parts of one: it has the record's id, or objects."""
     holds_objects = any(isinstance(value, dict | list) for value in body.values())
-    return not body or resource.number_field.name in body or holds_objects
-
-
-def written_ids(resource: Resource, record: Record) -> dict[str, Any]:
-    """Return the ids that an update of the record answers, which was not executed since it changes nothing."""
-    names = _ALIAS.findall(resource.results.get("update", f"{resource.key}:"))
-    number: str = record[resource.number_field.name]
-    values: dict[str, str] = {name: record.get(name, number) for name in names}
-    return {name: int(value) if value.isdecimal() else value for name, value in values.items()}
+    return resource.number_field.name in body or holds_objects
 
 
 def changes_of(resource: Resource, body: Mapping[str, Any], record: Record) -> dict[str, Any]:

@@ -48,8 +48,10 @@ async def _write(scope: Scope, batch: Sequence[FileRow], options: ImportOptions)
             outcome.refused.append([row.error(", ".join(columns), result.error.message)])
         elif result.created:
             outcome.created += 1
-        else:
+        elif result.changed:
             outcome.updated += 1
+        else:
+            outcome.unchanged += 1
     return outcome
 
 

@@ -170,7 +170,10 @@ async def test_an_update_replaces_the_areas(sample):
     assert new["area_name"] == "Capital"
     await sample.put(f"{BASE}/{sample.warehouse}", {"delivery_areas": [AREA]})
     [only] = (await read(sample, sample.warehouse))["delivery_areas"]
-    assert only["area_id"] not in (existing["area_id"], new["area_id"])
+    assert only == new  # matched by its name
+    await sample.put(f"{BASE}/{sample.warehouse}", {"delivery_areas": [AREA | {"area_name": "Outra"}]})
+    [other] = (await read(sample, sample.warehouse))["delivery_areas"]
+    assert other["area_id"] not in (existing["area_id"], new["area_id"])
     await sample.put(f"{BASE}/{sample.warehouse}", {"delivery_areas": [], "user_groups": []})
     warehouse = await read(sample, sample.warehouse)
     assert (warehouse["delivery_areas"], warehouse["user_groups"]) == ([], [])

@@ -155,7 +155,7 @@ async def _change_shipment(admin: Client, sample: SampleStore) -> None:
         "mutation ($input: ShipmentInput!) { shipment_create(input: $input) { id } }",
         input={"order_id": order.id, "carrier": "Correios", "tracking_number": "BR123456789BR"},
     )
-    for verb in ('update(id: $id, input: {comments: ""})', "delete(id: $id)"):
+    for verb in ('update(id: $id, input: {comments: "Frágil"})', "delete(id: $id)"):
         await graphql_result(admin, f"mutation ($id: ID!) {{ shipment_{verb} {{ id }} }}", id=created["id"])
 
 
