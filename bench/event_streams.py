@@ -33,7 +33,7 @@ from bench.bars import Bar, table
 from bench.database import running_postgres
 from bench.servers import Server, free_port, run_server
 from bench.webhook_deliveries import _DATA, KEY, _scope
-from domain import events
+from domain import event_types, events
 from domain.events import Event
 from kernel.ids import uuid7
 from kernel.scope import Store, active_scope
@@ -154,7 +154,7 @@ async def _emit(store: Store, count: int = 1) -> dict[str, float]:
     subjects = [uuid7() for _ in range(count)]
     async with database.transaction(scope):
         await events.emit_all(
-            scope, [Event(events.ORDER_UPDATED, events.ORDER, subject, _DATA) for subject in subjects]
+            scope, [Event(event_types.ORDER_UPDATED, event_types.ORDER, subject, _DATA) for subject in subjects]
         )
     at = perf_counter()
     with active_scope(scope):

@@ -31,7 +31,7 @@ from auth.secrets import encrypt
 from bench import machine
 from bench.database import running_postgres
 from bench.servers import ROOT
-from domain import events
+from domain import event_types, events
 from domain.events import Event
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, Store
@@ -128,7 +128,7 @@ def _scope(store: Store) -> Scope:
 async def _emit(store: Store, count: int) -> float:
     """Emit `count` events in one transaction; return the time after its commit."""
     async with database.transaction(_scope(store)):
-        changes = [Event(events.ORDER_UPDATED, events.ORDER, uuid7(), _DATA) for _ in range(count)]
+        changes = [Event(event_types.ORDER_UPDATED, event_types.ORDER, uuid7(), _DATA) for _ in range(count)]
         await events.emit_all(_scope(store), changes)
     return perf_counter()
 

@@ -23,11 +23,9 @@ import orjson
 from auth.access import Access
 from auth.app_scopes import privilege_for
 from auth.secrets import DecryptionError, decrypt_deterministic, encrypt_deterministic
-from domain import events
+from domain.event_types import EVENT_TYPES, NAMES, order_keys
 from domain.store_settings import setting
 from domain.webhooks.envelope import event_id
-from domain.webhooks.event_scopes import READ_SCOPES
-from domain.webhooks.payloads import order_keys
 from kernel.clock import format_rfc3339
 from kernel.errors import Expired, InsufficientPrivileges, MissingScope, ValidationFailed
 from kernel.scope import ActorKind, Scope, Store
@@ -38,9 +36,10 @@ OLDEST, LATEST = "oldest", "latest"
 """In place of a cursor: before the oldest event that is kept, and after the newest."""
 MAX_PAGE_SIZE = 1_000
 
+_SCOPES = tuple(dict.fromkeys(EVENT_TYPES[name].scope for name in NAMES))
 ACCESS = Access(
-    privileges=tuple(dict.fromkeys(privilege_for(scope) for scope in READ_SCOPES.values())),
-    app_scope=tuple(dict.fromkeys(READ_SCOPES.values())),
+    privileges=tuple(dict.fromkeys(privilege_for(scope) for scope in _SCOPES)),
+    app_scope=_SCOPES,
     note="Each event needs the scope that reads its subject, or the privilege that covers this scope.",
 )
 
@@ -128,17 +127,17 @@ def readable_events(scope: Scope, types: Iterable[str] | None = None) -> list[st
     """
     ACCESS.check(scope)
     if types is None:
-        return [name for name in events.NAMES if _may_read(scope, READ_SCOPES[name])]
+        return [name for name in NAMES if _may_read(scope, EVENT_TYPES[name].scope)]
     names = list(dict.fromkeys(types))
     for name in names:
-        if name not in READ_SCOPES:
-            expected = ", ".join(events.NAMES)
+        if name not in NAMES:
+            expected = ", ".join(NAMES)
             message = f"types holds {name[:60]!r}; expected any of {expected}"
             raise ValidationFailed(message, field="types", code="event_unknown")
-        if not _may_read(scope, READ_SCOPES[name]):
+        if not _may_read(scope, EVENT_TYPES[name].scope):
             if scope.actor.kind is ActorKind.APP:
-                raise MissingScope(READ_SCOPES[name])
-            raise InsufficientPrivileges(privilege_for(READ_SCOPES[name]))
+                raise MissingScope(EVENT_TYPES[name].scope)
+            raise InsufficientPrivileges(privilege_for(EVENT_TYPES[name].scope))
     return names
 
 

@@ -12,12 +12,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
 import orjson
 
+from domain.event_types import (
+    CART,
+    CHECKOUT_COMPLETED,
+    CUSTOMER,
+    CUSTOMER_CREATED,
+    ORDER,
+    ORDER_CANCELLED,
+    ORDER_CREATED,
+    ORDER_UPDATED,
+    PRODUCT,
+    PRODUCT_DELETED,
+    USER,
+    USER_REGISTERED,
+)
 from domain.notifications import write as notifications
 from kernel import tracing
 from kernel.clock import format_rfc3339
@@ -26,39 +39,6 @@ from kernel.payload_fields import payload_of
 from kernel.product_fields import PRODUCT_RECORD
 from kernel.scope import Scope
 from models.connection.database import execute_later, fetch
-
-ORDER_CREATED = "order.created"
-ORDER_UPDATED = "order.updated"
-ORDER_CANCELLED = "order.cancelled"
-PRODUCT_CREATED = "product.created"
-PRODUCT_UPDATED = "product.updated"
-PRODUCT_DELETED = "product.deleted"
-USER_REGISTERED = "user.registered"
-CHECKOUT_COMPLETED = "checkout.completed"
-CART_UPDATED = "cart.updated"
-CART_ABANDONED = "cart.abandoned"
-CATEGORY_CREATED, CATEGORY_UPDATED, CATEGORY_DELETED = "category.created", "category.updated", "category.deleted"
-CUSTOMER_CREATED, CUSTOMER_UPDATED, CUSTOMER_DELETED = "customer.created", "customer.updated", "customer.deleted"
-SHIPMENT_CREATED, SHIPMENT_UPDATED, SHIPMENT_DELETED = "shipment.created", "shipment.updated", "shipment.deleted"
-REFUND_CREATED = "refund.created"
-STOCK_CHANGED = "stock.changed"
-
-ORDER, PRODUCT, USER, CART = "order", "product", "user", "cart"
-# Events with other data than those of the record have subjects, and therefore sequences, of their own: a receiver drops stale ones.
-CATEGORY, CUSTOMER, SHIPMENT, REFUND, STOCK = "category", "customer", "shipment", "refund", "stock"
-
-NAMES = (
-    *(ORDER_CREATED, ORDER_UPDATED, ORDER_CANCELLED),
-    *(PRODUCT_CREATED, PRODUCT_UPDATED, PRODUCT_DELETED),
-    USER_REGISTERED,
-    *(CHECKOUT_COMPLETED, CART_UPDATED, CART_ABANDONED),
-    *(CATEGORY_CREATED, CATEGORY_UPDATED, CATEGORY_DELETED),
-    *(CUSTOMER_CREATED, CUSTOMER_UPDATED, CUSTOMER_DELETED),
-    *(SHIPMENT_CREATED, SHIPMENT_UPDATED, SHIPMENT_DELETED),
-    *(REFUND_CREATED, STOCK_CHANGED),
-)
-SUBJECTS = MappingProxyType({**{name: name.partition(".")[0] for name in NAMES}, CHECKOUT_COMPLETED: CART})
-"""The type of the subject of each event."""
 
 CHANNEL = "vitrine_events"
 """NOTIFY channel on which workers listen for new events."""

@@ -1,6 +1,6 @@
 """Emit the events of categories, customers, shipments, refunds and stock, with the record as it is in the transaction.
 
-The statements build each record in the database, with the keys that `domain.webhooks.payloads` documents.
+The statements build each record in the database, with the keys that `domain.event_types` documents.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from uuid import UUID
 
 import orjson
 
-from domain import events
+from domain import event_types, events
+from domain.event_types import EVENT_TYPES
 from domain.events import Event
 from kernel.clock import format_rfc3339
 from kernel.ids import uuid7
@@ -62,16 +63,16 @@ SELECT p.public_id AS subject_id, jsonb_build_object(
 FROM products p WHERE p.tenant_id = $1 AND p.id = ANY($2::bigint[]) AND p.deleted_at IS NULL ORDER BY p.id
 """
 _ROWS: Mapping[str, str] = {
-    events.CATEGORY: _CATEGORIES,
-    events.CUSTOMER: _CUSTOMERS,
-    events.SHIPMENT: _SHIPMENTS,
-    events.STOCK: _STOCK,
+    event_types.CATEGORY: _CATEGORIES,
+    event_types.CUSTOMER: _CUSTOMERS,
+    event_types.SHIPMENT: _SHIPMENTS,
+    event_types.STOCK: _STOCK,
 }
 
 
 async def emit_records(scope: Scope, name: str, ids: Iterable[int]) -> None:
     """Emit an event about each record (internal ids) in its current state; records that are gone are left out."""
-    subject_type = events.SUBJECTS[name]
+    subject_type = EVENT_TYPES[name].subject
     rows = await fetch(_ROWS[subject_type], scope.store.id, list(ids))
     await events.emit_all(
         scope, [Event(name, subject_type, row["subject_id"], orjson.loads(row["data"])) for row in rows]
@@ -84,7 +85,7 @@ async def emit_deleted(scope: Scope, name: str, public_ids: Iterable[UUID]) -> N
     await events.emit_all(
         scope,
         [
-            Event(name, events.SUBJECTS[name], public_id, {"id": str(public_id), "deleted_at": deleted_at})
+            Event(name, EVENT_TYPES[name].subject, public_id, {"id": str(public_id), "deleted_at": deleted_at})
             for public_id in public_ids
         ],
     )
@@ -95,10 +96,10 @@ async def emit_customer_changed(
 ) -> None:
     """Emit the event of a changed account: a customer that was changed, has become one, or is none any longer."""
     if user_type == "C":
-        name = events.CUSTOMER_UPDATED if previous_type == "C" else events.CUSTOMER_CREATED
+        name = event_types.CUSTOMER_UPDATED if previous_type == "C" else event_types.CUSTOMER_CREATED
         await emit_records(scope, name, [user_id])
     elif previous_type == "C":
-        await emit_deleted(scope, events.CUSTOMER_DELETED, [public_id])
+        await emit_deleted(scope, event_types.CUSTOMER_DELETED, [public_id])
 
 
 async def emit_refund(
@@ -115,4 +116,4 @@ async def emit_refund(
         "payment_status": payment_status,
         "refunded_at": format_rfc3339(scope.now),
     }
-    await events.emit(scope, events.REFUND_CREATED, events.REFUND, refund_id, data)
+    await events.emit(scope, event_types.REFUND_CREATED, event_types.REFUND, refund_id, data)

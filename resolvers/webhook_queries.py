@@ -12,11 +12,11 @@ from typing import Any
 
 from graphql import FieldNode, TypeInfo, TypeInfoVisitor, Visitor, get_named_type, is_object_type, visit
 
-from domain import events
+from domain import event_types
+from domain.event_types import EVENT_TYPES, order_keys
 from domain.stores import find_store
 from domain.webhooks.claims import ClaimedDelivery
 from domain.webhooks.event_scopes import as_app
-from domain.webhooks.payloads import order_keys
 from kernel.clock import now
 from kernel.errors import DomainError, RuleViolation, TooComplex, ValidationFailed
 from kernel.ids import request_id_from
@@ -28,14 +28,14 @@ from schema.fields import ACCESS, access_of, strawberry_field
 
 # The root field of each subject type of the outbox.
 SUBJECT_FIELDS = {
-    events.ORDER: "order",
-    events.PRODUCT: "product",
-    events.STOCK: "product",
-    events.USER: "user",
-    events.CUSTOMER: "user",
-    events.CART: "cart",
-    events.CATEGORY: "category",
-    events.SHIPMENT: "shipment",
+    event_types.ORDER: "order",
+    event_types.PRODUCT: "product",
+    event_types.STOCK: "product",
+    event_types.USER: "user",
+    event_types.CUSTOMER: "user",
+    event_types.CART: "cart",
+    event_types.CATEGORY: "category",
+    event_types.SHIPMENT: "shipment",
 }
 # A payload: an answer of a fraction of the limits of `/graphql`, which the worker sends at each attempt.
 _LIMITS = AnswerLimits(max_objects=5_000, max_bytes=1024 * 1024)
@@ -47,7 +47,7 @@ def check_query(scope: Scope, query: str, names: Sequence[str]) -> None:
 
     Raises `MissingScope` for fields the app may not read, otherwise `ValidationFailed` for the field `query`.
     """
-    subjects = {SUBJECT_FIELDS.get(events.SUBJECTS[name], events.SUBJECTS[name]) for name in names}
+    subjects = {SUBJECT_FIELDS.get(EVENT_TYPES[name].subject, EVENT_TYPES[name].subject) for name in names}
     if len(subjects) > 1:
         raise _query_error(f"query fits one kind of subject; the events are about {' and '.join(sorted(subjects))}")
     try:

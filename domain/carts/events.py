@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from domain import events
+from domain import event_types, events
 from domain.carts.locked import OPEN, LockedCart, lock_cart
 from domain.carts.totals import CartTotals, calculate_cart_totals
 from domain.store_settings import setting
@@ -39,7 +39,7 @@ async def emit_updated(scope: Scope, cart: LockedCart, totals: CartTotals) -> No
         await execute(_MARK_PENDING, scope.store.id, cart.id)
         return
     await execute(_MARK_EMITTED, scope.store.id, cart.id, scope.now)
-    await _emit(scope, events.CART_UPDATED, cart, totals)
+    await _emit(scope, event_types.CART_UPDATED, cart, totals)
 
 
 async def _emit(scope: Scope, name: str, cart: LockedCart, totals: CartTotals) -> None:
@@ -47,7 +47,7 @@ async def _emit(scope: Scope, name: str, cart: LockedCart, totals: CartTotals) -
         events.EventItem(item.product_public_id, item.name, item.quantity, item.price_cents) for item in totals.items
     ]
     data = events.cart_data(cart.public_id, cart.customer, items, totals.total_cents, cart.currency, cart.updated_at)
-    await events.emit(scope, name, events.CART, cart.public_id, data)
+    await events.emit(scope, name, event_types.CART, cart.public_id, data)
 
 
 async def emit_due(scope: Scope, *, limit: int = _BATCH_SIZE) -> int:
@@ -93,7 +93,7 @@ async def _emit_if_abandoned(scope: Scope, public_id: object, unchanged_since: d
     if cart.status_at(scope.now) == OPEN:
         totals = await calculate_cart_totals(scope, cart)
         if totals.items:
-            await _emit(scope, events.CART_ABANDONED, cart, totals)
+            await _emit(scope, event_types.CART_ABANDONED, cart, totals)
 
 
 def _is_throttled(scope: Scope, cart: LockedCart) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from domain import events, record_events
+from domain import event_types, record_events
 from domain.records import Change, RecordType
 from kernel.codes import CATEGORY_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
@@ -75,14 +75,14 @@ async def _set_path(change: Change) -> None:
 
 
 async def _emit(change: Change) -> None:
-    name = events.CATEGORY_CREATED if change.is_new else events.CATEGORY_UPDATED
+    name = event_types.CATEGORY_CREATED if change.is_new else event_types.CATEGORY_UPDATED
     await record_events.emit_records(change.scope, name, [change.record_id])
 
 
 async def _prepare_deletion(scope: Scope, category_id: int) -> None:
     await _check_empty(scope, category_id)
     public_id = await fetchval(_PUBLIC_ID, scope.store.id, category_id)
-    await record_events.emit_deleted(scope, events.CATEGORY_DELETED, [public_id])
+    await record_events.emit_deleted(scope, event_types.CATEGORY_DELETED, [public_id])
 
 
 async def _check_empty(scope: Scope, category_id: int) -> None:

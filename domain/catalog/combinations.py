@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from domain import events
+from domain import event_types, events
 from domain.catalog.options import link_options
 from domain.catalog.product_options import (
     MAX_CHOICES,
@@ -218,7 +218,7 @@ def _other_product(product: object) -> ValidationFailed:
 
 async def _emit_product_updated(scope: Scope, product_id: int) -> None:
     """Emit `product.updated`: combinations are part of their product."""
-    await events.emit_products_changed(scope, {product_id: events.PRODUCT_UPDATED})
+    await events.emit_products_changed(scope, {product_id: event_types.PRODUCT_UPDATED})
 
 
 async def _lock_editable(scope: Scope, combination: object, product: object | None = None) -> Mapping[str, Any]:

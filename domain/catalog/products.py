@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from uuid import UUID
 
-from domain import events
+from domain import event_types, events
 from domain.catalog import stock
 from domain.catalog.feature_values import ParsedFeatureValue, read_feature_values, write_feature_values
 from domain.catalog.product_draft import (
@@ -227,7 +227,7 @@ async def _announce(scope: Scope, drafts: Sequence[ProductDraft], new: set[int])
     """Notify of low stock, emit the events and write the audit log; `new` are the identities of the drafts of new products."""
     await notifications.notify_low_stock(scope, [level for draft in drafts for level in _stock_level_changes(draft)])
     names = {
-        draft.product_id: events.PRODUCT_CREATED if id(draft) in new else events.PRODUCT_UPDATED
+        draft.product_id: event_types.PRODUCT_CREATED if id(draft) in new else event_types.PRODUCT_UPDATED
         for draft in drafts
         if draft.product_id is not None
     }

@@ -25,7 +25,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from domain import events, record_events
+from domain import event_types, record_events
 from domain.notifications import write as notifications
 from domain.notifications.write import StockLevelChange
 from kernel.errors import RuleViolation
@@ -233,5 +233,5 @@ async def emit_changes(scope: Scope, *, limit: int = 1_000) -> int:
     """Emit `stock.changed` once for each product whose stock was changed, with its present stock; return the number of changes."""
     async with transaction(scope):
         rows = await fetch(_TAKE_CHANGES, scope.store.id, limit)
-        await record_events.emit_records(scope, events.STOCK_CHANGED, [row["product_id"] for row in rows])
+        await record_events.emit_records(scope, event_types.STOCK_CHANGED, [row["product_id"] for row in rows])
     return sum(row["changes"] for row in rows)

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from auth.credential_cache import invalidate_credentials
-from domain import events, record_events
+from domain import event_types, events, record_events
 from domain.addresses import ADDRESS, check_zipcode
 from domain.imports.references import lock_import
 from domain.imports.results import RecordProblem, RecordResult, TakeNumbers
@@ -256,7 +256,7 @@ async def _record(scope: Scope, right: Sequence[_Draft], *, emit_events: bool) -
     if emit_events and created:
         await events.emit_all(scope, [event for draft in created for event in _registered(scope, draft)])
     if changed:
-        await record_events.emit_records(scope, events.CUSTOMER_UPDATED, [draft.id for draft in changed])
+        await record_events.emit_records(scope, event_types.CUSTOMER_UPDATED, [draft.id for draft in changed])
         await invalidate_credentials(scope)
     await audit.record_all(
         scope,

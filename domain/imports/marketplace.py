@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from domain import events
+from domain import event_types, events
 from domain.imports.references import begin_import, find_imported_ids, store_external_ids
 from kernel.ids import uuid7
 from kernel.scope import Scope
@@ -116,7 +116,7 @@ async def import_products(scope: Scope, source: str, records: Sequence[Record], 
         links = [{"product_id": product, "category_id": category} for product, category in placed if category]
         await insert_rows(scope, "product_categories", links)
         if emit_events:
-            await events.emit_products_changed(scope, dict.fromkeys(ids, events.PRODUCT_CREATED))
+            await events.emit_products_changed(scope, dict.fromkeys(ids, event_types.PRODUCT_CREATED))
     return len(new)
 
 

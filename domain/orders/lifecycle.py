@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 from uuid import UUID
 
-from domain import events, record_events
+from domain import event_types, events, record_events
 from domain.catalog import stock
 from domain.mails import outbox
 from domain.mails.texts import MailType
@@ -235,7 +235,7 @@ async def update_tracking(
     )
     shipment_id = await insert_shipment(scope, locked, shipment)
     if shipment_id is not None and emit_events:
-        await record_events.emit_records(scope, events.SHIPMENT_CREATED, [shipment_id])
+        await record_events.emit_records(scope, event_types.SHIPMENT_CREATED, [shipment_id])
     return shipment_id is not None or changed
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from domain import events, record_events
+from domain import event_types, events, record_events
 from domain.orders.lifecycle import apply_transition
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
 from domain.orders.shipment_rows import (
@@ -87,7 +87,7 @@ async def create_shipment(
         shipment_id = await insert_shipment(scope, locked, new_shipment, lines)
         if shipment_id is None:
             raise ValidationFailed("every item of the order has been shipped", field="lines", code="nothing_left")
-        await record_events.emit_records(scope, events.SHIPMENT_CREATED, [shipment_id])
+        await record_events.emit_records(scope, event_types.SHIPMENT_CREATED, [shipment_id])
         await audit.record(scope, "shipment.created", "shipment", shipment_id, {"order": str(locked.public_id)})
         await _update_order(scope, locked, values.get("order_status"), changed=True)
     return shipment_id
@@ -105,7 +105,7 @@ async def update_shipment(scope: Scope, shipment: object, values: InputValues, l
             scope, "shipments", shipment_id, touch=has_other_lines, **columns, updated_at=scope.now
         )
         if changed:
-            await record_events.emit_records(scope, events.SHIPMENT_UPDATED, [shipment_id])
+            await record_events.emit_records(scope, event_types.SHIPMENT_UPDATED, [shipment_id])
             await audit.record(scope, "shipment.updated", "shipment", shipment_id, {"fields": sorted(map(str, values))})
         if columns.get("tracking_number"):
             changed |= await set_tracking_code(scope, locked, columns["tracking_number"])
@@ -121,7 +121,7 @@ async def delete_shipment(scope: Scope, shipment: object) -> None:
         await audit.record(scope, "shipment.deleted", "shipment", shipment_id, {"order": str(locked.public_id)})
         await _delete_lines(scope, shipment_id)
         public_id = await fetchval(_DELETE, scope.store.id, shipment_id)
-        await record_events.emit_deleted(scope, events.SHIPMENT_DELETED, [public_id])
+        await record_events.emit_deleted(scope, event_types.SHIPMENT_DELETED, [public_id])
         await events.emit_order_updated(scope, locked.id)
 
 

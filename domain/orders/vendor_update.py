@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from domain import events, record_events
+from domain import event_types, events, record_events
 from domain.orders.lifecycle import OrderUpdateResult, apply_transition
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
 from domain.orders.shipment_rows import NewShipment, insert_shipment
@@ -79,5 +79,5 @@ async def _ship(scope: Scope, locked: LockedOrder, tracking_number: str, carrier
     shipment_id = await insert_shipment(scope, locked, shipment)
     if shipment_id is None:
         raise ValidationFailed("every item of the order has been shipped", field="tracking_number", code="nothing_left")
-    await record_events.emit_records(scope, events.SHIPMENT_CREATED, [shipment_id])
+    await record_events.emit_records(scope, event_types.SHIPMENT_CREATED, [shipment_id])
     return True

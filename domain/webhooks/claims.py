@@ -17,7 +17,8 @@ import orjson
 from asyncpg import Record
 
 from auth.secrets import APP_SECRET_PURPOSE, decrypt
-from domain.webhooks.event_scopes import PING, may_receive
+from domain.event_types import PING
+from domain.webhooks.event_scopes import may_receive
 from domain.webhooks.schedule import BREAKER_THRESHOLD, MAX_IN_FLIGHT
 from models.connection import database
 from models.connection.database import CrossStoreConnection

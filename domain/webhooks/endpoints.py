@@ -12,9 +12,10 @@ from asyncpg import Record
 
 from auth.app_scopes import check_may_grant_scopes, covered_scopes, expand_scopes, privilege_for
 from domain import events
+from domain.event_types import EVENT_TYPES, NAMES, PING
 from domain.outgoing import calls
 from domain.outgoing.targets import parse_target
-from domain.webhooks.event_scopes import PING, READ_SCOPES, as_app, may_receive
+from domain.webhooks.event_scopes import as_app, may_receive
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import InsufficientPrivileges, MissingScope, NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, check_fields, code_in, raise_field_errors, read_fields
@@ -48,10 +49,10 @@ def _url(value: object) -> str:
 def _events(value: object) -> list[str]:
     if not isinstance(value, list | tuple) or not value:
         raise InvalidValue(f"is {repr_value(value)}; expected a list of events")
-    unknown = [name for name in value if name not in READ_SCOPES]
+    unknown = [name for name in value if name not in NAMES]
     if unknown:
-        raise InvalidValue(f"holds {repr_value(unknown[0])}; expected any of {', '.join(events.NAMES)}")
-    return [name for name in events.NAMES if name in value]
+        raise InvalidValue(f"holds {repr_value(unknown[0])}; expected any of {', '.join(NAMES)}")
+    return [name for name in NAMES if name in value]
 
 
 def _query(value: object) -> str | None:
@@ -227,7 +228,7 @@ async def disable(scope: Scope, endpoint_id: int, reason: str) -> bool:
 async def cancel_outside_scopes(scope: Scope, installation_id: int, scopes: Iterable[str] = ()) -> None:
     """Cancel the pending deliveries of an installed app that its remaining scopes don't cover; joins the current transaction."""
     remaining = tuple(scopes)
-    not_covered = None if not remaining else [name for name in events.NAMES if not may_receive(name, remaining)]
+    not_covered = None if not remaining else [name for name in NAMES if not may_receive(name, remaining)]
     if not_covered == []:
         return
     endpoints = await database.fetch(
@@ -262,7 +263,7 @@ def check_may_receive(scope: Scope, names: Iterable[str], approved: Iterable[str
         if not may_receive(name, approved_scopes) or (
             scope.actor.kind is ActorKind.APP and not may_receive(name, scope.actor.scopes)
         ):
-            raise MissingScope(READ_SCOPES[name])
+            raise MissingScope(EVENT_TYPES[name].scope)
 
 
 def _check_query(
@@ -285,7 +286,7 @@ def _check_query(
 def _check_may_forward(scope: Scope, names: Iterable[str]) -> None:
     """Raise `InsufficientPrivileges` for an administrator who would have events sent that it may not read itself."""
     if scope.actor.kind is not ActorKind.APP:
-        check_may_grant_scopes(scope, {READ_SCOPES[name] for name in names})
+        check_may_grant_scopes(scope, {EVENT_TYPES[name].scope for name in names})
 
 
 def check_may_manage(scope: Scope) -> None:

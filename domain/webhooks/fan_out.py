@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from domain.webhooks.event_scopes import READ_SCOPES
+from domain.event_types import EVENT_TYPES, NAMES
 from models.connection import database
 
 BATCH_SIZE = 500
@@ -49,11 +49,10 @@ class FanOut:
 
 async def fan_out_events(*, limit: int = BATCH_SIZE) -> FanOut:
     """Fan out the oldest pending events."""
-    names = list(READ_SCOPES)
-    reads = [READ_SCOPES[name] for name in names]
+    reads = [EVENT_TYPES[name].scope for name in NAMES]
     writes = [scope.replace("read_", "write_", 1) for scope in reads]
     async with database.cross_store_connection() as connection:
-        counts = await connection.fetchrow(_FAN_OUT, limit, names, reads, writes)
+        counts = await connection.fetchrow(_FAN_OUT, limit, NAMES, reads, writes)
     assert counts is not None  # an aggregate without GROUP BY always returns one row
     return FanOut(
         counts["events"], counts["deliveries"], counts["events"] == limit or counts["pending"] > counts["events"]

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from domain import events
+from domain.event_types import EVENT_TYPES, NAMES
 from domain.webhooks.endpoints import check_may_manage, lock_endpoint
-from domain.webhooks.event_scopes import READ_SCOPES, may_receive, receivable_events
+from domain.webhooks.event_scopes import may_receive, receivable_events
 from kernel.errors import MissingScope, NotFound, RuleViolation, ValidationFailed
 from kernel.ids import split_reference
 from kernel.scope import Scope
@@ -59,7 +60,7 @@ async def redeliver(scope: Scope, delivery: object, *, endpoint: object = None) 
             raise NotFound("event delivery") from error
         _check_active(endpoint_row["status"])
         if not may_receive(row["name"], endpoint_row["scopes"]):
-            raise MissingScope(READ_SCOPES[row["name"]])
+            raise MissingScope(EVENT_TYPES[row["name"]].scope)
         await database.execute(_REDELIVER, scope.store.id, row["id"], scope.now)
         await database.notify(events.CHANNEL)
     return int(row["id"])
@@ -76,10 +77,10 @@ async def replay(
     end = until or scope.now
     if end <= since:
         raise ValidationFailed("until is not after since", field="until", code="invalid")
-    unknown = [name for name in names or () if name not in events.NAMES]
+    unknown = [name for name in names or () if name not in NAMES]
     if unknown:
         raise ValidationFailed(
-            f"events holds {unknown[0][:60]!r}; expected any of {', '.join(events.NAMES)}",
+            f"events holds {unknown[0][:60]!r}; expected any of {', '.join(NAMES)}",
             field="events",
             code="event_unknown",
         )

@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from domain import event_feed, events
+from domain import event_feed, event_types
 from domain.event_feed import FeedEvent, encode_cursor
 from kernel import logging
 from kernel.clock import now
@@ -123,7 +123,7 @@ class StoreTail:
         scope = Scope(store=self.store, actor=SYSTEM, request_id=f"tail-{uuid7()}", now=now())
         while True:
             with active_scope(scope):
-                page = await event_feed.read_page(scope, self.end, events.NAMES, _PAGE_SIZE)
+                page = await event_feed.read_page(scope, self.end, event_types.NAMES, _PAGE_SIZE)
             if page.end > self.end:
                 self._append([TailEvent(self.store, event) for event in page.events], page.end)
             if not page.has_more:

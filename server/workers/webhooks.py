@@ -15,13 +15,13 @@ from typing import Any, TypeAlias
 
 from auth.secrets import DecryptionError
 from domain import events
+from domain.event_types import order_keys
 from domain.outgoing import calls
 from domain.outgoing.calls import AddressNotAllowed, RequestFailed
 from domain.webhooks import attempt_results, claims, fan_out
 from domain.webhooks.attempt_results import AttemptResult, AttemptVerdict
 from domain.webhooks.claims import ClaimedDelivery
 from domain.webhooks.envelope import EventRecord, build_request
-from domain.webhooks.payloads import order_keys
 from domain.webhooks.schedule import retry_after
 from kernel import logging, metrics, tracing
 from kernel.clock import now

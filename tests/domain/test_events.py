@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from datetime import datetime
 from uuid import UUID
 
 import pytest
 
-from domain import events
+from domain import event_types, events
 from domain.events import Event
 from domain.orders.lifecycle import change_status
 from kernel.ids import uuid7
@@ -21,7 +22,7 @@ async def test_an_event_is_committed_with_its_transaction(kit):
 
     async def record_and_fail():
         async with transaction(kit.scope):
-            await events.emit(kit.scope, events.CART_UPDATED, events.CART, subject, {"id": str(subject)})
+            await events.emit(kit.scope, event_types.CART_UPDATED, event_types.CART, subject, {"id": str(subject)})
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -29,7 +30,7 @@ async def test_an_event_is_committed_with_its_transaction(kit):
     assert await kit.events(subject) == []
 
     async with transaction(kit.scope):
-        await events.emit(kit.scope, events.CART_UPDATED, events.CART, subject, {"id": str(subject)})
+        await events.emit(kit.scope, event_types.CART_UPDATED, event_types.CART, subject, {"id": str(subject)})
     [event] = await kit.events(subject)
     # The sequence number of the rolled-back event is reused.
     assert event["sequence"] == 1
@@ -38,7 +39,8 @@ async def test_an_event_is_committed_with_its_transaction(kit):
 async def test_sequences_are_per_subject(kit):
     one, other = uuid7(), uuid7()
     items = [
-        Event(events.CART_UPDATED, events.CART, subject, {"n": n}) for n, subject in enumerate([one, other, one, one])
+        Event(event_types.CART_UPDATED, event_types.CART, subject, {"n": n})
+        for n, subject in enumerate([one, other, one, one])
     ]
     async with transaction(kit.scope):
         await events.emit_all(kit.scope, items)
@@ -58,7 +60,7 @@ async def test_concurrent_writers_leave_no_sequence_gaps(kit):
 
     async def write(turn):
         async with transaction(kit.scope):
-            await events.emit(kit.scope, events.CART_UPDATED, events.CART, subject, {"turn": turn})
+            await events.emit(kit.scope, event_types.CART_UPDATED, event_types.CART, subject, {"turn": turn})
             if turn % 3 == 0:
                 raise ZeroDivisionError
 
@@ -74,7 +76,7 @@ async def test_concurrent_writers_of_the_same_subjects_do_not_deadlock(kit):
     async def write(turn):
         mine = subjects if turn % 2 else list(reversed(subjects))
         async with transaction(kit.scope):
-            await events.emit_all(kit.scope, [Event(events.CART_UPDATED, events.CART, s, {}) for s in mine])
+            await events.emit_all(kit.scope, [Event(event_types.CART_UPDATED, event_types.CART, s, {}) for s in mine])
 
     await asyncio.gather(*(write(turn) for turn in range(20)))
     assert len(await kit.events()) == 120
@@ -84,7 +86,7 @@ async def test_sequences_are_per_store(kit, other_kit):
     subject = uuid7()
     for one in (kit, other_kit):
         async with transaction(one.scope):
-            await events.emit(one.scope, events.CART_UPDATED, events.CART, subject, {})
+            await events.emit(one.scope, event_types.CART_UPDATED, event_types.CART, subject, {})
     assert [event["sequence"] for event in await other_kit.events(subject)] == [1]
 
 
@@ -137,3 +139,17 @@ def test_cart_and_checkout_event_data_match_the_reference():
         "items": expected_items,
         "completed_at": "2026-03-01T12:30:00Z",
     }
+
+
+def test_every_event_name_has_a_type() -> None:
+    names = {
+        value
+        for value in vars(event_types).values()
+        if isinstance(value, str) and re.fullmatch(r"[a-z]+\.[a-z]+", value)
+    }
+    assert names == set(event_types.NAMES)
+
+
+def test_a_type_without_a_scope_that_reads_it_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"order\.packed needs a scope"):
+        event_types.EventType("order.packed", "read_boxes", event_types.EVENT_TYPES["ping"].data, "An order is packed.")

@@ -20,14 +20,12 @@ from uuid import UUID
 import orjson
 import pytest
 
-from domain import events
 from domain.carts.events import emit_abandoned
 from domain.catalog import stock
+from domain.event_types import EVENT_TYPES, NAMES, USER_REGISTERED
 from domain.orders.locked import lock_order
 from domain.orders.payments import update_payment_totals
 from domain.webhooks.envelope import EventRecord, build_request, sign
-from domain.webhooks.event_scopes import PING, READ_SCOPES
-from domain.webhooks.payloads import PAYLOADS
 from kernel.clock import now
 from kernel.payload_fields import PayloadField
 from models.connection import database
@@ -48,36 +46,11 @@ ACCEPT = os.environ.get("VITRINE_ACCEPT") == "1"
 SECRET = "vcs_an-example-that-is-no-secret"
 APP = "vci_example"
 MOMENT = "2026-11-20T18:00:00Z"
-ALL_EVENTS = [*events.NAMES, PING]
+ALL_EVENTS = list(EVENT_TYPES)
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _MAIL = re.compile(r"[0-9a-f]{32}@example\.com")
-
-EMITTED_WHEN = {
-    events.ORDER_CREATED: "A new order is created.",
-    events.ORDER_UPDATED: "An order is updated: status, tracking code, lines, …",
-    events.ORDER_CANCELLED: "An order is cancelled, or deleted; `order.updated` comes right before it.",
-    events.PRODUCT_CREATED: "A product is created.",
-    events.PRODUCT_UPDATED: "A product or a combination of it is updated; stock changes by orders emit nothing.",
-    events.PRODUCT_DELETED: "A product is deleted.",
-    events.USER_REGISTERED: "A user registers, or is created in any other way.",
-    events.CHECKOUT_COMPLETED: "A checkout finishes; its subject is the cart.",
-    events.CART_UPDATED: "A cart changes; at most once in 5 seconds for each cart.",
-    events.CART_ABANDONED: "An open cart with items was not changed for a day (setting `cart_abandoned_hours`).",
-    events.CATEGORY_CREATED: "A category is created.",
-    events.CATEGORY_UPDATED: "A category is updated.",
-    events.CATEGORY_DELETED: "A category is deleted.",
-    events.CUSTOMER_CREATED: "A customer is created, right after `user.registered`.",
-    events.CUSTOMER_UPDATED: "The data of a customer change, or are anonymized.",
-    events.CUSTOMER_DELETED: "A customer is deleted.",
-    events.SHIPMENT_CREATED: "A shipment is recorded.",
-    events.SHIPMENT_UPDATED: "A shipment is updated.",
-    events.SHIPMENT_DELETED: "A shipment is deleted: its units count as unshipped again.",
-    events.REFUND_CREATED: "Money of an order is returned.",
-    events.STOCK_CHANGED: "What can be sold of a product changes, for whatever reason; about once in 5 seconds, with the last state.",
-    PING: "An endpoint is tested; not subscribable.",
-}
 
 
 # --- Sent events ---------------------------------------------------------------------------------------------
@@ -90,7 +63,7 @@ async def envelopes(
     """Trigger each event through the clients' routes, and return the first envelope of each."""
     admin = await sample.client(sample.owner)
     app = await new_app(at=admin)
-    endpoint_id = await subscribe(app, receiver.url(), *events.NAMES)
+    endpoint_id = await subscribe(app, receiver.url(), *NAMES)
     category = await records.add_category(sample.store, name="Cozinha")
     product = await app.post(
         "/api/admin/products",
@@ -205,8 +178,10 @@ def _fits(fields: tuple[PayloadField, ...], value: dict[str, Any], path: str) ->
 
 
 async def test_every_event_is_sent_as_it_is_documented(envelopes: dict[str, dict[str, Any]]) -> None:
-    assert set(PAYLOADS) == set(envelopes) == set(ALL_EVENTS)
-    assert [wrong for name in ALL_EVENTS for wrong in _fits(PAYLOADS[name], envelopes[name]["data"], name)] == []
+    assert set(envelopes) == set(ALL_EVENTS)
+    assert [
+        wrong for name in ALL_EVENTS for wrong in _fits(EVENT_TYPES[name].data, envelopes[name]["data"], name)
+    ] == []
     generated = _generated(envelopes)
     text = PAGE.read_text(encoding="utf-8")
     mark = MARK.search(text)
@@ -230,16 +205,16 @@ def _generated(envelopes: dict[str, dict[str, Any]]) -> str:
     ]
     parts += ["```json", json.dumps(_vector(), indent=2, ensure_ascii=False), "```", ""]
     parts += ["## Generated: the events", "", "| Event | Emitted when | Scope |", "|---|---|---|"]
-    parts += [f"| `{name}` | {EMITTED_WHEN[name]} | {_scope(name)} |" for name in ALL_EVENTS]
+    parts += [f"| `{name}` | {EVENT_TYPES[name].emitted_when} | {_scope(name)} |" for name in ALL_EVENTS]
     for name in ALL_EVENTS:
         parts += ["", f"### `{name}`", "", "| Key of `data` | Type | Description |", "|---|---|---|"]
-        parts += _rows(PAYLOADS[name], "")
+        parts += _rows(EVENT_TYPES[name].data, "")
         parts += ["", "```json", json.dumps(_example(envelopes[name]), indent=2, ensure_ascii=False), "```"]
     return "\n".join(parts) + "\n"
 
 
 def _scope(name: str) -> str:
-    return f"`{READ_SCOPES[name]}`" if name in READ_SCOPES else "none"
+    return f"`{EVENT_TYPES[name].scope}`" if EVENT_TYPES[name].scope else "none"
 
 
 def _rows(fields: tuple[PayloadField, ...], path: str) -> list[str]:
@@ -270,7 +245,7 @@ def _vector() -> dict[str, Any]:
     request = build_request(
         EventRecord(
             id=UUID("019ddddd-0000-7000-8000-00000000000a"),
-            name=events.USER_REGISTERED,
+            name=USER_REGISTERED,
             sequence=1,
             at=datetime(2026, 11, 20, 18, tzinfo=UTC),
             tenant_id=UUID("019ddddd-0000-7000-8000-000000000001"),

@@ -1,16 +1,49 @@
-"""Describe the `data` object of every event: for documentation, and for the order of its keys.
+"""The types of events: one table says of each its name, subject, scope, data and when it is emitted (docs/events.md).
 
-The outbox stores data as `jsonb`, which loses the key order; receivers get the documented order (docs/reference/shared.md#event-data).
+Everything else derives from it: subscriptions, the event feed, the order of the data's keys, the documentation. A type that lacks a part
+fails when this module is imported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
-from domain import events
+from auth.app_scopes import APP_SCOPES
 from kernel.payload_fields import INTEGER, OBJECTS, TEXT, TIME, UUID_TEXT, PayloadField
 from kernel.product_fields import PRODUCT_RECORD
+
+ORDER_CREATED = "order.created"
+ORDER_UPDATED = "order.updated"
+ORDER_CANCELLED = "order.cancelled"
+PRODUCT_CREATED = "product.created"
+PRODUCT_UPDATED = "product.updated"
+PRODUCT_DELETED = "product.deleted"
+USER_REGISTERED = "user.registered"
+CHECKOUT_COMPLETED = "checkout.completed"
+CART_UPDATED = "cart.updated"
+CART_ABANDONED = "cart.abandoned"
+CATEGORY_CREATED = "category.created"
+CATEGORY_UPDATED = "category.updated"
+CATEGORY_DELETED = "category.deleted"
+CUSTOMER_CREATED = "customer.created"
+CUSTOMER_UPDATED = "customer.updated"
+CUSTOMER_DELETED = "customer.deleted"
+SHIPMENT_CREATED = "shipment.created"
+SHIPMENT_UPDATED = "shipment.updated"
+SHIPMENT_DELETED = "shipment.deleted"
+REFUND_CREATED = "refund.created"
+STOCK_CHANGED = "stock.changed"
+PING = "ping"
+"""The event that tests an endpoint; not subscribable, and allowed without scopes."""
+
+ORDER, PRODUCT, USER, CART = "order", "product", "user", "cart"
+# Events with other data than those of the record have subjects, and therefore sequences, of their own: a receiver drops stale ones.
+CATEGORY, CUSTOMER, SHIPMENT, REFUND, STOCK = "category", "customer", "shipment", "refund", "stock"
+
+# --- Data ------------------------------------------------------------------------------------------------------------------
 
 _CUSTOMER = (
     PayloadField("id", f"{UUID_TEXT} or null", "The customer's account; null for a guest."),
@@ -140,38 +173,94 @@ _PING = (
     PayloadField("events", "array of strings", "The events it is subscribed to."),
 )
 
-PAYLOADS: Mapping[str, tuple[PayloadField, ...]] = {
-    events.ORDER_CREATED: _ORDER,
-    events.ORDER_UPDATED: _ORDER,
-    events.ORDER_CANCELLED: _ORDER,
-    events.PRODUCT_CREATED: PRODUCT_RECORD,
-    events.PRODUCT_UPDATED: PRODUCT_RECORD,
-    events.PRODUCT_DELETED: _PRODUCT_DELETED,
-    events.USER_REGISTERED: _USER,
-    events.CHECKOUT_COMPLETED: _CHECKOUT,
-    events.CART_UPDATED: _CART,
-    events.CART_ABANDONED: _CART,
-    events.CATEGORY_CREATED: _CATEGORY,
-    events.CATEGORY_UPDATED: _CATEGORY,
-    events.CATEGORY_DELETED: _deleted("category"),
-    events.CUSTOMER_CREATED: _CUSTOMER_RECORD,
-    events.CUSTOMER_UPDATED: _CUSTOMER_RECORD,
-    events.CUSTOMER_DELETED: _deleted("customer"),
-    events.SHIPMENT_CREATED: _SHIPMENT,
-    events.SHIPMENT_UPDATED: _SHIPMENT,
-    events.SHIPMENT_DELETED: _deleted("shipment"),
-    events.REFUND_CREATED: _REFUND,
-    events.STOCK_CHANGED: _STOCK,
-    "ping": _PING,
-}
+
+# --- Types -----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class EventType:
+    """A type of event: the app scope that reads it ("" for all apps), its data, when it is emitted, and the type of its subject."""
+
+    name: str
+    scope: str
+    data: tuple[PayloadField, ...]
+    emitted_when: str
+    subject: str = ""
+
+    def __post_init__(self) -> None:
+        """Complete the subject, which is the name's beginning by default; raise `ValueError` for a type that lacks a part."""
+        object.__setattr__(self, "subject", self.subject or self.name.partition(".")[0])
+        if not (self.data and self.emitted_when) or (self.name != PING and self.scope not in APP_SCOPES):
+            raise ValueError(
+                f"the event type {self.name} needs a scope that reads it, data, and a sentence about when it is emitted"
+            )
+
+
+_TYPES = (
+    EventType(ORDER_CREATED, "read_orders", _ORDER, "A new order is created."),
+    EventType(ORDER_UPDATED, "read_orders", _ORDER, "An order is updated: status, tracking code, lines, …"),
+    EventType(
+        ORDER_CANCELLED,
+        "read_orders",
+        _ORDER,
+        "An order is cancelled, or deleted; `order.updated` comes right before it.",
+    ),
+    EventType(PRODUCT_CREATED, "read_products", PRODUCT_RECORD, "A product is created."),
+    EventType(
+        PRODUCT_UPDATED,
+        "read_products",
+        PRODUCT_RECORD,
+        "A product or a combination of it is updated; stock changes by orders emit nothing.",
+    ),
+    EventType(PRODUCT_DELETED, "read_products", _PRODUCT_DELETED, "A product is deleted."),
+    EventType(USER_REGISTERED, "read_users", _USER, "A user registers, or is created in any other way."),
+    EventType(
+        CHECKOUT_COMPLETED, "read_orders", _CHECKOUT, "A checkout finishes; its subject is the cart.", subject=CART
+    ),
+    EventType(CART_UPDATED, "read_orders", _CART, "A cart changes; at most once in 5 seconds for each cart."),
+    EventType(
+        CART_ABANDONED,
+        "read_orders",
+        _CART,
+        "An open cart with items was not changed for a day (setting `cart_abandoned_hours`).",
+    ),
+    EventType(CATEGORY_CREATED, "read_categories", _CATEGORY, "A category is created."),
+    EventType(CATEGORY_UPDATED, "read_categories", _CATEGORY, "A category is updated."),
+    EventType(CATEGORY_DELETED, "read_categories", _deleted("category"), "A category is deleted."),
+    EventType(
+        CUSTOMER_CREATED, "read_users", _CUSTOMER_RECORD, "A customer is created, right after `user.registered`."
+    ),
+    EventType(CUSTOMER_UPDATED, "read_users", _CUSTOMER_RECORD, "The data of a customer change, or are anonymized."),
+    EventType(CUSTOMER_DELETED, "read_users", _deleted("customer"), "A customer is deleted."),
+    EventType(SHIPMENT_CREATED, "read_orders", _SHIPMENT, "A shipment is recorded."),
+    EventType(SHIPMENT_UPDATED, "read_orders", _SHIPMENT, "A shipment is updated."),
+    EventType(
+        SHIPMENT_DELETED,
+        "read_orders",
+        _deleted("shipment"),
+        "A shipment is deleted: its units count as unshipped again.",
+    ),
+    EventType(REFUND_CREATED, "read_orders", _REFUND, "Money of an order is returned."),
+    EventType(
+        STOCK_CHANGED,
+        "read_products",
+        _STOCK,
+        "What can be sold of a product changes, for whatever reason; about once in 5 seconds, with the last state.",
+    ),
+    EventType(PING, "", _PING, "An endpoint is tested; not subscribable."),
+)
+EVENT_TYPES: Mapping[str, EventType] = MappingProxyType({each.name: each for each in _TYPES})
+NAMES = tuple(name for name in EVENT_TYPES if name != PING)
+"""The events that can be subscribed to."""
 
 
 def order_keys(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an event's data with its keys in the documented order; undocumented ones come last."""
-    return _order_fields(PAYLOADS.get(name, ()), data)
+    """Return an event's data with its keys in the documented order, which `jsonb` loses; undocumented ones come last."""
+    known = EVENT_TYPES.get(name)
+    return _order_fields(known.data if known is not None else (), data)
 
 
-def _order_fields(fields: tuple[PayloadField, ...], data: Mapping[str, Any]) -> dict[str, Any]:
+def _order_fields(fields: Sequence[PayloadField], data: Mapping[str, Any]) -> dict[str, Any]:
     ordered = {field.name: _order_value(field, data[field.name]) for field in fields if field.name in data}
     return ordered | {name: value for name, value in data.items() if name not in ordered}
 
