@@ -102,10 +102,11 @@ async def test_every_audit_of_graphql_over_http_passes(folder: Path, shop: Shop)
     assert {name: result for name, result in results.items() if result["status"] != "ok"} == {}
 
 
-async def test_without_a_credential_an_audit_passes_or_is_401(folder: Path, shop: Shop) -> None:
+async def test_without_a_credential_an_audit_passes_or_is_refused(folder: Path, shop: Shop) -> None:
     results = await audits(folder, shop, "X-API-Key")
     failed = {name: result for name, result in results.items() if result["status"] != "ok"}
-    assert {name: result for name, result in failed.items() if result["http"] != 401} == {}
+    # All are sent at once: documents of one address wait for each other, and more than a few are 429.
+    assert {name: result for name, result in failed.items() if result["http"] not in (401, 429)} == {}
     # What is malformed is 400 for every caller; what would execute is not.
     assert {name for name in failed if " on JSON parsing failure" in name or " on missing {query}" in name} == set()
     assert any(" MUST accept application/json POST requests" in name for name in failed)

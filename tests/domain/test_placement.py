@@ -92,6 +92,9 @@ async def test_the_event_data_match_the_reference(kit):
         "created_at": kit.scope.now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "previous_status": None,
         "tracking_code": None,
+        "fiscal_data": dict.fromkeys(
+            ("chave_nota", "chave_nota_valid", "nota_fiscal", "codigo_pedido_erp", "link_nota", "pdf_nota")
+        ),
     }
 
 

@@ -112,6 +112,15 @@ export type DiscussionObjectType =
   /** Testimonials. */
   | 'E';
 
+/** What the posts of a discussion are. */
+export type DiscussionType =
+  /** Comment. */
+  | 'C'
+  /** Rating. */
+  | 'R'
+  /** Both. */
+  | 'B';
+
 /** Values of a filterable feature, any of which a product must have. */
 export type FeatureChoiceInput = {
   /** The feature. */
@@ -292,6 +301,12 @@ export type ReviewInput = {
   object_type?: DiscussionObjectType | null | undefined;
   /** The reviewed object. */
   object_id?: string | number | null | undefined;
+  /** The discussion to post in, in place of an object. */
+  thread_id?: string | number | null | undefined;
+  /** What the posts of a new discussion are, by default both; from administrators only. */
+  type?: DiscussionType | null | undefined;
+  /** The author's IP address; from administrators only. */
+  ip_address?: string | null | undefined;
   /** The author's name as displayed. */
   name?: string | null | undefined;
   /** The text. */
