@@ -68,7 +68,46 @@ def _header_text(value: object) -> str:
     return token
 
 
+def _tracking_page(value: object) -> str:
+    """Read the address of tracking pages, which contains `{code}`; blank for none."""
+    page = str(text(MAX_LENGTH)(value)).strip()
+    if page and "{code}" not in page:
+        raise InvalidValue(f"is {repr_value(value)}; expected an address with {{code}} where the tracking code belongs")
+    web_page(page.replace("{code}", "0"))
+    return page
+
+
+_MAILS = {
+    "order_placed": "was placed, with its lines, totals, address and how to pay",
+    "order_paid": "is paid",
+    "order_shipped": "is shipped, in whole or in part, with carrier and tracking code",
+    "order_complete": "is complete without a shipment in the same change",
+    "order_cancelled": "is cancelled",
+    "order_refunded": "is refunded, in whole or in part",
+    "order_payment_failed": "is declined or failed, or its payment expires",
+    "order_status": "gets another status with params.notify",
+}
+
 STORE_SETTINGS: Mapping[str, StoreSetting] = {
+    "order_mails": StoreSetting(
+        "mails", True, flag, "Customers get mails about their orders; off where another system sends them."
+    ),
+    **{
+        f"mail_{name}": StoreSetting("mails", True, flag, f"The customer gets a mail when an order {description}.")
+        for name, description in _MAILS.items()
+    },
+    "order_url": StoreSetting(
+        "mails",
+        "",
+        _account_page,
+        "The storefront page that shows an order: mails link to it with #id=<id>&token=<token>.",
+    ),
+    "tracking_url": StoreSetting(
+        "mails",
+        "",
+        _tracking_page,
+        "The tracking page that mails link to, with {code} for the tracking code; blank: that of Correios for its codes.",
+    ),
     "products_require_category": StoreSetting(
         "catalog", False, flag, "A product needs a category (field code category_required)."
     ),

@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING
 
 from aiohttp import web
@@ -17,12 +18,13 @@ from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
 from domain.b2b import bureau
 from domain.bulk.configuration import configure as configure_bulk
+from domain.mails import order_mails
 from kernel import garbage_collection, logging
 from kernel.event_loop import measured_pauses
 from kernel.settings import Settings
 from models.connection import catalogue_versions
 from models.connection.database import use_replicas
-from server import mail_page
+from server import example_storefront, mail_page
 from server.app import create_app
 from server.database import DatabaseLocation, connection_pools, readiness_checks
 from server.http.bulk_files import bulk_configuration
@@ -67,6 +69,7 @@ async def process_resources(settings: Settings, location: DatabaseLocation) -> A
     async with connection_pools(settings, location), outgoing_client(allows_private=settings.allows_private_endpoints):
         auth.configure(*settings.secret_keys, access_lifetime=settings.access_lifetime)
         configure_bulk(bulk_configuration(settings))
+        order_mails.configure(partial(example_storefront.is_served, settings), settings.public_url)
         await hash_keys.load()
         yield
 

@@ -20,10 +20,10 @@ from domain.carts.change import SAVE_ITEM_PRICES, item_price_columns
 from domain.carts.items import CART_WITH_ITEMS, PricedCartItem, items_of
 from domain.carts.locked import LockedCart, lock_open_cart_with
 from domain.carts.messages import ERROR_TEXTS, portuguese_errors
-from domain.carts.placed_orders import order_token
 from domain.carts.shipping import load_selected_option
 from domain.carts.totals import calculate_cart_totals, cart_totals, lines_subtotal, order_lines
 from domain.idempotency import current_claim
+from domain.order_tokens import order_token
 from domain.orders.draft import SHIPPING, DraftLine, OrderDraft, email_text
 from domain.orders.lines import PricedLine, needs_shipping
 from domain.orders.option_selection import selection_input

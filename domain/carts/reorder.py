@@ -10,8 +10,8 @@ import orjson
 from domain.carts.change import check_caller, finish_change, insert_cart, insert_items
 from domain.carts.items import MAX_ITEMS, RequestedItem
 from domain.carts.locked import lock_open_cart
-from domain.carts.placed_orders import is_order_token
 from domain.carts.warnings import LESS_AVAILABLE, OUT_OF_STOCK, UNAVAILABLE, CartWarning, available_units
+from domain.order_tokens import is_order_token
 from domain.orders.draft import MAX_UNITS, DraftLine
 from domain.orders.lines import PricedLine, load_offers, price_lines
 from domain.orders.option_selection import selection_input, selection_key

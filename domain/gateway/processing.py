@@ -9,6 +9,8 @@ from domain.catalog.stock import OUT_OF_STOCK
 from domain.gateway.charges import ChargeTotals, ReceivedPayment, save_charges
 from domain.gateway.mapping import NotificationEffect, effect_of
 from domain.gateway.payload import NotificationPayload
+from domain.mails.order_mails import is_wanted
+from domain.mails.texts import MailType
 from domain.orders.lifecycle import apply_transition
 from domain.orders.locked import LockedOrder, lock_order
 from domain.orders.payments import CHARGEBACK, add_payment, update_payment_totals
@@ -51,7 +53,11 @@ async def apply_notification(scope: Scope, payload: NotificationPayload, *, forc
     status, problem = _decide_status(locked, payload, effect, charges, sums)
     status_changed = False
     if status is not None:
-        status_changed, problem = await _change_status(scope, locked, status, force=force, reason=reason)
+        # The mail about a refund takes the place of the one about the status.
+        is_refund = sums.refunded > locked.refunded_cents and is_wanted(scope, MailType.ORDER_REFUNDED)
+        status_changed, problem = await _change_status(
+            scope, locked, status, force=force, reason=reason, notify=not is_refund
+        )
     if changed or status_changed:
         previous = locked.status if status_changed else None
         await events.emit_order_updated(
@@ -141,13 +147,13 @@ def _underpaid(covered: int, locked: LockedOrder) -> str:
 
 
 async def _change_status(
-    scope: Scope, locked: LockedOrder, status: str, *, force: bool, reason: str
+    scope: Scope, locked: LockedOrder, status: str, *, force: bool, reason: str, notify: bool
 ) -> tuple[bool, str]:
     """Change the order's status, or leave it and return why."""
     try:
         # A savepoint: insufficient stock is detected after the status was updated.
         async with transaction(scope):
-            transition = await apply_transition(scope, locked, status, force=force, reason=reason)
+            transition = await apply_transition(scope, locked, status, force=force, reason=reason, notify=notify)
     except RuleViolation as error:
         if error.reason == OUT_OF_STOCK:
             names = ", ".join(product["name"] for product in error.details["products"])

@@ -25,16 +25,24 @@ class MailType(StrEnum):
     ACCOUNT_APPROVED = "account_approved"
     TWO_FACTOR_ON = "two_factor_on"
     TWO_FACTOR_OFF = "two_factor_off"
+    ORDER_PLACED = "order_placed"
+    ORDER_PAID = "order_paid"
+    ORDER_SHIPPED = "order_shipped"
+    ORDER_COMPLETE = "order_complete"
+    ORDER_CANCELLED = "order_cancelled"
+    ORDER_REFUNDED = "order_refunded"
+    ORDER_PAYMENT_FAILED = "order_payment_failed"
     ORDER_STATUS = "order_status"
     COUPON = "coupon"
 
 
 @dataclass(frozen=True, slots=True)
 class MailTemplate:
-    """The text of a mail; `{store}` and `{name}` are filled in, `{token}` where there is one, and what it is about: `{number}` and
-    `{status}` of an order, `{code}` of a coupon.
+    """The text of a mail; `{store}` and `{name}` are filled in, `{token}` where there is one, and what it is about: `{number}` of an order
+    and what `domain.mails.order_mails` says of it, `{code}` of a coupon.
 
-    A mail that was not sent within its `lifetime` is discarded.
+    A line that is indented by four spaces belongs to a block (`domain.mails.html`); paragraphs that are empty are left out. A mail that was
+    not sent within its `lifetime` is discarded.
     """
 
     subject: str
@@ -161,13 +169,118 @@ Entrar na sua conta em {store} já não pede um código do aplicativo autenticad
 Se não foi você, troque a sua senha agora e fale com a loja.
 """,
     ),
+    MailType.ORDER_PLACED: MailTemplate(
+        "Recebemos o seu pedido {number} em {store}",
+        """Olá, {name}!
+
+Recebemos o seu pedido {number} em {store}. Obrigado pela compra!
+
+{lines}
+
+{totals}
+
+{payment}
+
+{delivery}
+
+{link}
+
+{contact}
+""",
+    ),
+    MailType.ORDER_PAID: MailTemplate(
+        "Pagamento confirmado: pedido {number} em {store}",
+        """Olá, {name}!
+
+O pagamento do seu pedido {number} em {store} foi confirmado. O total é de {total}.
+
+Avisaremos dos próximos passos.
+
+{link}
+
+{contact}
+""",
+    ),
+    MailType.ORDER_SHIPPED: MailTemplate(
+        "{what} {number} em {store} está a caminho",
+        """Olá, {name}!
+
+{what} {number} em {store} está a caminho:
+
+{lines}
+
+{tracking}
+
+{remaining}
+
+{link}
+
+{contact}
+""",
+    ),
+    MailType.ORDER_COMPLETE: MailTemplate(
+        "O seu pedido {number} em {store} foi concluído",
+        """Olá, {name}!
+
+O seu pedido {number} em {store} foi concluído. Esperamos que você goste!
+
+Se ele ainda não chegou, ou se algo não estiver certo, fale com a loja.
+
+{link}
+
+{contact}
+""",
+    ),
+    MailType.ORDER_CANCELLED: MailTemplate(
+        "O seu pedido {number} em {store} foi cancelado",
+        """Olá, {name}!
+
+O seu pedido {number} em {store} foi cancelado.
+
+{paid}
+
+{link}
+
+{contact}
+""",
+    ),
+    MailType.ORDER_REFUNDED: MailTemplate(
+        "Reembolso do seu pedido {number} em {store}",
+        """Olá, {name}!
+
+Devolvemos {amount} do seu pedido {number} em {store}.
+
+O prazo para o valor aparecer depende da sua forma de pagamento.
+
+{link}
+
+{contact}
+""",
+    ),
+    MailType.ORDER_PAYMENT_FAILED: MailTemplate(
+        "O pagamento do seu pedido {number} em {store} não foi concluído",
+        """Olá, {name}!
+
+O pagamento do seu pedido {number} em {store} foi recusado ou não chegou a tempo, e os produtos deixaram de ficar reservados para você.
+
+Se ainda quiser comprar, fale com a loja ou faça um novo pedido.
+
+{link}
+
+{contact}
+""",
+    ),
     MailType.ORDER_STATUS: MailTemplate(
         "O seu pedido {number} em {store}: {status}",
         """Olá, {name}!
 
-O seu pedido {number} em {store} mudou de situação:
+A situação do seu pedido {number} em {store} agora é:
 
     {status}
+
+{link}
+
+{contact}
 """,
     ),
     MailType.COUPON: MailTemplate(
@@ -184,9 +297,13 @@ Ele vale uma única vez. Informe o código ao fechar o carrinho.
 }
 
 
-_MAX_NAME = 40
+_MAX_NAME, _MAX_TEXT = 40, 255
 # What mail programs turn into a link: a scheme, a path, an e-mail, or a dot before two letters or digits (IDNA has four dots).
 _LINK = re.compile(r"://|[/\\@]|[.\u3002\uff0e\uff61]\w{2}")
+
+
+_LINKED = re.compile(r"://(?=\S)|[@.\u3002\uff0e\uff61](?=[^\W\d_]{2})")
+_EMPTY_LINES = re.compile(r"\n{3,}")
 
 
 def printable_name(name: str) -> str:
@@ -194,17 +311,27 @@ def printable_name(name: str) -> str:
 
     Anybody can register with any name and another person's address, so that the store would send that person the text.
     """
+    words = [word for word in one_line(name).split() if not _LINK.search(unicodedata.normalize("NFKC", word))]
+    return " ".join(words)[:_MAX_NAME].rstrip()
+
+
+def printable_text(text: str) -> str:
+    """Return what a customer wrote, such as a street, as mails print it: as `one_line`, and nothing in it is a link."""
+    return _LINKED.sub(r"\g<0> ", one_line(text))
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line of at most 255 characters, without control characters and repeated spaces."""
     visible = "".join(
         " " if character.isspace() else character
-        for character in name
+        for character in text
         if character.isspace() or not unicodedata.category(character).startswith("C")
     )
-    words = [word for word in visible.split() if not _LINK.search(unicodedata.normalize("NFKC", word))]
-    return " ".join(words)[:_MAX_NAME].rstrip()
+    return " ".join(visible.split())[:_MAX_TEXT].rstrip()
 
 
 def render_mail(mail_type: MailType, values: Mapping[str, str]) -> tuple[str, str]:
     """Return the subject, as one line, and the body of a mail."""
     template = TEMPLATES[mail_type]
     subject = " ".join(template.subject.format_map(values).split())
-    return subject, template.body.format_map(values)
+    return subject, _EMPTY_LINES.sub("\n\n", template.body.format_map(values)).rstrip() + "\n"

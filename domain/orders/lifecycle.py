@@ -11,11 +11,11 @@ from uuid import UUID
 
 from domain import event_types, events, record_events
 from domain.catalog import stock
-from domain.mails import outbox
+from domain.mails import order_mails
 from domain.mails.texts import MailType
 from domain.orders import limits
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
-from domain.orders.shipment_rows import NewShipment, insert_shipment, set_tracking_code
+from domain.orders.shipment_rows import NewShipment, insert_shipment, resolve_units, set_tracking_code
 from domain.orders.transitions import CANCELLED, COMPLETE, Transition, decide_transition
 from domain.points.orders import settle_points
 from domain.promotions.issued_coupons import settle_coupons
@@ -34,7 +34,7 @@ _CHANGE_STATUS = """
 WITH changed AS (
     UPDATE orders SET status = $4, stock_state = $5, hold_until = NULL, updated_at = $6, tracking_code = coalesce($15, tracking_code)
     WHERE tenant_id = $1 AND id = $2 AND status = $3
-    RETURNING id, public_id, user_id, email, firstname
+    RETURNING id, public_id, user_id, email, firstname, currency, total_cents, paid_cents, refunded_cents
 ), history AS (
     INSERT INTO order_status_changes
         (tenant_id, public_id, order_id, at, from_status, to_status, forced, reason, actor_kind, user_id, app_id)
@@ -46,7 +46,7 @@ WITH changed AS (
         jsonb_build_object('from', $3::text, 'to', $4::text), $13, $14
     FROM changed
 )
-SELECT c.id, c.user_id, c.email, c.firstname, s.description AS notified_status
+SELECT c.*, s.description AS notified_status
 FROM changed c LEFT JOIN statuses s
     ON s.tenant_id = $1 AND s.type = 'O' AND s.letter = $4 AND s.notify AND s.deleted_at IS NULL AND c.email <> ''
 """
@@ -141,8 +141,8 @@ async def apply_transition(
 ) -> Transition | None:
     """Change the status, stock state and history of a locked order without emitting events; None when the status is already set.
 
-    With `notify` the customer gets a mail if the new status says so (docs/reference/shared.md#statuses). A tracking code is stored in the
-    same update, because each one writes an entry into every index of the table (docs/performance.md#a-year-of-a-busy-shop).
+    With `notify` the customer gets a mail if the new status says so (docs/reference/shared.md#order-mails). A tracking code is stored in
+    the same update, because each one writes an entry into every index of the table (docs/performance.md#a-year-of-a-busy-shop).
     """
     transition = decide_transition(
         locked.status,
@@ -157,6 +157,7 @@ async def apply_transition(
     await lock_custom_status(scope, to_status)
     # Imported orders never affect stock.
     stock_state = locked.stock_state if locked.imported else transition.stock_state
+    notify = notify and not await _ships(scope, locked, to_status, tracking)
     await _change(
         scope, locked, to_status, stock_state, tracking, forced=transition.forced, reason=reason, notify=notify
     )
@@ -236,7 +237,20 @@ async def update_tracking(
     shipment_id = await insert_shipment(scope, locked, shipment)
     if shipment_id is not None and emit_events:
         await record_events.emit_records(scope, event_types.SHIPMENT_CREATED, [shipment_id])
+        await mail_shipment(scope, locked, shipment_id)
     return shipment_id is not None or changed
+
+
+async def mail_shipment(scope: Scope, locked: LockedOrder, shipment_id: int) -> bool:
+    """Queue the customer's mail about a shipment that left the vendor; return whether one was queued."""
+    return not locked.imported and await order_mails.queue_shipment_mail(scope, shipment_id)
+
+
+async def _ships(scope: Scope, locked: LockedOrder, status: str, tracking: Tracking | None) -> bool:
+    """Return whether the change records a shipment, whose mail takes the place of the status's."""
+    if tracking is None or status != COMPLETE or not order_mails.is_wanted(scope, MailType.ORDER_SHIPPED):
+        return False
+    return bool(await resolve_units(scope, locked, None))
 
 
 async def _change(
@@ -272,7 +286,6 @@ async def _change(
     )
     if changed is None:
         raise Conflict(f"order {locked.id} is no longer in status {locked.status}")
-    if notify and changed["notified_status"] is not None:
-        to = outbox.recipient_of({**changed, "id": changed["user_id"]})
-        details = {"number": str(locked.id), "status": changed["notified_status"]}
-        await outbox.queue_mail(scope, MailType.ORDER_STATUS, to, details=details)
+    if notify and not locked.imported and changed["notified_status"] is not None:
+        was_paid = locked.payment_status == "paid"
+        await order_mails.queue_status_mail(scope, changed, to_status, changed["notified_status"], was_paid=was_paid)

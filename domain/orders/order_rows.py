@@ -5,7 +5,7 @@ Foreign keys are checked at its end, so that child rows may refer to the order i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +75,12 @@ WITH inserted AS (
     SELECT $1, $7, $14, $10, $11, $12, 'order.created', 'order', inserted.public_id::text, $15, $16 FROM inserted
 ), {events.event_sql(_parameters(22, 9))}, notifications AS (
     {notifications.placed_order_sql(_parameters(31, 8))} RETURNING 1
+), mailed AS (
+    INSERT INTO mails (tenant_id, public_id, user_id, kind, recipient, subject, body, status, created_at, due_at, expires_at)
+    SELECT $1, $7, m.user_id, m.kind, m.recipient, m.subject, m.body, m.status, m.created_at, m.due_at, m.expires_at
+    FROM jsonb_populate_record(NULL::mails, $39::text::jsonb) AS m
+    WHERE m.kind IS NOT NULL AND coalesce((SELECT s.notify FROM statuses s
+        WHERE s.tenant_id = $1 AND s.type = 'O' AND s.letter = $9 AND s.deleted_at IS NULL), true)
 ), vendors_locked AS MATERIALIZED (
     -- Foreign keys lock the vendors only at the end of the statement; a vendor's deletion locks it before its products.
     SELECT v.id FROM vendors v
@@ -113,7 +119,10 @@ class InitialPayment:
 
 @dataclass(frozen=True, slots=True)
 class NewOrder:
-    """An order to insert: `columns` has every column, `addresses` are keyed by kind; `event` None emits and notifies nothing."""
+    """An order to insert: `columns` has every column, `addresses` are keyed by kind; `event` None emits and notifies nothing.
+
+    `mail` returns the columns of the customer's mail for the columns of the order with its id; None sends none.
+    """
 
     columns: Mapping[str, Any]
     lines: Sequence[PricedLine]
@@ -121,6 +130,7 @@ class NewOrder:
     payment: InitialPayment | None
     taxes: Sequence[ChargedTax]
     event: events.Event | None
+    mail: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
 
 
 class StockNeedsAttention(Exception):
@@ -154,12 +164,13 @@ async def insert_order_alone(scope: Scope, order: NewOrder, changes: Mapping[int
 async def _insert(
     scope: Scope, order: NewOrder, changes: Mapping[int, stock.StockChange], *, is_strict: bool
 ) -> list[Any]:
-    columns, actor = order.columns, scope.actor
+    actor = scope.actor
     vendors = {line.offer.vendor_id for line in order.lines if line.offer.vendor_id is not None}
     numbers = await take_numbers(scope, {"orders": 1, "order_lines": len(order.lines)})
+    columns = {**order.columns, "id": numbers["orders"][0]}
     parameters = (
         scope.store.id,
-        json_text({**columns, "id": numbers["orders"][0]}),
+        json_text(columns),
         json_text(line_rows(order.lines, numbers["order_lines"])),
         json_text([address_row(kind, address) for kind, address in order.addresses.items()]),
         order.payment.amount_cents if order.payment else None,
@@ -181,11 +192,17 @@ async def _insert(
         is_strict,
         *events.event_arguments(scope, order.event),
         *notifications.placed_order_arguments(scope, vendors, is_wanted=order.event is not None),
+        None if order.mail is None else _mail_text(order.mail(columns)),
     )
     try:
         return await fetch(_INSERT, *parameters, plans=Plans.REUSED)
     except ReferenceViolation as error:
         raise Conflict("what the order refers to was removed meanwhile; try again") from error
+
+
+def _mail_text(columns: Mapping[str, Any]) -> str:
+    """Return the columns of a mail as JSON, its body as PostgreSQL writes bytes."""
+    return json_text({**columns, "body": f"\\x{columns['body'].hex()}"})
 
 
 def line_rows(lines: Sequence[PricedLine], numbers: Sequence[int]) -> list[dict[str, Any]]:

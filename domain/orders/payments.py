@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from domain import events, record_events
+from domain.mails import order_mails
 from domain.orders.locked import LockedOrder, lock_order
+from domain.orders.transitions import COMPLETE, PROCESSED
 from domain.points.orders import settle_points
 from kernel.errors import ValidationFailed
 from kernel.fields import InputField, integer, read_fields, short_text
@@ -17,7 +19,7 @@ from kernel.ids import uuid7
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope
 from models import audit
-from models.connection.database import execute, fetchval, transaction
+from models.connection.database import fetchrow, fetchval, transaction
 
 UNPAID, PAID = "unpaid", "paid"
 PARTIALLY_REFUNDED, REFUNDED, CHARGEBACK = "partially_refunded", "refunded", "chargeback"
@@ -39,6 +41,7 @@ _UPDATE_TOTALS = """
 UPDATE orders SET paid_cents = $3, refunded_cents = $4, payment_status = $5, updated_at = $6,
     hold_until = CASE WHEN $5 = 'unpaid' THEN hold_until END
 WHERE tenant_id = $1 AND id = $2
+RETURNING id, public_id, user_id, email, firstname, currency, total_cents
 """
 
 
@@ -102,13 +105,18 @@ async def update_payment_totals(
 ) -> PaymentResult:
     """Set the paid and refunded totals of a locked order, in cents; a chargeback stays.
 
-    `emit_events=False` leaves the event to a caller that changes more of the order.
+    `emit_events=False` leaves the event, and the customer's mail about a payment, to a caller that changes more of the order.
     """
     _check_amount(paid_cents)
     status = payment_status(
         locked.total_cents, paid_cents, refunded_cents, charged_back=charged_back or locked.payment_status == CHARGEBACK
     )
-    await execute(_UPDATE_TOTALS, scope.store.id, locked.id, paid_cents, refunded_cents, status, scope.now)
+    order = await fetchrow(_UPDATE_TOTALS, scope.store.id, locked.id, paid_cents, refunded_cents, status, scope.now)
+    assert order is not None  # it is locked
+    if not locked.imported and refunded_cents > locked.refunded_cents:
+        await order_mails.queue_refund_mail(scope, order, refunded_cents - locked.refunded_cents)
+    elif not locked.imported and emit_events and _becomes_paid(locked, status):
+        await order_mails.queue_paid_mail(scope, order)
     if refunded_cents > locked.refunded_cents:
         await record_events.emit_refund(
             scope,
@@ -122,6 +130,11 @@ async def update_payment_totals(
         await settle_points(scope, locked.id)
     await events.emit_order_updated(scope, locked.id, emit_events=emit_events)
     return PaymentResult(locked.id, status, paid_cents, refunded_cents, payment_id)
+
+
+def _becomes_paid(locked: LockedOrder, status: str) -> bool:
+    """Return whether an order becomes paid whose status didn't say so already."""
+    return status == PAID and locked.payment_status != PAID and locked.status not in (PROCESSED, COMPLETE)
 
 
 def _check_amount(amount_cents: int) -> None:

@@ -9,17 +9,21 @@ concurrency.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from domain import events
 from domain.catalog import stock
+from domain.mails import order_mails
+from domain.mails.blocks import MailedLine, write_delivery, write_payment
+from domain.mails.texts import MailType
 from domain.orders import limits
-from domain.orders.draft import OrderDraft, fill_missing_address, parse_draft
+from domain.orders.draft import SHIPPING, OrderDraft, fill_missing_address, parse_draft
 from domain.orders.lifecycle import lock_custom_status
 from domain.orders.lines import (
     PricedLine,
@@ -146,7 +150,8 @@ async def place_order(
         event_data = _event_data(columns, references, priced.lines)
         event = events.order_created(event_data) if emit_events else None
         addresses = fill_missing_address(draft.addresses)
-        order = NewOrder(columns, priced.lines, addresses, initial_payment, priced.taxes, event)
+        mail = await _mail(scope, columns, references, priced.lines, addresses) if emit_events else None
+        order = NewOrder(columns, priced.lines, addresses, initial_payment, priced.taxes, event, mail)
         order_id = await _insert(scope, order, references, priced.reward, is_nested=loaded is not None)
     return PlacedOrder(
         order_id,
@@ -201,6 +206,34 @@ async def _insert(
             await stock.adjust_stock(scope, units)
         await stock.adjust_stock(scope, combinations, stock.StockOwner.COMBINATION)
     return order_id
+
+
+async def _mail(
+    scope: Scope,
+    order: Mapping[str, Any],
+    references: OrderReferences,
+    lines: Sequence[PricedLine],
+    addresses: Mapping[str, Mapping[str, str]],
+) -> Callable[[Mapping[str, Any]], Mapping[str, Any]] | None:
+    """Return what writes the customer's mail about the order, None where none is sent."""
+    is_closed = order["status"] in (DECLINED, FAILED, CANCELLED)
+    if is_closed or not order["email"] or not order_mails.is_wanted(scope, MailType.ORDER_PLACED):
+        return None
+    mailed = [
+        MailedLine(
+            line.offer.name,
+            line.quantity,
+            line.selection.options if line.selection is not None else (),
+            line.quantity * line.price_cents,
+        )
+        for line in lines
+    ]
+    shipping, payment = references.shipping_method, references.payment_method
+    delivery = write_delivery(addresses.get(SHIPPING), shipping.name, shipping.delivery_time) if shipping else ""
+    due = order["total_cents"] > order["paid_cents"]
+    how = write_payment(payment.name, payment.instructions, is_due=due) if payment else ""
+    page = await order_mails.order_page(scope)
+    return partial(order_mails.placed_order_mail, scope, lines=mailed, delivery=delivery, payment=how, page=page)
 
 
 def _validate(scope: Scope, draft: OrderDraft) -> None:

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from domain import event_types, events, record_events
-from domain.orders.lifecycle import apply_transition
+from domain.mails.order_mails import SHIPPED_STATUSES
+from domain.orders.lifecycle import apply_transition, mail_shipment
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
 from domain.orders.shipment_rows import (
     NewShipment,
@@ -18,7 +19,7 @@ from domain.orders.shipment_rows import (
     resolve_units,
     set_tracking_code,
 )
-from domain.orders.transitions import CANCELLED
+from domain.orders.transitions import CANCELLED, COMPLETE
 from kernel.codes import shipment_statuses
 from kernel.errors import NotFound, ValidationFailed
 from kernel.fields import InputField, InputValues, code_in, read_fields, short_text, text, timestamp
@@ -57,7 +58,9 @@ def _input_fields(scope: Scope) -> Mapping[str, InputField]:
 _LOCK_STATUS = """
 SELECT id FROM statuses WHERE tenant_id = $1 AND type = 'S' AND letter = $2 AND deleted_at IS NULL FOR KEY SHARE
 """
-_FIND = "SELECT id, order_id FROM shipments WHERE tenant_id = $1 AND (id = $2 OR public_id = $3)"
+_FIND = (
+    "SELECT id, order_id, status, tracking_number FROM shipments WHERE tenant_id = $1 AND (id = $2 OR public_id = $3)"
+)
 
 _DELETE = "DELETE FROM shipments WHERE tenant_id = $1 AND id = $2 RETURNING public_id"
 
@@ -89,7 +92,8 @@ async def create_shipment(
             raise ValidationFailed("every item of the order has been shipped", field="lines", code="nothing_left")
         await record_events.emit_records(scope, event_types.SHIPMENT_CREATED, [shipment_id])
         await audit.record(scope, "shipment.created", "shipment", shipment_id, {"order": str(locked.public_id)})
-        await _update_order(scope, locked, values.get("order_status"), changed=True)
+        is_mailed = await mail_shipment(scope, locked, shipment_id)
+        await _update_order(scope, locked, values.get("order_status"), changed=True, is_mailed=is_mailed)
     return shipment_id
 
 
@@ -97,7 +101,8 @@ async def update_shipment(scope: Scope, shipment: object, values: InputValues, l
     """Update a shipment partially and return its id; `lines`, if any, replace its lines."""
     columns = read_fields(_input_fields(scope), values)
     async with transaction(scope):
-        shipment_id, locked = await _lock(scope, shipment)
+        current, locked = await _lock(scope, shipment)
+        shipment_id = int(current["id"])
         await _lock_custom_status(scope, columns.get("status"))
         columns |= await _references(scope, values)
         has_other_lines = lines is not None and await _replace_lines(scope, locked, shipment_id, lines)
@@ -109,14 +114,16 @@ async def update_shipment(scope: Scope, shipment: object, values: InputValues, l
             await audit.record(scope, "shipment.updated", "shipment", shipment_id, {"fields": sorted(map(str, values))})
         if columns.get("tracking_number"):
             changed |= await set_tracking_code(scope, locked, columns["tracking_number"])
-        await _update_order(scope, locked, values.get("order_status"), changed=changed)
+        is_mailed = _is_news(current, columns) and await mail_shipment(scope, locked, shipment_id)
+        await _update_order(scope, locked, values.get("order_status"), changed=changed, is_mailed=is_mailed)
     return shipment_id
 
 
 async def delete_shipment(scope: Scope, shipment: object) -> None:
     """Delete a shipment: its units count as unshipped again."""
     async with transaction(scope):
-        shipment_id, locked = await _lock(scope, shipment)
+        current, locked = await _lock(scope, shipment)
+        shipment_id = int(current["id"])
         # Before the deletion: the audit entry reads the row's public id.
         await audit.record(scope, "shipment.deleted", "shipment", shipment_id, {"order": str(locked.public_id)})
         await _delete_lines(scope, shipment_id)
@@ -163,12 +170,18 @@ async def _lock_custom_status(scope: Scope, status: str | None) -> None:
         raise ValidationFailed(f"status is {status!r}; the letter was deleted", field="status", code="status_invalid")
 
 
-async def _update_order(scope: Scope, locked: LockedOrder, order_status: str | None, *, changed: bool) -> None:
-    """Change the order's status if requested, and emit one event for this and for a shipment that has changed."""
+async def _update_order(
+    scope: Scope, locked: LockedOrder, order_status: str | None, *, changed: bool, is_mailed: bool
+) -> None:
+    """Change the order's status if requested, and emit one event for this and for a shipment that has changed.
+
+    The mail about a shipment takes the place of that about `C`.
+    """
     transition = None
     if order_status is not None:
         reject_shared(scope, locked)
-        transition = await apply_transition(scope, locked, order_status, force=True)
+        notify = not (is_mailed and order_status == COMPLETE)
+        transition = await apply_transition(scope, locked, order_status, force=True, notify=notify)
     if transition is not None:
         is_cancelled = order_status == CANCELLED
         await events.emit_order_updated(scope, locked.id, previous_status=locked.status, cancelled=is_cancelled)
@@ -176,8 +189,19 @@ async def _update_order(scope: Scope, locked: LockedOrder, order_status: str | N
         await events.emit_order_updated(scope, locked.id)
 
 
-async def _lock(scope: Scope, shipment: object) -> tuple[int, LockedOrder]:
-    """Lock the order of a shipment; a vendor finds only shipments consisting of its own lines."""
+def _is_news(current: Mapping[str, Any], columns: Mapping[str, Any]) -> bool:
+    """Return whether a customer should know of the changed columns: the shipment left, or got another tracking code afterwards."""
+    if columns.get("status", current["status"]) not in SHIPPED_STATUSES:
+        return False
+    code = columns.get("tracking_number") or current["tracking_number"]
+    return current["status"] not in SHIPPED_STATUSES or code != current["tracking_number"]
+
+
+async def _lock(scope: Scope, shipment: object) -> tuple[Mapping[str, Any], LockedOrder]:
+    """Lock the order of a shipment and return both, the shipment as it is before the change.
+
+    A vendor finds only shipments consisting of its own lines.
+    """
     record = await fetchrow(_FIND, scope.store.id, *split_reference(shipment))
     if record is None:
         raise NotFound("shipment")
@@ -187,7 +211,7 @@ async def _lock(scope: Scope, shipment: object) -> tuple[int, LockedOrder]:
         raise NotFound("shipment") from error
     if scope.actor.kind is ActorKind.VENDOR and not await _is_own_shipment(scope, record["id"]):
         raise NotFound("shipment")
-    return record["id"], locked
+    return record, locked
 
 
 async def _is_own_shipment(scope: Scope, shipment_id: int) -> bool:

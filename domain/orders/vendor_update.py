@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from domain import event_types, events, record_events
-from domain.orders.lifecycle import OrderUpdateResult, apply_transition
+from domain.orders.lifecycle import OrderUpdateResult, Tracking, after_transition, apply_transition, mail_shipment
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
 from domain.orders.shipment_rows import NewShipment, insert_shipment
 from domain.orders.transitions import CANCELLED
@@ -46,12 +44,15 @@ async def update_as_vendor(
         raise ValidationFailed("status is required", field="status", code="required")
     async with transaction(scope):
         locked = await lock_order(scope, order)
+        tracking = await _new_tracking(scope, locked, fields["tracking_number"], fields["carrier"])
         transition = None
         if status:
             reject_shared(scope, locked)
-            transition = await apply_transition(scope, locked, status)
-        updated = replace(locked, status=transition.to_status) if transition else locked
-        is_shipped = await _ship(scope, updated, fields["tracking_number"], fields["carrier"])
+            transition = await apply_transition(scope, locked, status, tracking=tracking)
+        updated = after_transition(locked, transition, tracking)
+        if tracking is not None:
+            await _ship(scope, updated, tracking)
+        is_shipped = tracking is not None
         if transition is not None or is_shipped:
             await events.emit_order_updated(
                 scope,
@@ -64,20 +65,23 @@ async def update_as_vendor(
     )
 
 
-async def _ship(scope: Scope, locked: LockedOrder, tracking_number: str, carrier: str) -> bool:
-    """Record the shipment; return whether it is new."""
-    if not tracking_number:
-        return False
-    if await fetchval(_HAS_SHIPMENT, scope.store.id, locked.id, tracking_number, scope.actor.vendor_id):
-        return False
+async def _new_tracking(scope: Scope, locked: LockedOrder, code: str, carrier: str) -> Tracking | None:
+    """Return the tracking of a new shipment; None without a code, and when the vendor's lines were shipped with it."""
+    if not code or await fetchval(_HAS_SHIPMENT, scope.store.id, locked.id, code, scope.actor.vendor_id):
+        return None
+    return Tracking(code, carrier)
+
+
+async def _ship(scope: Scope, locked: LockedOrder, tracking: Tracking) -> None:
+    """Record the shipment of the vendor's lines."""
     shipment = NewShipment(
         shipping_method_id=locked.shipping_method_id,
         user_id=locked.user_id,
-        carrier=carrier,
-        tracking_number=tracking_number,
+        carrier=tracking.carrier,
+        tracking_number=tracking.code,
     )
     shipment_id = await insert_shipment(scope, locked, shipment)
     if shipment_id is None:
         raise ValidationFailed("every item of the order has been shipped", field="tracking_number", code="nothing_left")
     await record_events.emit_records(scope, event_types.SHIPMENT_CREATED, [shipment_id])
-    return True
+    await mail_shipment(scope, locked, shipment_id)

@@ -16,6 +16,7 @@ from email.policy import SMTP
 from email.utils import formataddr, formatdate
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from domain.mails.html import html_mail
 from domain.mails.sending import MailMessage, MailNotAccepted
 
 TIMEOUT_SECONDS = 20.0
@@ -99,6 +100,7 @@ class MailServer:
         mail["Message-ID"] = f"<{message.id}@{self.sender.rpartition('@')[2]}>"
         mail["Auto-Submitted"] = "auto-generated"
         mail.set_content(message.body)
+        mail.add_alternative(html_mail(message.subject, message.body), subtype="html")
         return mail
 
 

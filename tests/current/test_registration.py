@@ -209,7 +209,7 @@ async def test_a_store_may_require_approval_of_customers(new_sample) -> None:
 async def test_mails_link_to_the_account_url_of_the_store(new_sample) -> None:
     sample = await new_sample(account_url="https://loja.example.com/conta")
     await sample.anonymous.post(REGISTER, registration_input())
-    (mail,) = await mails(sample.store)
+    (mail,) = await mails(sample.store, "email_verification")
     assert re.search(r"https://loja\.example\.com/conta#email_verification=[A-Za-z0-9_-]{43}\n", mail.body)
 
 

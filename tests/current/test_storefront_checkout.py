@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from domain.destinations.destinations import DESTINATION_RECORDS
+from domain.order_tokens import order_token
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from kernel.scope import active_scope
 from tests.harness.http import Response
@@ -107,12 +108,14 @@ async def test_an_order_token_is_valid_only_for_its_store_and_order(
     made = (await storefront.order((storefront.sample.mug, 1))).body
     other_storefront = await open_storefront(other_sample)
     assert (await other_storefront.get(f"orders/{made['id']}?token={made['token']}")).status == 404
-    # An order not placed through a storefront has no token, not even a well-formed one.
-    from domain.carts.placed_orders import order_token
+    other = (await storefront.order((storefront.sample.mug, 2))).body
+    assert (await storefront.get(f"orders/{other['id']}?token={made['token']}")).status == 404
 
+
+async def test_the_link_of_a_mail_opens_an_order_placed_elsewhere(storefront: StorefrontClient) -> None:
     legacy = storefront.sample.order.id
     token = order_token(storefront.sample.scope, legacy)
-    assert (await storefront.get(f"orders/{legacy}?token={token}")).status == 404
+    assert (await storefront.get(f"orders/{legacy}?token={token}")).body["id"] == legacy
 
 
 # --- Customers --------------------------------------------------------------------------------------------------------------

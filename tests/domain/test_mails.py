@@ -191,7 +191,25 @@ WITH_TOKEN = (
 @pytest.mark.parametrize("kind", list(MailType))
 def test_every_mail_type_has_a_text_with_one_subject_line(kind):
     values = {"store": "Loja\r\nBcc: x@example.com", "name": "Ana {x}", "token": "    TOKEN"}
-    subject, body = render_mail(kind, {**values, "number": "7", "status": "Pago\r\nBcc: y@example.com", "code": "ABC"})
+    details = dict.fromkeys(
+        (
+            "lines",
+            "totals",
+            "payment",
+            "delivery",
+            "link",
+            "contact",
+            "total",
+            "tracking",
+            "remaining",
+            "paid",
+            "amount",
+        ),
+        "",
+    )
+    details |= {"number": "7", "status": "Pago\r\nBcc: y@example.com", "what": "O seu pedido", "code": "ABC"}
+    subject, body = render_mail(kind, values | details)
+    assert "\n\n\n" not in body
     assert "\n" not in subject
     assert "\r" not in subject
     assert "Ana {x}" in body

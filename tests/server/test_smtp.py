@@ -62,7 +62,10 @@ async def test_an_email_reaches_the_server():
     assert str(mail["From"].addresses[0].display_name) == "Casa Ipê"
     assert (mail["To"], mail["Subject"]) == ("ana@example.com", MESSAGE.subject)
     assert mail["Message-ID"] == "<00000000-0000-0000-0000-000000000007@example.com>"
-    assert "Olá, Ana!" in mail.get_content()
+    plain, page = mail.iter_parts()
+    assert (plain.get_content_type(), page.get_content_type()) == ("text/plain", "text/html")
+    assert "Olá, Ana!" in plain.get_content()
+    assert ">Olá, Ana!</p>" in page.get_content()
 
 
 @pytest.mark.parametrize(
