@@ -98,6 +98,11 @@ class OwnRows(VisibleRows):
         return None if sees_all else _condition(self.own, scope)
 
 
+def is_shopper(scope: Scope) -> bool:
+    """Return whether the caller is a customer or a storefront."""
+    return scope.actor.kind in (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
+
+
 def published(
     admin: tuple[str, ...], app: str | tuple[str, ...], rows: str = "t.status = 'A'", *, vendor: str | None = None
 ) -> VisibleRows:

@@ -64,7 +64,7 @@ def _search(scope: Scope, query: str | None, filter: Any, sort: Any) -> Search:
     guards.check_sort(scope, name)
     return Search(
         words=search_words(query),
-        visible=search_read.visible_entries(scope),
+        visible=search_read.visible_entries(scope, *_named(values, "below_category")),
         restrictions=tuple(_restriction(name, values[name]) for name in _RESTRICTIONS if name in values),
         choices=tuple(_choices(scope, values)),
         sort=name.lstrip("-"),
@@ -80,11 +80,8 @@ def _restriction(name: str, value: Any) -> Condition:
 def _choices(scope: Scope, values: Mapping[str, Any]) -> list[Choice]:
     choices = []
     for name, choice in (("below_category", search_read.category_choice), ("vendor", search_read.vendor_choice)):
-        by_id, by_slug = f"{name}_id", f"{name}_slug"
-        if by_id in values or by_slug in values:
-            slugs = values.get(by_slug, [])
-            check_filter_size(by_slug, slugs, search_read.MAX_VALUES)
-            choices.append(choice(_ids(by_id, values.get(by_id, [])), slugs))
+        if f"{name}_id" in values or f"{name}_slug" in values:
+            choices.append(choice(*_named(values, name)))
     if "price_from" in values or "price_to" in values:
         choices.append(search_read.price_choice(values.get("price_from"), values.get("price_to")))
     if "rating_from" in values:
@@ -92,6 +89,13 @@ def _choices(scope: Scope, values: Mapping[str, Any]) -> list[Choice]:
     if "is_available" in values:
         choices.append(search_read.availability_choice(values["is_available"]))
     return choices + _feature_choices(scope, values.get("features", []))
+
+
+def _named(values: Mapping[str, Any], name: str) -> tuple[list[Any], list[str]]:
+    """Return the ids and the slugs of the records that a search is narrowed down to."""
+    slugs = values.get(f"{name}_slug", [])
+    check_filter_size(f"{name}_slug", slugs, search_read.MAX_VALUES)
+    return _ids(f"{name}_id", values.get(f"{name}_id", [])), slugs
 
 
 def _feature_choices(scope: Scope, values: Sequence[Mapping[str, Any]]) -> list[Choice]:

@@ -48,7 +48,8 @@ class ListDefinition:
     """Describe a list: its filters by parameter, and its sorts by record field, the default first.
 
     A sort value is the GraphQL sort without its direction: `PRICE` for `PRICE_ASC` and `PRICE_DESC`. `fixed_filters` apply unless
-    the same filter is requested. `size_parameter` is the family's name of the page size, from 1 to `max_size`.
+    the same filter is requested. `only_listed` leaves out what shoppers don't find, unless a status is requested. `size_parameter` is the
+    family's name of the page size, from 1 to `max_size`.
     """
 
     filters: Mapping[str, FilterParameter]
@@ -57,6 +58,7 @@ class ListDefinition:
     size_parameter: str = "per_page"
     default_size: int = DEFAULT_PAGE_SIZE
     max_size: int = MAX_PAGE_SIZE
+    only_listed: bool = False
 
     def variables(self, query: Query, store: Store) -> dict[str, Any]:
         """Return the variables of the page operation; raises `MalformedRequest` for the first invalid parameter."""
@@ -79,6 +81,8 @@ class ListDefinition:
             if text:
                 parse = parameter.parse if parameter.store_parser is None else parameter.store_parser(store)
                 filters[parameter.filter_name] = _parse(name, parse, text)
+        if self.only_listed and "status" not in filters:
+            filters["is_listed"] = True
         return filters
 
     def _sort(self, query: Query) -> str | None:

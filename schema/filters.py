@@ -61,7 +61,7 @@ def build_conditions(
 ) -> list[Condition]:
     """Convert a filter (an input object, or its values by name) and the argument `status` to query conditions; null values are ignored.
 
-    Raise an error for a filter the caller may not use.
+    The conditions of what the entity's lists show are among them. Raise an error for a filter the caller may not use.
     """
     values: Mapping[str, Any] = filter if isinstance(filter, Mapping) else {}
     if filter and values is not filter:
@@ -79,16 +79,33 @@ def build_conditions(
         if not (declared.of_users and _is_caller(scope, value)):
             guards.check_filter(scope, name)
         if declared.value_type == "id":
-            # A malformed id matches no record.
-            references = value if declared.many else [value]
-            ids = [parse_id(item, numeric=name == "id" and entity.has_numeric_ids) for item in references]
-            valid = [item for item in ids if item is not None]
+            valid = _valid_ids(entity, name, value)
             conditions.append(declared.condition(scope, valid) if valid else Condition("false"))
         else:
             if declared.value_type == "text" or declared.value_type in FILTER_ENUMS:
                 check_filter_text(name, value)
             conditions.append(declared.condition(scope, value))
-    return conditions
+    return conditions + _listed(scope, entity, values)
+
+
+def _valid_ids(entity: Entity, name: str, value: Any) -> list[Any]:
+    """Parse the ids of a filter; a malformed one matches no record."""
+    references = value if entity.filters[name].many else [value]
+    ids = [parse_id(item, numeric=name == "id" and entity.has_numeric_ids) for item in references]
+    return [item for item in ids if item is not None]
+
+
+def _listed(scope: Scope, entity: Entity, values: Mapping[str, Any]) -> list[Condition]:
+    """Return the conditions of what the entity's lists show to the caller, where that is less than what the caller sees."""
+    if entity.listed is None:
+        return []
+    shown = [
+        declared.listed(scope, _valid_ids(entity, name, values[name]))
+        for name, declared in entity.filters.items()
+        if declared.listed is not None and values.get(name) is not None
+    ]
+    visible = entity.visible(scope)
+    return [condition for condition in shown or [entity.listed(scope)] if condition not in (None, visible)]
 
 
 def _is_caller(scope: Scope, users: list[Any]) -> bool:

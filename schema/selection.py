@@ -223,7 +223,7 @@ class _FieldCollector:
         if source.own_order is not None:
             return self._connection(key, field, source, group)
         limit = self._limit(field, source, group[0])
-        shape = self.shape(get_named_type(field.type), group)
+        shape = _related_shape(source, self.shape(get_named_type(field.type), group))
         return RelationField(key, source.link, shape, source.single, limit, source.guard)
 
     def _connection(
@@ -234,7 +234,7 @@ class _FieldCollector:
         assert isinstance(type_, GraphQLObjectType)
         records, layout = self.wrapped_records(type_, group)
         node = node_type(type_)
-        shape = self.shape(node, records.nodes if records is not None else [])
+        shape = _related_shape(source, self.shape(node, records.nodes if records is not None else []))
         request = PageRequest.of(arguments, MAX_RELATION_LIMIT)
         assert source.own_order is not None
         page = related_connection(class_of(node), shape.entity, source.own_order, request, arguments)
@@ -328,6 +328,13 @@ async def _calculate_response(
 ) -> list[Any]:
     """Return results as the response contains them, in place of a failed one its error."""
     return [build(result) for result in await calculate(scope, values)]
+
+
+def _related_shape(source: RelationSource, shape: ResponseShape) -> ResponseShape:
+    """Return the shape of related records: a list leaves out what lists leave out, unless its link says otherwise."""
+    if not isinstance(source.link, ToMany) or source.single:
+        return shape
+    return shape.of(source.link.entity or shape.entity.in_lists)
 
 
 def _builder(shape: _ResultShape) -> Callable[[Any], Any]:

@@ -5,29 +5,26 @@ A product with combinations is sold from their stock, one without from its own (
 
 from __future__ import annotations
 
+from domain.catalog.listing import OPEN, of_row
+
 _COMBINATIONS = "combinations c WHERE c.tenant_id = t.tenant_id AND c.product_id = t.id AND c.deleted_at IS NULL"
-_VENDOR_SELLS = (
-    "NOT EXISTS (SELECT 1 FROM vendors v WHERE v.tenant_id = {0}.tenant_id AND v.id = {0}.vendor_id"
-    " AND (v.status <> 'A' OR v.deleted_at IS NOT NULL))"
-)
-# As `domain.orders.lines.Offer.is_on_sale`.
-_ON_SALE = "({0}.status = 'A' AND {0}.deleted_at IS NULL AND " + _VENDOR_SELLS + ")"
+_ON_SALE = f"({OPEN} AND t.deleted_at IS NULL)"
 
 IS_AVAILABLE = (
-    f"({_ON_SALE.format('t')} AND (t.tracking = 'D' OR greatest(t.min_quantity, 1) <="
+    f"({_ON_SALE} AND (t.tracking = 'D' OR greatest(t.min_quantity, 1) <="
     f" coalesce((SELECT max(c.stock) FROM {_COMBINATIONS}), t.stock)))"
 )
 """Whether it is on sale, and the minimum quantity is in stock."""
 
 AVAILABLE_QUANTITY = (
-    f"CASE WHEN NOT {_ON_SALE.format('t')} THEN 0 WHEN t.tracking <> 'D'"
+    f"CASE WHEN NOT {_ON_SALE} THEN 0 WHEN t.tracking <> 'D'"
     f" THEN coalesce((SELECT sum(c.stock)::bigint FROM {_COMBINATIONS}), t.stock) END"
 )
 """The units in stock; null where stock isn't tracked."""
 
 COMBINATION_IS_AVAILABLE = (
     "EXISTS (SELECT 1 FROM products p WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id"
-    f" AND {_ON_SALE.format('p')} AND (p.tracking = 'D' OR greatest(p.min_quantity, 1) <= t.stock))"
+    f" AND {of_row(_ON_SALE, 'p')} AND (p.tracking = 'D' OR greatest(p.min_quantity, 1) <= t.stock))"
 )
 """Of a combination `t`: whether its product is on sale, and the minimum quantity of the combination is in stock."""
 

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from domain.catalog.listing import (
+    LISTED,
+    LISTED_CATEGORY,
+    LISTED_IN_CATEGORY,
+    OPEN,
+    OPEN_CATEGORY,
+    UNLISTED_CATEGORY,
+    listed_or,
+    of_row,
+)
 from domain.filters import (
     created_range,
     exact,
@@ -20,20 +32,40 @@ from domain.filters import (
     substring,
 )
 from domain.taxes.read import has_tax
-from domain.visibility import published
-from kernel.scope import ActorKind, Scope
-from models.reading.queries import Condition, Entity, EntityFilter, Sort, by_ids, compares, has_any_id
+from domain.visibility import VisibleRows, is_shopper, published
+from kernel.scope import Scope
+from models.reading.queries import Condition, Entity, EntityFilter, Sort, by_ids, compares, flag, has_any_id, refers_to
 
 
-def _below_category(value: Any) -> Condition:
+def _in_category(value: Any, which: str) -> Condition:
+    condition = refers_to("l.category_id", "categories")(value)
+    among = has_any_id("l.category_id", "categories c", "c.id", Condition(of_row(which, "c")))
+    placed = Condition(f"({condition.sql}) AND {among.sql}", condition.params)
+    return has_any_id("t.id", "product_categories l", "l.product_id", placed)
+
+
+def _below_category(value: Any, which: str = "true") -> Condition:
     # `id_path` lists the ids of the ancestors and the category's own.
     condition = by_ids(value)
     named = (
         f"SELECT x.id::text FROM categories x WHERE x.tenant_id = {{tenant}} AND ({condition.sql.replace('t.', 'x.')})"
+        f" AND {of_row(which, 'x')}"
     )
     is_below = Condition(f"string_to_array(c.id_path, '/') && ARRAY({named})", condition.params)
     in_category = has_any_id("pc.category_id", "categories c", "c.id", is_below)
     return has_any_id("t.id", "product_categories pc", "pc.product_id", in_category)
+
+
+def _listed_in(placed: Callable[[Any, str], Condition]) -> Callable[[Scope, Any], Condition | None]:
+    """Return what lists narrowed to categories show: shoppers also see the products of hidden ones that they name."""
+
+    def listed(scope: Scope, value: Any) -> Condition | None:
+        if not is_shopper(scope) or not value:
+            return _LISTED(scope)
+        in_opened = placed(value, UNLISTED_CATEGORY)
+        return Condition(listed_or(in_opened.sql), in_opened.params)
+
+    return listed
 
 
 PRODUCT_COUNT = (
@@ -43,26 +75,44 @@ PRODUCT_COUNT = (
 
 
 def product_count(scope: Scope) -> Condition:
-    """Return the number of a category's products; shoppers count those on sale."""
-    is_shopper = scope.actor.kind in (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
-    return Condition(f"{PRODUCT_COUNT[:-1]} AND p.status = 'A')" if is_shopper else PRODUCT_COUNT)
+    """Return the number of a category's products; shoppers count those that they find there."""
+    counted = f"{PRODUCT_COUNT[:-1]} AND {of_row(LISTED_IN_CATEGORY, 'p')})"
+    return Condition(counted if is_shopper(scope) else PRODUCT_COUNT)
 
+
+def _products(rows: str) -> VisibleRows:
+    return published(("view_products",), "read_products", rows, vendor="t.vendor_id = {company}")
+
+
+def _categories(rows: str) -> VisibleRows:
+    privileges, scopes = ("view_catalog", "view_products"), ("read_categories", "read_products")
+    return published(privileges, scopes, rows, vendor="t.status <> 'D'")
+
+
+_LISTED = _products(LISTED)
 
 PRODUCTS = Entity(
     table="products",
-    visible=published(("view_products",), "read_products", vendor="t.vendor_id = {company}"),
+    visible=_products(OPEN),
+    listed=_LISTED,
     filters={
         "id": ids("products"),
         "status": statuses("product_status"),
+        "is_listed": EntityFilter("boolean", flag(f"({LISTED})"), "found by shoppers in lists and searches"),
         "search": EntityFilter(
             "text", full_text_search("search_products"), "words, or beginnings of words, of name, SKU or description"
         ),
         **exact("text", sku="exact SKU"),
-        "category_id": linked_to(
-            "product_categories", "product_id", "category_id", "categories", "in any of these categories"
+        "category_id": replace(
+            linked_to("product_categories", "product_id", "category_id", "categories", "in any of these categories"),
+            listed=_listed_in(_in_category),
         ),
         "below_category_id": EntityFilter(
-            "id", _below_category, "in any of these categories or their descendants", many=True
+            "id",
+            _below_category,
+            "in any of these categories or their descendants",
+            many=True,
+            listed=_listed_in(_below_category),
         ),
         "vendor_id": references("vendors", "sold by any of these vendors"),
         "tax_id": has_tax("product_taxes", "any of these taxes applies to it"),
@@ -111,11 +161,13 @@ PRODUCTS = Entity(
     default_sort="-created_at",
 )
 
+PRODUCTS_OF_CATEGORY = replace(PRODUCTS, visible=_products(LISTED_IN_CATEGORY), listed=None)
+"""The products of a category that was opened."""
+
 CATEGORIES = Entity(
     table="categories",
-    visible=published(
-        ("view_catalog", "view_products"), ("read_categories", "read_products"), vendor="t.status <> 'D'"
-    ),
+    visible=_categories(OPEN_CATEGORY),
+    listed=_categories(LISTED_CATEGORY),
     filters={
         "id": ids("categories"),
         "status": statuses("category_status"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from domain.catalog.listing import OPEN, of_row
 from domain.filters import (
     PRODUCT_NAME,
     exact,
@@ -22,7 +23,7 @@ _OF_PRODUCT = (
     " AND p.deleted_at IS NULL AND "
 )
 _OF_OWN = _OF_PRODUCT + "p.vendor_id = {company})"
-_OF_SHOWN = _OF_PRODUCT + "p.status = 'A')"
+_OF_SHOWN = f"{_OF_PRODUCT}{of_row(OPEN, 'p')})"
 # A vendor's own options, and the shared ones linked to its products.
 _VENDORS_OPTIONS = (
     "t.vendor_id = {company} OR EXISTS (SELECT 1 FROM product_options po JOIN products p ON p.tenant_id = po.tenant_id"
@@ -30,7 +31,7 @@ _VENDORS_OPTIONS = (
 )
 _SHOWN_OPTIONS = (
     "t.status = 'A' AND EXISTS (SELECT 1 FROM product_options po JOIN products p ON p.tenant_id = po.tenant_id"
-    " AND p.id = po.product_id WHERE po.tenant_id = t.tenant_id AND po.option_id = t.id AND p.deleted_at IS NULL AND p.status = 'A')"
+    f" AND p.id = po.product_id WHERE po.tenant_id = t.tenant_id AND po.option_id = t.id AND p.deleted_at IS NULL AND {of_row(OPEN, 'p')})"
 )
 _STAFF = ("view_catalog", "view_products")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from domain.catalog.listing import LISTED, of_row
 from domain.filters import (
     exact,
     exact_second,
@@ -15,7 +16,8 @@ from domain.filters import (
     statuses,
     substring,
 )
-from domain.visibility import VisibleRows, published
+from domain.visibility import VisibleRows, is_shopper, published
+from kernel.scope import Scope
 from models.reading.queries import Condition, Entity, EntityFilter, Sort, any_of, refers_to
 
 AVERAGE_RATING = (
@@ -24,6 +26,16 @@ AVERAGE_RATING = (
     " JOIN discussion_posts d ON d.tenant_id = th.tenant_id AND d.thread_id = th.id"
     " WHERE p.tenant_id = t.tenant_id AND p.vendor_id = t.id AND d.status = 'A')"
 )
+
+
+def product_count(scope: Scope) -> Condition:
+    """Return the number of a vendor's active products; shoppers count those that they find."""
+    counted = of_row(LISTED, "p") if is_shopper(scope) else "p.status = 'A'"
+    return Condition(
+        "(SELECT count(*) FROM products p WHERE p.tenant_id = t.tenant_id AND p.vendor_id = t.id"
+        f" AND p.deleted_at IS NULL AND {counted})"
+    )
+
 
 VENDORS = Entity(
     table="vendors",

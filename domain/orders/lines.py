@@ -10,6 +10,7 @@ from uuid import UUID
 import orjson
 
 from domain.catalog import stock
+from domain.catalog.listing import OPEN, of_row
 from domain.orders.commissions import PERCENTAGE, Rate
 from domain.orders.draft import DraftLine
 from domain.orders.option_selection import (
@@ -28,7 +29,6 @@ from kernel.scope import Scope
 from models.connection.database import Plans, fetch
 from models.references import PRODUCT, reject_missing
 
-_ON_SALE = "A"
 # Members of a line's `extra` that are written from the selected options only.
 _SELECTION_KEYS = ("product_options", "product_options_value")
 
@@ -47,7 +47,6 @@ class Offer:
     vendor_id: int | None
     name: str
     sku: str
-    status: str
     price_cents: int
     stock: int
     tracking: str
@@ -56,7 +55,7 @@ class Offer:
     free_shipping: bool
     min_quantity: int
     max_quantity: int
-    vendor_sells: bool
+    is_on_sale: bool
     commission: str | None = None
     commission_type: str | None = None
     taxes: Sequence[int] = ()
@@ -71,11 +70,6 @@ class Offer:
     def rate(self) -> Rate:
         """Return the rate of the vendor's commission."""
         return Rate(self.commission or "0", self.commission_type or PERCENTAGE)
-
-    @property
-    def is_on_sale(self) -> bool:
-        """Return whether the product and its vendor are active."""
-        return self.status == _ON_SALE and self.vendor_sells
 
     @property
     def is_tracked(self) -> bool:
@@ -130,9 +124,9 @@ _PROMOTION_COLUMNS = (
 ).replace("{tenant}", "$1")
 
 # Of a product `p` and its vendor `v`, in the order of `Offer`; parameter 1 is the store.
-OFFER_COLUMNS = f"""p.id, p.public_id, p.vendor_id, p.name, p.sku, p.status, p.price_cents, p.stock, p.tracking, p.weight_grams,
+OFFER_COLUMNS = f"""p.id, p.public_id, p.vendor_id, p.name, p.sku, p.price_cents, p.stock, p.tracking, p.weight_grams,
     p.is_edp, p.free_shipping, p.min_quantity, p.max_quantity,
-    coalesce(v.status = 'A' AND v.deleted_at IS NULL, true) AS vendor_sells, v.commission, v.commission_type,
+    {of_row(OPEN, "p")} AS is_on_sale, v.commission, v.commission_type,
     ARRAY(SELECT l.tax_id FROM product_taxes l WHERE l.tenant_id = p.tenant_id AND l.product_id = p.id) AS taxes,
     {VERSION_SQL} AS terms_version, {_PROMOTION_COLUMNS}, nullif(v.shippings, '{{}}')::text AS vendor_shippings,
     (SELECT jsonb_object_agg(q.id, q.name) FROM required_products r

@@ -62,7 +62,6 @@ def _line(line: Mapping[str, Any]) -> PricedLine:
         vendor_id=line["vendor_id"],
         name=line["product_name"],
         sku=line["product_code"],
-        status="A",
         price_cents=line["price_cents"],
         stock=0,
         tracking="B",
@@ -71,7 +70,7 @@ def _line(line: Mapping[str, Any]) -> PricedLine:
         free_shipping=line["free_shipping"],
         min_quantity=0,
         max_quantity=0,
-        vendor_sells=True,
+        is_on_sale=True,
         commission=line["commission"],
         commission_type=line["commission_type"],
     )

@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from domain.catalog.listing import OPEN, UNLISTED_CATEGORY, listed_or, of_row
 from domain.catalog.read import CATEGORIES, FEATURES, PRODUCTS
 from domain.marketplace.read import VENDORS
+from domain.visibility import is_shopper
 from kernel.scope import Scope
-from models.reading.queries import Condition, Sort, compares
+from models.reading.queries import Condition, Entity, Sort, compares
 
 MAX_FEATURES = 10
 """The number of features that a search may be narrowed down by."""
@@ -23,12 +25,6 @@ MAX_VALUES = 100
 """The number of values of a facet that a search may be narrowed down to."""
 
 RELEVANCE, RATING = "relevance", "rating"
-
-IS_AVAILABLE = (
-    "(t.in_stock AND t.status = 'A' AND (t.vendor_id IS NULL OR t.vendor_id <> ALL(ARRAY(SELECT v.id FROM vendors v"
-    " WHERE v.tenant_id = {tenant} AND (v.status <> 'A' OR v.deleted_at IS NOT NULL)))))"
-)
-"""Whether it can be bought, as `domain.catalog.availability.IS_AVAILABLE`."""
 
 
 class Dimension(StrEnum):
@@ -49,19 +45,30 @@ class Choice:
     condition: Condition
 
 
-def in_entry(condition: Condition | None) -> Condition:
+def on_entry(text: str) -> str:
     """Return a condition on a product, whose columns an entry has too."""
-    return condition or Condition("true")
+    return re.sub(r"\bt\.id\b", "t.product_id", text)
+
+
+IS_AVAILABLE = f"(t.in_stock AND {on_entry(OPEN)})"
+"""Whether it can be bought, as `domain.catalog.availability.IS_AVAILABLE`."""
 
 
 def on_product(text: str) -> str:
     """Return an expression over the row `t` of a product as one over `p`."""
-    return re.sub(r"\bt\.", "p.", text)
+    return of_row(text, "p")
 
 
-def visible_entries(scope: Scope) -> Condition:
-    """Return the condition of the entries whose products the caller may list; raise the error of a caller who may list none."""
-    return in_entry(PRODUCTS.visible(scope))
+def visible_entries(scope: Scope, ids: list[Any], slugs: list[str]) -> Condition:
+    """Return the condition of the entries that a search shows; raise the error of a caller who may search nothing.
+
+    Shoppers see the products of hidden categories only where they name these by id or slug.
+    """
+    condition = _shown(PRODUCTS, scope)
+    if is_shopper(scope) and (ids or slugs):
+        opened = _in_categories(ids, slugs, f" AND {of_row(UNLISTED_CATEGORY, 'x')}")
+        condition = Condition(listed_or(opened.sql), opened.params)
+    return Condition(on_entry(condition.sql), condition.params)
 
 
 def _product_sort(name: str) -> Sort:
@@ -83,8 +90,7 @@ BY_RELEVANCE = Sort("", "bigint", "relevance")
 
 def category_choice(ids: list[Any], slugs: list[str]) -> Choice:
     """Return the choice of products in any of the categories or below."""
-    categories = _ids_of("categories", ids, slugs)
-    return Choice(Dimension.CATEGORY, Condition(f"t.category_ids && ARRAY({categories.sql})", categories.params))
+    return Choice(Dimension.CATEGORY, _in_categories(ids, slugs))
 
 
 def vendor_choice(ids: list[Any], slugs: list[str]) -> Choice:
@@ -125,22 +131,33 @@ def feature_choice(scope: Scope, feature: Any, variants: list[Any]) -> Choice:
 
 def filterable_features(scope: Scope) -> Condition:
     """Return the condition of the features `f` that a search may be narrowed down by."""
-    return _of("f", FEATURES.base_condition, in_entry(FEATURES.visible(scope)), "f.filterable")
+    return _of("f", FEATURES, scope, "f.filterable")
 
 
 def shown_categories(scope: Scope) -> Condition:
     """Return the condition of the categories `c` that the caller sees."""
-    return _of("c", CATEGORIES.base_condition, in_entry(CATEGORIES.visible(scope)))
+    return _of("c", CATEGORIES, scope)
 
 
 def shown_vendors(scope: Scope) -> Condition:
     """Return the condition of the vendors `v` that the caller sees."""
-    return _of("v", VENDORS.base_condition, in_entry(VENDORS.visible(scope)))
+    return _of("v", VENDORS, scope)
 
 
-def _of(alias: str, base: str, visible: Condition, *more: str) -> Condition:
-    sql = " AND ".join([f"({text})" for text in (base, visible.sql, *more)])
-    return Condition(re.sub(r"\bt\.", f"{alias}.", sql), visible.params)
+def _shown(entity: Entity, scope: Scope) -> Condition:
+    """Return the condition of the rows of an entity that lists show to the caller."""
+    return entity.in_lists.visible(scope) or Condition("true")
+
+
+def _of(alias: str, entity: Entity, scope: Scope, *more: str) -> Condition:
+    visible = _shown(entity, scope)
+    sql = " AND ".join([f"({text})" for text in (entity.base_condition, visible.sql, *more)])
+    return Condition(of_row(sql, alias), visible.params)
+
+
+def _in_categories(ids: list[Any], slugs: list[str], which: str = "") -> Condition:
+    categories = _ids_of("categories", ids, slugs)
+    return Condition(f"t.category_ids && ARRAY({categories.sql}{which})", categories.params)
 
 
 def _ids_of(table: str, ids: list[Any], slugs: list[str]) -> Condition:

@@ -92,6 +92,6 @@ async def _counts(scope: Scope, visible: Condition, words: Iterable[str]) -> dic
 
 def _with_visible(sql: str, visible: Condition, number: int) -> str:
     """Insert the condition of the entries that the caller sees, whose parameters begin at `number`."""
-    first, *pieces = visible.sql.split("{}")
+    first, *pieces = visible.sql.replace("{tenant}", "$1").split("{}")
     text = first + "".join([f"${number + index}{piece}" for index, piece in enumerate(pieces)])
     return sql.replace("{visible}", text)

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import orjson
 
+from domain.catalog.listing import LISTED, OPEN, of_row
 from domain.orders.totals import TotalsLine
 from domain.orders.vendor_shippings import offers_method
 from domain.shipping.quotes import Quote, find_methods, quote_methods, quote_shipping
@@ -27,22 +28,22 @@ _MAX_OFFERS = 100
 # Staff may quote products that are not on sale.
 _STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM, ActorKind.APP)
 
-_PRODUCT = """
+_PRODUCT = f"""
 SELECT p.id, p.public_id, p.vendor_id, v.public_id AS vendor_public_id, coalesce(v.name, $4) AS vendor_name, p.sku, p.price_cents,
     p.stock, p.weight_grams, p.is_edp, p.free_shipping, v.shippings::text AS vendor_shippings
 FROM products p LEFT JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.vendor_id
 WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND (p.id = $2 OR p.public_id = $3)
-    AND ($5 OR p.status = 'A' AND (p.vendor_id IS NULL OR v.status = 'A'))
-"""
+    AND ($5 OR {of_row(OPEN, "p")})
+"""  # constants
 # Vendors offer the same product under the same SKU.
 _OFFERS = f"""
 SELECT p.id, p.public_id, p.vendor_id, v.public_id AS vendor_public_id, coalesce(v.name, $4) AS vendor_name, p.sku, p.price_cents,
     p.stock, p.weight_grams, p.is_edp, p.free_shipping, v.shippings::text AS vendor_shippings
 FROM products p LEFT JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.vendor_id
 WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND (p.id = $2 OR p.sku = $3 AND p.sku <> '')
-    AND p.status = 'A' AND (p.vendor_id IS NULL OR v.status = 'A' AND v.deleted_at IS NULL)
+    AND {of_row(OPEN, "p")} AND (p.id = $2 OR {of_row(LISTED, "p")})
 ORDER BY p.id <> $2, p.price_cents, p.id LIMIT {_MAX_OFFERS}
-"""  # a constant of this module
+"""  # constants
 
 
 @dataclass(frozen=True, slots=True)

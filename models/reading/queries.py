@@ -7,7 +7,8 @@ Independent of GraphQL: `domain/*/read.py` declare the entities, `schema/selecti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 from kernel.errors import DomainError
@@ -42,7 +43,7 @@ class EntityFilter:
 
     `value_type` is a GraphQL type of `schema/filters.py`; with `many` the filter accepts a list, any element of which may match. `build`
     returns the condition for a value; `build_for`, where it depends on the caller, is used instead. With `of_users` the values are users:
-    every user may filter by itself.
+    every user may filter by itself. `listed`, of a filter by ids with which a list shows other rows, is used in place of the entity's.
     """
 
     value_type: str
@@ -52,6 +53,7 @@ class EntityFilter:
     internal: bool = False
     build_for: Callable[[Scope, Any], Condition] | None = None
     of_users: bool = False
+    listed: Callable[[Scope, Any], Condition | None] | None = None
 
     def condition(self, scope: Scope, value: Any) -> Condition:
         """Return the condition for a value and a caller."""
@@ -84,12 +86,14 @@ class Entity:
     """A table that can be read, with its filters and sort orders.
 
     `visible` returns None when the caller may see every row, else a condition; it raises a `DomainError` when the caller may see none.
+    `listed`, where lists leave some of them out, returns the condition of those that they show.
     `base_condition` excludes deleted rows by default, of tables that have them; `default_sort` is by default the first of the sorts.
     `label` is its name in descriptions, where it isn't that of the GraphQL type. `has_numeric_ids`: the public id is the row's number.
     """
 
     table: str
     visible: Callable[[Scope], Condition | None]
+    listed: Callable[[Scope], Condition | None] | None = None
     label: str = ""
     base_condition: str = NOT_DELETED
     filters: Mapping[str, EntityFilter] = field(default_factory=dict)
@@ -102,6 +106,11 @@ class Entity:
         if self.base_condition == NOT_DELETED and not has_column(self.table, "deleted_at"):
             object.__setattr__(self, "base_condition", "")
         object.__setattr__(self, "default_sort", self.default_sort or next(iter(self.sorts), ""))
+
+    @cached_property
+    def in_lists(self) -> Entity:
+        """Return the entity with the rows that lists show."""
+        return self if self.listed is None else replace(self, visible=self.listed, listed=None)
 
 
 ColumnSql = str | Callable[[Scope], Condition]
@@ -119,7 +128,8 @@ class ToMany:
     """Child rows that refer to the parent.
 
     `key` is the SQL expression of the foreign key, `order` the order of a parent's children. `through` replaces the child's table by a join
-    with an association table (it must define `t`). `parent` is the referenced column of the parent.
+    with an association table (it must define `t`). `parent` is the referenced column of the parent. `entity` declares which of the rows
+    are shown, where these are others than in lists.
     """
 
     key: str
@@ -127,15 +137,18 @@ class ToMany:
     through: str = ""
     where: str = ""
     parent: str = "id"
+    entity: Entity | None = None
 
 
-def many_to_many(table: str, key: str, target: str, target_key: str, order: str) -> ToMany:
+def many_to_many(
+    table: str, key: str, target: str, target_key: str, order: str, *, entity: Entity | None = None
+) -> ToMany:
     """Return the link to the rows of `target` that the association table names: its `key` is the parent, `target_key` the row.
 
     In `order` the association table is `l`.
     """
     through = f"{table} l JOIN {target} t ON t.tenant_id = l.tenant_id AND t.id = l.{target_key}"
-    return ToMany(f"l.{key}", order, through=through, where="l.tenant_id = {tenant}")
+    return ToMany(f"l.{key}", order, through=through, where="l.tenant_id = {tenant}", entity=entity)
 
 
 Link = ToOne | ToMany

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from kernel.scope import Scope
@@ -109,6 +109,10 @@ class ResponseShape:
 
     entity: Entity
     fields: tuple[ResponseField, ...]
+
+    def of(self, entity: Entity) -> ResponseShape:
+        """Return the shape for an entity that shows other rows of the table."""
+        return self if entity is self.entity else replace(self, entity=entity)
 
 
 def row_fields(fields: tuple[ResponseField, ...]) -> Iterator[ScalarField | RelationField]:

@@ -15,7 +15,7 @@ from rest_facade.routing import Credential, Route
 
 ADMIN, STOREFRONT = "/api/admin", "/api/storefront"
 
-PRODUCTS = collections.PRODUCTS.with_listing(size_parameter="limit", fixed_filters={"status": "A"})
+PRODUCTS = collections.PRODUCTS.with_listing(size_parameter="limit", only_listed=True)
 ORDERS = collections.ORDERS.with_listing(size_parameter="limit")
 USERS = collections.USERS.with_listing(size_parameter="limit")
 

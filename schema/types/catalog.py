@@ -21,6 +21,7 @@ from domain.catalog.read import (
     FEATURES,
     PRODUCT_IMAGES,
     PRODUCTS,
+    PRODUCTS_OF_CATEGORY,
     product_count,
 )
 from kernel.product_fields import PRODUCT_FIELDS
@@ -86,7 +87,7 @@ class CategoryObject:
     )
     vendor_number: BigInt = legacy_number("vendor_id", "the owning vendor")
     product_count: BigInt = computed(
-        product_count, "The number of products in the category; customers and storefronts count the active ones."
+        product_count, "The number of products in the category; customers and storefronts count those they find in it."
     )
     parent: CategoryObject | None = relation(ToOne("parent_id"), "The parent category; null for a root category.")
     path: list[CategoryObject] = relation(
@@ -97,6 +98,7 @@ class CategoryObject:
             through="categories d CROSS JOIN LATERAL unnest(string_to_array(d.id_path, '/')::bigint[]) AS a (id)"
             " JOIN categories t ON t.tenant_id = d.tenant_id AND t.id = a.id",
             where="d.tenant_id = {tenant}",
+            entity=CATEGORIES,
         ),
         "The categories from the root to this one.",
     )
@@ -104,7 +106,14 @@ class CategoryObject:
         ToMany("t.parent_id", "t.position, t.id"), "The child categories, by position."
     )
     products: ProductConnectionObject = connection(
-        many_to_many("product_categories", "category_id", "products", "product_id", "l.position, t.id"),
+        many_to_many(
+            "product_categories",
+            "category_id",
+            "products",
+            "product_id",
+            "l.position, t.id",
+            entity=PRODUCTS_OF_CATEGORY,
+        ),
         "The products of the category, by default in its own order.",
         ("position", Sort("l.position", "bigint", "position in the category")),
         {"filter": build_filter_input(PRODUCTS, "ProductFilter"), "sort": build_sort_enum(PRODUCTS, "ProductSort")},
@@ -281,7 +290,7 @@ class ProductObject:
     )
     attachments: list[AttachmentObject] = relation(ToMany("t.product_id", "t.position, t.id"), "The attached files.")
     required_products: list[ProductObject] = relation(
-        many_to_many("required_products", "product_id", "products", "required_id", "l.position, t.id"),
+        many_to_many("required_products", "product_id", "products", "required_id", "l.position, t.id", entity=PRODUCTS),
         "The products that must be bought together with this one.",
     )
     related: list[ProductObject] = relation(

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from auth.access import Access
-from domain.marketplace.read import AVERAGE_RATING, REVIEWED_OBJECT, REVIEWED_VENDOR, REVIEWS, VENDORS
+from domain.marketplace.read import (
+    AVERAGE_RATING,
+    REVIEWED_OBJECT,
+    REVIEWED_VENDOR,
+    REVIEWS,
+    VENDORS,
+    product_count,
+)
 from models.reading.queries import ToMany, ToOne
 from schema.enums import (
     CommissionType,
@@ -43,9 +50,7 @@ class VendorObject:
         description="The vendor's shipping method settings, a JSON object.", guard=_VENDOR_DATA
     )
     product_count: BigInt = computed(
-        "(SELECT count(*) FROM products p WHERE p.tenant_id = t.tenant_id AND p.vendor_id = t.id"
-        " AND p.status = 'A' AND p.deleted_at IS NULL)",
-        "The number of active products.",
+        product_count, "The number of active products; customers and storefronts count those they find."
     )
     average_rating: float | None = column(
         AVERAGE_RATING, "The average rating of the vendor's products, 1 to 5; null without ratings."

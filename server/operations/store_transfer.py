@@ -39,7 +39,7 @@ from server.operations.archives import (
 )
 
 KIND = "export of a store"
-DERIVED = frozenset({"search_entries", "search_words", "catalogue_versions"})
+DERIVED = frozenset({"search_entries", "search_words", "unlisted_products", "catalogue_versions"})
 """Tables of stores that triggers fill from the others, in the importing installation too."""
 
 HOSTS, APPS, COUNTERS = "store_hosts", "apps", "number_counters"

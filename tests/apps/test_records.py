@@ -31,6 +31,15 @@ async def _events(store: Store) -> list[str]:
 # --- Products ----------------------------------------------------------------------------------------------------------------
 
 
+async def test_the_list_leaves_out_what_shoppers_do_not_find_unless_a_status_is_requested(app: Client) -> None:
+    hidden = await records.add_category(app.store, status="H")
+    for name, values in (("Caneca", {}), ("Prato", {"category_id": hidden.id}), ("Vaso", {"status": "H"})):
+        assert (await app.post(PRODUCT_WRITES, {"name": name, "price_cents": 1, **values})).status == 201
+    for query, names in (("", {"Caneca"}), ("?status=A", {"Caneca", "Prato"}), ("?status=H", {"Vaso"})):
+        listed = (await app.get(PRODUCTS + query)).body
+        assert ({product["name"] for product in listed["products"]}, listed["total"]) == (names, len(names)), query
+
+
 async def test_a_product_is_created_read_and_changed(app: Client) -> None:
     category = await records.add_category(app.store)
     values = {

@@ -141,6 +141,7 @@ async def test_invalid_item_fields_are_named(
 
 @pytest.mark.parametrize("product", [UNKNOWN_ID, "nonsense", 5, "{secret}"])
 async def test_an_absent_product_is_not_found(storefront: StorefrontClient, product: Any) -> None:
+    await storefront.sample.execute("UPDATE products SET status = 'D' WHERE slug = 'vaso'")
     item = {"product_id": storefront.sample.secret.id if product == "{secret}" else product, "quantity": 1}
     cart = await storefront.cart((storefront.sample.plate, 1), ready=False)
     for path, body in ((f"carts/{cart}/items", item), ("carts", {"items": [item]})):

@@ -130,10 +130,13 @@ async def test_an_unknown_product_is_404(storefront: StorefrontClient, id_or_slu
 async def test_inactive_records_and_records_of_another_store_are_not_found(
     storefront: StorefrontClient, other_sample: SampleStore
 ) -> None:
-    for id_or_slug in (storefront.sample.secret.id, "vaso", other_sample.mug.id):
+    sample = storefront.sample
+    await sample.execute("UPDATE products SET status = 'D' WHERE id = $1", sample.secret.number)
+    await sample.execute("UPDATE categories SET status = 'D' WHERE id = $1", sample.hidden.number)
+    for id_or_slug in (sample.secret.id, "vaso", other_sample.mug.id):
         assert (await storefront.get(f"products/{id_or_slug}")).status == 404
     for category in (
-        storefront.sample.hidden.id,
+        sample.hidden.id,
         other_sample.home.id,
         UNKNOWN_ID,
         "x",
@@ -251,6 +254,7 @@ async def test_the_customer_token_sent_with_a_key_must_be_valid(
 async def test_a_customer_token_adds_no_scope_to_the_key(sample: SampleStore) -> None:
     storefront = (await open_storefront(sample, scopes=["storefront:read"])).as_customer(sample.owner)
     assert (await storefront.post("carts", {})).body["error"] == "missing_scope"
+    await sample.execute("UPDATE products SET status = 'D' WHERE id = $1", sample.secret.number)
     assert (await storefront.get(f"products/{sample.secret.id}")).status == 404
 
 

@@ -32,13 +32,15 @@ async def visible_options(sample: SampleStore, by: UserRecord | None = None, of:
 HIDDEN = {"option": None, "combination": None, "option_exception": None, "product": None}
 
 
-async def test_customers_see_options_until_the_product_is_hidden(sample):
+async def test_customers_see_options_until_the_product_is_disabled(sample):
     data = await visible_options(sample, sample.caio)
     assert data["option"] == {"name": "Tamanho"}
     assert data["combination"] == {"sku": "CAN-1-G", "stock": 3}
     assert len(data["product"]["options"]) == 3
     assert len(data["attachments"]) == 1
     await sample.put(f"/api/products/{sample.mug}", {"status": "H"})
+    assert await visible_options(sample, sample.caio) == data
+    await sample.put(f"/api/products/{sample.mug}", {"status": "D"})
     data = await visible_options(sample, sample.caio)
     assert data == HIDDEN | {name: [] for name in ("options", "combinations", "option_exceptions", "attachments")}
 

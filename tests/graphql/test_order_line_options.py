@@ -70,7 +70,7 @@ async def test_names_are_those_of_the_purchase_and_records_those_of_today(sample
 
 async def test_a_caller_reads_the_choices_of_lines_and_the_options_that_it_may_see(sample: SampleStore) -> None:
     order = await _order(sample)
-    await sample.put(f"/api/products/{sample.mug}", {"status": "H"})
+    await sample.put(f"/api/products/{sample.mug}", {"status": "D"})
     shown = {
         user: [
             (option["name"], option["option"] is not None) for option in (await _lines(sample, order, user))["options"]
@@ -79,7 +79,7 @@ async def test_a_caller_reads_the_choices_of_lines_and_the_options_that_it_may_s
     }
     names = ("Tamanho", "Estampa", "Gravação")
     assert shown[None] == shown[sample.vendor_user] == [(name, True) for name in names]
-    assert shown[sample.caio] == [(name, False) for name in names]  # of a hidden product
+    assert shown[sample.caio] == [(name, False) for name in names]  # of a disabled product
 
 
 async def test_a_guest_sees_the_options_of_a_placed_order(sample: SampleStore) -> None:

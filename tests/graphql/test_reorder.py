@@ -35,10 +35,10 @@ async def test_a_customer_orders_again_at_todays_prices(sample: SampleStore) -> 
 
 
 async def test_what_is_not_sold_or_in_stock_is_a_warning(sample: SampleStore) -> None:
-    gone, hidden, short = [await sample.add_product(name=name, on_hand=9) for name in ("Bule", "Jarra", "Copo")]
-    order = await order_of(sample, (gone, 1), (hidden, 2), (short, 5), (sample.mug, 1))
+    gone, disabled, short = [await sample.add_product(name=name, on_hand=9) for name in ("Bule", "Jarra", "Copo")]
+    order = await order_of(sample, (gone, 1), (disabled, 2), (short, 5), (sample.mug, 1))
     await sample.execute("UPDATE products SET on_hand = reserved WHERE id = $1", gone.number)
-    await sample.execute("UPDATE products SET status = 'H' WHERE id = $1", hidden.number)
+    await sample.execute("UPDATE products SET status = 'D' WHERE id = $1", disabled.number)
     await sample.execute("UPDATE products SET on_hand = reserved + 2 WHERE id = $1", short.number)
     cart = await execute_query(sample, REORDER, sample.caio, id=order)
     assert quantities(cart) == {short.id: 2, sample.mug.id: 1}
@@ -46,7 +46,7 @@ async def test_what_is_not_sold_or_in_stock_is_a_warning(sample: SampleStore) ->
         {"code": each[0], "quantity": each[1], "available_quantity": each[2], "product_id": each[3].id, "item": None}
         for each in (
             ("OUT_OF_STOCK", 1, 0, gone),
-            ("PRODUCT_UNAVAILABLE", 2, 0, hidden),
+            ("PRODUCT_UNAVAILABLE", 2, 0, disabled),
             ("LESS_AVAILABLE", 5, 2, short),
         )
     ]

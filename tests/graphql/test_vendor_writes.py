@@ -159,7 +159,8 @@ async def snapshot(sample: SampleStore) -> dict[tuple[str, int], dict[str, Any]]
     tables = await sample.rows(
         "select relname from pg_class join pg_attribute on attrelid = pg_class.oid where attname = 'tenant_id'"
         " and relkind = 'r' and relnamespace = 'public'::regnamespace"
-        " and relname <> all('{number_counters,catalogue_versions,search_entries,search_words,event_feeds,stock_changes}')"
+        " and relname <> all('{number_counters,catalogue_versions,search_entries,search_words,unlisted_products,event_feeds}'"
+        "::text[] || 'stock_changes'::text)"
     )
     rows = {}
     for (table,) in tables:

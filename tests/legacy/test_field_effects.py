@@ -57,14 +57,15 @@ _PROMOTIONS, _LEGACY = "domain/promotions/rewards.py", "rest_facade/legacy/resou
 DECIDED: Mapping[str, Mapping[str, str]] = {
     "products": {
         "price": f"{_LINES} price_cents", "list_price": f"{_PRODUCTS} compare_at", "amount": "domain/catalog/stock.py on_hand",
-        "status": f"{_LINES} status", "company_id": f"{_LINES} vendor_id", "category_ids": f"{_PROMOTIONS} product_categories",
+        "status": "domain/catalog/listing.py status", "company_id": f"{_LINES} vendor_id",
+        "category_ids": f"{_PROMOTIONS} product_categories",
         "main_category": f"{_PRODUCTS} category", "weight": f"{_LINES} weight_grams", "is_edp": f"{_LINES} is_edp",
         "free_shipping": f"{_LINES} ships_free", "tracking": f"{_LINES} tracking", "min_qty": f"{_LINES} min_quantity",
         "max_qty": f"{_LINES} max_quantity", "tax_ids": f"{_TERMS} product_taxes", "seo_name": f"{_PRODUCTS} slug",
         "product_features": "domain/promotions/facts.py feature_values",
     },
     "categories": {
-        "parent_id": f"{_PROMOTIONS} id_path", "status": f"{_PRODUCTS} status", "position": f"{_PRODUCTS} position",
+        "parent_id": f"{_PROMOTIONS} id_path", "status": "domain/catalog/listing.py status", "position": f"{_PRODUCTS} position",
         "seo_name": f"{_PRODUCTS} slug",
     },
     "features": {
@@ -128,7 +129,8 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "position": "domain/orders/read.py position",
     },
     "stores": {
-        "email": "domain/marketplace/vendors.py email", "status": f"{_LINES} status", "CNPJ": "domain/marketplace/signup.py cnpj",
+        "email": "domain/marketplace/vendors.py email", "status": "domain/catalog/listing.py vendor",
+        "CNPJ": "domain/marketplace/signup.py cnpj",
         "commission": "domain/orders/commissions.py commission", "commission_type": "domain/orders/commissions.py commission_type",
         "shippings": "domain/orders/vendor_shippings.py shippings", "seo_name": "domain/marketplace/read.py slug",
     },

@@ -225,14 +225,17 @@ async def test_quotes_require_an_administrator_with_the_privilege(sample, other_
         assert (refused.status, refused.headers["Allow"]) == (405, "GET, HEAD"), (path, area)
 
 
-async def test_customers_quote_active_products_in_graphql(sample):
+async def test_customers_quote_products_that_are_sold_in_graphql(sample):
     query = '{ shipping_quotes(product_id: "%s", zipcode: "50010-000") { shipping_method_id vendor_id } }'
     answer = await sample.post("/graphql", {"query": query % sample.mug.id}, auth="bearer", by=sample.caio)
     assert answer.body["data"]["shipping_quotes"] == [
         {"shipping_method_id": sample.sedex.id, "vendor_id": sample.vendor.id}
     ]
     hidden = await sample.post("/graphql", {"query": query % sample.secret.id}, auth="bearer", by=sample.caio)
-    assert hidden.body["errors"][0]["extensions"]["code"] == "VALIDATION_FAILED"
+    assert len(hidden.body["data"]["shipping_quotes"]) == 1
+    await sample.put(f"/api/products/{sample.secret}", {"status": "D"})
+    disabled = await sample.post("/graphql", {"query": query % sample.secret.id}, auth="bearer", by=sample.caio)
+    assert disabled.body["errors"][0]["extensions"]["code"] == "VALIDATION_FAILED"
 
 
 # --- Vendor availability -----------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from models.migrate import APP_LABEL
 DATABASE_ONLY = {("products", "search"), ("users", "search")}
 # Tables without a model.
 WITHOUT_MODEL = {
-    "tortoise_migrations", "number_counters", "catalogue_versions", "search_entries", "search_words", "bulk_results",
+    "tortoise_migrations", "number_counters", "catalogue_versions", "search_entries", "search_words", "unlisted_products", "bulk_results",
     "event_feeds", "stock_changes",
 }  # fmt: skip
 # Store tables that are no records: they have no ids, and another key.
@@ -24,6 +24,7 @@ WITHOUT_IDS = {
     "catalogue_versions": ["tenant_id", "slot"],
     "search_entries": ["tenant_id", "product_id"],
     "search_words": ["tenant_id", "id"],
+    "unlisted_products": ["tenant_id", "product_id"],
     "bulk_results": ["tenant_id", "operation_id", "first_line"],
     "event_feeds": ["tenant_id"],
     "stock_changes": ["tenant_id", "id"],

@@ -1,0 +1,16 @@
+DROP TRIGGER unlisted_products_updated ON vendors;
+DROP TRIGGER unlisted_products_updated ON categories;
+DROP TRIGGER unlisted_products_inserted ON product_categories;
+DROP TRIGGER unlisted_products_deleted ON product_categories;
+DROP TRIGGER unlisted_products_updated ON product_categories;
+DROP TRIGGER unlisted_products_updated ON products;
+DROP TRIGGER unlisted_products_inserted ON products;
+DROP FUNCTION vitrine_vendor_listing_changed();
+DROP FUNCTION vitrine_category_listing_changed();
+DROP FUNCTION vitrine_placements_changed();
+DROP FUNCTION vitrine_product_vendor_changed();
+DROP FUNCTION vitrine_listing_of_inserted();
+DROP FUNCTION vitrine_update_unlisted_products(bigint, bigint[]);
+DROP TABLE unlisted_products;
+DROP INDEX categories_restricted_idx;
+DROP INDEX vendors_inactive_idx;
