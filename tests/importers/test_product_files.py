@@ -15,6 +15,7 @@ from server.importers import record_files
 from server.importers.olist_files import ImportFileError
 from server.importers.product_files import PRODUCTS
 from tests.harness.records import add_category, add_product, add_vendor
+from tests.harness.row_versions import changed_tables, row_versions
 from tests.harness.scopes import rows
 
 HEADER = "sku,name,price,stock,status,categories,images,free_shipping"
@@ -74,6 +75,17 @@ async def test_a_csv_file_becomes_products_with_their_categories_and_images(stor
         ["Casa"],
     )
     assert await category_paths(store) == ["Casa", "> Cozinha", "Presentes"]
+
+
+@pytest.mark.parametrize("format_", ["csv", "jsonl"])
+async def test_the_same_file_again_writes_nothing(store: Store, tmp_path: Path, format_: str):
+    line = {**CANECA, "categories": ["Casa > Cozinha"], "images": [{"url": url} for url in CANECA["images"]]}
+    content = csv(FULL, "PRA-2,Prato,10,0,hidden,casa,,") if format_ == "csv" else json.dumps(line) + "\n"
+    count = (await run(store, tmp_path, content, format_)).counts["created"]
+    before = await row_versions(store)
+    report = await run(store, tmp_path, content, format_)
+    assert list(report.lines()) == [f"products: {count} read, 0 created, 0 updated, {count} unchanged, 0 refused"]
+    assert changed_tables(before, await row_versions(store)) == []
 
 
 async def test_a_jsonl_file_becomes_the_same_products(store: Store, tmp_path: Path):

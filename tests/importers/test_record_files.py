@@ -15,6 +15,7 @@ from server.importers.customer_files import CUSTOMERS
 from server.importers.olist_files import ImportFileError
 from server.importers.order_files import ORDERS
 from tests.harness.records import add_product, add_user, add_vendor, insert
+from tests.harness.row_versions import changed_tables, row_versions
 from tests.harness.scopes import rows
 
 KINDS = {kind.name: kind for kind in (CUSTOMERS, ORDERS)}
@@ -107,6 +108,9 @@ async def test_a_repeated_import_of_customers_changes_nothing_and_updates_what_d
     report = await run(store, tmp_path, "customers", content)
     assert list(report.lines()) == ["customers: 2 read, 0 created, 0 updated, 2 unchanged, 0 refused"]
     assert await table(store, CUSTOMER_SQL) == before
+    versions = await row_versions(store)
+    await run(store, tmp_path, "customers", content)
+    assert changed_tables(versions, await row_versions(store)) == []
     changed = "email,lastname,status,points,address_street,address_zipcode\nana@example.com,Lima,D,5,Rua C,01310-100\n"
     report = await run(store, tmp_path, "customers", changed)
     assert report.counts["updated"] == 1
