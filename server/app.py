@@ -14,9 +14,8 @@ from kernel.settings import Settings
 from models.reading.answer_size import AnswerLimits
 from resolvers import query_compiler
 from rest_facade.bodies import MAX_BYTES
-from rest_facade.compression import add_vary
 from rest_facade.responses import ADD_HEADERS, RESTART_TIMEOUT
-from rest_facade.routing import REQUEST_ID, Route
+from rest_facade.routing import Route
 from server import authorization_metadata, credit_bureau, example_storefront, mail_page
 from server.demo import DEMO_STORE_ID
 from server.http import (
@@ -26,21 +25,18 @@ from server.http import (
     graphql_streams,
     graphql_view,
     rate_limits,
-    request_id,
 )
 from server.http.authentication import Authenticate, Authenticator, StoreResolver
 from server.http.catalogue_cache import CATALOGUE_CACHE, REQUEST_CACHE, CatalogueCache, RequestCache
-from server.http.connections import PIPELINE, SERVER_NAME
+from server.http.connections import PIPELINE, RequestTimeouts
 from server.http.connections import SETTINGS as SETTINGS
 from server.http.cross_origin import allow_cross_origin
-from server.http.families import family_of
 from server.http.health import HEALTH, Checks, Readiness
 from server.http.limits import Counters, ProcessCounters
-from server.http.pipeline import pipeline
+from server.http.pipeline import common_headers, pipeline
 from server.http.playground import STORE_KEY, OfferedStore
 from server.http.routes import add_routes, route_policies
 from server.http.script_address import ScriptAddress
-from server.http.timeout import RequestTimeouts
 from server.openapi import page
 
 COUNTERS = web.AppKey("counters", Counters)
@@ -102,20 +98,7 @@ def create_app(
     app[graphql_view.SEND_RESULTS] = graphql_streams.send_results
     app[graphql_view.OPEN_SOCKET] = graphql_sockets.open_socket
 
-    def add_headers(request: web.Request, response: web.StreamResponse) -> None:
-        headers = response._headers
-        headers[hdrs.SERVER] = SERVER_NAME
-        headers[request_id.HEADER] = request._state.get(REQUEST_ID) or request_id.assign(request)
-        # Whatever isn't marked as a read of the catalogue or as public may be personal, or an error that passes.
-        headers.setdefault(hdrs.CACHE_CONTROL, "no-store")
-        rate_limits.add_headers(request, headers)
-        policy = policies.get(request._match_info._route)  # type: ignore[union-attr]
-        if (policy.family if policy is not None else family_of(request.path)).is_cross_origin:
-            # aiohttp-cors echoes the origin but omits Vary, which caches need.
-            if hdrs.VARY in headers:
-                add_vary(headers, hdrs.ORIGIN)
-            else:
-                headers[hdrs.VARY] = hdrs.ORIGIN
+    add_headers = common_headers(policies)
 
     async def add_headers_on_prepare(request: web.Request, response: web.StreamResponse) -> None:
         add_headers(request, response)

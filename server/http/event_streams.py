@@ -24,12 +24,11 @@ from rest_facade.responses import to_json
 from rest_facade.routing import CLIENT_IP, request_id_of, scope_of
 from rest_facade.streaming import prepare_stream
 from server.http.authentication import Authenticator
-from server.http.connections import SETTINGS
+from server.http.connections import SETTINGS, RequestTimeouts
 from server.http.event_tails import EVENT_TAILS, EventTails, StoreTail, TailEvent
 from server.http.limits import ConcurrencyLimiter
 from server.http.rate_limits import RateLimiter
 from server.http.routes import POLICIES
-from server.http.timeout import RequestTimeouts
 
 HEARTBEAT_SECONDS = 15.0
 RETRY_MS = 1_000

@@ -8,7 +8,7 @@ This is one function because a middleware per step would cost a coroutine each a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 
 from aiohttp import hdrs, web
@@ -29,17 +29,17 @@ from kernel.scope import Scope, activate
 from kernel.settings import Settings
 from kernel.text import has_forbidden_characters
 from models.connection.replicas import primary_only
-from rest_facade.compression import compress, is_compressible
+from rest_facade.compression import add_vary, compress, is_compressible
 from rest_facade.responses import allow_header
 from rest_facade.routing import CLIENT_IP, REQUEST_ID, SCOPE, Credential
-from server.http import access_log, idempotency, rate_limits, request_id, request_metrics
+from server.http import idempotency, rate_limits, telemetry
 from server.http.authentication import Authenticator
 from server.http.catalogue_cache import CatalogueCache, is_cacheable
+from server.http.connections import SERVER_NAME, RequestTimeout, RequestTimeouts
 from server.http.errors import error_response
 from server.http.families import RouteFamily, family_of
 from server.http.health import Readiness
 from server.http.routes import RoutePolicy
-from server.http.timeout import RequestTimeout, RequestTimeouts
 
 _SAFE_METHODS = (hdrs.METH_GET, hdrs.METH_HEAD)
 
@@ -59,11 +59,11 @@ def pipeline(
     @web.middleware
     async def serve(request: web.Request, handler: Handler) -> web.StreamResponse:
         started = perf_counter()
-        current_request_id = request_id.assign(request)
+        current_request_id = telemetry.assign_request_id(request)
         policy = policies.get(request._match_info._route)  # type: ignore[union-attr]
         family = family_of(request.path) if policy is None else policy.family
         is_excess = family.is_rate_limited and getattr(request._protocol, "is_excess", False)
-        status, error_code = access_log.CLIENT_GONE, None
+        status, error_code = telemetry.CLIENT_GONE, None
         try:
             response = await handle(request, handler, family, policy, current_request_id, is_excess)
             if is_compressible(response):
@@ -82,8 +82,8 @@ def pipeline(
             if is_excess:
                 response.force_close()
         finally:
-            request_metrics.record(policy, family.name, status, perf_counter() - started)
-            access_log.write(request, status, started, error_code)
+            telemetry.count_request(policy, family.name, status, perf_counter() - started)
+            telemetry.log_request(request, status, started, error_code)
         if health.stopping:
             # A client or proxy that keeps the connection would send its next request while it closes.
             response.force_close()
@@ -168,6 +168,29 @@ def pipeline(
             return response
 
     return trace
+
+
+def common_headers(
+    policies: Mapping[web.AbstractRoute, RoutePolicy],
+) -> Callable[[web.Request, web.StreamResponse], None]:
+    """Return the function that adds the headers of all responses."""
+
+    def add_headers(request: web.Request, response: web.StreamResponse) -> None:
+        headers = response._headers
+        headers[hdrs.SERVER] = SERVER_NAME
+        headers[telemetry.REQUEST_ID_HEADER] = request._state.get(REQUEST_ID) or telemetry.assign_request_id(request)
+        # Whatever isn't marked as a read of the catalogue or as public may be personal, or an error that passes.
+        headers.setdefault(hdrs.CACHE_CONTROL, "no-store")
+        rate_limits.add_headers(request, headers)
+        policy = policies.get(request._match_info._route)  # type: ignore[union-attr]
+        if (policy.family if policy is not None else family_of(request.path)).is_cross_origin:
+            # aiohttp-cors echoes the origin but omits Vary, which caches need.
+            if hdrs.VARY in headers:
+                add_vary(headers, hdrs.ORIGIN)
+            else:
+                headers[hdrs.VARY] = hdrs.ORIGIN
+
+    return add_headers
 
 
 def _describe(span: tracing.Span, request: web.Request, family: str, route: str, status: int) -> None:
