@@ -18,12 +18,11 @@ from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import parse_uuid
 from kernel.scope import Scope
 from resolvers.execute import FacadeOperation, execute
-from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_json_object
 from rest_facade.collections import Collection
 from rest_facade.field_errors import REQUIRED, FieldCodes, with_field_codes
 from rest_facade.responses import json_response, page_response
-from rest_facade.routing import Credential, Handler, Route
+from rest_facade.routing import Credential, Handler, Route, authorized_scope
 
 # Fragments shared by the operations of both families.
 FRAGMENTS = Path(__file__).parent / "fragments"

@@ -1,4 +1,4 @@
-"""Define routes as data: what a facade declares and the server enforces on every request."""
+"""Define routes as data: what a facade declares and the server enforces on every request; authorize before a body is read."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from aiohttp import web
 
 from kernel.errors import DomainError
 from kernel.scope import Scope
+from resolvers.execute import FacadeOperation, authorize
 
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -86,3 +87,10 @@ def scope_of(request: web.Request) -> Scope:
 def request_id_of(request: web.Request) -> str:
     """Return the request id, on every route."""
     return request[REQUEST_ID]
+
+
+def authorized_scope(request: web.Request, operation: FacadeOperation) -> Scope:
+    """Return the scope of a caller who may execute the operation; raises what its root field's permission check raises."""
+    scope = scope_of(request)
+    authorize(scope, operation)
+    return scope

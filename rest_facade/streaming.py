@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator
 
 from aiohttp import HttpVersion11, hdrs, web
 
-from rest_facade.compression import compress_stream
-from rest_facade.responses import RESTART_TIMEOUT
+from rest_facade.responses import RESTART_TIMEOUT, compress_stream
 
 
 async def send_parts(request: web.Request, content_type: str, parts: AsyncIterator[bytes]) -> web.StreamResponse:

@@ -12,10 +12,9 @@ from aiohttp import hdrs, web
 
 from kernel.errors import MalformedRequest, ValidationFailed
 from resolvers.execute import FacadeOperation, execute
-from rest_facade.authorization import authorized_scope
 from rest_facade.list_parameters import page_size
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Handler, Route
+from rest_facade.routing import Credential, Handler, Route, authorized_scope
 
 PATH = "/api/admin/events"
 EVENT_STREAM = "text/event-stream"

@@ -11,10 +11,9 @@ from kernel.scope import Scope
 from resolvers.execute import FacadeOperation, execute
 from rest_facade import collections
 from rest_facade.apps.records import ADMIN
-from rest_facade.authorization import authorized_scope
 from rest_facade.collections import Collection
 from rest_facade.responses import to_json
-from rest_facade.routing import Credential, Handler, Route
+from rest_facade.routing import Credential, Handler, Route, authorized_scope
 from rest_facade.streaming import send_parts
 
 CONTENT_TYPE = "application/jsonl"

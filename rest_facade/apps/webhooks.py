@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from aiohttp import web
 
 from resolvers.execute import FacadeOperation, execute
-from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_json_object
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Handler, Route
+from rest_facade.routing import Credential, Handler, Route, authorized_scope
 from rest_facade.webhooks import WebhookEndpointHandlers
 
 PATH = "/api/admin/webhooks"

@@ -16,11 +16,10 @@ from kernel import logging
 from kernel.errors import Conflict, DomainError, MalformedRequest, NotFound, RuleViolation
 from kernel.text import repr_value
 from resolvers.execute import FacadeOperation, execute
-from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_raw
 from rest_facade.list_parameters import Query, page_number, page_size
 from rest_facade.responses import UNEXPECTED_ERROR, json_response, page_response
-from rest_facade.routing import Credential, Route, request_id_of, scope_of
+from rest_facade.routing import Credential, Route, authorized_scope, request_id_of, scope_of
 
 LIST = "/api/v1/admin/gateway/webhooks"
 SIGNATURE_HEADERS = ("X-Hub-Signature-256", "X-Hub-Signature")

@@ -18,11 +18,10 @@ from kernel.scope import Scope
 from kernel.text import MAX_SLUG_LENGTH
 from resolvers.execute import FacadeOperation, execute
 from rest_facade import collections
-from rest_facade.authorization import authorized_scope
 from rest_facade.current.storefront_search import search_definition, search_variables
 from rest_facade.records import CollectionHandlers
 from rest_facade.responses import json_response, page_response
-from rest_facade.routing import Credential, Route
+from rest_facade.routing import Credential, Route, authorized_scope
 
 PREFIX = "/api/v1/storefront"
 READ = "storefront:read"

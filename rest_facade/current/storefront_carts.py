@@ -16,14 +16,13 @@ from kernel.errors import MalformedRequest, NotFound, RuleViolation, ValidationF
 from kernel.scope import Scope
 from kernel.text import repr_value
 from resolvers.execute import FacadeOperation
-from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_json_object
 from rest_facade.current.errors import render_object
 from rest_facade.current.storefront import PREFIX
 from rest_facade.field_errors import REQUIRED
 from rest_facade.records import execute_with_codes
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Handler, Route
+from rest_facade.routing import Credential, Handler, Route, authorized_scope
 
 _ITEM = ("product_id", "quantity", "options")
 _ADDRESS = ("name", "street", "number", "complement", "district", "city", "state", "zipcode", "country", "phone")

@@ -9,11 +9,10 @@ from aiohttp import web
 
 from kernel.text import InvalidValue
 from resolvers.execute import FacadeOperation, execute
-from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy.value_types import document, parse_text
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Route
+from rest_facade.routing import Credential, Route, authorized_scope
 
 PATH = "/api/auth_tokens"
 

@@ -11,10 +11,9 @@ from aiohttp import web
 from kernel.errors import ValidationFailed
 from kernel.ids import parse_uuid
 from resolvers.execute import FacadeOperation, execute
-from rest_facade.authorization import authorized_scope
 from rest_facade.legacy.queries import natural_number, page_number, parse_query
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Route
+from rest_facade.routing import Credential, Route, authorized_scope
 
 PATH = "/api/notifications"
 DEFAULT_SIZE = 10

@@ -27,8 +27,7 @@ from kernel.errors import Forbidden, MalformedRequest, NotFound, Unavailable, Un
 from kernel.ids import parse_uuid
 from kernel.settings import Settings
 from rest_facade.bodies import BODY_TIMEOUT_SECONDS
-from rest_facade.compression import preferred_coding
-from rest_facade.responses import RESTART_TIMEOUT, json_response
+from rest_facade.responses import RESTART_TIMEOUT, json_response, preferred_coding
 from server.s3 import bucket_from_settings
 
 _CHUNK = 256 * 1024

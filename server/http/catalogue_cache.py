@@ -20,8 +20,7 @@ from kernel import metrics
 from kernel.cache import BoundedCache
 from kernel.scope import ActorKind, Scope, Store
 from models.connection.catalogue_versions import CatalogueVersions, process_versions
-from rest_facade.compression import add_vary
-from rest_facade.responses import BytesResponse
+from rest_facade.responses import BytesResponse, add_vary
 
 CATALOGUE_CACHE: web.AppKey[CatalogueCache] = web.AppKey("catalogue_cache")
 REQUEST_CACHE: web.AppKey[RequestCache] = web.AppKey("request_cache")

@@ -29,8 +29,7 @@ from kernel.scope import Scope, activate
 from kernel.settings import Settings
 from kernel.text import has_forbidden_characters
 from models.connection.replicas import primary_only
-from rest_facade.compression import add_vary, compress, is_compressible
-from rest_facade.responses import allow_header
+from rest_facade.responses import add_vary, allow_header, compress, is_compressible
 from rest_facade.routing import CLIENT_IP, REQUEST_ID, SCOPE, Credential
 from server.http import idempotency, rate_limits, telemetry
 from server.http.authentication import Authenticator

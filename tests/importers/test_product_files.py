@@ -51,7 +51,7 @@ async def category_paths(store: Store) -> list[str]:
     return [f"{'' if row['is_root'] else '> '}{row['name']}" for row in await rows(store, sql)]
 
 
-CANECA = {
+CANECA: dict[str, Any] = {
     "sku": "CAN-1",
     "name": "Caneca, de\n Ágata",
     "price_cents": 4990,

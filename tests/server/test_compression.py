@@ -15,9 +15,8 @@ import zstandard
 from aiohttp import web
 
 from kernel.errors import ValidationFailed
-from rest_facade import compression
-from rest_facade.compression import MIN_SIZE, choose
-from rest_facade.responses import BytesResponse, json_response
+from rest_facade import responses
+from rest_facade.responses import MIN_SIZE, BytesResponse, choose, json_response
 from rest_facade.routing import Credential, Route
 from tests.server.middleware_server import Server, run_server
 
@@ -162,7 +161,7 @@ async def test_a_large_body_is_compressed_while_others_are_served(monkeypatch: p
         others_served.set()
         return json_response({})
 
-    monkeypatch.setitem(compression.CODINGS, "gzip", wait_for_others)
+    monkeypatch.setitem(responses.CODINGS, "gzip", wait_for_others)
     async with run_server(returning(LARGE), Route("GET", "/api/v1/other", other, Credential.NONE)) as server:
         reading = asyncio.create_task(read(server, "gzip"))
         await asyncio.sleep(0.05)

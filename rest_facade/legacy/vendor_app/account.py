@@ -13,7 +13,6 @@ from aiohttp import web
 from kernel.errors import NotFound
 from kernel.scope import Scope
 from resolvers.execute import FacadeOperation, execute
-from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy.engine import execute_mutation, render_ids
 from rest_facade.legacy.reshape import body_parser, message_renamer, record_renderer
@@ -21,7 +20,7 @@ from rest_facade.legacy.resource import RecordField, Resource
 from rest_facade.legacy.resources.stores import STORES
 from rest_facade.legacy.resources.users import USERS
 from rest_facade.responses import json_response
-from rest_facade.routing import Handler
+from rest_facade.routing import Handler, authorized_scope
 
 _COMPANY_WRITES = frozenset(
     {"company", "email", "phone", "address", "city", "state", "country", "zipcode", "url", "shippings"}

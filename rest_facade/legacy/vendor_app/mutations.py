@@ -10,7 +10,6 @@ from aiohttp import web
 from kernel.errors import ValidationFailed
 from kernel.text import repr_value
 from resolvers.execute import FacadeOperation
-from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy.engine import execute_mutation, render_ids
 from rest_facade.legacy.reshape import body_parser, message_renamer
@@ -19,7 +18,7 @@ from rest_facade.legacy.resources.orders import ORDERS
 from rest_facade.legacy.resources.products import PRODUCTS
 from rest_facade.legacy.value_types import ORDER_STATUS, TEXT, as_list
 from rest_facade.responses import json_response
-from rest_facade.routing import Handler
+from rest_facade.routing import Handler, authorized_scope
 
 _IDS = "product_ids"
 _ORDER = (

@@ -12,13 +12,12 @@ from kernel.clock import format_rfc3339
 from kernel.codes import ORDER_STATUSES
 from kernel.money import format_cents
 from resolvers.execute import FacadeOperation, execute
-from rest_facade.authorization import authorized_scope
 from rest_facade.legacy.queries import query_parser
 from rest_facade.legacy.resource import CombinedFilter, Record
 from rest_facade.legacy.resources import order_parts
 from rest_facade.legacy.resources.orders import ORDERS
 from rest_facade.responses import json_response
-from rest_facade.routing import Handler
+from rest_facade.routing import Handler, authorized_scope
 
 _PERIOD = replace(
     ORDERS,

@@ -9,7 +9,6 @@ from aiohttp import web
 
 from kernel.errors import NotFound, ValidationFailed
 from resolvers.execute import FacadeOperation, execute
-from rest_facade.authorization import authorized_scope
 from rest_facade.legacy.queries import parse_query
 from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import Record, RecordField
@@ -17,7 +16,7 @@ from rest_facade.legacy.resources.options import OPTIONS
 from rest_facade.legacy.resources.products import PRODUCTS
 from rest_facade.legacy.value_types import BIGINT, ID
 from rest_facade.responses import json_response
-from rest_facade.routing import Handler
+from rest_facade.routing import Handler, authorized_scope
 
 RenderRows: TypeAlias = Callable[[list[Record]], Any]
 

@@ -7,7 +7,6 @@ from typing import Any
 from aiohttp import web
 
 from resolvers.execute import FacadeOperation
-from rest_facade.authorization import authorized_scope
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy.engine import execute_mutation, render_ids
 from rest_facade.legacy.reshape import body_parser, message_renamer, require
@@ -16,7 +15,7 @@ from rest_facade.legacy.resources.stores import STORES
 from rest_facade.legacy.resources.users import USERS
 from rest_facade.legacy.value_types import PHONE, TEXT, document
 from rest_facade.responses import json_response
-from rest_facade.routing import Handler, scope_of
+from rest_facade.routing import Handler, authorized_scope, scope_of
 
 _SIGN_IN = tuple(RecordField(name, TEXT, name) for name in ("email", "password", "code"))
 _NEW_PASSWORD = tuple(RecordField(name, TEXT, name) for name in ("token", "password"))
