@@ -128,7 +128,7 @@ def _verified_with(caller: Actor, key: Actor) -> Actor:
 async def _graphql(scope: Scope, headers: Headers) -> Actor:
     """Accept a user's token, an app's, or a storefront key in either header; never Basic, refresh and temporary tokens.
 
-    A key beside a token has to be valid, and its rate limits count too; the rights are those of the token. Without a credential the
+    A key with a token has to be valid, and its rate limits count too; the rights are those of the token. Without a credential the
     caller is anonymous: `/graphql` then executes only what needs none, such as signing in.
     """
     text = headers.get(_API_KEY)

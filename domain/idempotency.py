@@ -20,11 +20,11 @@ from uuid import UUID, uuid4
 
 import orjson
 
-from auth.secrets import decrypt, encrypt, is_encrypted
+from auth.secrets import DecryptionError, decrypt, encrypt, is_encrypted
 from kernel.errors import Conflict, RuleViolation, Unavailable
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.connection.database import execute, fetchrow, separate_transaction, transaction
+from models.connection.database import execute, fetch, fetchrow, separate_transaction, transaction
 
 RETENTION = timedelta(hours=24)
 # Responses can hold an order's token or another secret.
@@ -54,6 +54,15 @@ _COMPLETE = f"UPDATE idempotency_claims SET done_at = $5, result = $6 {_OWNED} A
 _STORE_RESPONSE = (
     f"UPDATE idempotency_claims SET done_at = coalesce(done_at, $5), status = $6, body = $7, content_type = $8 {_OWNED}"
 )
+_DONE = """
+SELECT id, result, body FROM idempotency_claims WHERE tenant_id = $1 AND id > $2 AND done_at IS NOT NULL ORDER BY id LIMIT $3
+"""
+_ERASE = """
+UPDATE idempotency_claims SET status = 410, body = $3, result = $4, content_type = 'application/json'
+WHERE tenant_id = $1 AND id = ANY($2::bigint[])
+"""
+_ERASED = b'{"error": "GONE", "message": "the response was erased with the data of a person", "status": 410}'
+_BATCH = 200
 _RELEASE = f"DELETE FROM idempotency_claims {_OWNED} AND done_at IS NULL"
 
 
@@ -191,3 +200,27 @@ async def release(scope: Scope, claim: KeyClaim) -> None:
     """Free the key, unless its effect was committed."""
     async with transaction(scope):
         await execute(_RELEASE, scope.store.id, claim.credential, claim.key, claim.owner)
+
+
+async def erase_responses(scope: Scope, texts: Sequence[str]) -> int:
+    """Replace the stored responses that contain one of the texts (in lower case) by status 410; return how many.
+
+    The keys stay, so that no repeated request is executed again.
+    """
+    erased, last = 0, 0
+    while rows := await fetch(_DONE, scope.store.id, last, _BATCH):
+        last = rows[-1]["id"]
+        matching = [row["id"] for row in rows if _contains(row, texts)]
+        if matching:
+            empty = encrypt(PURPOSE, b"{}").hex()
+            erased += await execute(_ERASE, scope.store.id, matching, encrypt(PURPOSE, _ERASED), empty)
+    return erased
+
+
+def _contains(row: Mapping[str, Any], texts: Sequence[str]) -> bool:
+    try:
+        stored = _decrypt(bytes(row["body"] or b"")) + _decrypt_text(row["result"] or "{}")
+    except DecryptionError:
+        return False  # under a key that is gone, so that nothing reads it
+    readable = stored.decode(errors="replace").lower()
+    return any(text in readable for text in texts)

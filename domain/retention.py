@@ -48,6 +48,9 @@ class Rule:
         )
 
 
+_UNDER_HOLD = "SELECT h.order_id FROM invoice_holds h WHERE h.tenant_id = $1 AND h.placed_at < {0}"
+_HAS_INVOICE = "(t.firstname <> '' OR t.lastname <> '' OR t.fields_data <> '{{}}')"  # the condition is a format
+
 RULES = (
     Rule("wrong_attempts", "t.at <= {0}", after=None),
     Rule("lockouts", "t.until <= {0}"),
@@ -85,6 +88,21 @@ RULES = (
         "t.created_at < {0} AND t.processed AND t.body <> ''",
         "gateway_bodies",
         change="body = ''",
+    ),
+    # What `domain.people.personal_data` leaves of the orders of erased persons for their invoices.
+    Rule("order_addresses", f"t.order_id IN ({_UNDER_HOLD})", "invoices"),
+    Rule(
+        "orders",
+        f"t.id IN ({_UNDER_HOLD}) AND {_HAS_INVOICE}",
+        "invoices",
+        change="firstname = '', lastname = '', fields_data = '{}', updated_at = now()",
+    ),
+    # In the run after the last of them.
+    Rule(
+        "invoice_holds",
+        "t.placed_at < {0} AND NOT EXISTS (SELECT FROM order_addresses a WHERE a.tenant_id = $1 AND a.order_id = t.order_id)"
+        f" AND NOT EXISTS (SELECT FROM orders o WHERE o.tenant_id = $1 AND o.id = t.order_id AND {_HAS_INVOICE.replace('t.', 'o.')})",
+        "invoices",
     ),
 )
 AUDIT_RULE = Rule("audit_entries", "t.at < {0}", "audit_log")

@@ -22,6 +22,8 @@ PERIODS: Mapping[str, Period] = {
     "gateway_notifications": Period(1_825, 30),
     # Chargebacks come within 180 days; until then a notification can be processed again.
     "gateway_bodies": Period(180, 7),
+    # Invoices of erased persons: taxes can be assessed for five years (CTN art. 173 and 195).
+    "invoices": Period(1_825, 1_825),
     "notifications": Period(365, 1),
     # Sequences of carts that don't exist any more.
     "event_sequences": Period(180, 1),

@@ -7,7 +7,7 @@ from strawberry import Info
 
 from auth.access import Access
 from auth.privileges import ALL
-from domain.people import accounts, removal, usergroups
+from domain.people import accounts, export, removal, usergroups
 from domain.people.addresses import ADDRESS_RECORDS, set_default_address
 from domain.points.ledger import adjust_points
 from kernel.scope import ActorKind
@@ -20,6 +20,8 @@ from schema.enums import AddressType, MembershipStatus
 from schema.fields import root_field
 from schema.scalars import ID
 from schema.types.people import (
+    GuestErasureObject,
+    PersonExportObject,
     SavedAddressInput,
     SavedAddressObject,
     UsergroupInput,
@@ -40,6 +42,12 @@ _WRITE_OR_SELF = Access(
 _READ_USERGROUPS = Access(privileges=("view_users",), app_scope="read_users")
 _ADMIN_WRITE = Access(privileges=("manage_users",))
 
+_EXPORT = Access(
+    vendor=True,
+    customer=True,
+    note="Administrators need `manage_users` for others than themselves; vendors and customers get only their own data.",
+)
+
 _USER_FIELD_NAMES = {"role": "user_type"}
 
 
@@ -51,6 +59,13 @@ class PeopleQueries:
     async def privileges(self, info: Info) -> list[str]:
         """Return the names of all privileges."""
         return sorted(ALL)
+
+    @root_field(_EXPORT)
+    async def user_export(
+        self, info: Info, id: ID | None = None, email: str | None = None, after: str | None = None
+    ) -> PersonExportObject:
+        """Return everything the store knows of a person, by user or, for a guest, by e-mail; by default of the caller."""
+        return await export.export_user(info.context.scope, id, email, after)  # type: ignore[return-value]
 
 
 @strawberry.type
@@ -79,11 +94,16 @@ class PeopleMutations:
 
     @root_field(_ADMIN_WRITE)
     async def user_anonymize(self, info: Info, id: ID) -> UserObject | None:
-        """Remove all personal data of a user; orders are kept."""
+        """Erase all personal data of a user, except those of invoices, which are erased after the period that tax law asks for."""
         scope = info.context.scope
         number = await find(scope, USER, id)
         await removal.anonymize_user(scope, id)
         return await load_record(info, number)
+
+    @root_field(_ADMIN_WRITE)
+    async def guest_anonymize(self, info: Info, email: str) -> GuestErasureObject:
+        """Erase the personal data of a person without an account: orders, carts and whatever else has the e-mail."""
+        return await removal.anonymize_guest(info.context.scope, email)  # type: ignore[return-value]
 
     @root_field(_ADMIN_WRITE)
     async def user_set_privileges(self, info: Info, id: ID, privileges: list[str]) -> UserObject | None:

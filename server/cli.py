@@ -13,6 +13,7 @@ from kernel.garbage_collection import collect_rarely_at_start
 from server.commands import (
     apps,
     backup,
+    customers,
     database,
     demo,
     doctor,
@@ -65,7 +66,21 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("--version", action=_Version, help="print the version and exit")
     commands = result.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (serve, database, backup, demo, import_data, tenants, users, apps, keys, schema, openapi, doctor):
+    for module in (
+        serve,
+        database,
+        backup,
+        demo,
+        import_data,
+        tenants,
+        users,
+        customers,
+        apps,
+        keys,
+        schema,
+        openapi,
+        doctor,
+    ):
         module.add(commands)
     return result
 

@@ -5,12 +5,18 @@ The owner, the last administrator and oneself can't be deleted (422).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from auth import privileges, sessions
 from auth.api_keys import revoke_all_api_keys
 from auth.credential_cache import invalidate_credentials
 from domain import record_events
-from domain.people.accounts import account_of, check_removable, lock_administrators, lock_user
+from domain.people.account_fields import ACCOUNT_FIELDS
+from domain.people.accounts import account_of, check_removable, find_by_email, lock_administrators, lock_user
+from domain.people.erasure import Erasure, erase, lock_purchases
+from domain.people.personal_data import Person, load_person
 from kernel.errors import RuleViolation
+from kernel.fields import read_fields
 from kernel.ids import Reference
 from kernel.scope import Scope
 from models import audit, references
@@ -56,73 +62,73 @@ async def delete_user(scope: Scope, user: Reference | str) -> None:
         await invalidate_credentials(scope, user_id)
 
 
-async def anonymize_user(scope: Scope, user: Reference | str) -> None:
-    """Erase the personal data of a user: name, e-mail, documents, phone, saved addresses, sign-in addresses, and every
-    credential.
+async def anonymize_user(scope: Scope, user: Reference | str) -> Erasure:
+    """Erase the personal data of a user everywhere (`domain.people.erasure`), with what the store knows by the same e-mail.
 
-    The account remains disabled and nameless, so that orders keep their customer. What an order copied when it was placed remains, as
-    fiscal law requires (LGPD, article 16, I).
+    The account remains disabled and nameless, so that orders keep their customer.
     """
     user_id = await references.find(scope, references.USER, user)
     async with database.transaction(scope):
-        await database.execute(_DELETE_CARTS, scope.store.id, user_id)
-        await _anonymize(scope, await _lock_removable(scope, user_id))
+        await lock_purchases(scope, await load_person(scope, users=[user_id]))
+        account = await _lock_removable(scope, user_id)
+        return await _anonymize(scope, account, await load_person(scope, users=[user_id]))
+
+
+async def anonymize_guest(scope: Scope, email: str) -> Erasure:
+    """Erase the personal data of a person without an account: what the store knows by the e-mail, deleted accounts among it.
+
+    Raises `ValidationFailed` for a text that is no e-mail, and `RuleViolation` (`has_account`) where an account has it.
+    """
+    privileges.check_may_edit_users(scope)
+    address = read_fields({"email": ACCOUNT_FIELDS["email"]}, {"email": email}, creating=True)["email"]
+    async with database.transaction(scope):
+        person = await load_person(scope, email=address)
+        await lock_purchases(scope, person)
+        if await find_by_email(scope, address) is not None:
+            raise RuleViolation("an account has the e-mail; anonymize the user", reason="has_account")
+        erasure = await erase(scope, person)
+        if erasure.rows:
+            await audit.record(scope, "guest.anonymized", "guest", "", {"rows": erasure.rows})
+    return erasure
 
 
 async def erase_or_anonymize(scope: Scope, user_id: int) -> None:
-    """Erase the caller's own account, or anonymize it if orders refer to it.
+    """Erase the caller's own account, or anonymize it if orders refer to it; their data are erased everywhere.
 
     Raises `RuleViolation` for the owner and the last administrator.
     """
     async with database.transaction(scope):
-        await database.execute(_DELETE_CARTS, scope.store.id, user_id)
+        await lock_purchases(scope, await load_person(scope, users=[user_id]))
         await lock_administrators(scope)
         await lock_user(scope, user_id)
         account = await account_of(scope, user_id)
         await check_removable(scope, account)
         if await database.fetchval(_IS_REFERENCED, scope.store.id, user_id):
-            await _anonymize(scope, account)
+            await _anonymize(scope, account, await _own_person(scope, user_id))
             return
         await sessions.revoke_all_sessions(scope, user_id, sessions.DELETED)
+        await erase(scope, await _own_person(scope, user_id))
         await database.execute("delete from users where tenant_id = $1 and id = $2", scope.store.id, user_id)
         await record_events.emit_customer_changed(scope, user_id, account.public_id, account.user_type, "")
         await audit.record(scope, "user.deleted", "user", account.public_id)
         await invalidate_credentials(scope, user_id)
 
 
-async def _anonymize(scope: Scope, account: privileges.AccountRights) -> None:
-    user_id = account.id
-    async with database.transaction(scope):
-        await database.execute(
-            """
-            update users set email = null, password_hash = null, firstname = '', lastname = '', company_name = '', phone = null,
-                cpf = null, cnpj = null, status = 'D', privileges = '{}', email_verified_at = null, updated_at = $3
-            where tenant_id = $1 and id = $2
-            """,
-            scope.store.id,
-            user_id,
-            scope.now,
-        )
-        # Sessions and keys contain addresses and names; they are deleted together with their refresh tokens.
-        for statement in (
-            _DELETE_ADDRESSES,
-            "delete from sessions where tenant_id = $1 and user_id = $2",
-            "delete from legacy_tokens where tenant_id = $1 and user_id = $2",
-            "delete from api_keys where tenant_id = $1 and user_id = $2",
-            "delete from two_factors where tenant_id = $1 and user_id = $2",
-            "delete from recovery_codes where tenant_id = $1 and user_id = $2",
-            "delete from sign_in_challenges where tenant_id = $1 and user_id = $2",
-            "delete from mailed_tokens where tenant_id = $1 and user_id = $2",
-            "delete from mails where tenant_id = $1 and user_id = $2",
-            "delete from usergroup_memberships where tenant_id = $1 and user_id = $2",
-            "update discussion_posts set name = '', ip_address = '' where tenant_id = $1 and user_id = $2",
-        ):
-            await database.execute(statement, scope.store.id, user_id)
+async def _own_person(scope: Scope, user_id: int) -> Person:
+    """Return the caller, whose token proves the e-mail; anybody can write another person's telephone into an account."""
+    return replace(await load_person(scope, users=[user_id]), phones=(), documents=())
+
+
+async def _anonymize(scope: Scope, account: privileges.AccountRights, person: Person) -> Erasure:
+    """Erase a locked account, without an event when nothing of it was left."""
+    erasure = await erase(scope, person)
+    if erasure.rows:
         await record_events.emit_customer_changed(
-            scope, user_id, account.public_id, account.user_type, account.user_type
+            scope, account.id, account.public_id, account.user_type, account.user_type
         )
         await audit.record(scope, "user.anonymized", "user", account.public_id)
-        await invalidate_credentials(scope, user_id)
+        await invalidate_credentials(scope, account.id)
+    return erasure
 
 
 async def _lock_removable(scope: Scope, user_id: int) -> privileges.AccountRights:

@@ -114,6 +114,14 @@ class OrderStatusChange(StoreModel, table="order_status_changes"):
     app_id = fields.BigIntField(null=True)
 
 
+class InvoiceHold(StoreModel, table="invoice_holds"):
+    """An order of an erased person whose invoice data are kept until the period `invoices` after `placed_at` is over."""
+
+    order = fields.ForeignKeyField("models.Order", related_name="invoice_holds")
+    placed_at = fields.DatetimeField()
+    created_at = fields.DatetimeField(default=now)
+
+
 class Status(SoftDeletable, table="statuses"):
     """A status of orders (`type` `O`) or shipments (`S`); every store has the `built_in` ones.
 

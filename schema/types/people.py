@@ -16,10 +16,20 @@ from schema.enums import (
     UserStatus,
     UserType,
 )
-from schema.fields import column, computed, connection, entity_type, legacy_number, relation
+from schema.fields import (
+    INHERITED,
+    column,
+    computed,
+    connection,
+    entity_type,
+    legacy_number,
+    object_type,
+    output_field,
+    relation,
+)
 from schema.filters import build_filter_input, build_sort_enum
 from schema.inputs import input_type, optional_copies, optional_field
-from schema.scalars import ID, BigInt, DateTime
+from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.marketplace import ReviewConnectionObject, VendorObject
 from schema.types.references import CustomerCart, OrderConnection
 from schema.types.rewards import PointEntryObject
@@ -182,3 +192,19 @@ class SavedAddressInput:
     state: str | None = optional_field("The state: its code, or the name of a state of Brazil.")
     zipcode: str | None = optional_field("The CEP.")
     country: str | None = optional_field("The country code, ISO 3166 alpha-2; defaults to `BR`.")
+
+
+@object_type("PersonExport", access=INHERITED)
+class PersonExportObject:
+    """A page of what the store knows of a person, of up to 1,000 records."""
+
+    data: JSON = output_field("The records by table, with their columns; `id` is the UUID, `number` the number.")
+    next: str | None = output_field("The argument `after` of the next page; null for the last page.")
+
+
+@object_type("GuestErasure", access=INHERITED)
+class GuestErasureObject:
+    """The result of the erasure of a guest."""
+
+    rows: BigInt = output_field("The number of records that were deleted or changed; 0 when there was nothing.")
+    kept_orders: BigInt = output_field("The number of orders whose invoice data are kept for tax law.")

@@ -108,7 +108,7 @@ async def test_nested_fields_do_not_leak_users_or_hidden_records(sample: SampleS
     assert not set(texts(answer.body.get("data"))) & secret
 
 
-# --- A key beside a token ------------------------------------------------------------------------------------------------
+# --- A key with a token ------------------------------------------------------------------------------------------------
 
 
 async def make_key(sample: SampleStore, **fields: Any) -> str:
@@ -116,7 +116,7 @@ async def make_key(sample: SampleStore, **fields: Any) -> str:
         return (await create_storefront_key(sample.scope, fields)).key
 
 
-async def test_a_key_beside_a_token_has_to_be_valid_and_the_rights_are_the_tokens(sample: SampleStore) -> None:
+async def test_a_key_with_a_token_has_to_be_valid_and_the_rights_are_the_tokens(sample: SampleStore) -> None:
     query = {"query": "{ me { id } }"}
     key = await make_key(sample, scopes=["storefront:read"])
     both = await sample.post("/graphql", query, auth="bearer", headers={"X-API-Key": key})
@@ -137,7 +137,7 @@ async def test_a_key_beside_a_token_has_to_be_valid_and_the_rights_are_the_token
         ({"rate_limit": 9, "per_address": 3}, "more than 3 requests a minute with this key from this address"),
     ],
 )
-async def test_the_limits_of_a_key_count_beside_a_token(sample: SampleStore, limits: dict[str, int], text: str) -> None:
+async def test_the_limits_of_a_key_count_with_a_token(sample: SampleStore, limits: dict[str, int], text: str) -> None:
     key = await make_key(sample, **limits)
     answers = [
         await sample.post("/graphql", {"query": "{ me { id } }"}, auth="bearer", headers={"X-API-Key": key})

@@ -1,0 +1,143 @@
+"""Export what a store knows of a person (LGPD, article 18): the rows of `domain.people.personal_data` as JSON, in pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+
+from auth import privileges
+from domain.people.account_fields import ACCOUNT_FIELDS
+from domain.people.accounts import find_by_email
+from domain.people.personal_data import PLACES, Person, Place, bind, load_account_alone, load_person
+from kernel.errors import Forbidden, Unauthenticated, ValidationFailed
+from kernel.fields import read_fields
+from kernel.scope import ActorKind, Scope, active_scope
+from models import references
+from models.connection.database import fetch, fetchval
+
+PAGE_ROWS = 1_000
+# Credentials, and columns that are made from others.
+_LEFT_OUT = (
+    *("tenant_id", "public_id", "password_hash", "key_hash", "hint", "body", "digest", "content_hash", "claim"),
+    *("customer_folded", "name_folded", "search", "traceparent"),
+)
+_SECTIONS: tuple[Place, ...] = tuple(place for place in reversed(PLACES) if place.exported)
+"""The account first, then what belongs to it."""
+
+_PAGE = """
+SELECT t.id, (to_jsonb(t) - {left_out}::text[] || jsonb_build_object('id', t.public_id, 'number', t.id))::text AS record
+FROM {table} t WHERE t.tenant_id = $1 AND t.id > $2 AND ({condition}) ORDER BY t.id LIMIT $3
+"""
+_IS_VERIFIED = "SELECT email_verified_at IS NOT NULL FROM users WHERE tenant_id = $1 AND id = $2"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportPage:
+    """A page of an export: records by table, and what `after` takes for the next page (None: this was the last)."""
+
+    data: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    next: str | None = None
+
+
+async def export_user(
+    scope: Scope, user: object = None, email: str | None = None, after: str | None = None
+) -> ExportPage:
+    """Return a page of the export of a user or, by e-mail, of a guest; by default of the caller.
+
+    Others than the caller need `manage_users`; customers and vendors get their own data only, guests' orders with the same e-mail among
+    them once the e-mail is verified. Raises NotFound, Forbidden, ValidationFailed and InsufficientPrivileges.
+    """
+    with active_scope(scope):
+        user_id = await find_user(scope, user, email)
+        is_own = scope.actor.is_user and user_id == scope.actor.user_id and scope.actor.kind is not ActorKind.ADMIN
+        if user_id is None:
+            person = await load_person(scope, email=_address(email))
+        elif is_own:
+            person = await _load_own(scope, user_id)
+        else:
+            person = await load_person(scope, users=[user_id])
+        return await export_person(scope, person, after, is_own=is_own)
+
+
+async def _load_own(scope: Scope, user_id: int) -> Person:
+    """Return the caller; anybody can write another person's telephone, or an e-mail before it is verified, into an account."""
+    if not await fetchval(_IS_VERIFIED, scope.store.id, user_id):
+        return await load_account_alone(scope, user_id)
+    return replace(await load_person(scope, users=[user_id]), phones=(), documents=())
+
+
+async def find_user(scope: Scope, user: object = None, email: str | None = None) -> int | None:
+    """Return the number of the user, by default the caller; None for the e-mail of a guest. Raises what `export_user` does."""
+    if user is not None and email is not None:
+        raise ValidationFailed("id and email can't be combined", field="email", code="email_invalid")
+    own = scope.actor.user_id if scope.actor.is_user else None
+    if user is None and email is None:
+        if own is None:
+            raise ValidationFailed("id or email is required", field="id", code="required")
+        return own
+    if email is not None:
+        _reject_others(scope)
+        address = _address(email)
+        account = await find_by_email(scope, address)
+        return None if account is None else int(account["id"])
+    if scope.actor.kind in (ActorKind.CUSTOMER, ActorKind.VENDOR):
+        user_id = (await references.look_up(scope, references.USER, [user])).get(user)
+        if user_id != own:
+            raise Forbidden("insufficient permissions")
+        return own
+    user_id = await references.find(scope, references.USER, user)
+    if user_id != own:
+        _reject_others(scope)
+    return user_id
+
+
+def _reject_others(scope: Scope) -> None:
+    if scope.actor.kind in (ActorKind.CUSTOMER, ActorKind.VENDOR):
+        raise Forbidden("insufficient permissions")
+    if scope.actor.kind not in (ActorKind.ADMIN, ActorKind.SYSTEM):
+        raise Unauthenticated("sign in")
+    privileges.check_may_edit_users(scope)
+
+
+def _address(email: str | None) -> str:
+    address: str = read_fields({"email": ACCOUNT_FIELDS["email"]}, {"email": email}, creating=True)["email"]
+    return address
+
+
+async def export_person(
+    scope: Scope, person: Person, after: str | None = None, *, is_own: bool = False, limit: int = PAGE_ROWS
+) -> ExportPage:
+    """Return at most `limit` records, after those that `after` names; the person itself doesn't see columns that staff alone sees."""
+    first, last = _position(after)
+    data: dict[str, list[dict[str, Any]]] = {}
+    missing = limit
+    for index in range(first, len(_SECTIONS)):
+        place = _SECTIONS[index]
+        rows = await _read(scope, person, place, last, missing, is_own=is_own)
+        if rows:
+            data.setdefault(place.table, []).extend(orjson.loads(row["record"]) for row in rows)
+        missing -= len(rows)
+        if not missing:
+            return ExportPage(data, f"{index}.{rows[-1]['id']}")
+        last = 0
+    return ExportPage(data)
+
+
+async def _read(scope: Scope, person: Person, place: Place, last: int, limit: int, *, is_own: bool) -> Sequence[Any]:
+    left_out = (*_LEFT_OUT, *(place.internal if is_own else ()))
+    array = "ARRAY[" + ", ".join(f"'{name}'" for name in left_out) + "]"
+    sql = _PAGE.replace("{left_out}", array).replace("{table}", place.table).replace("{condition}", place.condition)
+    statement, parameters = bind(sql, person, scope.store.id, last, limit)
+    return await fetch(statement, *parameters)
+
+
+def _position(after: str | None) -> tuple[int, int]:
+    if after is None:
+        return 0, 0
+    section, _, last = after.partition(".")
+    if not (section.isdecimal() and last.isdecimal() and len(after) < 30 and int(section) < len(_SECTIONS)):
+        raise ValidationFailed("after is no position of an export", field="after", code="cursor_invalid")
+    return int(section), int(last)
