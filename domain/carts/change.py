@@ -45,6 +45,7 @@ from kernel.ids import parse_uuid, uuid7
 from kernel.scope import ActorKind, Scope
 from kernel.text import InvalidValue
 from models.connection.database import Plans, execute, fetch, fetchval, transaction
+from models.rows import json_text, update_row
 
 MAX_COUPON = 64
 SECOND_COUPON = "coupon_already_applied"
@@ -68,16 +69,13 @@ ON CONFLICT (tenant_id, cart_id, product_id, options_key)
     DO UPDATE SET quantity = cart_items.quantity + excluded.quantity, added_price_cents = NULL
 """
 _QUANTITIES = "SELECT product_id, options_key, quantity FROM cart_items WHERE tenant_id = $1 AND cart_id = $2"
+# Both return whether the item had another quantity, which a subquery reads as it was; the customer has seen its price in any case.
 _SET_QUANTITY = """
 UPDATE cart_items SET quantity = $4, added_price_cents = NULL WHERE tenant_id = $1 AND cart_id = $2 AND public_id = $3
+RETURNING (SELECT i.quantity FROM cart_items i WHERE i.tenant_id = $1 AND i.cart_id = $2 AND i.public_id = $3) <> $4
 """
-_DELETE_ITEM = "DELETE FROM cart_items WHERE tenant_id = $1 AND cart_id = $2 AND public_id = $3"
-_SET_ADDRESS = "UPDATE carts SET address = $3::text::jsonb WHERE tenant_id = $1 AND id = $2"
-_SET_SHIPPING_METHOD = "UPDATE carts SET shipping_method_id = $3 WHERE tenant_id = $1 AND id = $2"
-_SET_COUPON = "UPDATE carts SET coupon_code = $3 WHERE tenant_id = $1 AND id = $2"
-_SET_POINTS = "UPDATE carts SET points_to_use = $3 WHERE tenant_id = $1 AND id = $2"
+_DELETE_ITEM = "DELETE FROM cart_items WHERE tenant_id = $1 AND cart_id = $2 AND public_id = $3 RETURNING true"
 _BALANCE = "SELECT points FROM users WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL"
-_SET_EMAIL = "UPDATE carts SET customer_email = $3 WHERE tenant_id = $1 AND id = $2"
 # A customer who signs in becomes the cart's owner; the currency is the store's current one. Requests are serialized by the row lock, so a
 # later one may carry an earlier time.
 _EXTEND = """
@@ -125,8 +123,8 @@ async def update_item(scope: Scope, cart: object, item: object, values: InputVal
     quantity = read_quantity(values)
     async with transaction(scope, Plans.REUSED):
         locked = await lock_open_cart(scope, cart)
-        await _update_item_row(scope, locked, item, _SET_QUANTITY, quantity)
-        return await finish_change(scope, locked.public_id)
+        changed = await _update_item_row(scope, locked, item, _SET_QUANTITY, quantity)
+        return await _finish(scope, locked, changed=changed)
 
 
 async def remove_item(scope: Scope, cart: object, item: object) -> dict[str, Any]:
@@ -145,8 +143,7 @@ async def set_address(scope: Scope, cart: object, values: InputValues) -> dict[s
     check_zipcode(address["country"], address["zipcode"])
     async with transaction(scope, Plans.REUSED):
         locked = await lock_open_cart(scope, cart)
-        await execute(_SET_ADDRESS, scope.store.id, locked.id, orjson.dumps(address).decode())
-        return await finish_change(scope, locked.public_id)
+        return await _set(scope, locked, address=json_text(address))
 
 
 async def set_shipping_option(scope: Scope, cart: object, shipping: object) -> dict[str, Any]:
@@ -162,8 +159,7 @@ async def set_shipping_option(scope: Scope, cart: object, shipping: object) -> d
                 "A forma de entrega escolhida não está disponível para este carrinho.",
                 reason="shipping_unavailable",
             )
-        await execute(_SET_SHIPPING_METHOD, scope.store.id, locked.id, option.shipping_method_id)
-        return await finish_change(scope, locked.public_id)
+        return await _set(scope, locked, shipping_method_id=option.shipping_method_id)
 
 
 async def apply_coupon(scope: Scope, cart: object, code: object) -> dict[str, Any]:
@@ -181,8 +177,7 @@ async def apply_coupon(scope: Scope, cart: object, code: object) -> dict[str, An
                 reason=SECOND_COUPON,
                 details={"coupon_code": locked.coupon_code},
             )
-        await execute(_SET_COUPON, scope.store.id, locked.id, text)
-        return await finish_change(scope, locked.public_id, needs_coupon=bool(text))
+        return await _set(scope, locked, needs_coupon=bool(text), coupon_code=text)
 
 
 async def set_points(scope: Scope, cart: object, points: object) -> dict[str, Any]:
@@ -201,8 +196,7 @@ async def set_points(scope: Scope, cart: object, points: object) -> dict[str, An
             raise RuleViolation(
                 ERROR_TEXTS[POINTS_UNAVAILABLE], reason=POINTS_UNAVAILABLE, details={"points": balance or 0}
             )
-        await execute(_SET_POINTS, scope.store.id, locked.id, number)
-        return await finish_change(scope, locked.public_id)
+        return await _set(scope, locked, points_to_use=number)
 
 
 async def set_customer_email(scope: Scope, cart: object, email: object) -> dict[str, Any]:
@@ -211,8 +205,7 @@ async def set_customer_email(scope: Scope, cart: object, email: object) -> dict[
     customer_email = read_fields(_EMAIL, {"customer_email": email})["customer_email"]
     async with transaction(scope, Plans.REUSED):
         locked = await lock_open_cart(scope, cart)
-        await execute(_SET_EMAIL, scope.store.id, locked.id, customer_email)
-        return await finish_change(scope, locked.public_id)
+        return await _set(scope, locked, customer_email=customer_email)
 
 
 def _coupon_text(value: object) -> object:
@@ -273,10 +266,24 @@ async def insert_items(scope: Scope, cart_id: int, items: Sequence[RequestedItem
     )
 
 
-async def _update_item_row(scope: Scope, cart: LockedCart, item: object, sql: str, *values: object) -> None:
+async def _update_item_row(scope: Scope, cart: LockedCart, item: object, sql: str, *values: object) -> bool:
     public_id = parse_uuid(item)
-    if public_id is None or not await execute(sql, scope.store.id, cart.id, public_id, *values):
+    changed = await fetchval(sql, scope.store.id, cart.id, public_id, *values) if public_id is not None else None
+    if changed is None:
         raise NotFound("item")
+    return bool(changed)
+
+
+async def _set(scope: Scope, cart: LockedCart, *, needs_coupon: bool = False, **columns: Any) -> dict[str, Any]:
+    """Set columns of a locked cart, and return its record."""
+    changed = await update_row(scope, "carts", cart.id, **columns)
+    return await _finish(scope, cart, changed=changed, needs_coupon=needs_coupon)
+
+
+async def _finish(scope: Scope, cart: LockedCart, *, changed: bool, needs_coupon: bool = False) -> dict[str, Any]:
+    """Finish a request that may have changed a cart; also one that changes nothing extends its expiry, but emits no event."""
+    is_taken_over = cart.user_id is None and _customer_id(scope) is not None
+    return await finish_change(scope, cart.public_id, emit_event=changed or is_taken_over, needs_coupon=needs_coupon)
 
 
 async def finish_change(

@@ -118,6 +118,26 @@ async def test_cart_events_are_throttled_to_one_in_five_seconds_and_the_last_is_
     assert numbers == [1, 2, 3]
 
 
+async def test_a_value_that_the_cart_has_emits_no_event(kit):
+    scope, product = kit.as_storefront(), await kit.product()
+    cart = await create_cart(kit, (product, 1))
+    [item] = (await change.add_item(scope, cart, {"product": await kit.public_id("products", product), "quantity": 1}))[
+        "items"
+    ]
+    writes = {
+        "quantity": lambda value: change.update_item(scope, cart, item["id"], {"quantity": value}),
+        "address": lambda value: change.set_address(scope, cart, {"zipcode": "50010000", "number": str(value)}),
+        "e-mail": lambda value: change.set_customer_email(scope, cart, f"ana{value}@example.com"),
+    }
+    for name, write in writes.items():
+        for value, is_change in ((3, True), (3, False), (4, True)):
+            await kit.rows("UPDATE carts SET told_at = NULL, is_untold = false WHERE tenant_id = $1")
+            count = len(await cart_events(kit, cart))
+            await write(value)
+            assert len(await cart_events(kit, cart)) - count == is_change, (name, value)
+            assert await kit.value("SELECT is_untold FROM carts WHERE tenant_id = $1") is False, name
+
+
 async def test_an_ordered_cart_emits_no_more_cart_events(kit):
     product = await kit.product(is_edp=True)
     cart = await create_cart(kit, (product, 1))
