@@ -27,6 +27,7 @@ from domain.people.personal_data import PLACES, load_person
 from domain.stores import set_gateway_secret
 from kernel.scope import ANONYMOUS, active_scope
 from models.tables.b2b import BusinessPartner, CreditCheck, Manager
+from models.tables.bulk import BulkOperation
 from server.embedded_postgres import EmbeddedServer
 from tests.graphql.test_carts import ADD, CHECK_OUT, CREATE, SHIP, code, execute_query, key_of
 from tests.harness.gateway import SECRET, event, raw, signature
@@ -53,6 +54,7 @@ SAVE_ADDRESS = "mutation($input: SavedAddressInput!) { address_create(input: $in
 REVIEW = "mutation($input: ReviewInput!) { review_create(input: $input) { id } }"
 CALL = "mutation($input: CallRequestInput!) { call_request_create(input: $input) { id } }"
 SUBSCRIBE = "mutation($input: SubscriberInput!) { subscriber_create(input: $input) { id } }"
+ORDER = "mutation($input: OrderInput!) { order_create(input: $input) { id } }"
 SET_STATUS = (
     "mutation($id: ID!, $status: OrderStatus!, $reason: String!)"
     " { order_set_status(id: $id, status: $status, reason: $reason) { id } }"
@@ -140,6 +142,10 @@ async def use_the_product(sample: SampleStore) -> UserRecord:
     await receive_payment(sample, paid)
     with active_scope(scope):
         await set_fiscal_data(scope, paid["id"], {"nota_fiscal": "1234", "xml_nota": "<dest>Zenobia Quitéria</dest>"})
+    options = {sample.size.id: sample.large.id, sample.print.id: sample.plain.id, sample.engraving.id: "Para Zenobia"}
+    engraved = {"product_id": sample.mug.id, "quantity": 1, "options": options}
+    values = {"customer_id": person.id, "shipping_method_id": sample.sedex.id, "items": [engraved]}
+    assert "id" in await execute_query(sample, ORDER, sample.owner, input=values)
     cart = (await execute_query(sample, CREATE, person))["id"]
     await execute_query(sample, SET_ADDRESS, person, id=cart, input=ADDRESS)
     await leave_messages(sample, person, paid["id"])
@@ -160,9 +166,10 @@ async def receive_payment(sample: SampleStore, order: Any) -> None:
         "status": "paid", "payment_method": "pix", "order": {"id": "or_1", "code": str(number)},
         "metadata": {"order_id": str(number)}, "last_transaction": {"status": "captured"}, "customer": payer,
     }  # fmt: skip
-    body = event("charge.paid", charge)
     visitor = replace(sample.scope, actor=ANONYMOUS, family="current")
-    await notifications.receive(visitor, raw(body), [signature(body)])
+    unknown = charge | {"id": f"ch_{uuid4().hex}", "metadata": {}, "order": {"id": "or_2", "code": "unknown"}}
+    for body in (event("charge.paid", charge), event("charge.paid", unknown)):
+        await notifications.receive(visitor, raw(body), [signature(body)])
 
 
 async def leave_messages(sample: SampleStore, person: UserRecord, order: str) -> None:
@@ -201,7 +208,7 @@ async def import_person(sample: SampleStore) -> None:
 
 
 _FILLED = """business_partners call_requests carts credit_checks discussion_posts gateway_notifications idempotency_claims
-    mailed_tokens mails managers order_addresses order_status_changes orders outbox_events persisted_documents sessions
+    mailed_tokens mails managers order_addresses order_lines order_status_changes orders outbox_events persisted_documents sessions
     subscribers user_addresses users"""
 _INVOICE_ADDRESS = "firstname lastname street number complement district city state zipcode country"
 KEPT = {
@@ -231,6 +238,39 @@ async def test_nothing_of_an_erased_person_is_left_but_invoices(sample, database
     assert sorted(row["status"] for row in kept_orders) == ["C", "P"]
     named = await sample.rows("SELECT id FROM orders WHERE firstname ILIKE 'zenobia%'")
     assert {row["id"] for row in named} == {row["order_id"] for row in kept_orders}
+
+
+_PERSONAL_COLUMNS = (
+    "email customer_email recipient phone firstname contact_name ip_address user_agent cpf cnpj street user_id order_id"
+)
+_NOT_PERSONAL = {
+    "vendors": "companies that sell in public",
+    "warehouses": "the store's own addresses",
+    "invoice_holds": "the orders of erased persons",
+}
+
+
+async def test_each_table_with_columns_of_persons_is_a_place_of_erasure(sample):
+    tables = await sample.rows(
+        "SELECT table_name::text AS name FROM information_schema.columns WHERE table_schema = current_schema()"
+        " GROUP BY 1 HAVING bool_or(column_name = 'tenant_id') AND bool_or(column_name = ANY($1::text[]))",
+        _PERSONAL_COLUMNS.split(),
+    )
+    assert len(tables) > 30
+    places = {place.table for place in PLACES} | _NOT_PERSONAL.keys()
+    assert {row["name"] for row in tables} - places == set()
+
+
+async def test_a_deleted_account_is_erased_by_its_e_mail(sample):
+    deleted = await execute_query(
+        sample, "mutation($id: ID!) { user_delete(id: $id) { id } }", sample.owner, id=sample.caio.id
+    )
+    assert deleted == {"id": sample.caio.id}
+    names = "SELECT count(*) FROM users WHERE firstname = 'Caio'"
+    assert await sample.value(names) == 1
+    erased = await execute_query(sample, ANONYMIZE_GUEST, sample.owner, email="caio@example.com")
+    assert erased["rows"] > 0
+    assert await sample.value(names) == 0
 
 
 async def test_invoices_go_after_their_period(sample, database_of_superuser):
@@ -290,6 +330,16 @@ async def test_a_guest_with_an_account_is_anonymized_as_a_user(sample):
     assert code(await execute_query(sample, ANONYMIZE_GUEST, sample.caio, email=GUEST))[0] == "FORBIDDEN"
 
 
+async def test_results_of_bulk_operations_expire_with_an_erasure(sample, other_sample):
+    for store in (sample, other_sample):
+        columns = {"kind": "query", "state": "completed", "credential": "user:1", "user_id": store.owner.number}
+        later = store.scope.now + timedelta(days=7)
+        await store.add(BulkOperation, **columns, document="{ x }", file_size=9, expires_at=later)
+    await execute_query(sample, ANONYMIZE, sample.owner, id=sample.caio.id)
+    expired = "SELECT expires_at <= now() FROM bulk_operations WHERE file_size = 9"
+    assert [await store.value(expired) for store in (sample, other_sample)] == [True, False]
+
+
 async def test_the_same_e_mail_in_another_store_is_another_person(sample, other_sample, database_of_superuser):
     key = await key_of(other_sample)
     await buy(other_sample, key, EMAIL)
@@ -315,7 +365,7 @@ async def test_an_export_has_every_row_that_an_erasure_reaches(sample, database_
     unexported = {place.table for place in PLACES} - {place.table for place in PLACES if place.exported}
     assert set(filled) - set(data) <= unexported | {"idempotency_claims"}
     assert [user["email"] for user in data["users"]] == [EMAIL]
-    assert len(data["orders"]) == 4, "two of the account, the guest's, and the imported one"
+    assert len(data["orders"]) == 5, "three of the account, the guest's, and the imported one"
     for secret in ("password_hash", "token_hash", "tenant_id", "key_hash"):
         assert secret not in json.dumps(data), secret
     assert await exported_of(sample, sample.owner, email=EMAIL) == data
