@@ -191,8 +191,9 @@ def _without_equal(locked: LockedOrder, references: OrderReferences, changes: In
         "shipping_method": (references.shipping_method, locked.shipping_method_id),
     }
     equal = {name for name, (record, current) in present.items() if (record.id if record else None) == current}
-    is_editable = locked.status in EDITABLE and not locked.has_promotions
-    if is_editable and changes.get("discount_cents") == locked.discount_cents - locked.points_cents:
+    # After payment a discount is refused in any case.
+    discount = locked.discount_cents - locked.points_cents
+    if locked.status in EDITABLE and changes.get("discount_cents") == discount:
         equal.add("discount_cents")
     return {name: change for name, change in changes.items() if name not in equal}
 

@@ -21,6 +21,7 @@ from domain.orders.lifecycle import change_status
 from domain.orders.limits import set_limit
 from domain.people.accounts import set_privileges
 from domain.people.usergroups import create_usergroup, set_membership
+from domain.promotions.promotions import PROMOTION_RECORDS
 from domain.stores import set_gateway_secret, update_settings, update_store
 from domain.taxes.taxes import TAX_RECORDS
 from domain.warehouses.areas import create_area, update_area
@@ -168,6 +169,29 @@ async def test_equal_notes_fiscal_data_and_fields_of_an_order_change_nothing(kit
         await write()
         assert len(await kit.events()) == events + 1, name
         assert await tables_changed_by(kit, write) == [], name
+
+
+async def test_an_order_with_what_it_has_is_not_priced_again(kit):
+    """Its promotions and the customer's data of then stay, whatever they are now."""
+    bonus = {"name": "Dez", "conditions": {"min_subtotal": "1.00"}, "bonuses": {"order_discount": "10%"}}
+    promotion = await PROMOTION_RECORDS.create(kit.scope, bonus)
+    product, customer, pix = await kit.product(price_cents=1_000), await kit.customer(), await kit.payment()
+    order = (await kit.order((product, 2), user=customer, payment_method=pix)).id
+    await PROMOTION_RECORDS.update(kit.scope, promotion, {"status": "D"})
+    await kit.execute("UPDATE users SET firstname = 'Bia'")
+    row = await kit.record("orders", order)
+    assert (row["discount_cents"], row["total_cents"]) == (200, 1_800)
+    values: dict[str, Any] = {
+        "lines": [{"product": product, "quantity": 2}],
+        "discount_cents": 200,
+        "payment_method": pix,
+        "shipping_method": row["shipping_method_id"],
+        "user": customer,
+    }
+    for changes in (*({name: value} for name, value in values.items()), values):
+        assert await tables_changed_by(kit, update_order, kit.as_admin(), order, changes) == [], changes
+    await update_order(kit.as_admin(), order, {"lines": [{"product": product, "quantity": 3}]})
+    assert (await kit.record("orders", order))["total_cents"] != 1_800
 
 
 async def test_settings_and_rights_set_to_what_they_are_change_nothing(kit):
