@@ -32,7 +32,7 @@ _MAX_STORES = 10_000
 _REVALIDATED = (hdrs.METH_GET, hdrs.METH_HEAD)
 # A 304 replaces the headers that a cache keeps with the body, which may be compressed (RFC 9111, section 3.2): they are the same with both.
 _VARY = (hdrs.AUTHORIZATION, "X-API-Key", "X-Tenant-ID", hdrs.ACCEPT_ENCODING)
-_ALL_VARY = ", ".join(_VARY)
+_GRAPHQL_VARY = (*_VARY, hdrs.ACCEPT)  # /graphql has a media type of its own for clients that accept it
 Key: TypeAlias = tuple[int, str, frozenset[str], bool, Hashable]
 """Of an answer: store, version of its catalogue, scopes of the key and whether it is a server's, and what the request asks for."""
 _MAX_REQUESTS, _MAX_REQUEST_BYTES = 2_000, 4_000
@@ -208,9 +208,10 @@ def _marked(response: web.Response, scope: Scope, tag: str) -> web.Response:
     headers[hdrs.CACHE_CONTROL] = (
         f"public, max-age={seconds}, stale-while-revalidate={seconds}" if seconds else "private, no-cache"
     )
+    names = _GRAPHQL_VARY if scope.family == "graphql" else _VARY
     if hdrs.VARY not in headers:
-        headers[hdrs.VARY] = _ALL_VARY
+        headers[hdrs.VARY] = ", ".join(names)
         return response
-    for name in _VARY:
+    for name in names:
         add_vary(headers, name)
     return response

@@ -1,14 +1,15 @@
 """Serve operations over a WebSocket by the protocol graphql-transport-ws (https://github.com/enisdenjo/graphql-ws, PROTOCOL.md).
 
 The caller is named by the payload of `connection_init` (`Authorization` or `X-API-Key`, as browsers can't send headers), else by the
-request's headers. Each operation counts as a request of its caller, each subscription as one of its streams.
+request's headers. Each operation counts as a request of its caller and of the client address, and is one of the address's concurrent
+requests until its result is sent or its stream begins. A ping counts for the address too. Each subscription is one of its caller's streams.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from typing import Any
 
 import orjson
@@ -16,7 +17,7 @@ from aiohttp import WSMsgType, hdrs, web
 from multidict import CIMultiDict
 
 from kernel import logging
-from kernel.errors import DomainError, Unauthenticated, Unavailable
+from kernel.errors import DomainError, RateLimited, Unauthenticated, Unavailable
 from kernel.request_bodies import MalformedBody, parse_json
 from kernel.scope import ActorKind, Scope, active_scope
 from rest_facade.routing import CLIENT_IP, request_id_of
@@ -36,8 +37,8 @@ INIT_SECONDS = 10.0
 PING_SECONDS = 30.0
 _CREDENTIALS = (hdrs.AUTHORIZATION, "X-API-Key")
 
-# Close codes of the protocol, and 1012 of the WebSocket registry: its clients connect again after 1012 and 4403.
-RESTART, BAD_REQUEST, UNAUTHORIZED, FORBIDDEN = 1012, 4400, 4401, 4403
+# Close codes of the protocol, and 1012 and 1013 of the WebSocket registry: its clients connect again after 1012, 1013 and 4403.
+RESTART, TRY_LATER, BAD_REQUEST, UNAUTHORIZED, FORBIDDEN = 1012, 1013, 4400, 4401, 4403
 NOT_ACCEPTABLE, INIT_TIMEOUT, TAKEN, INIT_TWICE = 4406, 4408, 4409, 4429
 
 
@@ -124,7 +125,20 @@ class _Connection:
         handler = handlers.get(kind) if isinstance(kind, str) else None
         if handler is None:
             raise _Closed(BAD_REQUEST, "Invalid message received")
+        # A refused operation is an error of its own, and the end of one costs nothing.
+        if kind != "subscribe" and message.get("id") not in self._operations:
+            try:
+                await self._count_address()
+            except RateLimited as error:
+                raise _Closed(TRY_LATER, error.message) from error
         await handler(message)
+
+    async def _count_address(self) -> None:
+        """Count a message as a request of the client address."""
+        request = self._request
+        counted = self._app[RATE_LIMITER].count_address(request, family_of(request.path), request[CLIENT_IP])
+        if counted is not None:
+            await counted
 
     # --- Connection ------------------------------------------------------------------------------------------------------
 
@@ -182,12 +196,15 @@ class _Connection:
 
     async def _run(self, id_: str, payload: dict[str, Any], renew: RenewScope) -> None:
         """Execute one operation and send its results; the caller's credential may end the connection."""
+        limiter = self._app[RATE_LIMITER]
         try:
-            scope = await renew()
-            with active_scope(scope):
-                await self._app[RATE_LIMITER].count_caller(self._request, family_of(self._request.path), scope)
-                operation = await prepare(self._app, scope, payload)
-                await self._send_results(id_, scope, renew, operation)
+            await self._count_address()
+            with limiter.slot(self._request[CLIENT_IP]) as slot:
+                scope = await renew()
+                with active_scope(scope):
+                    await limiter.count_caller(self._request, family_of(self._request.path), scope)
+                    operation = await prepare(self._app, scope, payload)
+                    await self._send_results(id_, scope, renew, operation, slot)
         except OperationRefused as error:
             await self._finish(id_, error.errors)
         except Unauthenticated as error:
@@ -200,18 +217,23 @@ class _Connection:
             logging.failure("operation of a WebSocket failed", error, request_id=request_id_of(self._request))
             await self._finish(id_, [{"message": "an unexpected error occurred", "extensions": {"code": "INTERNAL"}}])
 
-    async def _send_results(self, id_: str, scope: Scope, renew: RenewScope, operation: Operation) -> None:
+    async def _send_results(
+        self, id_: str, scope: Scope, renew: RenewScope, operation: Operation, slot: ExitStack
+    ) -> None:
+        """Execute an operation and send its results; they are sent without the slot, as over HTTP."""
         if not operation.is_subscription:
             try:
                 async with asyncio.timeout(self._app[SETTINGS].request_timeout):
                     result = await execute_once(self._app, scope, operation)
             except TimeoutError as error:
                 raise Unavailable() from error
+            slot.close()
             await self._send_next(id_, result)
             await self._finish(id_)
             return
         async with aclosing(subscribe(self._app, scope, renew, operation)) as produced:
             async for content in produced:
+                slot.close()
                 if content is not None:
                     await self._send_next(id_, content)
 

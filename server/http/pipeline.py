@@ -13,6 +13,7 @@ from time import perf_counter
 
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
+from yarl import URL
 
 from auth.lockout import count_address_attempt
 from kernel import clock, tracing
@@ -106,6 +107,8 @@ def pipeline(
         if (counted := limiter.count_address(request, family, address)) is not None:
             await counted
         method, target = request._message.method, request._message.path
+        if not target.startswith("/"):
+            _reject_other_host(request._message.url, headers.get(hdrs.HOST, ""))
         if method == hdrs.METH_OPTIONS:
             if not (family.is_cross_origin and _is_preflight(request)):
                 return _options(request)
@@ -229,6 +232,19 @@ def _has_credential(request: web.Request, policy: RoutePolicy) -> bool:
         return False
     is_in_body = policy.credential is Credential.SIGNATURE or policy.names_store
     return is_in_body or rate_limits.has_credential(request.headers)
+
+
+def _reject_other_host(target: URL, host: str) -> None:
+    """Reject a target in absolute form that names another host than `Host`: what stands in front may go by either of them."""
+    if not target.absolute:
+        return
+    try:
+        named = URL(f"{target.scheme}://{host}", encoded=True)
+        is_same = (named.raw_host or "").lower() == (target.raw_host or "").lower()
+    except ValueError:  # such as a port that is no number
+        is_same = False
+    if not is_same:
+        raise MalformedRequest("bad request", detail="the target names another host than the header Host")
 
 
 def _reject_unstorable(raw: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from contextlib import ExitStack
 from typing import NamedTuple
 
 from aiohttp import hdrs, web
@@ -83,15 +84,23 @@ class RateLimiter:
 
     def begin_request(self, request: web.Request, family: RouteFamily, address: str) -> None:
         """Count a request that runs, until `end_request`; reject it if its client address has too many."""
-        requests = self._requests
-        if not requests.limit or not family.is_rate_limited:
-            return
-        slot = rate_limit_key(address)
-        if requests.begin(slot) > requests.limit:
-            requests.end(slot)
+        if self._requests.limit and family.is_rate_limited:
+            request._state[_SLOT] = self._begin(address)
+
+    def slot(self, address: str) -> ExitStack:
+        """Count an operation of a WebSocket as a request that runs, until the result is closed; reject it as `begin_request` does."""
+        slot = ExitStack()
+        if self._requests.limit:
+            slot.callback(self._requests.end, self._begin(address))
+        return slot
+
+    def _begin(self, address: str) -> str:
+        requests, key = self._requests, rate_limit_key(address)
+        if requests.begin(key) > requests.limit:
+            requests.end(key)
             LIMITED.add("concurrent_requests")
             raise RateLimited(f"more than {requests.limit} concurrent requests from this address", retry_after=1)
-        request._state[_SLOT] = slot
+        return key
 
     def end_request(self, request: web.Request) -> None:
         """Count the request no longer, if it is counted: it has ended, or become a stream."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 from aiohttp import WSMsgType
 
 from kernel.settings import Settings
+from kernel.work_queues import PYTHON_WORK
 from server.http import event_streams, event_tails, graphql_sockets
 from tests.events.kit import Messages, read_all
 from tests.harness import scopes
@@ -369,6 +371,64 @@ async def test_operations_count_as_requests_of_the_caller(new_app):
             if message["type"] == "next":
                 await socket.receive()
     assert codes[-1] == "RATE_LIMITED"
+
+
+async def outcome(socket: Socket) -> str:
+    """Return the code of an operation's error, "" for a result; a result is followed by `complete`."""
+    message = await socket.receive()
+    if message["type"] == "error":
+        return str(message["payload"][0]["extensions"]["code"])
+    assert await socket.receive() == {"type": "complete", "id": message["id"]}
+    return ""
+
+
+async def test_operations_and_pings_count_as_requests_of_the_client_address(serve_application, new_app):
+    http = await serve_application(Settings(ip_rate=6, failed_auth_rate=0))
+    app = replace(await new_app("read_orders"), http=http)
+    query = {"query": "{ store { currency } }"}
+    async with connect(app) as socket:  # the request that opens it counts, and its first message
+        codes = []
+        for number in range(3):
+            await socket.subscribe(str(number), query["query"])
+            codes.append(await outcome(socket))
+        assert (await app.post("/graphql", query)).status == 200
+        assert (await app.post("/graphql", query)).status == 429
+        await socket.subscribe("4", query["query"])
+        codes.append(await outcome(socket))
+        assert codes == ["", "", "", "RATE_LIMITED"]
+        await socket.send("ping")
+        assert await socket.closed() == 1013
+    # Other addresses are served.
+    assert (await app.from_new_address().post("/graphql", query)).status == 200
+
+
+async def test_operations_are_concurrent_requests_of_the_client_address_until_their_stream_begins(
+    serve_application, new_app, store
+):
+    http = await serve_application(Settings(ip_rate=0, failed_auth_rate=0, address_requests=3))
+    app = replace(await new_app("read_orders"), http=http)
+    may_end = threading.Event()
+    async with connect(app) as socket, connect(app) as second:
+        await emit_events(store)
+        await socket.subscribe("stream", EVENTS, after="oldest")
+        assert (await socket.receive())["type"] == "next"
+        busy = asyncio.ensure_future(PYTHON_WORK.run(may_end.wait, "test", 1, ("test",)))
+        await asyncio.sleep(0)
+        for number in range(3):  # wait for the thread, in which new documents are prepared
+            await (socket if number else second).subscribe(str(number), f"{{ n{number}: store {{ currency }} }}")
+        while http.app[event_streams.RATE_LIMITER]._requests._open.get(app.ip) != 3:
+            await asyncio.sleep(0.005)
+        await second.subscribe("refused", "{ store { currency } }")
+        assert await outcome(second) == "RATE_LIMITED"
+        over_http = await app.post("/graphql", {"query": "{ store { currency } }"})
+        assert over_http.body["detail"] == "more than 3 concurrent requests from this address"
+        may_end.set()
+        await busy
+        assert [await outcome(socket), await outcome(socket), await outcome(second)] == ["", "", ""]
+        # An operation that ends, or is ended by the client, is counted no longer.
+        for number in range(9):
+            await second.subscribe(str(number), "{ store { currency } }")
+            assert await outcome(second) == "", number
 
 
 async def test_a_socket_is_closed_when_the_credential_of_its_subscription_ends(app, store, fast_heartbeat):

@@ -167,6 +167,18 @@ async def test_keys_with_other_scopes_and_other_stores_do_not_share(shop: Storef
 # --- validators ------------------------------------------------------------------------------------------------------
 
 
+async def test_an_answer_of_graphql_varies_by_the_media_type_that_is_accepted(shop: StorefrontClient):
+    path = f"/graphql?{urlencode({'query': PRODUCTS})}"
+    for accept in ("application/json", "application/graphql-response+json", "application/json"):
+        answer = await graphql(shop).get(path, headers={"Accept": accept})
+        assert answer.headers["Content-Type"].startswith(accept)
+        assert "Accept" in answer.headers["Vary"].split(", "), accept
+        headers = {"Accept": accept, "If-None-Match": answer.headers["ETag"]}
+        revalidated = await graphql(shop).get(path, headers=headers)
+        assert (revalidated.status, revalidated.headers["Vary"]) == (304, answer.headers["Vary"]), accept
+    assert "Accept" not in (await shop.get("products")).headers["Vary"].split(", ")
+
+
 async def test_a_client_that_has_the_answer_gets_304_without_a_statement(shop: StorefrontClient, statements: list[str]):
     first = await shop.get("products")
     tag = first.headers["ETag"]

@@ -386,3 +386,25 @@ async def test_the_store_lookup_counts_towards_the_timeout():
             503,
             {"error": "request timeout"},
         )
+
+
+async def test_a_target_that_names_another_host_than_the_header_is_400():
+    async with run_server(*ROUTES) as server:
+        for path in ("/api/v1/admin/things", "/graphql", "/nowhere", "/health/live"):
+            for target, host in (
+                ("http://other.example", "demo.localhost"),
+                ("http://demo.localhost@other.example", "demo.localhost"),
+                ("http://demo.localhost", "other.example"),
+                ("http://demo.localhost", "demo.localhost:x"),
+                ("http://demo.localhost", ""),
+            ):
+                raw = f"GET {target}{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+                answer = await server.send_raw(raw.encode())
+                assert answer.startswith(b"HTTP/1.1 400 "), (target, host, path, answer)
+        assert server.store_resolver.hosts == []
+        for target, host in (
+            ("http://demo.localhost:80", "demo.localhost"),
+            ("http://DEMO.localhost", "demo.localhost:80"),
+        ):
+            raw = f"GET {target}/health/live HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+            assert (await server.send_raw(raw.encode())).startswith(b"HTTP/1.1 200 "), (target, host)
