@@ -9,7 +9,7 @@ from argon2 import PasswordHasher, Type
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from kernel.errors import ValidationFailed
-from kernel.text import has_forbidden_characters, nfc
+from kernel.text import NFC_RATIO, has_forbidden_characters, nfc
 from kernel.work_queues import Threads, WorkQueue
 
 MIN_LENGTH = 8
@@ -23,9 +23,11 @@ _HASHES = WorkQueue("password hashes", most_waiting=50, threads=_THREADS)
 
 def find_password_problem(password: str) -> str | None:
     """Return what is wrong with a new password: its length or characters that can't be stored; None if it is valid."""
-    length = len(nfc(password))
+    if len(password) > NFC_RATIO * MAX_LENGTH:
+        return f"has {len(password)} characters; expected {MIN_LENGTH} to {MAX_LENGTH}"
     if has_forbidden_characters(password):
         return "holds characters that can't be stored"
+    length = len(nfc(password))
     if not MIN_LENGTH <= length <= MAX_LENGTH:
         return f"has {length} characters; expected {MIN_LENGTH} to {MAX_LENGTH}"
     return None
@@ -81,4 +83,4 @@ def _dummy_hash() -> str:
 def _canonical(password: str) -> bytes:
     # RFC 8265 (OpaqueString): NFC, so that an é is the same from every keyboard. Far too long input is truncated to limit its cost;
     # it still can't equal an accepted password, because NFC composes at most four characters into one.
-    return nfc(password[: 4 * MAX_LENGTH + 1]).encode("utf-8", "surrogatepass")
+    return nfc(password[: NFC_RATIO * MAX_LENGTH + 1]).encode("utf-8", "surrogatepass")

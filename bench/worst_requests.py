@@ -171,9 +171,28 @@ def facades(records: FilledRecords) -> Requests:
     yield "the schema", get("/graphql/schema")
 
 
+def texts(records: FilledRecords) -> Requests:
+    """Yield texts that take long to normalize or to classify, where a visitor or a member of the store may send one."""
+    # PostgreSQL and Python sort the marks of a letter in quadratic time.
+    marks = "\u0301\u0323"
+    for label, part in (("marks", marks), ("digits", "1"), ("letters", "é"), ("white space", " "), ("signs", "@.")):
+        identifier = filled_body('{"password":"x","email":"', part, 'x"}')
+        yield f"current: an identifier of {label}", WorstRequest("/api/v1/auth/login", identifier)
+        yield f"legacy: an e-mail of {label}", WorstRequest("/api/auth_tokens", identifier, "POST", "basic")
+        forgotten = filled_body('{"email":"', part, 'x"}')
+        yield f"current: a forgotten password of {label}", WorstRequest("/api/v1/auth/password/forgot", forgotten)
+        registered = filled_body('{"name":"Ana","email":"ana@example.com","password":"x","phone":"', part, 'x"}')
+        yield f"current: a registration with a phone of {label}", WorstRequest("/api/v1/auth/register", registered)
+        product = f'{{"id":"{records.many_images}","input":{{"'
+        for name in ("name", "description", "sku"):
+            update = '{"query":"mutation ($id: ID!, $input: ProductInput!) { product_update(id: $id, input: $input) { id } }","variables":'
+            yield f"GraphQL: a product's {name} of {label}", _filled(f'{update}{product}{name}":"', part, '"}}}')
+
+
 GROUPS: Mapping[str, Callable[[FilledRecords], Requests]] = {
     "documents": documents,
     "variables": variables,
     "answers": answers,
     "facades": facades,
+    "texts": texts,
 }

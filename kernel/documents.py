@@ -11,6 +11,8 @@ from kernel.text import InvalidValue as InvalidValue
 from kernel.text import has_forbidden_characters, nfc, repr_value
 
 MAX_EMAIL_BYTES = 254  # RFC 5321, errata 1690
+MAX_IDENTIFIER = 320
+"""The longest text, in characters, that is examined as an e-mail, document or telephone number; a longer one is none."""
 
 _PUNCTUATION = re.compile(r"[\s.\-/()\u2010-\u2015]+")
 _CPF_FORM = re.compile(r"[0-9]{11}")
@@ -43,7 +45,9 @@ class IdentifierType(StrEnum):
 
 
 def normalize_document(text: str) -> str:
-    """Strip the punctuation of a CPF, CNPJ or CEP and uppercase it, without validating the rest."""
+    """Strip the punctuation of a CPF, CNPJ or CEP and uppercase it, without validating the rest; a text too long for one is unchanged."""
+    if len(text) > MAX_IDENTIFIER:
+        return text
     stripped = _PUNCTUATION.sub("", text)
     # Outside ASCII, upper case can produce ASCII letters (the long s becomes S) and so turn other text into a document.
     return stripped.upper() if stripped.isascii() else stripped
@@ -79,6 +83,8 @@ def normalize_phone(text: str) -> str | None:
     Punctuation, the country code `+55` (also `0055` or bare `55`) and the trunk `0` are dropped: `+55 (11) 91234-5678` and
     `011 91234 5678` are both `11912345678`, so that a look-up matches every spelling.
     """
+    if len(text) > MAX_IDENTIFIER:
+        return None
     digits = _COUNTRY_PREFIX.sub("", _PUNCTUATION.sub("", text), count=1)
     return digits if _PHONE_FORM.fullmatch(digits) else None
 
@@ -88,7 +94,8 @@ def parse_chave_nota(value: object) -> str:
 
     Letters become capitals. The check digit may be wrong (docs/reference/legacy.md#extra-order-fields).
     """
-    key = "".join(value.split()) if isinstance(value, str) and value.isascii() else ""
+    is_short_text = isinstance(value, str) and len(value) <= MAX_IDENTIFIER and value.isascii()
+    key = "".join(str(value).split()) if is_short_text else ""
     key = key.upper()
     if not _ACCESS_KEY_FORM.fullmatch(key):
         raise InvalidValue(f"chave_nota is {repr_value(value)}; expected 44 digits, with letters in the CNPJ only")
@@ -111,13 +118,15 @@ def has_valid_check_digit(chave_nota: str) -> bool:
 
 
 def normalize_email(text: str) -> str:
-    """Return the form in which an e-mail is stored and compared: stripped, lower-case, NFC."""
+    """Return the form in which an e-mail is stored and compared: stripped, lower-case, NFC; a text too long for one is only truncated."""
+    if len(text) > MAX_IDENTIFIER:
+        return text[: MAX_IDENTIFIER + 1]
     return nfc(nfc(text).strip().lower())
 
 
 def is_email(text: str) -> bool:
     """Return whether the text is a deliverable address: one `@`, a domain with a dot, at most 254 bytes (not all of RFC 5322)."""
-    if has_forbidden_characters(text) or len(text.encode()) > MAX_EMAIL_BYTES:
+    if len(text) > MAX_EMAIL_BYTES or has_forbidden_characters(text) or len(text.encode()) > MAX_EMAIL_BYTES:
         return False
     match = _EMAIL.fullmatch(text)
     return match is not None and not _has_stray_dot(match["local"])
@@ -127,8 +136,10 @@ def classify_identifier(text: str) -> list[tuple[IdentifierType, str]]:
     """List what a sign-in identifier may be, most likely first, each normalized for the look-up; empty if nothing matches.
 
     Eleven digits that are a valid CPF may also be a phone number (docs/reference/current.md#sign-in). A CNPJ counts by its form,
-    because the legacy API stores CNPJs with invalid check digits too.
+    because the legacy API stores CNPJs with invalid check digits too. A text of more than 320 characters is nothing.
     """
+    if len(text) > MAX_IDENTIFIER:
+        return []
     email = normalize_email(text)
     if "@" in email:
         return [(IdentifierType.EMAIL, email)] if is_email(email) else []

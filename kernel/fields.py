@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from kernel.codes import CodeTable, parse_code
 from kernel.errors import ValidationFailed
 from kernel.money import MAX_CENTS
-from kernel.text import InvalidValue, has_forbidden_characters, nfc, repr_value
+from kernel.text import NFC_RATIO, InvalidValue, has_forbidden_characters, nfc, repr_value
 
 InputValues: TypeAlias = Mapping[str, Any]
 FieldReader: TypeAlias = Callable[[object], object]
@@ -106,7 +106,11 @@ def text(longest: int = MAX_TEXT, *, blank: bool = True) -> FieldReader:
 
     def read(value: object) -> str:
         value = "" if value is None else value
-        if not isinstance(value, str) or has_forbidden_characters(value):
+        if not isinstance(value, str):
+            raise InvalidValue(f"is {repr_value(value)}; expected a text")
+        if len(value) > longest * NFC_RATIO:
+            raise InvalidValue(f"has {len(value)} characters; expected at most {longest}")
+        if has_forbidden_characters(value):
             raise InvalidValue(f"is {repr_value(value)}; expected a text")
         composed = nfc(value)
         if len(composed) > longest:

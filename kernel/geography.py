@@ -73,6 +73,8 @@ _NAMES = {
 }
 STATES: frozenset[str] = frozenset(_NAMES)
 """The two-letter codes of the twenty-six states and the Distrito Federal."""
+# Longer than any name, with white space and decomposed letters.
+_MAX_STATE = 255
 _CODES = {fold(name): code for code, name in _NAMES.items()}
 
 BRAZIL = "BR"
@@ -80,7 +82,8 @@ BRAZIL = "BR"
 
 def state_code(text: str) -> str:
     """Return the code of the state of Brazil with this name, ignoring case and accents; of any other text, such as a code, its capitals."""
-    return _CODES.get(" ".join(fold(text).split())) or text.strip().upper()
+    name = "" if len(text) > _MAX_STATE else " ".join(fold(text).split())
+    return _CODES.get(name) or text.strip().upper()
 
 
 def state_of_cep(cep: str) -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 
+MAX_TOKEN = 8_192
+"""Longer than any token, in characters."""
+
 
 def hmac_sha256_hex(key: str | bytes, data: bytes) -> str:
     """Return the HMAC-SHA256 (RFC 2104) of the bytes in lower-case hexadecimal."""
@@ -17,8 +20,11 @@ def constant_time_equal(value: str | bytes, expected: str | bytes) -> bool:
 
 
 def token_hash(token: str) -> bytes:
-    """Return the SHA-256 digest under which a token is stored; enough because tokens, unlike passwords, are random."""
-    return hashlib.sha256(_as_bytes(token)).digest()
+    """Return the SHA-256 digest under which a token is stored; enough because tokens, unlike passwords, are random.
+
+    Of a text longer than any token only a part is hashed, which is no token either.
+    """
+    return hashlib.sha256(_as_bytes(token[: MAX_TOKEN + 1])).digest()
 
 
 def _as_bytes(value: str | bytes) -> bytes:

@@ -18,6 +18,7 @@ from strawberry import Info
 
 from auth.access import Access
 from kernel.errors import ValidationFailed
+from kernel.fields import MAX_NAME
 from kernel.scope import Scope
 from kernel.text import has_forbidden_characters
 from models.reading import row_reads
@@ -97,7 +98,8 @@ class EntityQuery:
         if (id_ is None) is (slug is None):
             raise ValidationFailed("expected exactly one of id and slug", field="id", code="required")
         if slug is not None:
-            return None if has_forbidden_characters(slug) else Condition("t.slug = {}", (slug,))
+            is_slug = len(slug) <= MAX_NAME and not has_forbidden_characters(slug)
+            return None if not is_slug else Condition("t.slug = {}", (slug,))
         reference = parse_id(id_, numeric=self.entity.has_numeric_ids)
         return None if reference is None else by_id(reference)
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from domain.content.languages import default_language, set_language
 from domain.records import Change, RecordType
 from kernel.errors import NotFound, ValidationFailed
-from kernel.fields import InputField, name_text, text
+from kernel.fields import MAX_NAME, InputField, name_text, text
 from kernel.ids import Reference, parse_reference
 from kernel.scope import Scope, active_scope
-from kernel.text import nfc, repr_value
+from kernel.text import NFC_RATIO, nfc, repr_value
 from models.connection.database import fetchval
 from models.references import LANGUAGE_VARIABLE
 from models.tables.content import LanguageVariable
@@ -47,7 +47,7 @@ async def find_language_variable(scope: Scope, subject: object, lang_code: str |
         return reference
     with active_scope(scope):
         language = lang_code.strip().lower() if lang_code else await default_language(scope)
-        number: int | None = await fetchval(_NAMED, scope.store.id, language, nfc(str(subject)))
+        number: int | None = await fetchval(_NAMED, scope.store.id, language, nfc(str(subject)[: NFC_RATIO * MAX_NAME]))
     if number is None:
         raise NotFound(LANGUAGE_VARIABLE.name)
     return number

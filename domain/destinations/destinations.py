@@ -32,7 +32,7 @@ def _names(value: object, *, form: str) -> list[str]:
         raise InvalidValue(f"is {repr_value(value)}; expected a list of at most {MAX_NAMES} {form}")
     names = []
     for item in value:
-        if not isinstance(item, str) or has_forbidden_characters(item) or not 1 <= len(item.strip()) <= MAX_NAME:
+        if not isinstance(item, str) or not 1 <= len(item.strip()) <= MAX_NAME or has_forbidden_characters(item):
             raise InvalidValue(f"holds {repr_value(item)}; expected {form}")
         names.append(nfc(item.strip()))
     return list(dict.fromkeys(names))

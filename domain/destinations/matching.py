@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernel.documents import normalize_cep
+from kernel.fields import MAX_NAME
 from kernel.geography import BRAZIL, state_code, state_of_cep
 from kernel.scope import Scope, active_scope
-from kernel.text import fold
+from kernel.text import NFC_RATIO, fold
 from models.connection.database import fetch
 
 
@@ -48,7 +49,7 @@ def destination_address(address: Mapping[str, Any] | None) -> DestinationAddress
     cep = normalize_cep(str(fields.get("zipcode") or "")) or ""
     state = str(fields.get("state") or "").strip()
     state = state.upper() if country != BRAZIL else state_code(state) or state_of_cep(cep)
-    return DestinationAddress(country, state, fold(str(fields.get("city") or "")).strip(), cep)
+    return DestinationAddress(country, state, fold(str(fields.get("city") or "")[: NFC_RATIO * MAX_NAME]).strip(), cep)
 
 
 @dataclass(frozen=True, slots=True)

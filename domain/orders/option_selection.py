@@ -186,7 +186,7 @@ def _variant(option: LoadedOption, value: object) -> LoadedOptionVariant:
 
 def _text(option: LoadedOption, value: object) -> str:
     text = str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else value
-    if not isinstance(text, str) or has_forbidden_characters(text) or len(text) > MAX_TEXT:
+    if not isinstance(text, str) or len(text) > MAX_TEXT or has_forbidden_characters(text):
         raise _invalid(
             f"option {option.name} is {repr_value(value)}; expected a text of at most {MAX_TEXT} characters", "invalid"
         )

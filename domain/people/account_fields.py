@@ -7,7 +7,15 @@ from typing import Any
 
 from auth.passwords import find_password_problem
 from kernel.codes import USER_STATUSES, USER_TYPES
-from kernel.documents import has_cnpj_form, is_cpf, is_email, normalize_document, normalize_email, normalize_phone
+from kernel.documents import (
+    MAX_IDENTIFIER,
+    has_cnpj_form,
+    is_cpf,
+    is_email,
+    normalize_document,
+    normalize_email,
+    normalize_phone,
+)
 from kernel.fields import InputField, InputValues, code_in, integer, short_text
 from kernel.text import InvalidValue, repr_value
 
@@ -44,10 +52,11 @@ def _phone(value: object) -> str | None:
     """Read a phone number: a Brazilian number in its normalized form, else its digits."""
     if value is None or value == "":
         return None
-    digits = "".join(character for character in str(value) if character in "0123456789")
-    if not isinstance(value, str) or not 1 <= len(digits) <= _MAX_PHONE_DIGITS:
+    text = value if isinstance(value, str) and len(value) <= MAX_IDENTIFIER else ""
+    digits = "".join(character for character in text if character in "0123456789")
+    if not 1 <= len(digits) <= _MAX_PHONE_DIGITS:
         raise InvalidValue(f"is {repr_value(value)}; expected a telephone number")
-    return normalize_phone(value) or digits
+    return normalize_phone(text) or digits
 
 
 ACCOUNT_FIELDS: Mapping[str, InputField] = {

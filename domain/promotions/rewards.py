@@ -28,7 +28,7 @@ from domain.promotions.rules import NO_FEATURES, RuleContext, RuleLine
 from kernel.errors import RuleViolation
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from kernel.text import fold
+from kernel.text import NFC_RATIO, fold
 from models.connection.database import execute, fetch
 
 MAX_COUPON = 255
@@ -243,7 +243,7 @@ async def load_context(
 
 def coupon_key(code: str | None) -> str:
     """Normalise a coupon code for comparison: case, accents and surrounding white space are ignored."""
-    return fold((code or "").strip())[:MAX_COUPON]
+    return fold((code or "").strip()[: NFC_RATIO * MAX_COUPON])[:MAX_COUPON]
 
 
 def _empty_reward(lines: Sequence[PromotedLine]) -> Reward:

@@ -58,7 +58,7 @@ def _events(value: object) -> list[str]:
 def _query(value: object) -> str | None:
     if value is None or value == "":
         return None
-    if not isinstance(value, str) or has_forbidden_characters(value) or len(value) > MAX_QUERY:
+    if not isinstance(value, str) or len(value) > MAX_QUERY or has_forbidden_characters(value):
         raise InvalidValue(f"is {repr_value(value)}; expected a GraphQL selection of at most {MAX_QUERY} characters")
     return value
 

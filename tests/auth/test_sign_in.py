@@ -93,6 +93,15 @@ async def test_an_unknown_identifier_is_invalid_credentials(store, identifier):
     assert refused.value.message == "invalid credentials"
 
 
+async def test_an_identifier_of_more_than_320_characters_is_examined_as_none(store):
+    email = f"{'a' * 60}@{'b' * 60}.example"
+    await add_user(store, email=email)
+    spaces = 320 - len(email)
+    assert await attempt(store, " " * spaces + email)
+    with pytest.raises(Unauthenticated, match=r"^invalid credentials$"):
+        await attempt(store, " " * (spaces + 1) + email)
+
+
 @pytest.mark.parametrize("password", ["wrong", PASSWORD.upper(), PASSWORD + " ", "x" * 5000, "\x00", "\ud800"])
 async def test_a_wrong_password_is_invalid_credentials(store, password):
     user_id = await add_user(store)

@@ -17,6 +17,7 @@ import pytest
 from aiohttp import web
 from hypothesis import strategies as st
 
+from auth import configuration
 from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
 from bench.worst_requests import FILL, GROUPS, FilledRecords, WorstRequest, filled_body
@@ -79,6 +80,8 @@ async def costly(database: DatabaseSettings, new_sample: NewSampleStore) -> Asyn
     settings = Settings(
         ip_rate=0, failed_auth_rate=0, request_timeout=120, trusted_proxies=(ip_network("127.0.0.0/8"),)
     )
+    usual = configuration.configured()
+    configuration.use(replace(usual, sign_in_rate=1_000))  # a refused attempt would cost nothing
     app = create_app(settings, store_resolver=CachedStoreResolver(settings.shared_hosts), authenticate=authenticate)
     runner = Runner(app)
     await runner.setup()
@@ -96,6 +99,7 @@ async def costly(database: DatabaseSettings, new_sample: NewSampleStore) -> Asyn
         await sample.token(sample.owner),
     )
     await runner.cleanup()
+    configuration.use(usual)
 
 
 @pytest.mark.slow(seconds=6)

@@ -1,4 +1,5 @@
 import re
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -149,6 +150,20 @@ def test_a_slug_is_always_url_safe(text):
 )
 def test_nul_and_lone_surrogates_are_forbidden(text, forbidden):
     assert has_forbidden_characters(text) is forbidden
+
+
+@pytest.mark.parametrize("mark", ["\u0301", "\u0323", "\uff9e", "\u0f73", "\U0001d165"])
+@pytest.mark.parametrize("before", ["", "a", "a" * 7, "é" * 1_000])
+def test_more_than_thirty_marks_in_succession_are_forbidden(mark, before):
+    assert not has_forbidden_characters(f"{before}{mark * 30}a{mark * 30}")
+    assert has_forbidden_characters(f"{before}{mark * 31}a")
+
+
+def test_whatever_normalizes_to_a_mark_counts_as_one():
+    for code in range(0x110000):
+        character = chr(code)
+        if not 0xD800 <= code < 0xE000 and unicodedata.combining(unicodedata.normalize("NFKD", character)[0]):
+            assert has_forbidden_characters(character * 31), hex(code)
 
 
 def test_repr_value_truncates_and_escapes():
