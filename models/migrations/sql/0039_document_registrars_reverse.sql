@@ -1,0 +1,1 @@
+ALTER TABLE persisted_documents DROP COLUMN registrar;
