@@ -117,7 +117,17 @@ def event_arguments(scope: Scope, event: Event | None) -> tuple[Any, ...]:
     if event is not None:
         name, subject_type, subject_id = event.name, event.subject_type, event.subject_id
         data = orjson.dumps(event.data).decode()
-    return uuid7(), name, subject_type, subject_id, data, scope.request_id, scope.now, CHANNEL, tracing.traceparent()
+    return (
+        uuid7(),
+        name,
+        subject_type,
+        subject_id,
+        data,
+        scope.request_id,
+        scope.now,
+        CHANNEL,
+        tracing.active and tracing.active.traceparent(),
+    )
 
 
 _EMIT_ONE = f"WITH {event_sql([f'${number}' for number in range(2, 11)])} SELECT 1 FROM notified WHERE sent IS NULL"
@@ -146,7 +156,7 @@ async def emit_all(scope: Scope, events: Sequence[Event]) -> None:
         scope.request_id,
         scope.now,
         CHANNEL,
-        tracing.traceparent(),
+        tracing.active and tracing.active.traceparent(),
     )
 
 

@@ -10,7 +10,7 @@ release         frees the key after a response that is not stored
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -90,9 +90,8 @@ class StoredResponse:
 _current: ContextVar[KeyClaim | None] = ContextVar("vitrine_idempotency", default=None)
 
 
-def current_claim() -> KeyClaim | None:
-    """Return the claim of the current request, or None."""
-    return _current.get()
+current_claim: Callable[[], KeyClaim | None] = _current.get
+"""Return the claim of the current request, or None (the variable's own method: each mutation asks)."""
 
 
 @contextmanager

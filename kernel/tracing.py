@@ -61,8 +61,3 @@ def configure(tracing: Tracing | None) -> None:
     """Use this from now on."""
     global active
     active = tracing
-
-
-def traceparent() -> str | None:
-    """Return the current span for another process, None without one."""
-    return None if active is None else active.traceparent()

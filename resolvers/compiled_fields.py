@@ -20,9 +20,8 @@ from kernel.ids import is_uuid
 from kernel.record_conversion import Conversions
 from kernel.scope import Scope
 from models.reading import row_reads
-from models.reading.caller_cache import CallerCache
 from models.reading.compiled_reads import CompiledReader
-from models.reading.queries import BY_PUBLIC_ID, Condition
+from models.reading.queries import BY_PUBLIC_ID, CallerCache, Condition
 from models.reading.response_shapes import NotCompiled
 from resolvers.entity_queries import ConnectionRequest, EntityQuery, ListRequest
 from resolvers.variables import constant_arguments

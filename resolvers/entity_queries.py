@@ -23,11 +23,10 @@ from kernel.scope import Scope
 from kernel.text import has_forbidden_characters
 from models.reading import row_reads
 from models.reading.queries import Condition, Entity, Row, by_id
-from schema.column_guards import ColumnGuards, column_guards
 from schema.connections import PageRequest
 from schema.cursors import KeysetOrder
 from schema.fields import root_field
-from schema.filters import build_conditions, build_filter_input, build_sort_enum, sort_name
+from schema.filters import ColumnGuards, build_conditions, build_filter_input, build_sort_enum, column_guards, sort_name
 from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds, connection_type, page_type
 from schema.scalars import FILTER_SCALARS, ID, parse_id
 from schema.selection import is_requested, requested_shape

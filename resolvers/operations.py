@@ -24,8 +24,8 @@ from models.reading.answer_size import AnswerLimits, AnswerTooLarge, limited_ans
 from models.reading.response_shapes import NotCompiled
 from resolvers.introspection import Introspector, is_introspection
 from resolvers.query_compiler import QueryCompiler
-from schema.documents import PreparedDocument
-from schema.execution import ExecutionContext, error_code, error_of, execute_document, has_many_values, refused
+from schema.documents import PreparedDocument, has_many_values
+from schema.execution import ExecutionContext, error_code, error_of, execute_document, refused
 
 # Errors that a retry may not meet, so the idempotency key is released.
 _TRANSIENT_CODES = {"UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED", "TENANT_CLOSED", "UNAVAILABLE", "INTERNAL"}
@@ -113,7 +113,7 @@ class OperationExecutor:
                     self._compiler.cache_plan(prepared, operation, compiled, cost, variables)
                 return ExecutionResult(data, None)
         result = await self._execute_uncompiled(scope, prepared, operation, variables)
-        if result.data is not None:
+        if result.data is not None and prepared.conversions:
             convert_records(result.data, prepared.conversions)
         return result
 

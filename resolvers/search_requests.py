@@ -15,10 +15,9 @@ from domain.search.statement import Search
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
 from models.reading.queries import Condition, Row
-from schema.column_guards import column_guards
 from schema.connections import PageRequest
 from schema.cursors import KeysetOrder
-from schema.filters import check_filter_size, check_filter_text
+from schema.filters import check_filter_size, check_filter_text, column_guards
 from schema.inputs import provided_fields
 from schema.pagination import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, check_page_bounds
 from schema.scalars import ID, parse_id

@@ -9,9 +9,8 @@ from typing import Any, TypeAlias
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
 from models.reading.queries import Condition, Entity, Row, Sort
-from schema.column_guards import column_guards
 from schema.cursors import KeysetOrder
-from schema.filters import build_conditions
+from schema.filters import build_conditions, column_guards
 from schema.pagination import DEFAULT_PAGE_SIZE, check_page_bounds
 
 Layout: TypeAlias = list[tuple[str, str, "Layout | None"]]

@@ -32,7 +32,7 @@ from kernel.work_queues import WorkQueue
 from models.reading.answer_size import AnswerSize, AnswerTooLarge, current_answer, value_size
 from models.reading.compiled_reads import CompiledReader
 from models.reading.row_reads import relation_loads
-from schema.documents import MAX_ERRORS, PreparedDocument
+from schema.documents import MAX_ERRORS, PreparedDocument, has_many_values
 from schema.validation_rules import without_values
 
 log = logging.getLogger("vitrine.graphql")
@@ -97,8 +97,6 @@ MAX_MIXED_INTROSPECTION_OBJECTS = 2_000
 MAX_FIELDS_AT_ONCE = 2_000
 # Lists of more items are completed item by item.
 _MAX_ITEMS_AT_ONCE = 50
-# Variables with more values are coerced in a thread: a value takes up to 50 microseconds.
-MAX_VALUES_ON_LOOP = 200
 _VARIABLES = WorkQueue("variables", most_waiting=20)
 
 
@@ -279,20 +277,6 @@ def _count_input_fields(executor: Executor[Any] | list[GraphQLError]) -> int:
             count += len(type_.fields)
             pending += [(type_.fields[name].type, item) for name, item in value.items() if name in type_.fields]
     return count
-
-
-def has_many_values(variables: Mapping[str, Any] | None) -> bool:
-    """Return whether the coercion of variables takes so long that it is done in a thread."""
-    pending: list[Any] = [variables]
-    count = 0
-    while pending:
-        value = pending.pop()
-        if isinstance(value, list | dict):
-            count += len(value)
-            if count > MAX_VALUES_ON_LOOP:
-                return True
-            pending += value.values() if isinstance(value, dict) else value
-    return False
 
 
 def graphql_error_code(error: DomainError) -> str:

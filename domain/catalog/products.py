@@ -225,7 +225,8 @@ async def _write(
 
 async def _announce(scope: Scope, drafts: Sequence[ProductDraft], new: set[int]) -> None:
     """Notify of low stock, emit the events and write the audit log; `new` are the identities of the drafts of new products."""
-    await notifications.notify_low_stock(scope, [level for draft in drafts for level in _stock_level_changes(draft)])
+    if levels := [level for draft in drafts for level in _stock_level_changes(draft)]:
+        await notifications.notify_low_stock(scope, levels)
     names = {
         draft.product_id: event_types.PRODUCT_CREATED if id(draft) in new else event_types.PRODUCT_UPDATED
         for draft in drafts

@@ -48,7 +48,7 @@ from models.connection.pooler import UnsafePooler as UnsafePooler
 from models.connection.pooler import check_pooling as check_pooling
 from models.connection.replicas import NOT_READ, Replicas, current_read
 from models.connection.roles import SET_ROLE_PRIVILEGE, usable_roles
-from models.connection.transactions import CommitCallback, OpenTransaction, open_transaction, record_statement
+from models.connection.transactions import CommitCallback, OpenTransaction, is_write, open_transaction, record_statement
 from models.connection.transactions import TransactionEnded as TransactionEnded
 from models.connection.transactions import record_effect as record_effect
 from models.connection.transactions import retry_conflicts as retry_conflicts
@@ -416,7 +416,8 @@ async def _run(
         finally:
             if not pool.release_at_once(connection):
                 await pool.release_connection(connection)
-        record_statement(sql, target.store)
+        if is_write(sql):
+            record_statement(target.store)
         return result
     except Exception as error:
         translated = translated_error(error)

@@ -19,7 +19,7 @@ from tortoise.exceptions import OperationalError
 from models.connection.connections import StoreConnection
 from models.connection.database_errors import translated_error
 from models.connection.pool import DatabaseSettings, StorePool, current_store_id, open_pool
-from models.connection.transactions import OpenTransaction, Transaction, open_transaction, record_statement
+from models.connection.transactions import OpenTransaction, Transaction, is_write, open_transaction, record_statement
 
 T = TypeVar("T")
 
@@ -99,8 +99,8 @@ class StoreClient(AsyncpgDBClient):
 
 
 def _record_write(query: str) -> None:
-    if open_transaction() is None:
-        record_statement(query, current_store_id())
+    if open_transaction() is None and is_write(query):
+        record_statement(current_store_id())
 
 
 class _PooledConnection:

@@ -262,16 +262,16 @@ def record_effect() -> None:
         effects.count += 1
 
 
-def record_statement(sql: str, store: int) -> None:
-    """Record a statement that ran without a transaction, unless it only reads."""
-    if _writes(sql):
-        record_effect()
-        record_write(store)
-
-
 @lru_cache(maxsize=4096)
-def _writes(sql: str) -> bool:
+def is_write(sql: str) -> bool:
+    """Return whether a statement may write."""
     return _WRITES.search(sql) is not None
+
+
+def record_statement(store: int) -> None:
+    """Record a statement that wrote to a store without a transaction."""
+    record_effect()
+    record_write(store)
 
 
 async def retry_conflicts(

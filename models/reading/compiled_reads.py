@@ -24,8 +24,16 @@ from kernel.scope import Scope
 from models.connection import database
 from models.connection.binding import Plans
 from models.reading.answer_size import AnswerSize, add_values, count_nested, current_answer, total_size, value_size
-from models.reading.caller_cache import AccessConditions, AccessConditionsPool, CallerCache
-from models.reading.queries import Condition, ToOne, key_columns, page_of, plans_for
+from models.reading.queries import (
+    AccessConditions,
+    AccessConditionsPool,
+    CallerCache,
+    Condition,
+    ToOne,
+    key_columns,
+    page_of,
+    plans_for,
+)
 from models.reading.read_statements import ReadStatement, fits_json, json_object_starts
 from models.reading.response_shapes import (
     Calculation,

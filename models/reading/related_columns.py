@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from kernel.scope import Scope
 from models.reading.answer_size import current_answer, total_size
-from models.reading.caller_cache import AccessConditions, AccessConditionsPool, CallerCache
+from models.reading.queries import AccessConditions, AccessConditionsPool, CallerCache
 from models.reading.read_statements import (
     ConditionCollector,
     collect_related,

@@ -267,6 +267,6 @@ def _event_record(delivery: ClaimedDelivery, data: Mapping[str, Any]) -> EventRe
         app_id=delivery.client_id,
         # A request id written by the importer or a job may be no valid header.
         request_id=request_id_from(delivery.request_id),
-        traceparent=tracing.traceparent() or delivery.traceparent,
+        traceparent=(tracing.active and tracing.active.traceparent()) or delivery.traceparent,
         data=data,
     )

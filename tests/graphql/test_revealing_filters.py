@@ -17,7 +17,6 @@ from models.reading.queries import Entity, ToOne
 from models.tables.orders import Order, OrderLine
 from resolvers import root
 from resolvers.entity_queries import ENTITY_QUERY, EntityQuery
-from schema.column_guards import filter_sql, values_in
 from schema.fields import (
     ColumnSource,
     EmbeddedSource,
@@ -27,6 +26,7 @@ from schema.fields import (
     field_source,
     strawberry_field,
 )
+from schema.filters import filter_sql, values_in
 from schema.pagination import node_type
 from tests.graphql.conftest import SCOPES, ExecuteQuery, StoreRecords
 from tests.harness.records import UNKNOWN_ID

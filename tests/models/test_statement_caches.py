@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kernel.scope import Scope, active_scope
-from models.reading import caller_cache, compiled_reads
+from models.reading import compiled_reads, queries
 from models.reading.compiled_reads import CompiledReader
 from models.reading.queries import Condition, Entity, Sort, ToMany
 from models.reading.response_shapes import RelationField, ResponseShape, ScalarField
@@ -107,9 +107,9 @@ async def test_access_conditions_are_computed_once_per_caller(scope: Scope) -> N
 
 
 async def test_only_the_most_recent_callers_are_cached(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caller_cache, "MAX_CALLERS", 4)
+    monkeypatch.setattr(queries, "MAX_CALLERS", 4)
     computed: list[Scope] = []
-    cache = caller_cache.CallerCache(lambda scope: computed.append(scope))
+    cache = queries.CallerCache(lambda scope: computed.append(scope))
     scopes = [_another_caller(scope) for _ in range(6)]
     for another in (*scopes, *scopes[2:]):
         cache(another)
@@ -119,14 +119,14 @@ async def test_only_the_most_recent_callers_are_cached(scope: Scope, monkeypatch
 
 
 async def test_all_caches_together_are_limited(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caller_cache, "_counter", caller_cache._EntryCounter())
-    monkeypatch.setattr(caller_cache, "MAX_ENTRIES", 10)
-    caches = [caller_cache.CallerCache(lambda scope: scope) for _ in range(4)]
+    monkeypatch.setattr(queries, "_counter", queries._EntryCounter())
+    monkeypatch.setattr(queries, "MAX_ENTRIES", 10)
+    caches = [queries.CallerCache(lambda scope: scope) for _ in range(4)]
     for number in range(40):
         caches[number % 4](_another_caller(scope))
         assert sum(len(cache._entries) for cache in caches) <= 10, number
     del caches
-    assert caller_cache._counter.entries == 0
+    assert queries._counter.entries == 0
 
 
 async def test_callers_with_equal_access_share_statements(scope: Scope) -> None:
