@@ -7,7 +7,6 @@ to the store and use its scope (docs/reference/shared.md#store-resolution).
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from auth.store_resolution import CHANNEL, build_store, invalidate_store, parse_
 from domain.store_settings import MASK, clear_unconfirmed_secrets, encrypt_secrets, masked_setting, stored_names
 from domain.store_settings import STORE_SETTINGS as STORE_SETTINGS
 from domain.store_settings import setting as setting
-from kernel.errors import Conflict, TenantNotFound, ValidationFailed
+from kernel.errors import Conflict, RuleViolation, TenantNotFound, ValidationFailed
 from kernel.fields import (
     InputField,
     InputValues,
@@ -33,6 +32,7 @@ from kernel.fields import (
     text,
 )
 from kernel.ids import split_reference, uuid7
+from kernel.money import CURRENCIES
 from kernel.scope import Scope, Store, active_scope
 from kernel.text import InvalidValue, repr_value
 from models import audit
@@ -48,14 +48,13 @@ from models.connection.database import (
 ACTIVE, SUSPENDED, MAINTENANCE = "A", "S", "M"
 GATEWAY_PURPOSE = "gateway_secret"
 
-_CURRENCY = re.compile(r"[A-Z]{3}")
 _GATEWAY_SECRET_BYTES = 32
 
 
 def currency_code(value: object) -> object:
-    """Read a currency code: three capital letters (ISO 4217)."""
-    if not isinstance(value, str) or not _CURRENCY.fullmatch(value):
-        raise InvalidValue(f"is {repr_value(value)}; expected three capitals such as BRL")
+    """Read the code of a currency of ISO 4217 that is divided into cents."""
+    if not isinstance(value, str) or value not in CURRENCIES:
+        raise InvalidValue(f"is {repr_value(value)}; expected a currency of ISO 4217 with cents, such as BRL")
     return value
 
 
@@ -86,6 +85,8 @@ UPDATE tenants SET name = coalesce($2, name), currency = coalesce($3, currency),
 WHERE id = $1 AND (coalesce($2, name), coalesce($3, currency), coalesce($4, maintenance_message))
     IS DISTINCT FROM (name, currency, maintenance_message)
 """
+_LOCK_CURRENCY = "SELECT currency FROM tenants WHERE id = $1 FOR NO KEY UPDATE"
+_HAS_ORDERS = "SELECT EXISTS (SELECT FROM orders WHERE tenant_id = $1)"
 _SAVE_SECRET = "UPDATE tenants SET gateway_secret = $2 WHERE id = $1"
 _GATEWAY_SECRET = "SELECT gateway_secret FROM tenants WHERE id = $1"
 
@@ -200,9 +201,17 @@ def _validate_host(host: str) -> str:
 
 
 async def update_store(scope: Scope, values: InputValues) -> None:
-    """Change the store's `name`, `currency` or `maintenance_message`; existing orders keep their currency."""
+    """Change the store's `name`, `currency` or `maintenance_message`; the currency only while the store has no orders.
+
+    Raises ValidationFailed, and RuleViolation (`store_has_orders`) since reports, coupons and the ledger add up amounts of all orders.
+    """
     columns = read_fields(STORE_FIELDS, values)
     async with transaction(scope):
+        current = await fetchval(_LOCK_CURRENCY, scope.store.id)
+        if columns.get("currency", current) != current and await fetchval(_HAS_ORDERS, scope.store.id):
+            raise RuleViolation(
+                f"the store has orders in {current}; its currency can't change any more", reason="store_has_orders"
+            )
         changed = await execute(
             _SAVE_STORE,
             scope.store.id,

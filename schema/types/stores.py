@@ -33,7 +33,9 @@ class StoreInput:
     """Changes to the store."""
 
     name: str | None = optional_field("The name.")
-    currency: str | None = optional_field("The currency of future sales, ISO 4217.")
+    currency: str | None = optional_field(
+        "The currency, ISO 4217, one with cents; it can't change any more once there are orders."
+    )
     maintenance_message: str | None = optional_field(
         "The message shown to customers while the store is in maintenance."
     )

@@ -79,7 +79,7 @@ async def test_a_rejected_store_is_not_created(vitrine, host):
             "--host",
             "localhost",
         ): "the address localhost is shared (VITRINE_SHARED_HOSTS): no store can have it",
-        ("--currency", "dollars"): "currency is 'DOLLARS'; expected three capitals such as BRL",
+        ("--currency", "dollars"): "currency is 'DOLLARS'; expected a currency of ISO 4217 with cents, such as BRL",
         ("--owner-email", "nobody"): "email is 'nobody'; expected an address such as ana@example.com",
         ("--owner-password", "12345678"): "--owner-name and --owner-password need --owner-email",
     }
