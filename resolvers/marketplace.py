@@ -41,6 +41,7 @@ MUTATIONS = (
         _REVIEWS,
         _WRITE_REVIEWS,
         field_names={"product_id": "product", "customer_id": "user", "object_id": "object", "thread_id": "thread"},
-        create_description="Create a review of a product, category, page, order or the store.",
+        create_description="Create a review of a product, category, page, order or the store."
+        " A second one of the same customer about the same product changes the first.",
     ),
 )

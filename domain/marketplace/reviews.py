@@ -29,8 +29,7 @@ from models.references import (
     resolve,
     resolve_optional,
 )
-from models.rows import update_row
-from models.tables.marketplace import DiscussionPost
+from models.rows import insert_row, update_row
 
 REVIEW_STATUSES = CodeTable("status", {**SWITCH_STATUSES.labels, "P": ("pending",)})
 PENDING = "P"
@@ -71,6 +70,14 @@ SELECT id, type FROM existing UNION ALL SELECT id, type FROM inserted
 """
 _THREAD_BY_ID = "SELECT type, object_type, object_id FROM discussion_threads WHERE tenant_id = $1 AND id = $2"
 _OWN_ORDER = "SELECT EXISTS (SELECT 1 FROM orders WHERE tenant_id = $1 AND id = $2 AND user_id = $3)"
+# The newest one: of before reviews were unique, and of imported ones, there may be several.
+_OWN_POST = """
+SELECT id FROM discussion_posts WHERE tenant_id = $1 AND thread_id = $2 AND user_id = $3 ORDER BY id DESC LIMIT 1 FOR NO KEY UPDATE
+"""
+# Unlike DO NOTHING it returns the id.
+_RETURN_OWN_POST = (
+    "ON CONFLICT (tenant_id, thread_id, user_id) WHERE one_per_user DO UPDATE SET thread_id = excluded.thread_id"
+)
 _AUTHOR = "SELECT name FROM users WHERE tenant_id = $1 AND id = $2"
 _POST = """
 SELECT p.user_id, t.type FROM discussion_posts p JOIN discussion_threads t ON t.tenant_id = p.tenant_id AND t.id = p.thread_id
@@ -89,7 +96,7 @@ class Thread:
 
 
 async def create_review(scope: Scope, values: InputValues) -> int:
-    """Create a post and return its internal id.
+    """Create a post and return its internal id; a user's second review of a product changes the first instead.
 
     It is about a `product`, or an `object` of an `object_type` (`P`, `C`, `A`, `O`; `E` is the store itself), or goes into a `thread`.
     Keys: `name` (default: the author's), `message`, `rating` (1 to 5), `user`; for staff also `status`, `type` of a new thread,
@@ -103,19 +110,13 @@ async def create_review(scope: Scope, values: InputValues) -> int:
             _check_content(thread, columns)
         else:
             _check_rating(thread.type, columns)  # CS-Cart takes posts without content
-        columns["user_id"] = await _author(scope, values)
-        if columns["user_id"] is not None and not columns.get("name"):
-            columns["name"] = await fetchval(_AUTHOR, scope.store.id, columns["user_id"])
-        if not _is_staff(scope) and setting(scope, "reviews_need_approval"):
-            columns["status"] = PENDING
-        defaults = {"ip_address": scope.client_ip, "created_at": scope.now, "updated_at": scope.now}
-        number = await take_number(scope, "discussion_posts")
-        post = DiscussionPost(id=number, thread_id=thread.id, **{**defaults, **columns})
-        await post.save()
-        post_id: int = post.id
-        if _is_staff(scope):
-            await audit.record(scope, "review.created", "review", post.public_id)
-    return post_id
+        author = await _author(scope, values)
+        one_per_user = author is not None and thread.object_type == "P" and thread.type != "C"
+        if one_per_user and (own := await fetchval(_OWN_POST, scope.store.id, thread.id, author)):
+            return await _change(scope, own, columns)
+        if author is not None and not columns.get("name"):
+            columns["name"] = await fetchval(_AUTHOR, scope.store.id, author)
+        return await _insert(scope, columns, thread_id=thread.id, user_id=author, one_per_user=one_per_user)
 
 
 async def update_review(scope: Scope, review: object, values: InputValues) -> int:
@@ -124,12 +125,7 @@ async def update_review(scope: Scope, review: object, values: InputValues) -> in
     async with transaction(scope):
         post_id, thread_type = await _find_editable(scope, review)
         _check_rating(thread_type, columns)
-        if await update_row(scope, "discussion_posts", post_id, **columns, updated_at=scope.now):
-            if _is_staff(scope):
-                await audit.record_update(scope, "review", post_id, columns)
-            elif setting(scope, "reviews_need_approval"):
-                await update_row(scope, "discussion_posts", post_id, status=PENDING)
-    return post_id
+        return await _change(scope, post_id, columns)
 
 
 async def delete_review(scope: Scope, review: object) -> None:
@@ -139,6 +135,32 @@ async def delete_review(scope: Scope, review: object) -> None:
         if _is_staff(scope):
             await audit.record(scope, "review.deleted", "review", post_id)
         await execute("DELETE FROM discussion_posts WHERE tenant_id = $1 AND id = $2", scope.store.id, post_id)
+
+
+async def _insert(scope: Scope, columns: Mapping[str, Any], **place: Any) -> int:
+    """Insert a post and return its id, or change the review that the user has written at the same time, and return that one's."""
+    row = {"ip_address": scope.client_ip, "created_at": scope.now, "updated_at": scope.now, **columns, **place}
+    if not _is_staff(scope) and setting(scope, "reviews_need_approval"):
+        row["status"] = PENDING
+    number, public_id = await take_number(scope, "discussion_posts"), uuid7()
+    post_id: int = await insert_row(
+        scope, "discussion_posts", id=number, public_id=public_id, **row, conflict=_RETURN_OWN_POST
+    )
+    if post_id != number:
+        return await _change(scope, post_id, columns)
+    if _is_staff(scope):
+        await audit.record(scope, "review.created", "review", public_id)
+    return post_id
+
+
+async def _change(scope: Scope, post_id: int, columns: Mapping[str, Any]) -> int:
+    """Change a post, and return its id; what a customer changed may have to be approved again."""
+    if await update_row(scope, "discussion_posts", post_id, **columns, updated_at=scope.now):
+        if _is_staff(scope):
+            await audit.record_update(scope, "review", post_id, columns)
+        elif setting(scope, "reviews_need_approval"):
+            await update_row(scope, "discussion_posts", post_id, status=PENDING)
+    return post_id
 
 
 def _is_staff(scope: Scope) -> bool:

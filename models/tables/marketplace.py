@@ -45,7 +45,10 @@ class DiscussionThread(StoreModel, table="discussion_threads"):
 
 
 class DiscussionPost(Timestamped, table="discussion_posts"):
-    """A review or comment. `rating` is 1 to 5 or null; `status` is `A` published, `D` hidden, `P` awaiting approval."""
+    """A review or comment. `rating` is 1 to 5 or null; `status` is `A` published, `D` hidden, `P` awaiting approval.
+
+    `one_per_user` is true of a user's review of a product, of which there is one; false of those that were imported or written before.
+    """
 
     thread = fields.ForeignKeyField("models.DiscussionThread", related_name="posts")
     user = fields.ForeignKeyField("models.User", null=True, related_name="posts")
@@ -54,6 +57,7 @@ class DiscussionPost(Timestamped, table="discussion_posts"):
     rating = fields.SmallIntField(null=True)
     status = fields.TextField(default="A")
     ip_address = fields.TextField(default="")
+    one_per_user = fields.BooleanField(default=False)
 
 
 class ExternalReference(StoreModel, table="external_references"):

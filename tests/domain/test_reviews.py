@@ -32,6 +32,71 @@ async def test_posts_about_one_product_share_a_thread(kit):
     assert (await kit.record("discussion_posts", third))["thread_id"] == one["thread_id"]
 
 
+async def reviews_of(kit, product):
+    rows = await kit.rows(
+        "SELECT d.user_id, d.rating, d.message, d.status FROM discussion_posts d JOIN discussion_threads t ON t.tenant_id = d.tenant_id"
+        " AND t.id = d.thread_id WHERE d.tenant_id = $1 AND t.object_type = 'P' AND t.object_id = $2 ORDER BY d.id",
+        product,
+    )
+    return [tuple(row) for row in rows]
+
+
+async def test_a_second_review_of_the_same_customer_and_product_changes_the_first(kit):
+    product, other_product = await kit.product(), await kit.product()
+    user, other_user = await kit.customer(), await kit.customer()
+    customer = kit.as_customer(user)
+    first = await create_review(customer, {"product": product, "message": "Boa", "rating": 5})
+    assert await create_review(customer, {"product": product, "rating": 2}) == first
+    assert await create_review(kit.scope, {"product": product, "user": user, "message": "Ruim"}) == first
+    assert await reviews_of(kit, product) == [(user, 2, "Ruim", "A")]
+    for scope, values in (
+        (kit.as_customer(other_user), {"product": product}),
+        (customer, {"product": other_product}),
+        (kit.scope, {"product": product, "name": "Rui"}),
+        (kit.scope, {"product": product, "name": "Rui"}),
+        (customer, {"object_type": "E"}),
+        (customer, {"object_type": "E"}),
+    ):
+        assert await create_review(scope, {"message": "x", **values}) != first, values
+    assert len(await reviews_of(kit, product)) == 4
+
+
+async def test_a_changed_review_awaits_approval_again(kit):
+    product, user = await kit.product(), await kit.customer()
+    customer = kit.as_customer(user)
+    await create_review(customer, {"product": product, "rating": 5})
+    settings = {**customer.store.settings, "reviews_need_approval": True}
+    strict = replace(customer, store=replace(customer.store, settings=settings))
+    await create_review(strict, {"product": product, "rating": 1})
+    assert await reviews_of(kit, product) == [(user, 1, "", "P")]
+
+
+async def test_a_customer_comments_on_a_product_as_often_as_it_likes(kit):
+    product, user = await kit.product(), await kit.customer()
+    for text in ("um", "dois"):
+        await create_review(kit.scope, {"product": product, "type": "C", "user": user, "message": text})
+    assert [message for _, _, message, _ in await reviews_of(kit, product)] == ["um", "dois"]
+
+
+async def test_simultaneous_reviews_of_one_customer_are_one(kit):
+    product, user = await kit.product(), await kit.customer()
+    customer = kit.as_customer(user)
+    numbers = await asyncio.gather(
+        *(create_review(customer, {"product": product, "rating": rating}) for rating in (1, 2, 3, 4, 5, 1, 2, 3))
+    )
+    assert len(set(numbers)) == len(await reviews_of(kit, product)) == 1
+
+
+async def test_of_several_reviews_from_before_the_newest_is_changed(kit):
+    product, user = await kit.product(), await kit.customer()
+    first = await create_review(kit.scope, {"product": product, "message": "a"})
+    second = await create_review(kit.scope, {"product": product, "message": "b"})
+    await kit.execute("UPDATE discussion_posts SET user_id = $2 WHERE tenant_id = $1", kit.store.id, user)
+    assert await create_review(kit.as_customer(user), {"product": product, "rating": 4}) == second
+    assert await reviews_of(kit, product) == [(user, None, "a", "A"), (user, 4, "b", "A")]
+    assert first != second
+
+
 async def test_concurrent_first_posts_create_one_thread(kit):
     product = await kit.product()
     await asyncio.gather(*(create_review(kit.scope, {"product": product, "message": "x"}) for _ in range(8)))
