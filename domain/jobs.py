@@ -144,7 +144,7 @@ def for_each_store(
     """Return a job function that runs `work` in each store that needs it, in the store's own scope, as the system.
 
     `find` selects those stores; `$1` is the current time. It runs as the worker's role, which can read a few tables of all stores
-    (`models/connection/roles.py`). Read-only stores are left out. A failing store doesn't prevent the others. A run ends early when
+    (`models/role_privileges.py`). Read-only stores are left out. A failing store doesn't prevent the others. A run ends early when
     `should_continue` returns False, or when the database seems to be unavailable.
     """
 

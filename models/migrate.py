@@ -20,23 +20,22 @@ import asyncpg
 
 from kernel.errors import OperatorError
 from models.connection.database_errors import translate_errors
-from models.connection.roles import (
-    BACKUP_ROLE,
-    MIN_POSTGRESQL_VERSION,
-    ensure_roles,
-    grant_privileges,
-    owner_inherits_roles,
-    privileges_version,
-)
+from models.connection.roles import BACKUP_ROLE, MIN_POSTGRESQL_VERSION, RoleSet, ensure_roles, find_roles
+from models.granting import create_search_functions, grant_privileges, policy_changes
 
 FOLDER = Path(__file__).parent / "migrations" / "sql"
 APP_LABEL = "models"
+LAST_OF_PREVIOUS_RELEASE = "0012_sorts"
+"""The last migration of the release before this version, whose programs may use the tables meanwhile (docs/upgrading.md)."""
 # The key of the advisory lock.
 ADVISORY_LOCK_KEY = 0x5649_5452_494E_45  # "VITRINE"
 
-LOCK_TIMEOUT_MS = 1_000
+# Less than `deadlock_timeout` (1 s): a migration that has one table and waits for another lets go before PostgreSQL finds that a request
+# waits the other way round, and fails that. It may take many attempts until no request is between the two. Short waits delay others least,
+# and come first; later ones are longer, since what uses a table may take as long.
+LOCK_TIMEOUTS_MS = (50, 100, 200, 500)
 # The pauses in seconds between the attempts to get the locks, about a minute and a half with the attempts: longer than any request.
-PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0, 15.0, 15.0)
+PAUSES = (*[0.1] * 12, *[0.5] * 24, *[1.0] * 30, *[2.0] * 12)
 _LOCKED_OUT = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
 
 logger = logging.getLogger("vitrine.database")
@@ -133,18 +132,23 @@ async def _migrate(connection: asyncpg.Connection) -> list[str]:
             unique (app, name)
         )""")
     applied = await _applied(connection)
-    names: list[str] = []
-    for migration in disk_migrations():
-        if migration.name in applied:
-            continue
+    if await ensure_roles(connection):
+        await ensure_roles(connection, (BACKUP_ROLE,))
+    roles = await find_roles(connection)
+    pending = [migration for migration in disk_migrations() if migration.name not in applied]
+    for migration in pending:
         logger.info("migrating: %s", migration.name)
-        await _with_locks(connection, migration.name, partial(_apply, connection, migration))
-        names.append(migration.name)
-    await _update_privileges(connection, changed=bool(names))
-    return names
+        await _with_locks(connection, migration.name, partial(_apply, connection, migration, roles))
+    await _with_locks(connection, "granting privileges", partial(_grant, connection, roles))
+    # Each in a transaction of its own, which needs the lock of one table: together they would wait for all that use any.
+    for table, statements in (await policy_changes(connection, roles)).items():
+        await _with_locks(connection, f"policies of {table}", partial(connection.execute, statements))
+    return [migration.name for migration in pending]
 
 
-async def _apply(connection: asyncpg.Connection, migration: Migration) -> None:
+async def _apply(connection: asyncpg.Connection, migration: Migration, roles: RoleSet) -> None:
+    """Apply a migration, with all that roles need for new tables, which triggers of tables in use may write to at once."""
+    tables = await policy_changes(connection, roles)
     # A table can't be altered while deferred triggers (0022) wait for the end of the transaction that filled it.
     await connection.execute("set constraints all immediate")
     for statements in migration.statements:
@@ -152,14 +156,25 @@ async def _apply(connection: asyncpg.Connection, migration: Migration) -> None:
     await connection.execute(
         "insert into tortoise_migrations (app, name, applied_at) values ($1, $2, now())", APP_LABEL, migration.name
     )
+    await grant_privileges(connection, roles)
+    for table, changes in (await policy_changes(connection, roles)).items():
+        if table not in tables:
+            await connection.execute(changes)
+
+
+async def _grant(connection: asyncpg.Connection, roles: RoleSet) -> None:
+    # Again, because the rules or the roles may have changed without a migration.
+    await grant_privileges(connection, roles)
+    await create_search_functions(connection, roles)
 
 
 async def _with_locks(connection: asyncpg.Connection, name: str, change: Callable[[], Awaitable[None]]) -> None:
     """Run the change in a transaction, and again when it doesn't get a lock; raises MigrationError that names what holds it."""
-    for pause in (*PAUSES, None):
+    for attempt, pause in enumerate((*PAUSES, None)):
+        timeout = LOCK_TIMEOUTS_MS[min(attempt // 4, len(LOCK_TIMEOUTS_MS) - 1)]
         try:
             async with connection.transaction():
-                await connection.execute(f"set local lock_timeout = {LOCK_TIMEOUT_MS}")
+                await connection.execute(f"set local lock_timeout = {timeout}")
                 await change()
             return
         except _LOCKED_OUT as error:
@@ -179,25 +194,6 @@ _OLDEST_TRANSACTION = """
     where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null
     order by xact_start limit 1
 """
-
-
-async def _update_privileges(connection: asyncpg.Connection, *, changed: bool) -> None:
-    with_roles = await ensure_roles(connection)
-    # Its absence only means that `vitrine backup` needs another login.
-    with_backup = with_roles and await ensure_roles(connection, (BACKUP_ROLE,))
-    owner_inherits = with_roles and await owner_inherits_roles(connection)
-    version = privileges_version(with_roles, owner_inherits=owner_inherits, with_backup=with_backup)
-    current = await connection.fetchval("select obj_description('tortoise_migrations'::regclass)")
-    if not changed and current == f"rights {version}":
-        return  # granting again would lock every table needlessly
-
-    async def grant() -> None:
-        await grant_privileges(
-            connection, with_roles=with_roles, owner_inherits=owner_inherits, with_backup=with_backup
-        )
-        await connection.execute(f"comment on table tortoise_migrations is 'rights {version}'")
-
-    await _with_locks(connection, "granting privileges", grant)
 
 
 async def _applied(connection: asyncpg.Connection) -> set[str]:

@@ -462,7 +462,7 @@ async def listen(channel: str, callback: NotificationCallback, *, on_missed: Com
 async def cross_store_connection() -> AsyncIterator[CrossStoreConnection]:
     """Acquire a connection for cross-store work: claiming due rows, and the platform's own tables.
 
-    The role has no BYPASSRLS, only policies on the tables it needs (`models/connection/roles.py`). Each claimed row is processed in its
+    The role has no BYPASSRLS, only policies on the tables it needs (`models/role_privileges.py`). Each claimed row is processed in its
     store's scope.
     """
     pool = await _connected().worker()

@@ -357,7 +357,7 @@ async def open_pool(
     pooler = settings.pooler_url
     server_settings = settings.server_settings(role) if pooler is None else settings.pooled_server_settings()
     if all_stores and role is None:
-        # Without roles the worker's policies check this setting instead (models/connection/roles.py).
+        # Without roles the worker's policies check this setting instead (models/role_privileges.py).
         server_settings["vitrine.across"] = "on"
     pool = StorePool(
         pooler or settings.url,

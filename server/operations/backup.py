@@ -23,7 +23,8 @@ from auth.secrets import key_id
 from kernel.clock import now
 from kernel.settings import Settings
 from models import migrate
-from models.connection.roles import BACKUP_ROLE, MANAGED_POLICIES, SET_ROLE_PRIVILEGE
+from models.connection.roles import BACKUP_ROLE, SET_ROLE_PRIVILEGE
+from models.role_privileges import MANAGED_POLICIES
 from models.table_contents import DIGEST_SETTINGS, Table, connect_unlimited, digest, digest_sql, quoted, read_tables
 from server.operations.archives import ArchiveError, new_archive, open_archive, read_chunks, write_manifest
 from server.operations.postgres_programs import CHUNK_BYTES, Programs, find_programs, running

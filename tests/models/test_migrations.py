@@ -11,9 +11,10 @@ import asyncpg
 import pytest
 
 from kernel.errors import Unavailable
-from models.connection import roles
+from models import role_privileges
 from models.connection.database import DatabaseSettings
 from models.connection.pool import close_pool, open_pool
+from models.connection.roles import SEARCH_ROLE, RoleSet
 from models.migrate import (
     MigrationError,
     disk_migrations,
@@ -112,24 +113,60 @@ async def test_an_unreachable_database_raises_unavailable():
         await pending_migrations("postgresql://nobody@/x?host=/nowhere")
 
 
-async def test_privileges_are_granted_again_only_when_they_differ(migrated_database_url, monkeypatch):
-    calls = []
+async def test_migrating_again_changes_no_grant_policy_or_function(migrated_database_url):
+    written = """
+        select (select array_agg(xmin::text order by oid) from pg_class where relnamespace = 'public'::regnamespace),
+            (select array_agg(xmin::text order by oid) from pg_policy), (select array_agg(xmin::text order by oid) from pg_proc)
+    """
+    connection = await asyncpg.connect(migrated_database_url)
+    try:
+        before = await connection.fetchrow(written)
+        assert await migrate(migrated_database_url) == []
+        assert await connection.fetchrow(written) == before
+    finally:
+        await connection.close()
 
-    async def record_call(*args, **kwargs):
-        calls.append(args)
 
-    monkeypatch.setattr("models.migrate.grant_privileges", record_call)
-    await migrate(migrated_database_url)
-    assert calls == []
-    monkeypatch.setattr(roles, "_APPEND_ONLY", {"audit_entries", "payments"})
-    await migrate(migrated_database_url)
-    assert len(calls) == 1
+@pytest.mark.parametrize(
+    "damage, is_whole",
+    [
+        ("grant truncate on payments to vitrine_app", "not has_table_privilege('vitrine_app', 'payments', 'TRUNCATE')"),
+        ("revoke insert on orders from vitrine_app", "has_table_privilege('vitrine_app', 'orders', 'INSERT')"),
+        (
+            "grant select on users to vitrine_search",
+            "has_column_privilege('vitrine_search', 'users', 'id', 'SELECT')"
+            " and not has_table_privilege('vitrine_search', 'users', 'SELECT')",
+        ),
+        (
+            "revoke update (dispatched_at) on outbox_events from vitrine_worker",
+            "has_column_privilege('vitrine_worker', 'outbox_events', 'dispatched_at', 'UPDATE')",
+        ),
+        (
+            "drop policy across_stores on orders; create policy across_stores on orders to vitrine_worker using (false)",
+            "(select qual not like '%false%' from pg_policies where tablename = 'orders' and policyname = 'across_stores')",
+        ),
+        (
+            "drop function search_users",
+            "coalesce(has_function_privilege('vitrine_app', to_regprocedure('search_users(tsquery)'), 'EXECUTE'), false)",
+        ),
+    ],
+)
+async def test_migrating_again_repairs_what_was_changed_by_hand(migrated_database_url, postgres, damage, is_whole):
+    name = urlsplit(migrated_database_url).path.removeprefix("/")
+    connection = await asyncpg.connect(postgres.superuser_url(name))
+    try:
+        await connection.execute(damage)
+        assert not await connection.fetchval(f"select {is_whole}")
+        await migrate(migrated_database_url)
+        assert await connection.fetchval(f"select {is_whole}")
+    finally:
+        await connection.close()
 
 
 async def test_granting_again_revokes_removed_privileges(migrated_database_url, monkeypatch):
     may_update = "select has_table_privilege('vitrine_app', 'payments', 'UPDATE')"
     assert await fetchval(migrated_database_url, may_update)
-    monkeypatch.setattr(roles, "_APPEND_ONLY", {"audit_entries", "payments"})
+    monkeypatch.setattr(role_privileges, "_APPEND_ONLY", {"audit_entries", "payments"})
     await migrate(migrated_database_url)
     assert not await fetchval(migrated_database_url, may_update)
 
@@ -139,10 +176,11 @@ class TestWithoutRoles:
 
     @pytest.fixture
     async def url(self, empty_database_url, monkeypatch):
-        async def no_roles(_connection):
-            return False
+        async def no_roles(connection, *_):
+            return RoleSet(await connection.fetchval("select current_user::text"), False, False, False)
 
         monkeypatch.setattr("models.migrate.ensure_roles", no_roles)
+        monkeypatch.setattr("models.migrate.find_roles", no_roles)
         await migrate(empty_database_url)
         return empty_database_url
 
@@ -183,7 +221,7 @@ class TestWithoutRoles:
         await migrate(url)
         assert (
             await fetchval(url, "select proowner::regrole::text from pg_proc where proname = 'search_users'")
-            == roles.SEARCH_ROLE
+            == SEARCH_ROLE
         )
         assert await fetchval(url, "select count(*) from pg_policies where 'vitrine_worker' = any(roles)") > 0
 

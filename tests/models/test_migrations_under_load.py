@@ -8,18 +8,19 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
-from unittest.mock import AsyncMock
 from uuid import uuid4
 
 import asyncpg
 import pytest
 
 from models import migrate as migrations
-from models.migrate import MigrationError, disk_migrations, migrate, revert
+from models.migrate import FOLDER, LAST_OF_PREVIOUS_RELEASE, MigrationError, disk_migrations, migrate, revert
 from server.embedded_postgres import EmbeddedServer
 from server.embedded_postgres.data_folder import OWNER
 from tests.harness.cloning import copy_store
 from tests.harness.database import TEMPLATE, new_database
+from tests.harness.programs import ROOT
+from tests.harness.releases import git, released_commit
 from tests.harness.sample_store import NewSampleStore
 
 pytestmark = pytest.mark.slow
@@ -29,44 +30,49 @@ STORE = 7
 # What the previous version repeats by itself (models/connection/transactions.py), and what it answers with "try again".
 RETRIED = {"40P01", "40001", "55P03"}
 
+# The role that inserts into the table: requests', or the platform's.
 COLUMNS = """
-SELECT c.relname AS table, array_agg(quote_ident(a.attname) ORDER BY a.attnum) AS columns
+SELECT c.relname AS table,
+    CASE WHEN has_table_privilege('vitrine_app', c.oid, 'INSERT') THEN 'vitrine_app' ELSE 'vitrine_worker' END AS role,
+    array_agg(quote_ident(a.attname) ORDER BY a.attnum) AS columns
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
 WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> 'tortoise_migrations'
-GROUP BY c.relname ORDER BY c.relname
+GROUP BY c.oid ORDER BY c.relname
 """
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of the previous version, which names each column it knows."""
+    """A statement of the previous version, which names each column it knows, in the role that runs it."""
 
     sql: str
+    role: str
 
     async def outcome(self, connection: asyncpg.Connection) -> str:
         """Run it in a transaction that is rolled back; return the SQLSTATE of its error, or "" when it succeeds."""
         try:
             # One message in place of four, with the deferred triggers and constraints.
-            await connection.execute(f"BEGIN; {self.sql}; SET CONSTRAINTS ALL IMMEDIATE; ROLLBACK")
+            await connection.execute(
+                f"BEGIN; SET LOCAL ROLE {self.role}; {self.sql}; SET CONSTRAINTS ALL IMMEDIATE; ROLLBACK"
+            )
         except asyncpg.PostgresError as error:
             await connection.execute("ROLLBACK")
             return str(error.sqlstate)
         return ""
 
 
-def statements_of(table: str, columns: list[str]) -> list[Statement]:
+def statements_of(table: str, role: str, columns: list[str]) -> list[Statement]:
     """Return statements that read, change and insert rows with all columns of the table."""
     changed = [column for column in columns if column not in ("id", "tenant_id")]
     inserted = {
         column: "gen_random_uuid()" if column == "public_id" else column for column in columns if column != "id"
     }
-    return [
-        Statement(f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1 LIMIT 20"),
-        Statement(f"UPDATE {table} SET {', '.join(f'{column} = {column}' for column in changed)}"),
-        Statement(
-            f"INSERT INTO {table} ({', '.join(inserted)}) SELECT {', '.join(inserted.values())} FROM {table} LIMIT 1"
-        ),
-    ]
+    texts = (
+        f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1 LIMIT 20",
+        f"UPDATE {table} SET {', '.join(f'{column} = {column}' for column in changed)}",
+        f"INSERT INTO {table} ({', '.join(inserted)}) SELECT {', '.join(inserted.values())} FROM {table} LIMIT 1",
+    )
+    return [Statement(text, role) for text in texts]
 
 
 @pytest.fixture(scope="session")
@@ -115,8 +121,8 @@ async def previous(postgres: EmbeddedServer, filled_template: str) -> AsyncItera
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrations, "LOCK_TIMEOUT_MS", 200)
-    monkeypatch.setattr(migrations, "PAUSES", (0.05, 0.1, 0.2, 0.4, 0.8, *[1.6] * 12))
+    monkeypatch.setattr(migrations, "LOCK_TIMEOUTS_MS", (50, 100, 200))
+    monkeypatch.setattr(migrations, "PAUSES", (*[0.05] * 8, 0.1, 0.2, 0.4, 0.8, *[1.6] * 12))
 
 
 class Load:
@@ -157,20 +163,37 @@ async def test_a_migration_runs_during_the_statements_of_the_previous_version(
     name: str, previous: Callable[[str], Awaitable[str]], postgres: EmbeddedServer
 ):
     async with new_database(postgres, await previous(name)) as filled:
-        await _check_migration(name, filled, postgres)
+        await _check_migrations([name], filled, postgres)
 
 
-async def _check_migration(name: str, filled: str, postgres: EmbeddedServer) -> None:
+@pytest.mark.usefixtures("impatient")
+async def test_all_migrations_since_the_previous_release_run_during_its_statements(
+    previous: Callable[[str], Awaitable[str]], postgres: EmbeddedServer
+):
+    released = NAMES.index(LAST_OF_PREVIOUS_RELEASE)
+    async with new_database(postgres, await previous(NAMES[released + 1])) as filled:
+        await _check_migrations(NAMES[released + 1 :], filled, postgres)
+
+
+def test_the_last_migration_of_the_previous_release_is_known():
+    commit = released_commit()
+    if commit is None:
+        pytest.skip("the previous release is not in the history of this checkout: git fetch --unshallow")
+    names = git("ls-tree", "-d", "--name-only", f"{commit}:{FOLDER.relative_to(ROOT)}").decode().split()
+    assert max(names) == LAST_OF_PREVIOUS_RELEASE
+
+
+async def _check_migrations(names: list[str], filled: str, postgres: EmbeddedServer) -> None:
     url = postgres.url(filled)
-    assert (await migrations.pending_migrations(url))[:1] == [name]
+    pending = await migrations.pending_migrations(url)
+    assert pending[: len(names)] == names
     async with superuser(postgres, filled) as connection:
         tables = await connection.fetch(COLUMNS)
-        statements = [statement for table in tables for statement in statements_of(table["table"], table["columns"])]
+        statements = [statement for table in tables for statement in statements_of(*table)]
         load = Load(statements, [await statement.outcome(connection) for statement in statements])
         async with load.running(lambda: superuser(postgres, filled)):
-            later = NAMES[NAMES.index(name) + 1 :]
-            await asyncio.gather(_block(postgres, filled, tables), _apply_without(url, later))
-        assert name not in await migrations.pending_migrations(url)
+            await asyncio.gather(_block(postgres, filled, tables), _apply_without(url, pending[len(names) :]))
+        assert await migrations.pending_migrations(url) == pending[len(names) :]
         await load.check(connection)
     assert load.differences == set()
 
@@ -184,12 +207,10 @@ async def _block(postgres: EmbeddedServer, database: str, tables: list[asyncpg.R
 
 
 async def _apply_without(url: str, later: list[str]) -> None:
-    """Apply pending migrations, except later ones; the privileges are of the last version's tables."""
+    """Apply pending migrations, except later ones."""
     selected = tuple(each for each in disk_migrations() if each.name not in later)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrations, "disk_migrations", lambda: selected)
-        if later:
-            patch.setattr(migrations, "_update_privileges", AsyncMock())
         await migrate(url)
 
 
@@ -237,7 +258,7 @@ async def test_a_migration_that_never_gets_its_lock_names_the_transaction_that_h
     migrated_database_url: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ):
     request.getfixturevalue("altering")
-    monkeypatch.setattr(migrations, "LOCK_TIMEOUT_MS", 20)
+    monkeypatch.setattr(migrations, "LOCK_TIMEOUTS_MS", (20,))
     monkeypatch.setattr(migrations, "PAUSES", (0.01, 0.02))
     async with reading(migrated_database_url):
         with pytest.raises(MigrationError, match=r"9999_altering did not get its locks in 3 attempts: .* report\)$"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from unittest.mock import AsyncMock
 
 import asyncpg
 import pytest
@@ -224,7 +223,6 @@ class TestMigration:
         names = [migration.name for migration in migrations]
         with monkeypatch.context() as patch:
             patch.setattr("models.migrate.disk_migrations", lambda: migrations[: names.index("0017_store_numbers")])
-            patch.setattr("models.migrate._update_privileges", AsyncMock())  # those are of the last version's tables
             await migrate(empty_database_url)
         return empty_database_url
 

@@ -115,9 +115,9 @@ class Vitrine:
             )  # fmt: skip
 
     @asynccontextmanager
-    async def running(self, command: str, **settings: str) -> AsyncIterator[RunningCommand]:
-        """Run a long-running command and stop it at the end."""
-        running = await self.start(command, log=None, stdin=subprocess.DEVNULL, **settings)
+    async def running(self, command: str, log: Path | None = None, **settings: str) -> AsyncIterator[RunningCommand]:
+        """Run a long-running command and stop it at the end; `log` as in `start`."""
+        running = await self.start(command, log=log, stdin=subprocess.DEVNULL, **settings)
         process = running.process
         try:
             yield running

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import subprocess
 import tarfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,28 +13,11 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.harness.programs import ROOT
+from tests.harness.releases import git, released_commit
 from tests.server.command_line import Vitrine
 from tests.server.test_cli_serve import client_of
 
 HOST = "loja.example"
-
-
-def _git(*arguments: str) -> bytes:
-    return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, check=True).stdout
-
-
-def released_commit() -> str | None:
-    """Return the commit of the newest release in the changelog; None where the history doesn't reach back to it."""
-    released = re.findall(r"^## (\d\S*) - ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    try:
-        commits = _git("log", f"-S## {released[0]} - ", "--format=%H", "--", "CHANGELOG.md").decode().split()
-        # The first commits of a shallow clone seem to add everything that is older.
-        shallow = ROOT / _git("rev-parse", "--git-path", "shallow").decode().strip()
-        first = shallow.read_text(encoding="ascii").split() if shallow.exists() else []
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return commits[-1] if commits and commits[-1] not in first else None
 
 
 @pytest.fixture
@@ -46,7 +27,7 @@ def previous(tmp_path: Path) -> Path:
     if commit is None:
         pytest.skip("the previous release is not in the history of this checkout: git fetch --unshallow")
     folder = tmp_path / "previous"
-    with tarfile.open(fileobj=BytesIO(_git("archive", commit))) as archive:
+    with tarfile.open(fileobj=BytesIO(git("archive", commit))) as archive:
         archive.extractall(folder, filter="data")
     return folder
 
@@ -78,17 +59,46 @@ class Administrator:
         assert status == 200, body
         return str(body["name"])
 
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[list[Any]]:
+        """Repeat the writes meanwhile, all at once; yield their answers."""
+        answers: list[Any] = []
+        stopped = asyncio.Event()
+
+        async def repeat(mutation: str) -> None:
+            while not stopped.is_set():
+                query = f"mutation {{ {mutation.replace('NUMBER', str(len(answers)))} {{ id }} }}"
+                async with self._client.post("/graphql", json={"query": query}, headers=self.headers) as response:
+                    answers.append(await response.json(content_type=None))
+                await asyncio.sleep(0.05)  # less than all that the machine can do, as in a deployment
+
+        tasks = [asyncio.create_task(repeat(mutation)) for mutation in WRITES]
+        try:
+            yield answers
+        finally:
+            stopped.set()
+            await asyncio.gather(*tasks)
+
+
+# What clients write while the database is migrated.
+WRITES = (
+    'product_create(input: {name: "Caneca", price_cents: 1990, stock: 3})',
+    'category_create(input: {name: "Cozinha"})',
+    'user_create(input: {email: "cliente-NUMBER@loja.example"})',
+    "cart_create",
+)
+
 
 @asynccontextmanager
 async def serving(vitrine: Vitrine) -> AsyncIterator[Administrator]:
-    async with vitrine.running("serve") as server, client_of(server) as client:
+    async with vitrine.running("serve", log=vitrine.folder.with_suffix(".log")) as server, client_of(server) as client:
         yield Administrator(client)
         async with client.get("/health/ready") as response:
             assert response.status == 200, await response.text()
         assert await server.stop() == 0
 
 
-@pytest.mark.slow(seconds=9)
+@pytest.mark.slow(seconds=20)
 async def test_the_previous_release_and_this_version_serve_together(
     tmp_path: Path, previous: Path, empty_database_url: str
 ):
@@ -103,8 +113,11 @@ async def test_the_previous_release_and_this_version_serve_together(
     async with serving(old) as before:
         await before.sign_in(*owner)
         first = await before.create("Antes")
-        migrated = await asyncio.to_thread(new, "migrate")
+        async with before.writing() as answers:
+            migrated = await asyncio.to_thread(new, "migrate")
         assert migrated.out.startswith("applied ")
+        assert len(answers) > 10
+        assert [answer for answer in answers if "errors" in answer] == []
         assert await before.name_of(first) == "Antes"
 
         async with serving(new) as after:
