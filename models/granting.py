@@ -64,14 +64,14 @@ class Differences:
 async def find_differences(connection: asyncpg.Connection, roles: RoleSet, scripts: Iterable[str]) -> Differences:
     """Compare all grants of the roles and all policies with what the rules and the migrations' scripts define."""
     relations = await _read_relations(connection)
-    grants, found = await _read_grants(connection, roles), await _read_policies(connection)
+    grants, existing = await _read_grants(connection, roles), await _read_policies(connection)
     expected = expected_grants(relations, roles)
     policies = expected_policies(relations, roles) | table_policies(relations, scripts)
     return Differences(
         frozenset(expected - grants),
         frozenset(grants - expected),
-        frozenset(_without(policies, found)),
-        frozenset(_without(found, policies)),
+        frozenset(_without(policies, existing)),
+        frozenset(_without(existing, policies)),
     )
 
 

@@ -25,6 +25,7 @@ from server.database import FOLDER, DatabaseLocation, connection_pools, database
 from server.embedded_postgres import EmbeddedPostgresError
 from server.operations.check_results import CheckResult, Severity, fail, join_names, ok, warn
 from server.operations.operation_checks import check_operation
+from server.operations.privilege_checks import check_privileges
 from server.s3 import bucket_from_settings
 from server.secret_key import with_secret_key
 
@@ -182,6 +183,7 @@ async def _check_server(settings: Settings, location: DatabaseLocation) -> Async
         else:
             yield ok("migrations", "all applied")
         yield await _check_isolation(connection)
+        yield await check_privileges(connection)
         async for result in check_operation(connection, settings):
             yield result
     finally:

@@ -29,6 +29,9 @@ NAMES = [migration.name for migration in disk_migrations()]
 STORE = 7
 # What the previous version repeats by itself (models/connection/transactions.py), and what it answers with "try again".
 RETRIED = {"40P01", "40001", "55P03"}
+# Seen once in several runs of all migrations at once: a trigger's `INSERT … SELECT (entry).*` that was planned between the columns of
+# search_entries and their function (0031 to 0033), which are released and stay as they are. One statement, not what comes after it.
+PLANNED_BETWEEN = {"42601"}
 
 # The role that inserts into the table: requests', or the platform's.
 COLUMNS = """
@@ -153,7 +156,10 @@ class Load:
         for statement, expected in self._expected.items():
             outcome = await statement.outcome(connection)
             if outcome != expected and outcome not in RETRIED:
-                self.differences.add((statement.sql, expected, outcome))
+                if outcome in PLANNED_BETWEEN:
+                    outcome = await statement.outcome(connection)
+                if outcome != expected:
+                    self.differences.add((statement.sql, expected, outcome))
         self.rounds += 1
 
 
