@@ -57,6 +57,17 @@ async def test_500_equal_products_are_read_only(kit):
     assert await tables_changed_by(kit, bulk_upsert_products, kit.as_admin(), rows) == []
 
 
+@pytest.mark.parametrize("family", ["legacy", "current", "apps", "graphql"])
+async def test_an_equal_product_is_only_read(kit, family):
+    product = await kit.public_id("products", await kit.product(price_cents=500, stock=3))
+    scope = kit.as_admin(family=family)
+    for values in ({"price_cents": 500}, {"price_cents": 500, "stock": 3, "status": "A"}, {}):
+        with database.count_statements() as counted:
+            await update_product(scope, str(product), values)
+        writes = [sql for sql in counted.statements if not sql.lstrip().upper().startswith("SELECT")]
+        assert (writes, counted.count <= 4) == ([], True), (values, counted.statements)
+
+
 async def product_with_parts(kit: DomainStore) -> dict[str, Any]:
     """Create a product and return the input that has all of its parts."""
     home, kitchen = [await CATEGORY_RECORDS.create(kit.scope, {"name": name}) for name in ("Casa", "Cozinha")]
