@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
-from domain.orders.draft import cep_text
-from kernel.documents import normalize_cep
-from kernel.errors import ValidationFailed
-from kernel.fields import InputField, short_text
+from domain.orders.draft import cep_text, phone_errors, state_errors
+from kernel.documents import MIN_PHONE_DIGITS, normalize_cep
+from kernel.fields import InputField, raise_field_errors, short_text
 from kernel.geography import BRAZIL
 from kernel.text import InvalidValue, repr_value
 
@@ -33,11 +33,19 @@ ADDRESS: Mapping[str, InputField] = {
     "zipcode": InputField("zipcode", cep_text, code="zipcode_invalid", required="required"),
     "country": InputField("country", country_or_brazil, code="country_invalid"),
 }
+DELIVERED = ("name", "city")
+"""What an address needs to be delivered to, besides its postal code, which suffices for a quote: it may be missing, and not blank."""
 
 
-def check_zipcode(country: str, zipcode: str) -> None:
-    """Raise `ValidationFailed` for an address in Brazil whose postal code is no CEP."""
-    if country == BRAZIL and normalize_cep(zipcode) is None:
-        raise ValidationFailed(
-            f"zipcode is {repr_value(zipcode)}; expected a CEP of eight digits", field="zipcode", code="zipcode_invalid"
-        )
+def check_address(address: Mapping[str, str], before: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Raise `ValidationFailed` for a blank name or city, a phone that is none, in Brazil a postal code that is no CEP or no known state.
+
+    Other than the postal code, what an address has from `before` stays until it is changed.
+    """
+    errors = {name: ("required", f"{name} is required") for name in DELIVERED if not address.get(name, "-").strip()}
+    errors |= state_errors(address) | phone_errors(address, least_digits=MIN_PHONE_DIGITS)
+    errors = {name: error for name, error in errors.items() if address[name] != before.get(name)}
+    if address["country"] == BRAZIL and normalize_cep(address["zipcode"]) is None:
+        text = f"zipcode is {repr_value(address['zipcode'])}; expected a CEP of eight digits"
+        errors["zipcode"] = ("zipcode_invalid", text)
+    raise_field_errors(errors)

@@ -23,6 +23,7 @@ _CEP_FORM = re.compile(r"[0-9]{8}")
 _ACCESS_KEY_FORM = re.compile(r"[0-9]{6}[0-9A-Z]{12}[0-9]{26}")
 # An area code has no zero. Mobile numbers begin with 9 and have nine digits, fixed ones have eight (Anatel). Unassigned area codes
 # are accepted, so that new ones need no change here.
+MIN_PHONE_DIGITS, MAX_PHONE_DIGITS = 8, 20
 _PHONE_FORM = re.compile(r"[1-9]{2}(?:9[0-9]{8}|[2-9][0-9]{7})")
 _COUNTRY_PREFIX = re.compile(r"\A(?:(?:\+|00)?55(?=[0-9]{10,11}\Z)|0(?=[1-9][0-9]{9,10}\Z))")
 _LABEL_REST = r"(?:(?:[^\W_]|-){0,61}[^\W_])"
@@ -75,6 +76,11 @@ def normalize_cep(text: str) -> str | None:
     """Return the eight digits of a CEP with or without punctuation, None for anything else."""
     cep = normalize_document(text)
     return cep if _CEP_FORM.fullmatch(cep) else None
+
+
+def only_digits(text: str) -> str:
+    """Return the ASCII digits of a text."""
+    return "".join(character for character in text if character in "0123456789")
 
 
 def normalize_phone(text: str) -> str | None:

@@ -86,6 +86,11 @@ def state_code(text: str) -> str:
     return _CODES.get(name) or text.strip().upper()
 
 
+def is_state(text: str) -> bool:
+    """Return whether a text is the code or the name of a state of Brazil."""
+    return state_code(text) in STATES
+
+
 def state_of_cep(cep: str) -> str:
     """Return the state of an eight-digit CEP; empty for anything else and below 01000-000, where there are none."""
     if len(cep) != _CEP_DIGITS or not cep.isascii() or not cep.isdigit():

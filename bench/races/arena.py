@@ -21,7 +21,7 @@ HOLD_MINUTES = 30
 POINTS = 400
 GATEWAY_SECRET = "the gateway's secret of the races"
 PLACED = "order { id number }"
-_ADDRESS = {"name": "Ana", "street": "Rua A", "number": "1", "city": "São Paulo", "state": "SP", "zipcode": "01001-000"}
+ADDRESS = {"name": "Ana", "street": "Rua A", "number": "1", "city": "São Paulo", "state": "SP", "zipcode": "01001-000"}
 
 
 class Refused(Exception):
@@ -199,7 +199,7 @@ async def _fill_cart(arena: Arena) -> FilledCart:
     items = [{"product_id": product, "quantity": 1} for product in arena.products[:2]]
     values = {"items": items, "customer_email": "ana@example.com"}
     cart = await arena.mutate(SHOPPER, "cart_create", "id items { id }", input=values)
-    await arena.mutate(SHOPPER, "cart_set_address", id=cart["id"], input=_ADDRESS)
+    await arena.mutate(SHOPPER, "cart_set_address", id=cart["id"], input=ADDRESS)
     await arena.mutate(SHOPPER, "cart_set_shipping_option", id=cart["id"], shipping_id=arena.shipping)
     return FilledCart(cart["id"], [item["id"] for item in cart["items"]])
 

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import orjson
 
-from bench.races.arena import GATEWAY_SECRET, HOLD_MINUTES, POINTS, SHOPPER, STAFF, STOCK, Arena
+from bench.races.arena import ADDRESS, GATEWAY_SECRET, HOLD_MINUTES, POINTS, SHOPPER, STAFF, STOCK, Arena
 
 ON_HAND, LIMIT = "on hand", "limit"
 """Invariants that an operation may void: it sets the stock itself, or isn't subject to the customer's limit."""
@@ -105,7 +105,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "add to the cart": _shopper("cart_item_add", lambda a, n: {"id": a.cart(n).id, "input": _item(a, n)}),
     "set a quantity": _shopper("cart_item_update", lambda a, n: {**_cart_item(a, n, 0), "quantity": 1 + n % 3}),
     "remove from the cart": _shopper("cart_item_remove", lambda a, n: _cart_item(a, n, 1)),
-    "set the address": _shopper("cart_set_address", lambda a, n: {"id": a.cart(n).id, "input": {"zipcode": "01001-000", "number": str(n)}}),
+    "set the address": _shopper("cart_set_address", lambda a, n: {"id": a.cart(n).id, "input": {**ADDRESS, "number": str(n)}}),
     "spend points in the cart": _shopper("cart_set_points", lambda a, n: {"id": a.cart(n).id, "points": n % 2}),
     "set the e-mail": _shopper("cart_set_customer_email", lambda a, n: {"id": a.cart(n).id, "email": f"{n}@example.com"}),
     "choose shipping": _shopper("cart_set_shipping_option", lambda a, n: {"id": a.cart(n).id, "shipping_id": a.shipping}),

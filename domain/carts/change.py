@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 
 import orjson
 
-from domain.addresses import ADDRESS, check_zipcode
+from domain.addresses import ADDRESS, check_address
 from domain.carts import events
 from domain.carts.items import (
     MAX_ITEMS,
@@ -137,10 +137,11 @@ async def remove_item(scope: Scope, cart: object, item: object) -> dict[str, Any
 
 
 async def set_address(scope: Scope, cart: object, values: InputValues) -> dict[str, Any]:
-    """Set the shipping address as a whole; only `zipcode` is required."""
+    """Set the shipping address as a whole; `zipcode` suffices for a quote, a checkout also needs `name` and `city`."""
     check_caller(scope)
-    address = {"country": BRAZIL, **read_fields(ADDRESS, values, creating=True)}
-    check_zipcode(address["country"], address["zipcode"])
+    sent = {name: value for name, value in values.items() if value is not None}
+    address = {"country": BRAZIL, **read_fields(ADDRESS, sent, creating=True)}
+    check_address(address)
     async with transaction(scope, Plans.REUSED):
         locked = await lock_open_cart(scope, cart)
         return await _set(scope, locked, address=json_text(address))

@@ -16,6 +16,7 @@ from uuid import UUID
 import orjson
 
 from domain import events
+from domain.addresses import DELIVERED
 from domain.carts.change import SAVE_ITEM_PRICES, item_price_columns
 from domain.carts.items import CART_WITH_ITEMS, PricedCartItem, items_of
 from domain.carts.locked import LockedCart, lock_open_cart_with
@@ -27,7 +28,7 @@ from domain.order_tokens import order_token
 from domain.orders.draft import SHIPPING, DraftLine, OrderDraft, email_text
 from domain.orders.lines import PricedLine, needs_shipping
 from domain.orders.option_selection import selection_input
-from domain.orders.order_references import load_references
+from domain.orders.order_references import CustomerAccount, load_references
 from domain.orders.placement import LoadedDraft, PlacedOrder, draft_purchase, place_order
 from kernel.errors import Conflict, Forbidden, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, read_fields, short_text, text
@@ -41,6 +42,8 @@ FOREIGN_CUSTOMER = "customer_id needs the customer's own token beside the key, o
 DUPLICATE = "duplicate_order"
 DUPLICATE_WINDOW = timedelta(seconds=30)
 _STOREFRONT_ACTORS = (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
+
+_PORTUGUESE: Mapping[str, str] = {"name": "o nome de quem recebe", "city": "a cidade"}
 
 CHECKOUT: Mapping[str, InputField] = {
     "customer_email": InputField("email", email_text, code="email_invalid"),
@@ -183,7 +186,35 @@ async def _place(scope: Scope, cart: LockedCart, draft: OrderDraft, lines: Seque
                 references = replace(references, shipping_method=method)
         if references.shipping_method is None and needs_shipping(lines):
             raise _rule_error("shipping_unavailable")
+    draft = _with_recipient(draft, references.customer)
+    if needs_shipping(lines):
+        _reject_undeliverable(draft.addresses[SHIPPING])
+    with portuguese_errors(scope):
         return await place_order(scope, draft, loaded=LoadedDraft(lines, references, terms))
+
+
+def _with_recipient(draft: OrderDraft, customer: CustomerAccount | None) -> OrderDraft:
+    """Return the draft with the customer as the recipient, where its address names none."""
+    address = draft.addresses.get(SHIPPING)
+    if address is None or address["firstname"]:
+        return draft
+    firstname, lastname = draft.firstname, draft.lastname
+    if not firstname and customer is not None:
+        firstname, lastname = customer.firstname, customer.lastname
+    return replace(draft, addresses={SHIPPING: {**address, "firstname": firstname, "lastname": lastname}})
+
+
+def _reject_undeliverable(address: Mapping[str, str]) -> None:
+    """Refuse an address that sufficed for a quote only."""
+    present = {"name": address.get("firstname", ""), "city": address.get("city", "")}
+    missing = [name for name in DELIVERED if not present[name].strip()]
+    if missing:
+        names = " e ".join(_PORTUGUESE[name] for name in missing)
+        raise RuleViolation(
+            f"Complete o endereço de entrega: informe {names}.",
+            reason="shipping_required",
+            details={"fields": dict.fromkeys(missing, "required")},
+        )
 
 
 def _reject_incomplete(cart: LockedCart, items: Sequence[PricedCartItem]) -> None:

@@ -12,10 +12,10 @@ from uuid import UUID
 
 from auth.credential_cache import invalidate_credentials
 from domain import event_types, events, record_events
-from domain.addresses import ADDRESS, check_zipcode
+from domain.addresses import ADDRESS, check_address
 from domain.imports.references import lock_import
 from domain.imports.results import RecordProblem, RecordResult, TakeNumbers
-from domain.people.account_fields import ACCOUNT_FIELDS, split_name
+from domain.people.account_fields import STORED_FIELDS, split_name
 from domain.people.addresses import MAX_ADDRESSES
 from domain.points.ledger import write_opening_balances
 from kernel.errors import ValidationFailed
@@ -34,7 +34,7 @@ SOURCE = "file"
 _UPDATABLE = ("firstname", "lastname", "company_name", "phone", "cpf", "cnpj")
 _ADDRESS = ("name", "street", "number", "complement", "district", "city", "state", "zipcode", "country", "phone")
 _FIELDS: Mapping[str, InputField] = {
-    **{name: ACCOUNT_FIELDS[name] for name in ("email", "status", "points", *_UPDATABLE)},
+    **{name: STORED_FIELDS[name] for name in ("email", "status", "points", *_UPDATABLE)},
     "created_at": InputField("created_at", timestamp),
 }
 _NEW = {"firstname": "", "lastname": "", "company_name": "", "phone": None, "cpf": None, "cnpj": None}
@@ -130,7 +130,8 @@ def _read(record: Mapping[str, Any]) -> _Draft:
         address, wrong = check_fields(ADDRESS, {"country": BRAZIL, **values}, creating=True)
         if not wrong:
             try:
-                check_zipcode(address["country"], address["zipcode"])
+                # Of another system, whose addresses may be incomplete: their postal code and country count.
+                check_address(address, address)
             except ValidationFailed as error:
                 wrong = {"zipcode": ("", error.message)}
         draft.problems += [RecordProblem(f"addresses.{name}", message, item) for name, (_, message) in wrong.items()]

@@ -10,9 +10,20 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from kernel.documents import is_email, normalize_cep, normalize_email
+from kernel.documents import MAX_PHONE_DIGITS, is_email, normalize_cep, normalize_email, only_digits
 from kernel.errors import ValidationFailed
-from kernel.fields import InputField, InputValues, cents, integer, read_fields, short_text, text, timestamp
+from kernel.fields import (
+    InputField,
+    InputValues,
+    cents,
+    integer,
+    raise_field_errors,
+    read_fields,
+    short_text,
+    text,
+    timestamp,
+)
+from kernel.geography import BRAZIL, is_state
 from kernel.text import InvalidValue, repr_value
 
 BILLING, SHIPPING = "B", "S"
@@ -85,6 +96,22 @@ def cep_text(value: object) -> object:
     return normalize_cep(values) or values
 
 
+def phone_errors(address: Mapping[str, str], *, least_digits: int = 1) -> dict[str, tuple[str, str]]:
+    """Return the error of a phone that is none: too few digits, or too many."""
+    phone = address.get("phone", "")
+    if not phone.strip() or least_digits <= len(only_digits(phone)) <= MAX_PHONE_DIGITS:
+        return {}
+    return {"phone": ("phone_invalid", f"phone is {repr_value(phone)}; expected a telephone number")}
+
+
+def state_errors(address: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return the error of a state that is none of Brazil's, in an address of Brazil, where the state is compared by its code."""
+    state = address.get("state", "")
+    if not state.strip() or (address.get("country") or BRAZIL) != BRAZIL or is_state(state):
+        return {}
+    return {"state": ("state_invalid", f"state is {repr_value(state)}; expected a state of Brazil such as SP")}
+
+
 def json_object(value: object) -> object:
     """Parse an object of arbitrary fields."""
     if not isinstance(value, Mapping):
@@ -138,6 +165,7 @@ ADDRESS_FIELDS: Mapping[str, InputField] = {
         "phone",
     )
 }
+_INPUTS: Mapping[str, str] = {BILLING: "billing_address", SHIPPING: "shipping_address"}
 _PASSED_THROUGH = ("vendor", "user", "payment_method", "shipping_method", "status", "origin")
 
 
@@ -146,9 +174,11 @@ def parse_draft(values: InputValues) -> OrderDraft:
 
     Keys are those of `OrderDraft`; unknown ones are ignored, and `priced` and `points_up_to` can't be set. Raises ValidationFailed.
     """
+    addresses = parse_addresses(values.get("addresses") or {})
+    check_addresses(addresses)
     return OrderDraft(
         lines=parse_lines(values.get("lines") or ()),
-        addresses=parse_addresses(values.get("addresses") or {}),
+        addresses=addresses,
         **{name: values[name] for name in _PASSED_THROUGH if name in values},
         **read_fields(ORDER_FIELDS, values),
     )
@@ -175,6 +205,25 @@ def parse_addresses(values: Mapping[str, InputValues | None]) -> dict[str, dict[
         for kind in (BILLING, SHIPPING)
         if values.get(kind) is not None
     }
+
+
+def check_addresses(
+    addresses: Mapping[str, Mapping[str, str]], current: Mapping[str, Mapping[str, str]] | None = None
+) -> None:
+    """Raise ValidationFailed for addresses with a state that is none of Brazil's, or a phone that is none.
+
+    What an order's `current` addresses have already, of another system perhaps, may be sent back.
+    """
+    for kind, address in addresses.items():
+        before = (current or {}).get(kind, {})
+        errors = state_errors(address) | phone_errors(address)
+        raise_field_errors(
+            {
+                f"{_INPUTS[kind]}.{name}": (code, f"{_INPUTS[kind]}.{sentence}")
+                for name, (code, sentence) in errors.items()
+                if address[name] != before.get(name)
+            }
+        )
 
 
 def fill_missing_address(addresses: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[str, str]]:

@@ -16,7 +16,7 @@ import orjson
 from domain import events
 from domain.catalog import stock
 from domain.orders import limits, repricing
-from domain.orders.draft import CONTACT_FIELDS, ORDER_FIELDS, DraftLine, parse_addresses, parse_lines
+from domain.orders.draft import CONTACT_FIELDS, ORDER_FIELDS, DraftLine, check_addresses, parse_addresses, parse_lines
 from domain.orders.lifecycle import (
     OrderUpdateResult,
     after_transition,
@@ -359,7 +359,11 @@ async def _write(
 ) -> bool:
     """Write columns, addresses and free fields of the order, and return whether the order has changed."""
     changed = is_repriced
-    for kind, address in parse_addresses(changes.get("addresses") or {}).items():
+    addresses = parse_addresses(changes.get("addresses") or {})
+    if addresses:
+        current = await repricing.load_addresses(scope, locked)
+        check_addresses({kind: {**current.get(kind, {}), **address} for kind, address in addresses.items()}, current)
+    for kind, address in addresses.items():
         changed |= bool(address) and await _write_address(scope, locked, kind, address)
     values = read_fields({"fields": ORDER_FIELDS["fields"]}, changes)
     if values.get("fields"):

@@ -41,7 +41,9 @@ FROM order_lines l LEFT JOIN products p ON p.tenant_id = l.tenant_id AND p.id = 
 LEFT JOIN vendors v ON v.tenant_id = l.tenant_id AND v.id = l.vendor_id
 WHERE l.tenant_id = $1 AND l.order_id = $2 ORDER BY l.position, l.id
 """
-_ADDRESSES = "SELECT kind, country, state, city, zipcode FROM order_addresses WHERE tenant_id = $1 AND order_id = $2"
+_ADDRESSES = (
+    "SELECT kind, country, state, city, zipcode, phone FROM order_addresses WHERE tenant_id = $1 AND order_id = $2"
+)
 _REPLACE_TAXES = """
 WITH dropped AS (DELETE FROM order_taxes WHERE tenant_id = $1 AND order_id = $2)
 INSERT INTO order_taxes (tenant_id, public_id, order_id, tax_id, name, rate_type, rate_value, included, amount_cents, position)

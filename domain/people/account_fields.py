@@ -9,17 +9,18 @@ from auth.passwords import find_password_problem
 from kernel.codes import USER_STATUSES, USER_TYPES
 from kernel.documents import (
     MAX_IDENTIFIER,
+    MAX_PHONE_DIGITS,
+    MIN_PHONE_DIGITS,
     has_cnpj_form,
     is_cpf,
     is_email,
     normalize_document,
     normalize_email,
     normalize_phone,
+    only_digits,
 )
-from kernel.fields import InputField, InputValues, code_in, integer, short_text
+from kernel.fields import FieldReader, InputField, InputValues, code_in, integer, short_text
 from kernel.text import InvalidValue, repr_value
-
-_MAX_PHONE_DIGITS = 20
 
 
 def _email(value: object) -> str:
@@ -48,15 +49,19 @@ def _document(is_right: Callable[[str], bool], expected: str) -> Callable[[objec
     return read
 
 
-def _phone(value: object) -> str | None:
-    """Read a phone number: a Brazilian number in its normalized form, else its digits."""
-    if value is None or value == "":
-        return None
-    text = value if isinstance(value, str) and len(value) <= MAX_IDENTIFIER else ""
-    digits = "".join(character for character in text if character in "0123456789")
-    if not 1 <= len(digits) <= _MAX_PHONE_DIGITS:
-        raise InvalidValue(f"is {repr_value(value)}; expected a telephone number")
-    return normalize_phone(text) or digits
+def _phone(least_digits: int) -> FieldReader:
+    """Return the reader of a phone number: a Brazilian number in its normalized form, else its digits."""
+
+    def read(value: object) -> str | None:
+        if value is None or value == "":
+            return None
+        text = value if isinstance(value, str) and len(value) <= MAX_IDENTIFIER else ""
+        digits = only_digits(text)
+        if not least_digits <= len(digits) <= MAX_PHONE_DIGITS:
+            raise InvalidValue(f"is {repr_value(value)}; expected a telephone number")
+        return normalize_phone(text) or digits
+
+    return read
 
 
 ACCOUNT_FIELDS: Mapping[str, InputField] = {
@@ -67,13 +72,19 @@ ACCOUNT_FIELDS: Mapping[str, InputField] = {
     "firstname": InputField("firstname", short_text, "firstname_invalid"),
     "lastname": InputField("lastname", short_text, "lastname_invalid"),
     "company_name": InputField("company_name", short_text, "company_name_invalid"),
-    "phone": InputField("phone", _phone, "phone_invalid"),
+    "phone": InputField("phone", _phone(MIN_PHONE_DIGITS), "phone_invalid"),
     "cpf": InputField("cpf", _document(is_cpf, "a CPF"), "cpf_invalid"),
     # By format only: the legacy API also stores numbers with invalid check digits.
     "cnpj": InputField("cnpj", _document(has_cnpj_form, "14 digits or letters"), "cnpj_invalid"),
     "points": InputField("points", integer(), "points_invalid"),
 }
 """The columns of `users` set by input; `name` and `vendor_id` are handled separately, `password` is hashed, `points` go to the ledger."""
+
+STORED_FIELDS: Mapping[str, InputField] = {
+    **ACCOUNT_FIELDS,
+    "phone": InputField("phone", _phone(1), "phone_invalid"),
+}
+"""The fields of accounts that exist, here or in another system: what they have may be sent back."""
 
 OWN_FIELDS = frozenset({"email", "password", "firstname", "lastname", "name", "phone"})
 """The fields that users without `manage_users` may change of their own account."""

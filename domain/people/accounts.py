@@ -19,7 +19,7 @@ from auth.passwords import hash_password
 from domain import events, record_events
 from domain.mails import outbox
 from domain.mails.texts import MailType
-from domain.people.account_fields import ACCOUNT_FIELDS, GUARDED, OWN_FIELDS, split_name
+from domain.people.account_fields import ACCOUNT_FIELDS, GUARDED, OWN_FIELDS, STORED_FIELDS, split_name
 from domain.points.ledger import ADJUSTED, Movement, write_entries
 from kernel.errors import InsufficientPrivileges, NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputValues, read_fields
@@ -102,7 +102,7 @@ async def update_user(scope: Scope, user: Reference | str, values: InputValues) 
     """
     user_id = await references.find(scope, references.USER, user)
     values = _permitted_values(scope, user_id, values)
-    fields = read_fields(ACCOUNT_FIELDS, split_name(values))
+    fields = read_fields(STORED_FIELDS, split_name(values))
     if scope.actor.is_user and scope.actor.user_id == user_id:
         await _check_own_credentials(scope, user_id, fields)
     columns = await _with_password_hash(scope, fields)
@@ -113,6 +113,7 @@ async def update_user(scope: Scope, user: Reference | str, values: InputValues) 
         if "vendor_id" in values:
             columns["vendor_id"] = await _resolve_vendor(scope, values, row["vendor_id"])
         changes = {name: value for name, value in columns.items() if value != row[name]}
+        read_fields({"phone": ACCOUNT_FIELDS["phone"]}, changes)
         if changes:
             await _apply_changes(scope, row, changes)
     return UserRef(user_id, row["public_id"])

@@ -5,7 +5,7 @@ Changes lock the user's row: the number of addresses and the defaults depend on 
 
 from __future__ import annotations
 
-from domain.addresses import ADDRESS, check_zipcode
+from domain.addresses import ADDRESS, check_address
 from domain.records import Change, RecordType
 from domain.visibility import OwnRows
 from kernel.errors import Forbidden, NotFound, RuleViolation
@@ -29,7 +29,9 @@ ADDRESSES = Entity(
 _LOCK_USER = "SELECT id FROM users WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE"
 _COUNT = "SELECT count(*) FROM user_addresses WHERE tenant_id = $1 AND user_id = $2"
 _FIND = "SELECT id FROM user_addresses WHERE tenant_id = $1 AND user_id = $2 AND public_id = $3"
-_LOCK = "SELECT country, zipcode FROM user_addresses WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
+_LOCK = (
+    "SELECT country, zipcode, state, name, city, phone FROM user_addresses WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
+)
 _DEFAULT_COLUMNS = {SHIPPING: "is_default_shipping", BILLING: "is_default_billing"}
 # One statement could set the new default before it clears the old one, which the unique index refuses.
 _CLEAR_DEFAULT = """
@@ -78,7 +80,7 @@ async def _prepare(change: Change) -> None:
             raise RuleViolation(f"an account has at most {MAX_ADDRESSES} addresses", reason="too_many_addresses")
         is_first = count == 0
         change.columns |= {"user_id": user_id, "is_default_shipping": is_first, "is_default_billing": is_first}
-    check_zipcode(change.merged["country"], change.merged["zipcode"])
+    check_address(change.merged, {} if change.is_new else change.current)
 
 
 ADDRESS_RECORDS = RecordType(

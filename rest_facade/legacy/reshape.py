@@ -105,7 +105,9 @@ def message_renamer(fields: Iterable[RecordField], message_terms: Mapping[str, s
 
     Only the first word of a sentence is a field name.
     """
-    terms = {field.input_path.rpartition(".")[2]: field.label or field.name for field in fields if field.input_path}
+    names = {field.input_path: field.label or field.name for field in fields if field.input_path}
+    # A nested field is named alone, or with its path where several have its name.
+    terms = {path.rpartition(".")[2]: name for path, name in names.items()} | names
     terms = {term: legacy for term, legacy in {**terms, **message_terms}.items() if term != legacy}
     longest_first = sorted(terms, key=len, reverse=True)
     pattern = re.compile(rf"(^|; )({'|'.join(map(re.escape, longest_first))})(?= )") if terms else None

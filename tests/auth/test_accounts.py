@@ -261,6 +261,19 @@ async def test_unknown_users_are_not_found(store, other_store):
             await update(system_scope(store), user, firstname="x")
 
 
+async def test_a_new_phone_has_the_digits_of_one_and_an_old_one_may_be_sent_back(store):
+    scope = system_scope(store)
+    with pytest.raises(ValidationFailed, match="phone is '1'; expected a telephone number"):
+        await create_user(scope, {"email": "x@example.com", "phone": "1"})
+    user_id = await add_user(store)
+    await execute(store, "update users set phone = '1' where id = $1", user_id)
+    await update(scope, user_id, phone="1", firstname="Novo")
+    assert (await user_row(store, user_id))["firstname"] == "Novo"
+    with pytest.raises(ValidationFailed) as refused:
+        await update(scope, user_id, phone="12")
+    assert refused.value.fields == {"phone": "phone_invalid"}
+
+
 @pytest.mark.parametrize("user_type", ["V", "C"])
 async def test_vendors_and_customers_can_change_only_their_own_name_and_phone(store, user_type):
     vendor_id, other_vendor = await add_vendor(store), await add_vendor(store)

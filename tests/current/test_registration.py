@@ -149,6 +149,8 @@ async def test_concurrent_registrations_with_one_email_create_one_user(visitor: 
         ({"cpf": "11111111111"}, {"cpf": "cpf_invalid"}),
         ({"cnpj": "1"}, {"cnpj": "cnpj_invalid"}),
         ({"phone": "none"}, {"phone": "phone_invalid"}),
+        ({"phone": "1"}, {"phone": "phone_invalid"}),
+        ({"phone": "9" * 21}, {"phone": "phone_invalid"}),
         (
             {"email": "x", "password": "x", "name": ""},
             {"email": "email_invalid", "password": "password_invalid", "name": "name_required"},

@@ -118,6 +118,59 @@ async def test_the_link_of_a_mail_opens_an_order_placed_elsewhere(storefront: St
     assert (await storefront.get(f"orders/{legacy}?token={token}")).body["id"] == legacy
 
 
+# --- Address ---------------------------------------------------------------------------------------------------------------
+
+
+async def test_an_address_for_a_quote_must_be_completed_before_the_checkout(storefront: StorefrontClient) -> None:
+    cart = await storefront.cart((storefront.sample.mug, 1))
+    quoted = await storefront.put(f"carts/{cart}/address", {"zipcode": "01001-000"})
+    assert (quoted.status, quoted.body["shipping_cents"]) == (200, 1500)
+    refused = await storefront.check_out(cart)
+    assert error_of(refused) == (422, "shipping_required")
+    assert (
+        refused.body["error"]["message"] == "Complete o endereço de entrega: informe o nome de quem recebe e a cidade."
+    )
+    assert refused.body["error"]["details"] == {"fields": {"name": "required", "city": "required"}}
+    await storefront.put(f"carts/{cart}/address", {"zipcode": "01001-000", "city": "São Paulo"})
+    made = await storefront.check_out(cart, customer_name="Ana Souza")
+    assert made.status == 201
+    [address] = await storefront.sample.rows(
+        "SELECT firstname, lastname FROM order_addresses WHERE kind = 'S' AND order_id = $1", made.body["number"]
+    )
+    assert tuple(address) == ("Ana", "Souza")
+
+
+async def test_the_account_is_the_recipient_where_the_address_names_none(storefront: StorefrontClient) -> None:
+    caio = storefront.as_customer(storefront.sample.caio)
+    cart = await caio.cart((storefront.sample.mug, 1))
+    await caio.put(f"carts/{cart}/address", {"zipcode": "01001-000", "city": "São Paulo"})
+    made = await caio.check_out(cart, customer_email=None)
+    assert made.status == 201
+    [order] = await storefront.sample.rows(
+        """SELECT a.firstname, u.firstname FROM order_addresses a JOIN orders o ON o.id = a.order_id
+        JOIN users u ON u.id = o.user_id WHERE a.kind = 'S' AND o.id = $1""",
+        made.body["number"],
+    )
+    assert order[0] == order[1] != ""
+
+
+@pytest.mark.parametrize(
+    "field,value,code",
+    [
+        ("name", " ", "required"),
+        ("city", "", "required"),
+        ("state", "ZZ", "state_invalid"),
+        ("phone", "não tenho", "phone_invalid"),
+    ],
+)
+async def test_an_address_that_can_not_be_right_is_refused_at_its_field(
+    storefront: StorefrontClient, field: str, value: str, code: str
+) -> None:
+    cart = await storefront.cart((storefront.sample.mug, 1))
+    answer = await storefront.put(f"carts/{cart}/address", ADDRESS | {field: value})
+    assert (answer.status, answer.body) == (400, {"error": "validation_failed", "fields": {field: code}})
+
+
 # --- Customers --------------------------------------------------------------------------------------------------------------
 
 

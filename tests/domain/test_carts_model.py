@@ -161,7 +161,9 @@ class Play:
         created = await change.create_cart(
             self.front, {"items": [{"product": self.ids[product], "quantity": quantity}]}
         )
-        await change.set_address(self.front, created["id"], {"zipcode": "01001-000"})
+        await change.set_address(
+            self.front, created["id"], {"name": "Ana", "city": "São Paulo", "zipcode": "01001-000"}
+        )
         await change.set_shipping_option(self.front, created["id"], self.way)
         self.model.carts.append(Cart(created["id"], Counter({product: quantity})))
 

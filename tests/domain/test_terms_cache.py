@@ -20,7 +20,14 @@ from kernel.scope import Scope, active_scope
 from models.connection import database
 from tests.harness.domain_store import DomainStore
 
-ADDRESS = {"zipcode": "50010-000", "state": "PE", "city": "Recife", "street": "Rua do Sol", "number": "10"}
+ADDRESS = {
+    "name": "Ana",
+    "zipcode": "50010-000",
+    "state": "PE",
+    "city": "Recife",
+    "street": "Rua do Sol",
+    "number": "10",
+}
 _SHOWN = ("shipping_option", "discount_cents", "shipping_cents", "tax_cents", "total_cents")
 
 

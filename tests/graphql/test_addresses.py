@@ -18,7 +18,7 @@ from tests.harness.http import Client
 from tests.harness.records import UNKNOWN_ID
 from tests.harness.sample_store import SampleStore
 
-FIELDS = "id name street city zipcode country is_default_shipping is_default_billing"
+FIELDS = "id name street city state zipcode country phone is_default_shipping is_default_billing"
 CREATE = f"mutation($input: SavedAddressInput!) {{ record: address_create(input: $input) {{ {FIELDS} }} }}"
 UPDATE = f"mutation($id: ID!, $input: SavedAddressInput!) {{ record: address_update(id: $id, input: $input) {{ {FIELDS} }} }}"
 DELETE = "mutation($id: ID!) { record: address_delete(id: $id) { id } }"
@@ -57,8 +57,10 @@ async def test_the_first_address_is_the_default_and_another_can_be_made_it(sampl
         "name": "Ana Lima",
         "street": "Rua A",
         "city": "São Paulo",
+        "state": "SP",
         "zipcode": "01001000",
         "country": "BR",
+        "phone": "",
         "is_default_shipping": True,
         "is_default_billing": True,
     }
@@ -95,6 +97,11 @@ async def test_an_update_changes_what_is_given_and_checks_the_whole(sample: Samp
         ({"zipcode": "123"}, {"zipcode": "zipcode_invalid"}),
         ({"zipcode": "01001000", "country": "Brasil"}, {"country": "country_invalid"}),
         ({"zipcode": "01001000", "city": "x" * 256}, {"city": "invalid"}),
+        ({"zipcode": "01001000", "name": " ", "city": ""}, {"name": "required", "city": "required"}),
+        ({"zipcode": "01001000", "state": "XX"}, {"state": "state_invalid"}),
+        ({"zipcode": "01001000", "phone": "ligue"}, {"phone": "phone_invalid"}),
+        ({"zipcode": "01001000", "phone": "1"}, {"phone": "phone_invalid"}),
+        ({"zipcode": "1", "state": "Sampa"}, {"zipcode": "zipcode_invalid", "state": "state_invalid"}),
     ],
 )
 async def test_an_invalid_address_is_refused_as_in_a_cart(
@@ -106,6 +113,27 @@ async def test_an_invalid_address_is_refused_as_in_a_cart(
     create_cart = await run(client, "mutation { record: cart_create { id } }")
     text = "mutation($id: ID!, $input: CartAddressInput!) { record: cart_set_address(id: $id, input: $input) { id } }"
     assert await run(client, text, id=create_cart["id"], input=input) == refusal
+
+
+@pytest.mark.parametrize(
+    "input",
+    [{"state": "sao paulo"}, {"state": "SP"}, {"state": "Lisboa", "country": "PT"}, {"phone": "+351 21 123 4567"}],
+)
+async def test_a_state_of_the_country_and_a_phone_are_kept_as_sent(input: dict[str, str], sample: SampleStore) -> None:
+    client = await customer(sample)
+    saved = await run(client, CREATE, input={"zipcode": "01001000", **input})
+    assert {name: saved[name] for name in input} == input
+
+
+async def test_what_an_address_has_from_before_may_be_sent_back(sample: SampleStore) -> None:
+    client = await customer(sample)
+    address = await run(client, CREATE, input=HOME)
+    old = {"name": "", "city": "", "state": "XX", "phone": "1"}
+    await sample.execute("UPDATE user_addresses SET name = '', city = '', state = 'XX', phone = '1'")
+    changed = await run(client, UPDATE, id=address["id"], input=old | {"street": "Rua C"})
+    assert (changed["street"], changed["state"], changed["phone"]) == ("Rua C", "XX", "1")
+    refused = await run(client, UPDATE, id=address["id"], input={"state": "YY"})
+    assert refused["details"]["fields"] == {"state": "state_invalid"}
 
 
 async def test_addresses_of_others_are_absent(sample: SampleStore, other_sample: SampleStore) -> None:

@@ -17,7 +17,7 @@ CREATE = (
 CART = "query($id: ID!) { cart(id: $id) { id status total_cents customer_email } }"
 ADD = "mutation($id: ID!, $input: CartItemInput!) { cart_item_add(id: $id, input: $input) { total_cents items { id quantity } } }"
 ADDRESS = (
-    'mutation($id: ID!) { cart_set_address(id: $id, input: { zipcode: "01001000", city: "São Paulo", state: "SP" })'
+    'mutation($id: ID!) { cart_set_address(id: $id, input: { name: "Ana", zipcode: "01001000", city: "São Paulo", state: "SP" })'
     " { address { zipcode country } } }"
 )
 OPTIONS = "query($id: ID!) { cart_shipping_options(id: $id) { shipping_id name price_cents } }"
@@ -176,3 +176,17 @@ async def test_a_storefront_key_cannot_list_orders_users_or_carts(sample: Sample
     for query in ("{ carts { id } }", "{ cart_page { total } }", "{ placed_orders { id } }"):
         assert "Cannot query field" in (await execute_query(sample, query, key))["message"]
     assert await execute_query(sample, "{ products { status } }", key) == [{"status": "A"}] * 3
+
+
+@pytest.mark.parametrize("kind", ["billing_address", "shipping_address"])
+async def test_an_order_s_address_names_the_field_that_is_refused(sample: SampleStore, kind: str) -> None:
+    text = "mutation($input: OrderInput!) { order_create(input: $input) { id } }"
+    line = {"product_id": sample.ebook.id, "quantity": 1}
+    address = {"state": "XX", "phone": "none"}
+    refused = await execute_query(
+        sample, text, sample.owner, input={"email": "ana@example.com", "items": [line], kind: address}
+    )
+    assert refused["extensions"]["details"]["fields"] == {
+        f"{kind}.state": "state_invalid",
+        f"{kind}.phone": "phone_invalid",
+    }

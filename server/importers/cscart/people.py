@@ -7,7 +7,7 @@ from typing import Any
 from auth.privileges import ALL as PRIVILEGES
 from domain.imports.numbered import ImportKind, ImportTable, Rows
 from domain.marketplace.vendors import VENDOR_FIELDS
-from domain.people.account_fields import ACCOUNT_FIELDS
+from domain.people.account_fields import STORED_FIELDS
 from domain.people.usergroups import FIELDS as USERGROUP_FIELDS
 from kernel.codes import MEMBERSHIP_STATUSES
 from models.tables.marketplace import Vendor
@@ -126,7 +126,7 @@ def convert_user(context: Context, record: Record) -> Rows:
         "cpf": text(record, "CPF"),
         "cnpj": text(record, "CNPJ"),
     }
-    columns = context.columns(ACCOUNT_FIELDS, values, droppable=("phone", "cpf", "cnpj"))
+    columns = context.columns(STORED_FIELDS, values, droppable=("phone", "cpf", "cnpj"))
     vendor = context.optional(record, "company_id", "vendors")
     if columns["user_type"] == _VENDOR and vendor is None:
         raise NotBrought("company_id is required for a user of type V")

@@ -26,6 +26,7 @@ const FIELDS: Record<string, string> = {
   code_wrong: "O código não confere.",
   zipcode_invalid: "Este CEP não é válido.",
   state_invalid: "Escolha o estado.",
+  phone_invalid: "Este telefone não é válido.",
 };
 // Messages of these codes are written for customers, in Portuguese.
 const FOR_CUSTOMERS = new Set(["RULE_VIOLATION", "TENANT_CLOSED"]);
