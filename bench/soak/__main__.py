@@ -22,6 +22,7 @@ from bench.soak.calls import Client, Tally, Timeline, open_session
 from bench.soak.cluster import Cluster, cluster_faults, missing_programs
 from bench.soak.deployment import CLUSTER, EMBEDDED, EXTERNAL, Deployment, running_deployment
 from bench.soak.faults import Director, faults_of, kill_master
+from bench.soak.hostile import check_shoppers
 from bench.soak.model import Findings, World
 from bench.soak.observation import Observation
 from bench.soak.propagation import measure_propagation
@@ -145,9 +146,10 @@ async def _run(deployment: Deployment, receiver: Receiver, client: Client, store
             findings.add("server error", f"{service.name} logged: {event}")
         if service.unplanned_ends:
             findings.add("process", f"{service.name} ended {service.unplanned_ends} times without being killed")
-    models = [store.model for store in stores]
+    models, shoppers = [store.model for store in stores], check_shoppers(tally, findings)
     for line in report.lines_of(deployment, elapsed, tally, models, director.records, observation, findings):
         print(line, flush=True)
+    print(shoppers, flush=True)
     for line in propagation:
         print(line, flush=True)
     if redelivered:

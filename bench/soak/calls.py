@@ -24,6 +24,8 @@ NO_ANSWER = 0
 BAD_GATEWAY = 502
 """HAProxy's answer for a server that closed its connection before it had answered."""
 UNAVAILABLE = 503
+SHOPPERS = "storefront"
+"""The family of requests that shoppers wait for."""
 _TOO_MANY, _IN_PROGRESS = 429, 409
 TRANSIENT = frozenset((NO_ANSWER, UNAVAILABLE, _TOO_MANY))
 _STALE_PAUSE = 0.01
@@ -31,6 +33,7 @@ _STALE_PAUSE = 0.01
 _GRAPHQL_STATUS = {
     "UNAVAILABLE": UNAVAILABLE, "TENANT_CLOSED": UNAVAILABLE, "RATE_LIMITED": _TOO_MANY, "CONFLICT": 409, "NOT_FOUND": 404,
     "RULE_VIOLATION": 422, "FORBIDDEN": 403, "UNAUTHENTICATED": 401, "VALIDATION_FAILED": 400, "QUERY_TOO_COMPLEX": 400,
+    "GRAPHQL_VALIDATION_FAILED": 400,
 }  # fmt: skip
 
 
@@ -66,6 +69,13 @@ class Timeline:
     def close(self) -> None:
         """End it."""
         self._windows[-1].ended = monotonic()
+
+    def is_quiet(self, started_at: float, ended_at: float) -> bool:
+        """Return whether a request met no fault."""
+        return not any(
+            window.began <= ended_at and (window.ended is None or window.ended >= started_at)
+            for window in self._windows
+        )
 
     def covers(self, started_at: float, ended_at: float, status: int = NO_ANSWER) -> bool:
         """Return whether a request met a time of such failures."""
@@ -108,6 +118,8 @@ class Tally:
     replays: int = 0
     retries: int = 0
     slowest: float = 0.0
+    shopper_seconds: list[float] = field(default_factory=list)
+    """Of each answer to a shopper while no fault was under way."""
     times: list[tuple[float, bool]] = field(default_factory=list)
     """Of each answer: when it ended (monotonic seconds), and whether it was no failure."""
     reads: int = 0
@@ -178,8 +190,10 @@ class Client:
         is_expected = answer.status in expected or (answer.is_in_progress and is_repeated)
         self.tally.count(family, answer, is_failure=not is_expected)
         self.tally.slowest = max(self.tally.slowest, ended_at - started_at)
+        if family == SHOPPERS and self.timeline.is_quiet(started_at, ended_at):
+            self.tally.shopper_seconds.append(ended_at - started_at)
         about = f"{family} {method} {path}"
-        asked = f"{path} {orjson.dumps(json).decode() if json is not None else ''}"
+        asked = f"{path} {(_content(json) or b'').decode()}"
         self.world.check_isolation(store, answer.text, asked=asked, about=about)
         if is_expected:
             return answer
@@ -233,7 +247,7 @@ class Client:
         raise AssertionError
 
     async def _exchange(self, method: str, path: str, json: Any, headers: Mapping[str, str]) -> Answer:
-        data = None if json is None else orjson.dumps(json)
+        data = _content(json)
         sent = dict(headers)
         if data is not None:
             sent.setdefault("Content-Type", "application/json")
@@ -248,6 +262,11 @@ class Client:
             return Answer(NO_ANSWER, failure="time-out")
         except (aiohttp.ClientError, OSError) as error:
             return Answer(NO_ANSWER, failure="refused" if isinstance(error, ConnectionRefusedError) else "cut off")
+
+
+def _content(body: Any) -> bytes | None:
+    """Return the content of a request: bytes as they are, else JSON."""
+    return body if body is None or isinstance(body, bytes) else orjson.dumps(body)
 
 
 def open_session() -> aiohttp.ClientSession:

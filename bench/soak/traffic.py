@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
+from bench.soak import hostile
 from bench.soak.calls import Answer, Client, client_address
 from bench.soak.model import OrderView, Purchase, check_order, check_stock
 from bench.soak.purchases import check_out, create_by_graphql, create_by_legacy
@@ -52,6 +53,9 @@ class Traffic:
                     [Intruder(others).probe],
                 )
             ]
+
+        # One store's shoppers have them as neighbours, those of the other stores share the processes.
+        self._tasks += [asyncio.create_task(self._repeat([action], self._stores[0])) for action in hostile.ACTIONS]
 
     async def stop(self) -> None:
         """Let every client finish what it has begun, so that the account has no open question."""

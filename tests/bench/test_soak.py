@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 
 import orjson
 import pytest
@@ -24,6 +25,7 @@ from bench.soak.__main__ import main
 from bench.soak.calls import Answer, Client, Tally, Timeline, open_session, read_answer
 from bench.soak.deployment import Disk
 from bench.soak.faults import NOTHING, Fault
+from bench.soak.hostile import check_shoppers
 from bench.soak.model import (
     Findings,
     Line,
@@ -521,3 +523,31 @@ def test_a_full_disk_refuses_writes_until_it_is_freed():
     finally:
         disk.remove()
     assert not disk.folder.exists()
+
+
+# --- Shoppers next to hostile callers --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "seconds, counts, line",
+    [
+        ([0.1] * 99 + [0.2], {}, "100 answers outside of faults, p99"),
+        ([0.1] * 96 + [2.0] * 4, {"shoppers": 1}, "100 answers outside of faults, p99 2.000 s"),
+        ([5.0] * 10, {}, "10 answers outside of faults, too few"),
+    ],
+    ids=["fast", "slow", "few"],
+)
+def test_shoppers_that_wait_for_a_second_are_a_finding(findings, seconds, counts, line):
+    assert line in check_shoppers(Tally(shopper_seconds=seconds), findings)
+    assert findings.counts == counts
+
+
+def test_answers_during_a_fault_are_not_those_of_a_quiet_time():
+    timeline = Timeline()
+    began = monotonic()
+    assert timeline.is_quiet(began, monotonic())
+    timeline.open()
+    assert not timeline.is_quiet(began, monotonic())
+    timeline.close()
+    assert not timeline.is_quiet(began, monotonic())
+    assert timeline.is_quiet(monotonic(), monotonic())
