@@ -24,7 +24,7 @@ from server.http import (
     graphql_sockets,
     graphql_streams,
     graphql_view,
-    rate_limits,
+    limits,
 )
 from server.http.authentication import Authenticate, Authenticator, StoreResolver
 from server.http.catalogue_cache import CATALOGUE_CACHE, REQUEST_CACHE, CatalogueCache, RequestCache
@@ -54,7 +54,7 @@ def create_app(
     authenticate: Authenticate,
     counters: Counters | None = None,
     checks: Checks | None = None,
-    limit_of: rate_limits.LimitOf = rate_limits.default_limit_of,
+    limit_of: limits.LimitOf = limits.default_limit_of,
     routes: Iterable[Route] | None = None,
     anonymous_introspection: bool = False,
 ) -> web.Application:
@@ -75,8 +75,8 @@ def create_app(
     app.router.register_resource(ScriptAddress(app.router))
     if not settings.compiled_reads:
         query_compiler.set_enabled(False)
-    limits = AnswerLimits(settings.graphql_max_objects, settings.graphql_max_bytes)
-    graphql_view.add_routes(app, limits, anonymous_introspection=anonymous_introspection)
+    answer_limits = AnswerLimits(settings.graphql_max_objects, settings.graphql_max_bytes)
+    graphql_view.add_routes(app, answer_limits, anonymous_introspection=anonymous_introspection)
     app[STORE_KEY] = _offered_store(settings, store_resolver)
     page.add_routes(app)
     example_storefront.add_routes(app, settings, store_resolver)
@@ -88,7 +88,7 @@ def create_app(
     allow_cross_origin(app, settings.cors_origins)
 
     policies = route_policies(app)
-    limiter = rate_limits.RateLimiter(settings, app[COUNTERS], limit_of)
+    limiter = limits.RateLimiter(settings, app[COUNTERS], limit_of)
     timeouts = RequestTimeouts(settings.request_timeout)
     app[RESTART_TIMEOUT] = timeouts.restart
     authenticator = Authenticator(store_resolver, authenticate)

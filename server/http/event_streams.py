@@ -26,8 +26,7 @@ from rest_facade.streaming import prepare_stream
 from server.http.authentication import Authenticator
 from server.http.connections import SETTINGS, RequestTimeouts
 from server.http.event_tails import EVENT_TAILS, EventTails, StoreTail, TailEvent
-from server.http.limits import ConcurrencyLimiter
-from server.http.rate_limits import RateLimiter
+from server.http.limits import ConcurrencyLimiter, RateLimiter
 from server.http.routes import POLICIES
 
 HEARTBEAT_SECONDS = 15.0

@@ -1,14 +1,28 @@
 """Count requests against a rate limit per window: per client address, wrong credential, app, storefront key and legacy credential.
 
-`Counters` is the interface the middleware uses. `ProcessCounters` counts in this process; with REDIS_URL `server.http.shared_limits` counts
-for the whole deployment (docs/reference/shared.md#rate-limits). Sign-in attempts and the lockout are counted in PostgreSQL, by `auth`.
+`RateLimiter` applies the limits, `Counters` is the interface that it counts with. `ProcessCounters` counts in this process; with REDIS_URL
+`server.http.shared_limits` counts for the whole deployment (docs/reference/shared.md#rate-limits). Sign-in attempts and the lockout are
+counted in PostgreSQL, by `auth`.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from contextlib import ExitStack
 from typing import NamedTuple, Protocol
+
+from aiohttp import hdrs, web
+from multidict import istr
+
+from auth import storefront_keys
+from kernel import metrics
+from kernel.errors import RateLimited
+from kernel.ip_addresses import rate_limit_key
+from kernel.scope import Actor, ActorKind, Scope, Store
+from kernel.settings import Settings
+from server.http.families import RouteFamily
 
 MINUTE = 60.0
 # Bounds the memory an attacker with many addresses can use: about 20 MB.
@@ -125,3 +139,195 @@ class _Window:
 
 def _state(limit: int, count: int, reset_at: float) -> RateLimitState:
     return RateLimitState(limit, limit - count if count < limit else 0, reset_at, count <= limit)
+
+
+# --- Limits of a request -----------------------------------------------------------------------------------------------
+
+APP_RATE = 120
+# The error text of a storefront key differs from all others.
+STOREFRONT_KEY_MESSAGE = "rate_limit_exceeded"
+WAIT_SECONDS = 60
+
+LIMITED = metrics.counter(
+    "vitrine_limited_total", "Requests refused by a rate limit, or a limit of connections.", "limit"
+)
+
+LimitOf = Callable[[Actor], int]
+
+HEADER_STATE = web.RequestKey("reported_rate", RateLimitState)
+"""The state for the X-RateLimit-* headers, in the families that have them."""
+
+_LIMIT, _REMAINING, _RESET = (
+    istr("X-RateLimit-Limit"),
+    istr("X-RateLimit-Remaining"),
+    istr("X-RateLimit-Reset"),
+)
+_SLOT = web.RequestKey("slot", str)
+
+# multidict's istr is looked up without case folding each time.
+_CREDENTIALS = (hdrs.AUTHORIZATION, istr("X-API-Key"), istr("X-Hub-Signature-256"), istr("X-Hub-Signature"))
+
+
+def default_limit_of(actor: Actor) -> int:
+    """Return the requests per minute of an app or storefront key: its own limit or the default."""
+    if actor.rate_limit is not None:
+        return actor.rate_limit
+    return APP_RATE if actor.kind is ActorKind.APP else storefront_keys.DEFAULT_RATE
+
+
+def has_credential(headers: Mapping[str, str]) -> bool:
+    """Return whether the request carries a credential or a gateway signature."""
+    for name in _CREDENTIALS:  # noqa: SIM110  # a generator costs three times as much
+        if name in headers:
+            return True
+    return False
+
+
+class _CallerLimit(NamedTuple):
+    """A limit of requests per minute, with what is said and logged when it is reached."""
+
+    name: str
+    key: str
+    limit: int
+    scope_text: str
+    message: str = "rate limit exceeded"
+    is_reported: bool = True
+
+
+class RateLimiter:
+    """Count requests against the configured limits; 0 means no limit."""
+
+    def __init__(self, settings: Settings, counters: Counters, limit_of: LimitOf = default_limit_of) -> None:
+        self._ip_rate = settings.ip_rate
+        self._failed_rate = settings.failed_auth_rate
+        self._legacy_rate = settings.legacy_rate
+        self._counters = counters
+        self._limit_of = limit_of
+        self._requests = ConcurrencyLimiter(settings.address_requests)
+
+    def begin_request(self, request: web.Request, family: RouteFamily, address: str) -> None:
+        """Count a request that runs, until `end_request`; reject it if its client address has too many."""
+        if self._requests.limit and family.is_rate_limited:
+            request._state[_SLOT] = self._begin(address)
+
+    def slot(self, address: str) -> ExitStack:
+        """Count an operation of a WebSocket as a request that runs, until the result is closed; reject it as `begin_request` does."""
+        slot = ExitStack()
+        if self._requests.limit:
+            slot.callback(self._requests.end, self._begin(address))
+        return slot
+
+    def _begin(self, address: str) -> str:
+        requests, key = self._requests, rate_limit_key(address)
+        if requests.begin(key) > requests.limit:
+            requests.end(key)
+            LIMITED.add("concurrent_requests")
+            raise RateLimited(f"more than {requests.limit} concurrent requests from this address", retry_after=1)
+        return key
+
+    def end_request(self, request: web.Request) -> None:
+        """Count the request no longer, if it is counted: it has ended, or become a stream."""
+        slot = request._state.pop(_SLOT, None)
+        if slot is not None:
+            self._requests.end(slot)
+
+    def count_address(self, request: web.Request, family: RouteFamily, address: str) -> Awaitable[None] | None:
+        """Count the request against its client address, before any other check; the result is to be awaited if it is not None."""
+        if not self._ip_rate:
+            _set_header_state(request, family, _unlimited())
+        elif family.is_rate_limited:
+            state = self._counters.hit(f"ip:{rate_limit_key(address)}", self._ip_rate)
+            if type(state) is not RateLimitState:
+                return self._check_address(request, family, state)
+            if family.has_rate_limit_headers:
+                request._state[HEADER_STATE] = state
+            if not state.allowed:
+                raise _error("address", self._ip_rate, "from this address")
+        return None
+
+    async def _check_address(
+        self, request: web.Request, family: RouteFamily, counted: RateLimitState | Awaitable[RateLimitState]
+    ) -> None:
+        state = await resolved(counted)
+        _set_header_state(request, family, state)
+        if not state.allowed:
+            raise _error("address", self._ip_rate, "from this address")
+
+    async def count_failure(self, address: str) -> None:
+        """Count a wrong credential; reject it as one too many of its address.
+
+        Right ones go on: who shares an address with a client whose token has expired is not to suffer, and no credential can be guessed.
+        """
+        if self._failed_rate:
+            state = await resolved(self._counters.hit(f"failed:{rate_limit_key(address)}", self._failed_rate))
+            if not state.allowed:
+                raise _error("wrong_credential", self._failed_rate, "with a wrong credential from this address")
+
+    async def count_caller(self, request: web.Request, family: RouteFamily, scope: Scope) -> None:
+        """Count the request against the limit of its app, storefront key or legacy credential, or as one without a credential."""
+        limits = self._caller_limits(family, scope.client_ip, scope.store, scope.actor)
+        for each in limits:
+            state = await resolved(self._counters.hit(each.key, each.limit))
+            own = limits[-1]  # its state is reported, also where the address's share of it is exhausted
+            if each is own and own.is_reported:
+                _set_header_state(request, family, state)
+            elif not state.allowed and own.is_reported:
+                _set_header_state(request, family, await resolved(self._counters.peek(own.key, own.limit)))
+            if not state.allowed:
+                raise _error(each.name, each.limit, each.scope_text, each.message)
+
+    def _caller_limits(self, family: RouteFamily, address: str, store: Store, actor: Actor) -> list[_CallerLimit]:
+        """Return the limits of a caller in the order in which they count; one that refuses leaves those after it alone."""
+        of_key = [] if actor.key is None else self._own_limits(family, address, store, actor.key)
+        return of_key + self._own_limits(family, address, store, actor)
+
+    def _own_limits(self, family: RouteFamily, address: str, store: Store, actor: Actor) -> list[_CallerLimit]:
+        if actor.kind is ActorKind.ANONYMOUS:
+            if not self._failed_rate or family.name != "graphql":
+                return []
+            text, key = "without a credential from this address", f"anonymous:{rate_limit_key(address)}"
+            return [_CallerLimit("anonymous", key, self._failed_rate, text, is_reported=False)]
+        if actor.kind is ActorKind.APP:
+            return [_CallerLimit("caller", _caller_key(family, store, actor), self._limit_of(actor), "of this app")]
+        if actor.kind is ActorKind.STOREFRONT:
+            key, message = _caller_key(family, store, actor), STOREFRONT_KEY_MESSAGE
+            own = _CallerLimit("caller", key, self._limit_of(actor), "with this key", message)
+            if not (share := actor.rate_limit_per_address):
+                return [own]
+            text = "with this key from this address"
+            return [_CallerLimit("key_address", f"{key}:{rate_limit_key(address)}", share, text, message), own]
+        if self._legacy_rate and family.name == "legacy":
+            key = _caller_key(family, store, actor)
+            return [_CallerLimit("caller", key, self._legacy_rate, "with this credential")]
+        return []
+
+
+def _caller_key(family: RouteFamily, store: Store, actor: Actor) -> str:
+    # All customers' tokens share the limit of the storefront key.
+    credential = actor.credential.partition("/")[0]
+    return f"{family.name if family.name == 'legacy' else 'caller'}:{store.id}:{credential}"
+
+
+def _unlimited() -> RateLimitState:
+    """Return the default limit, which families with the headers report where there is none."""
+    return RateLimitState(APP_RATE, APP_RATE, time.time() + MINUTE, allowed=True)
+
+
+def _set_header_state(request: web.Request, family: RouteFamily, state: RateLimitState) -> None:
+    if family.has_rate_limit_headers:
+        request._state[HEADER_STATE] = state
+
+
+def _error(name: str, limit: int, scope_text: str, message: str = "rate limit exceeded") -> RateLimited:
+    LIMITED.add(name)
+    return RateLimited(f"more than {limit} requests a minute {scope_text}", retry_after=WAIT_SECONDS, message=message)
+
+
+def add_headers(request: web.Request, headers: MutableMapping[str, str]) -> None:
+    """Add the rate-limit headers to those of a response, in the families that have them."""
+    state = request._state.get(HEADER_STATE)
+    if state is not None:
+        limit, remaining, reset_at, _ = state
+        headers[_LIMIT] = str(limit)
+        headers[_REMAINING] = str(remaining)
+        headers[_RESET] = str(math.ceil(reset_at))

@@ -32,7 +32,7 @@ from kernel.text import has_forbidden_characters
 from models.connection.replicas import primary_only
 from rest_facade.responses import add_vary, allow_header, compress, is_compressible
 from rest_facade.routing import CLIENT_IP, REQUEST_ID, SCOPE, Credential
-from server.http import idempotency, rate_limits, telemetry
+from server.http import idempotency, limits, telemetry
 from server.http.authentication import Authenticator
 from server.http.catalogue_cache import CatalogueCache, is_cacheable
 from server.http.connections import SERVER_NAME, RequestTimeout, RequestTimeouts
@@ -48,7 +48,7 @@ def pipeline(
     timeouts: RequestTimeouts,
     settings: Settings,
     policies: Mapping[web.AbstractRoute, RoutePolicy],
-    limiter: rate_limits.RateLimiter,
+    limiter: limits.RateLimiter,
     authenticator: Authenticator,
     catalogue: CatalogueCache,
     health: Readiness,
@@ -102,7 +102,7 @@ def pipeline(
         forwarded_for = headers.getall(hdrs.X_FORWARDED_FOR, ()) if trusted else ()
         address = state[CLIENT_IP] = client_address(request.remote, forwarded_for, trusted)
         if is_excess:
-            rate_limits.LIMITED.add("connections")
+            limits.LIMITED.add("connections")
             raise RateLimited(f"more than {settings.address_connections} connections from this address", retry_after=1)
         if (counted := limiter.count_address(request, family, address)) is not None:
             await counted
@@ -183,7 +183,7 @@ def common_headers(
         headers[telemetry.REQUEST_ID_HEADER] = request._state.get(REQUEST_ID) or telemetry.assign_request_id(request)
         # Whatever isn't marked as a read of the catalogue or as public may be personal, or an error that passes.
         headers.setdefault(hdrs.CACHE_CONTROL, "no-store")
-        rate_limits.add_headers(request, headers)
+        limits.add_headers(request, headers)
         policy = policies.get(request._match_info._route)  # type: ignore[union-attr]
         if (policy.family if policy is not None else family_of(request.path)).is_cross_origin:
             # aiohttp-cors echoes the origin but omits Vary, which caches need.
@@ -231,7 +231,7 @@ def _has_credential(request: web.Request, policy: RoutePolicy) -> bool:
     if policy.credential is Credential.NONE:
         return False
     is_in_body = policy.credential is Credential.SIGNATURE or policy.names_store
-    return is_in_body or rate_limits.has_credential(request.headers)
+    return is_in_body or limits.has_credential(request.headers)
 
 
 def _reject_other_host(target: URL, host: str) -> None:
