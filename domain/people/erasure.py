@@ -22,7 +22,7 @@ INSERT INTO invoice_holds (tenant_id, public_id, order_id, placed_at, created_at
 SELECT o.tenant_id, gen_random_uuid(), o.id, o.created_at, $3 FROM orders o
 WHERE o.tenant_id = $1 AND o.id = ANY($2::bigint[]) ON CONFLICT DO NOTHING
 """
-_LATEST_HOLD = "SELECT max(created_at) FROM orders WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
+_NEWEST_KEPT = "SELECT max(created_at) FROM orders WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
 # Results may contain the person: the job that deletes expired files does so in its next run.
 _EXPIRE_RESULTS = """
 UPDATE bulk_operations SET expires_at = $2 WHERE tenant_id = $1 AND due_at IS NULL AND expires_at > $2 AND file_size > 0
@@ -45,9 +45,9 @@ async def lock_purchases(scope: Scope, person: Person) -> None:
 
 
 async def erase(scope: Scope, person: Person) -> Erasure:
-    """Erase a person whose rows are locked, in the current transaction; without one that the store knows nothing is done.
+    """Erase a person whose purchases are locked, in the current transaction.
 
-    Results of bulk operations, of which nothing says whom they contain, expire.
+    When there was anything to erase, the results of the store's bulk operations expire: nothing says whom they contain.
     """
     await execute(_HOLD, scope.store.id, person.kept, scope.now)
     rows = 0
@@ -60,5 +60,5 @@ async def erase(scope: Scope, person: Person) -> Erasure:
     rows += await idempotency.erase_responses(scope, [*person.emails, *ids])
     if rows:
         await execute(_EXPIRE_RESULTS, scope.store.id, scope.now)
-    kept_from = await fetchval(_LATEST_HOLD, scope.store.id, person.kept)
+    kept_from = await fetchval(_NEWEST_KEPT, scope.store.id, person.kept)
     return Erasure(rows, len(person.kept), kept_from)

@@ -12,7 +12,7 @@ from auth import privileges
 from domain.people.account_fields import ACCOUNT_FIELDS
 from domain.people.accounts import find_by_email
 from domain.people.personal_data import PLACES, Person, Place, bind, load_account_alone, load_person
-from kernel.errors import Forbidden, Unauthenticated, ValidationFailed
+from kernel.errors import Forbidden, ValidationFailed
 from kernel.fields import read_fields
 from kernel.scope import ActorKind, Scope, active_scope
 from models import references
@@ -95,10 +95,8 @@ async def find_user(scope: Scope, user: object = None, email: str | None = None)
 
 
 def _reject_others(scope: Scope) -> None:
-    if scope.actor.kind in (ActorKind.CUSTOMER, ActorKind.VENDOR):
-        raise Forbidden("insufficient permissions")
     if scope.actor.kind not in (ActorKind.ADMIN, ActorKind.SYSTEM):
-        raise Unauthenticated("sign in")
+        raise Forbidden("insufficient permissions")
     privileges.check_may_edit_users(scope)
 
 

@@ -1,7 +1,7 @@
 """Where personal data of customers are: which rows of which table are a person's, what erasure does to them, what an export shows.
 
 `PLACES` is the table of it, in the order of erasure (`domain.people.erasure`) and of an export (`domain.people.export`). What the law
-keeps is in docs/security.md#erasure. `tests/domain/test_erasure.py` fills every place and searches every column of the database.
+keeps is in docs/security.md#erasure. `tests/graphql/test_erasure.py` fills every place and searches every column of the database.
 """
 
 from __future__ import annotations
@@ -35,11 +35,6 @@ class Person:
     orders: Sequence[int] = ()
     order_ids: Sequence[UUID] = ()
     kept: Sequence[int] = ()
-
-    @property
-    def is_known(self) -> bool:
-        """Return whether the store has an account or an order of the person."""
-        return bool(self.users or self.orders)
 
 
 @dataclass(frozen=True, slots=True)

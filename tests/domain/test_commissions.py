@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from domain.imports.past_orders import import_past_orders
 from domain.marketplace.dashboard import load_dashboard
 from domain.marketplace.vendors import update_vendor
-from domain.orders.commissions import COMMISSION_SQL, Rate, divide, line_commissions, order_commission_cents
+from domain.orders.commissions import (
+    COLUMNS,
+    COMMISSION_SQL,
+    Rate,
+    divide,
+    keep_commissions,
+    line_commissions,
+    order_commission_cents,
+)
 from domain.orders.edit import update_order
 from domain.orders.lifecycle import change_status
 from domain.orders.locked import lock_order
@@ -181,3 +189,22 @@ async def test_the_database_calculates_the_same_commission(kit):
     with active_scope(kit.scope):
         for rate, cents in cases:
             assert await fetchval(sql, cents, *rate) == order_commission_cents(rate, cents), (rate, cents)
+
+
+async def test_an_order_that_is_imported_again_keeps_its_rate_and_another_gets_the_present_one(kit):
+    vendor = await kit.vendor(commission="10")
+    order = await kit.order((await kit.product(vendor=vendor), 1))
+    await update_vendor(kit.scope, vendor, {"commission": "50"})
+    line = {"vendor_id": vendor, "quantity": 3, "price_cents": 1_000}
+    rows = [
+        {**line, "order_id": order.id},
+        {**line, "order_id": order.id + 1},
+        {**line, "order_id": 0, "vendor_id": None},
+    ]
+    with active_scope(kit.scope):
+        await keep_commissions(kit.scope, rows)
+    assert [tuple(row.get(name) for name in COLUMNS) for row in rows] == [
+        (300, "10.00", "P"),
+        (1_500, "50.00", "P"),
+        (None, None, None),
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Iterator
@@ -318,6 +319,30 @@ async def test_an_erasure_without_anything_to_erase_changes_nothing(sample):
     nothing = await execute_query(sample, ANONYMIZE_GUEST, sample.owner, email=EMAIL)
     assert nothing == {"rows": 0, "kept_orders": 0}
     assert await sample.value(counts) == before
+
+
+async def test_an_erasure_during_purchases_of_the_person_refuses_or_completes_each(sample):
+    person = await sample.add_user(user_type="C", email=EMAIL, firstname="Zenobia", key=False)
+    key = await key_of(sample)
+
+    async def order(by: UserRecord | str) -> Any:
+        cart = (
+            await execute_query(sample, CREATE, by, input={"items": [{"product_id": sample.ebook.id, "quantity": 1}]})
+        )["id"]
+        contact = {"customer_email": EMAIL} if by is key else {}
+        return await execute_query(sample, CHECK_OUT, by, id=cart, input={"payment_id": sample.pix.id, **contact})
+
+    await sample.token(person)
+    erase = execute_query(sample, ANONYMIZE, sample.owner, id=person.id)
+    *purchases, erased = await asyncio.gather(
+        *(order(key) for _ in range(4)), *(order(person) for _ in range(4)), erase
+    )
+    assert erased["email"] is None
+    for purchase in purchases:
+        known = "order" in purchase or code(purchase)[0] in ("NOT_FOUND", "UNAUTHENTICATED", "FORBIDDEN")
+        assert known, purchase
+    await execute_query(sample, ANONYMIZE_GUEST, sample.owner, email=EMAIL)
+    assert await sample.value("SELECT count(*) FROM orders WHERE email = $1", EMAIL) == 0
 
 
 async def test_a_guest_with_an_account_is_anonymized_as_a_user(sample):
