@@ -10,7 +10,7 @@ import orjson
 
 from auth import privileges
 from domain.people.account_fields import ACCOUNT_FIELDS
-from domain.people.accounts import find_by_email
+from domain.people.accounts import account_of, find_by_email
 from domain.people.personal_data import PLACES, Person, Place, bind, load_account_alone, load_person
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.fields import read_fields
@@ -47,8 +47,9 @@ async def export_user(
 ) -> ExportPage:
     """Return a page of the export of a user or, by e-mail, of a guest; by default of the caller.
 
-    Others than the caller need `manage_users`; customers and vendors get their own data only, guests' orders with the same e-mail among
-    them once the e-mail is verified. Raises NotFound, Forbidden, ValidationFailed and InsufficientPrivileges.
+    Others than the caller need `manage_users`, and administrators' data all of their privileges, as a change of the account does. Customers
+    and vendors get their own data only, guests' orders with the same e-mail among them once the e-mail is verified. Raises NotFound,
+    Forbidden, ValidationFailed and InsufficientPrivileges.
     """
     with active_scope(scope):
         user_id = await find_user(scope, user, email)
@@ -58,6 +59,8 @@ async def export_user(
         elif is_own:
             person = await _load_own(scope, user_id)
         else:
+            if user_id != scope.actor.user_id:
+                privileges.check_may_manage_user(scope, await account_of(scope, user_id))
             person = await load_person(scope, users=[user_id])
         return await export_person(scope, person, after, is_own=is_own)
 

@@ -413,6 +413,13 @@ async def test_customers_export_their_own_data_only(sample):
         assert code(refused)[0] == "FORBIDDEN", (arguments, refused)
 
 
+async def test_an_administrators_data_need_all_of_their_privileges(sample):
+    deputy = await sample.add_user("manage_users", user_type="A", email="deputy@example.com")
+    for user, refused in ((sample.owner, True), (sample.staff, True), (sample.caio, False), (deputy, False)):
+        answer = await execute_query(sample, EXPORT, deputy, id=user.id)
+        assert ("extensions" in answer and code(answer)[0] == "FORBIDDEN") == refused, (user, answer)
+
+
 async def test_an_unverified_e_mail_shows_no_orders_of_guests(sample):
     await buy(sample, await key_of(sample), GUEST)
     impostor = await sample.add_user(user_type="C", email=GUEST, key=False)
