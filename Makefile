@@ -55,6 +55,7 @@ check: $(INSTALLED_DEV) ## check style, types, layers, snapshots and repository 
 	step vitrine schema --check; \
 	step vitrine openapi --check; \
 	step pip --disable-pip-version-check check; \
+	step python server/assets/build.py --packages; \
 	step pytest --quiet --noconftest -p no:cacheprovider tests/test_repository.py \
 		tests/test_terminology.py tests/test_dead_code.py; \
 	if [ -n "$$failed" ]; then printf "checks failed:$$failed\n" >&2; exit 1; fi; \

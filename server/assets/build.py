@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -163,8 +164,33 @@ def _lock_digest(sources: Path) -> str:
     return hashlib.sha256(b"".join((sources / name).read_bytes() for name in INSTALL_FILES)).hexdigest()
 
 
+def packages() -> list[str]:
+    """Return names and versions of the packages that the bundles may contain, from the lock files: those not for development only."""
+    found = set()
+    for sources in (SOURCES, STOREFRONT):
+        locked = json.loads((sources / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+        found |= {
+            f"{path.rpartition('node_modules/')[2]} {package['version']}"
+            for path, package in locked.items()
+            if path and not package.get("dev")
+        }
+    return sorted(found)
+
+
+def replace_vendored() -> None:
+    """Replace the copy of DOMPurify in the source of monaco-editor by the package, which npm's `overrides` can't do.
+
+    That of 0.52.2, the newest version that `@graphiql/react` takes, is 3.1.7 (CVE-2025-26791, CVE-2026-0540).
+    """
+    vendored = WORK / "node_modules/monaco-editor/esm/vs/base/browser/dompurify/dompurify.js"
+    if not vendored.is_file():
+        raise BuildFailed(f"{vendored} is missing: does monaco-editor depend on the package now?")
+    shutil.copyfile(SOURCES / "src" / "dompurify.js", vendored)
+
+
 def bundle(tools: Tools) -> None:
     """Bundle fresh copies of the sources into `out/`."""
+    replace_vendored()
     shutil.rmtree(WORK / "out", ignore_errors=True)
     for sources, folder, arguments in ((SOURCES, WORK, BUNDLE), (STOREFRONT, STOREFRONT_WORK, STOREFRONT_BUNDLE)):
         shutil.rmtree(folder / "src", ignore_errors=True)
@@ -189,7 +215,10 @@ def publish(version: str) -> None:
 
 
 def main() -> int:
-    """Build outdated assets; return the exit code."""
+    """Build outdated assets, or with `--packages` list what they contain; return the exit code."""
+    if sys.argv[1:] == ["--packages"]:
+        print("\n".join(packages()))
+        return 0
     started = time.monotonic()
     try:
         version = fingerprint()

@@ -1,0 +1,37 @@
+"""What the browser bundles contain: no version of DOMPurify with known vulnerabilities."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+from server.assets import build
+
+# CVE-2025-26791 is repaired in 3.2.4, CVE-2026-0540 in 3.3.2.
+REPAIRED = (3, 3, 2)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in version.split("."))
+
+
+def test_the_packages_of_the_bundles_are_listed() -> None:
+    program = [sys.executable, build.__file__, "--packages"]
+    listed = subprocess.run(program, capture_output=True, text=True, check=True).stdout.splitlines()
+    versions = dict(line.rsplit(" ", 1) for line in listed)
+    assert {"graphiql", "monaco-editor", "preact", "react", "swagger-ui-dist"} <= versions.keys()
+    assert "esbuild" not in versions
+    assert _numbers(versions["dompurify"]) >= REPAIRED
+
+
+def test_the_bundles_contain_no_vulnerable_dompurify() -> None:
+    version = build.built_version()
+    assert version is not None
+    found = set()
+    for file in (build.BUILT / version).glob("*.js"):
+        text = file.read_text(encoding="utf-8")
+        # Each copy assigns its version a few characters before what it removed.
+        found |= set(re.findall(r'\.version="(\d+\.\d+\.\d+)"[^"]{0,40}\.removed=\[\]', text))
+    assert found, "no bundle contains DOMPurify"
+    assert {version for version in found if _numbers(version) < REPAIRED} == set()
