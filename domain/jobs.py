@@ -15,6 +15,7 @@ from functools import partial
 from auth.store_resolution import build_store
 from domain import event_feed, retention
 from domain.bulk import operations as bulk_operations
+from domain.bulk.store_files import delete_files_of_unknown_stores
 from domain.carts import cleanup as cart_cleanup
 from domain.carts import events as cart_events
 from domain.catalog import stock
@@ -245,15 +246,20 @@ async def delete_expired_data(scope: Scope, days: Mapping[str, int] = DEFAULT_DA
 
 
 def retention_jobs(days: Mapping[str, int]) -> tuple[Job, ...]:
-    """Return the jobs that delete old rows: each for a part of the stores, and the counters of addresses; `days` as VITRINE_RETENTION."""
+    """Return the jobs that delete old rows, each for a part of the stores, and what belongs to no store; `days` as VITRINE_RETENTION."""
 
     async def forget_addresses(_: ShouldContinue) -> JobResult:
         await retention.forget_addresses(now())
         return JobResult()
 
+    async def delete_lost_files(_: ShouldContinue) -> JobResult:
+        await delete_files_of_unknown_stores(now())
+        return JobResult()
+
     names = ("forget_spent", *(f"forget_spent_{number}" for number in range(2, _RETENTION_JOBS + 1)))
     return (
         Job("forget_addresses", timedelta(hours=1), forget_addresses),
+        Job("delete_lost_files", timedelta(hours=1), delete_lost_files),
         *(
             Job(
                 name,

@@ -126,7 +126,7 @@ class CartMutations:
         )  # type: ignore[no-any-return]
 
     @root_field(EDIT_CARTS)
-    async def cart_item_update(self, info: Info, id: ID, item_id: ID, quantity: BigInt | None) -> CartObject:
+    async def cart_item_update(self, info: Info, id: ID, item_id: ID, quantity: BigInt | None = None) -> CartObject:
         """Set the quantity of a cart line, 1 or more."""
         fields = {"quantity": quantity}
         return await cart_result(info, await change.update_item(info.context.scope, id, item_id, fields))  # type: ignore[no-any-return]

@@ -166,15 +166,15 @@ def _lock_digest(sources: Path) -> str:
 
 def packages() -> list[str]:
     """Return names and versions of the packages that the bundles may contain, from the lock files: those not for development only."""
-    found = set()
+    listed = set()
     for sources in (SOURCES, STOREFRONT):
         locked = json.loads((sources / "package-lock.json").read_text(encoding="utf-8"))["packages"]
-        found |= {
+        listed |= {
             f"{path.rpartition('node_modules/')[2]} {package['version']}"
             for path, package in locked.items()
             if path and not package.get("dev")
         }
-    return sorted(found)
+    return sorted(listed)
 
 
 def replace_vendored() -> None:

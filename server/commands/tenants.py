@@ -205,10 +205,13 @@ def _print_moved(verb: str, moved: Moved, args: argparse.Namespace) -> None:
 
 
 async def _delete(args: argparse.Namespace) -> None:
+    from domain.bulk.configuration import configure
+    from server.http.bulk_files import bulk_configuration
     from server.operations import store_admin
     from server.operations.store_deletion import delete_store
 
     async with open_context(read_settings()) as context:
+        configure(bulk_configuration(context.settings))
         entry = await store_admin.find_store(args.id)
         if not args.yes:
             _confirm(entry)
@@ -218,6 +221,8 @@ async def _delete(args: argparse.Namespace) -> None:
         return
     print_line(f"deleted {receipt['name']} at {receipt['deleted_at']}: {receipt['rows']} rows")
     print_table(("TABLE", "ROWS", "CHECKSUM"), [(name, *table.values()) for name, table in receipt["tables"].items()])
+    for file in receipt["files"]:
+        print_line(f"deleted the file {file}")
     for client_id in receipt["remaining_apps"]:
         print_line(f"not deleted: the app {client_id}, which other stores have installed")
     print_fields({"tenant_id": receipt["tenant_id"], "sha256": receipt["sha256"]})

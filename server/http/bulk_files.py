@@ -22,8 +22,9 @@ from domain.bulk.files import (
     verify_link,
 )
 from domain.bulk.uploads import UploadedFile, upload_path, upload_too_large
+from domain.stores import find_store
 from kernel.clock import now
-from kernel.errors import Forbidden, MalformedRequest, NotFound, Unavailable, UnsupportedEncoding
+from kernel.errors import Forbidden, MalformedRequest, NotFound, TenantNotFound, Unavailable, UnsupportedEncoding
 from kernel.ids import parse_uuid
 from kernel.settings import Settings
 from rest_facade.bodies import BODY_TIMEOUT_SECONDS
@@ -54,7 +55,7 @@ def add_routes(app: web.Application) -> None:
 
 async def download(request: web.Request) -> web.StreamResponse:
     """Send a result, as it is or compressed with gzip, whole or a range of its bytes (RFC 9110, section 14)."""
-    store, name = _signed_file(request, DOWNLOAD)
+    store, name = await _signed_file(request, DOWNLOAD)
     path = result_path(store, name)
     is_compressed = preferred_coding(request, ("gzip",)) is not None
     if is_compressed:
@@ -90,7 +91,7 @@ class _ResultResponse(web.FileResponse):
 
 async def upload(request: web.Request) -> web.StreamResponse:
     """Store a file, once: 201 with its size."""
-    store, name = _signed_file(request, UPLOAD)
+    store, name = await _signed_file(request, UPLOAD)
     encoding = request.headers.get(hdrs.CONTENT_ENCODING, "identity").strip().lower()
     if encoding not in ("", "identity"):
         raise UnsupportedEncoding(ascii(encoding[:60]), ("identity",))
@@ -122,8 +123,8 @@ async def _receive(request: web.Request, file: UploadedFile) -> None:
         raise MalformedRequest(detail="the body does not arrive as its headers say") from error
 
 
-def _signed_file(request: web.Request, action: str) -> tuple[UUID, str]:
-    """Return the store and the name of the file that the request's link is for; raise `NotFound` and `Forbidden`."""
+async def _signed_file(request: web.Request, action: str) -> tuple[UUID, str]:
+    """Return the store, which exists, and the name of the file that the request's link is for; raise `NotFound` and `Forbidden`."""
     store, name = parse_uuid(request.match_info["store"]), request.match_info["name"]
     expires, signature = request.query.get("expires", ""), request.query.get("signature", "")
     if store is None or _NAME.fullmatch(name) is None:
@@ -131,4 +132,8 @@ def _signed_file(request: web.Request, action: str) -> tuple[UUID, str]:
     if not (expires.isascii() and expires.isdigit() and len(expires) <= 12):
         raise Forbidden("link_invalid", details={"detail": "the link has no time"})
     verify_link(action, store, name, int(expires), signature, now())
+    try:
+        await find_store(store)
+    except TenantNotFound as error:
+        raise NotFound("file", details={"detail": "the store was deleted"}) from error
     return store, name

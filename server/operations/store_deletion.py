@@ -19,6 +19,7 @@ import asyncpg
 
 from auth.store_resolution import CHANNEL
 from domain import stores
+from domain.bulk.store_files import delete_store_files
 from kernel.clock import format_rfc3339, now
 from kernel.scope import Store
 from models.table_contents import OF_STORE, Digest, Table, digest, read_tables
@@ -29,13 +30,14 @@ BATCH_ROWS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The proof of a deletion: rows and checksum of each table just before, and apps that stay, installed in other stores."""
+    """The proof of a deletion: rows and checksum of each table just before, files, and apps that stay, installed in other stores."""
 
     public_id: UUID
     name: str
     hosts: tuple[str, ...]
     deleted_at: datetime
     tables: Mapping[str, Digest]
+    files: tuple[str, ...]
     remaining_apps: tuple[str, ...]
 
     @property
@@ -52,6 +54,7 @@ class Receipt:
             "deleted_at": format_rfc3339(self.deleted_at),
             "tables": {name: table._asdict() for name, table in self.tables.items() if table.rows},
             "rows": self.rows,
+            "files": list(self.files),
             "remaining_apps": list(self.remaining_apps),
         }
         text = json.dumps(receipt, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -59,11 +62,15 @@ class Receipt:
 
 
 async def delete_store(url: str, store: Store, hosts: tuple[str, ...]) -> Receipt:
-    """Delete the store at the owner's URL. Raises ArchiveError while a transaction stays open."""
+    """Delete the store at the owner's URL, with the files of its bulk operations.
+
+    Raises ArchiveError while a transaction stays open, `Unavailable` when the object storage doesn't answer: then nothing is deleted yet.
+    """
     if store.status != stores.SUSPENDED:
         await stores.suspend(store.id)
     async with connect_owner(url, store.id) as connection:
         await wait_for_transactions(connection)
+        files = await delete_store_files(store.public_id, now())
         tables = [table for table in await read_tables(connection) if table.is_of_store]
         of_store = f"t.{OF_STORE} = $1"
         before = {
@@ -76,8 +83,10 @@ async def delete_store(url: str, store: Store, hosts: tuple[str, ...]) -> Receip
                 pass
         remaining_apps = await _delete_apps(connection, store.id)
         await _delete_last_rows(connection, tables, store.id)
+    # What a worker or a client was still writing; a file that appears later is deleted by the worker.
+    files += await delete_store_files(store.public_id, now())
     before[HOSTS] = Digest(len(hosts), "")
-    return Receipt(store.public_id, store.name, hosts, now(), before, remaining_apps)
+    return Receipt(store.public_id, store.name, hosts, now(), before, tuple(sorted(set(files))), remaining_apps)
 
 
 async def _delete_batch(connection: asyncpg.Connection, table: Table, store_id: int) -> int:

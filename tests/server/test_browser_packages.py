@@ -28,10 +28,10 @@ def test_the_packages_of_the_bundles_are_listed() -> None:
 def test_the_bundles_contain_no_vulnerable_dompurify() -> None:
     version = build.built_version()
     assert version is not None
-    found = set()
+    versions = set()
     for file in (build.BUILT / version).glob("*.js"):
         text = file.read_text(encoding="utf-8")
         # Each copy assigns its version a few characters before what it removed.
-        found |= set(re.findall(r'\.version="(\d+\.\d+\.\d+)"[^"]{0,40}\.removed=\[\]', text))
-    assert found, "no bundle contains DOMPurify"
-    assert {version for version in found if _numbers(version) < REPAIRED} == set()
+        versions |= set(re.findall(r'\.version="(\d+\.\d+\.\d+)"[^"]{0,40}\.removed=\[\]', text))
+    assert versions, "no bundle contains DOMPurify"
+    assert {version for version in versions if _numbers(version) < REPAIRED} == set()

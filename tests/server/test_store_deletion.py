@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
@@ -12,7 +15,12 @@ import pytest
 
 from auth.store_resolution import CachedStoreResolver
 from domain.apps.registration import register_app
+from domain.bulk.configuration import BulkConfiguration, configure, configured
+from domain.bulk.files import DOWNLOAD, result_path, signed_link
+from domain.jobs import JOBS
 from kernel.errors import TenantNotFound
+from kernel.ids import uuid7
+from kernel.scope import active_scope
 from server.operations import store_deletion
 from server.operations.store_deletion import delete_store
 from tests.server.command_line import Vitrine
@@ -29,6 +37,7 @@ def vitrine(tmp_path: Path, database_url: str) -> Vitrine:
     return Vitrine(tmp_path, DATABASE_URL=database_url)
 
 
+PLAIN = {"Accept-Encoding": "identity"}
 _TABLES = """
     select relname, array(
         select attname from pg_attribute where attrelid = c.oid and attname in ('tenant_id', 'store_id', 'registered_in')
@@ -51,6 +60,54 @@ async def places_of(owner_url: str, public_id: object, store_id: int, host: str)
         return {table: count for table, count in counts.items() if count}
     finally:
         await connection.close()
+
+
+@pytest.fixture(autouse=True)
+def bulk_folder(tmp_path: Path) -> Iterator[Path]:
+    """Return a folder for the files of bulk operations."""
+    usual, folder = configured(), tmp_path / "bulk"
+    configure(BulkConfiguration(folder))
+    yield folder
+    configure(usual)
+
+
+def _add_files(folder: Path, store: object, age: float = 0) -> None:
+    (folder / str(store)).mkdir(parents=True)
+    for name in ("a.jsonl", "a.gz", "b.0123456789abcdef.upload"):
+        (folder / str(store) / name).write_bytes(b"ana@example.com")
+    os.utime(folder / str(store), (time.time() - age,) * 2)
+
+
+async def test_the_files_of_a_deleted_store_are_deleted_and_named(sample, other_sample, database_url, bulk_folder):
+    for store in (sample.store, other_sample.store):
+        _add_files(bulk_folder, store.public_id)
+    name = str(uuid7())
+    links = []
+    for each in (sample, other_sample):
+        result_path(each.store.public_id, name).write_bytes(b"{}")
+        with active_scope(each.scope):
+            links.append(signed_link(each.scope, DOWNLOAD, name).url)
+    assert [(await sample.anonymous.get(link, headers=PLAIN)).status for link in links] == [
+        200,
+        200,
+    ]
+    receipt = await delete_store(database_url, sample.store, (sample.host,))
+    assert receipt.as_json()["files"] == sorted(["a.gz", "a.jsonl", "b.0123456789abcdef.upload", f"{name}.jsonl"])
+    assert [path.name for path in bulk_folder.iterdir()] == [str(other_sample.store.public_id)]
+    result_path(sample.store.public_id, name).parent.mkdir()
+    result_path(sample.store.public_id, name).write_bytes(b"{}")  # by a worker that noticed nothing
+    assert [(await other_sample.anonymous.get(link, headers=PLAIN)).status for link in links] == [404, 200]
+
+
+async def test_the_worker_deletes_old_files_of_unknown_stores(other_sample, bulk_folder):
+    unknown, new = uuid7(), uuid7()
+    _add_files(bulk_folder, unknown, age=90_000)
+    _add_files(bulk_folder, new, age=3_600)
+    _add_files(bulk_folder, other_sample.store.public_id, age=90_000)
+    (bulk_folder / "lost+found").mkdir()
+    [job] = [job for job in JOBS if job.name == "delete_lost_files"]
+    await job.work(lambda: True)
+    assert {path.name for path in bulk_folder.iterdir()} == {str(new), str(other_sample.store.public_id), "lost+found"}
 
 
 async def test_no_row_of_a_deleted_store_is_left_and_other_stores_are_untouched(
