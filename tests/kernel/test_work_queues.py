@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from time import thread_time
 from uuid import UUID
 
 import pytest
@@ -180,3 +181,29 @@ async def test_background_work_is_not_refused():
         await thread.send("other", "ip:2")
         assert await thread.end() == thread.done[:1] + [f"job {number}" for number in range(9)] + ["other"]
     assert thread.done[:3] == ["running", "job 0", "other"]
+
+
+async def test_an_address_rests_after_long_work_while_others_are_served():
+    threads = Threads("test", 1, rests=True)
+    queue = WorkQueue("documents", most_waiting=9, threads=threads)
+    done: list[str] = []
+
+    def work(name: str, cpu_seconds: float) -> None:
+        began = thread_time()
+        while thread_time() - began < cpu_seconds:
+            pass
+        done.append(name)
+
+    await queue.run(partial(work, "long", 0.1), ("ip:1",))
+    await asyncio.sleep(0)
+    next_of_it = asyncio.ensure_future(queue.run(partial(work, "next", 0), ("ip:1",)))
+    await asyncio.sleep(0)
+    for name in ("second", "third"):
+        await queue.run(partial(work, name, 0), (f"ip:{name}",))
+    await next_of_it
+    assert done == ["long", "second", "third", "next"]
+    # Short work and work in the background are not followed by a rest.
+    for address, seconds in (("ip:2", 0.0), (BACKGROUND, 0.1)):
+        await queue.run(partial(work, "first", seconds), (address,))
+        await asyncio.sleep(0)
+        assert address not in threads._lines[asyncio.get_running_loop()]._resting, address
