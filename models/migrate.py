@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache, partial
@@ -83,11 +84,15 @@ async def migrate(url: str) -> list[str]:
 
 
 async def pending_migrations(url: str) -> list[str]:
-    """Return the names of the migrations not applied yet, in order; requires only SELECT."""
+    """Return the names of the migrations not applied yet, in order; requires only SELECT.
+
+    Raises MigrationError when the schema is newer than this program may use.
+    """
     with translate_errors():
         connection = await _connect(url)
         try:
             applied = await _applied(connection)
+            await _reject_newer(connection, applied)
         finally:
             await connection.close()
     return [migration.name for migration in disk_migrations() if migration.name not in applied]
@@ -132,6 +137,8 @@ async def _migrate(connection: asyncpg.Connection) -> list[str]:
             unique (app, name)
         )""")
     applied = await _applied(connection)
+    if await _reject_newer(connection, applied):
+        return []  # the newer version's privileges stay
     if await ensure_roles(connection):
         await ensure_roles(connection, (BACKUP_ROLE,))
     roles = await find_roles(connection)
@@ -166,6 +173,10 @@ async def _grant(connection: asyncpg.Connection, roles: RoleSet) -> None:
     # Again, because the rules or the roles may have changed without a migration.
     await grant_privileges(connection, roles)
     await create_search_functions(connection, roles)
+    last = disk_migrations()[-1].name
+    await connection.execute(
+        f"comment on table tortoise_migrations is 'programs since {LAST_OF_PREVIOUS_RELEASE} may use tables up to {last}'"
+    )
 
 
 async def _with_locks(connection: asyncpg.Connection, name: str, change: Callable[[], Awaitable[None]]) -> None:
@@ -194,6 +205,24 @@ _OLDEST_TRANSACTION = """
     where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null
     order by xact_start limit 1
 """
+
+
+async def _reject_newer(connection: asyncpg.Connection, applied: set[str]) -> bool:
+    """Return whether a newer version has migrated the tables, as far as this one may use them; raises MigrationError if not.
+
+    The version before works on them during an upgrade, and when it is installed again (docs/upgrading.md).
+    """
+    known = {migration.name for migration in disk_migrations()}
+    unknown = sorted(applied - known)
+    if not unknown:
+        return False
+    comment = await connection.fetchval("select obj_description('tortoise_migrations'::regclass)")
+    usable = re.fullmatch(r"programs since (\S+) may use tables up to (\S+)", comment or "")
+    if usable is None or usable[1] not in known or unknown[-1] > usable[2]:
+        raise MigrationError(
+            f"the database is of a newer version, which applied {unknown[-1]}: start that version or a backup's (docs/upgrading.md)"
+        )
+    return True
 
 
 async def _applied(connection: asyncpg.Connection) -> set[str]:

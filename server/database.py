@@ -220,6 +220,8 @@ def readiness_checks(location: DatabaseLocation) -> Checks:
             is_migrated = is_migrated or not await migrate.pending_migrations(location.serving_url)
         except (database.UnsafeRole, database.UnsafePooler):
             return {"database": True, "role": False, "migrations": is_migrated}
+        except migrate.MigrationError:
+            return {"database": True, "role": True, "migrations": False}
         except (DomainError, OSError):
             restarts = location.folder is not None and not is_ready(location.folder)
             return {"database": "restarting" if restarts else False, "migrations": is_migrated}

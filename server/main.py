@@ -26,6 +26,7 @@ from server.process_metrics import ProcessMetrics
 from server.processes import ProcessPool
 from server.secret_key import with_secret_key
 from server.sockets import addresses_of, open_sockets
+from server.start_checks import check_secret_key, check_start
 from server.tracing import tracing_to_collector
 
 # Pool size of a parent process that only runs background work.
@@ -52,8 +53,9 @@ async def serve(
             async with database_location(settings) as location:
                 if location.is_embedded:
                     await migrate.migrate(location.owner_url)
-                else:
-                    await warn_of_pending_migrations(location)
+                await check_start(settings, location)
+                await warn_of_pending_migrations(location)
+                await check_secret_key(settings, location)
                 await run_server(settings, location, sockets, stop, on_ready, background)
     finally:
         for listener in sockets:

@@ -67,6 +67,7 @@ async def open_context(settings: Settings, *, quiet: bool = True) -> AsyncIterat
     from models import migrate
     from server.database import connection_pools, database_location
     from server.secret_key import with_secret_key
+    from server.start_checks import check_start
 
     settings = with_secret_key(settings)
     if quiet:
@@ -74,8 +75,8 @@ async def open_context(settings: Settings, *, quiet: bool = True) -> AsyncIterat
     async with database_location(settings) as location:
         if location.is_embedded:
             await migrate.migrate(location.owner_url)
-        else:
-            await _reject_pending_migrations(location)
+        await check_start(settings, location)
+        await _reject_pending_migrations(location)
         async with connection_pools(settings, location):
             auth.configure(*settings.secret_keys, access_lifetime=settings.access_lifetime)
             await hash_keys.load()

@@ -189,6 +189,7 @@ async def _work(settings: Settings) -> None:
     from server.http.bulk_files import bulk_configuration
     from server.metrics import WORKER_PORT_OFFSET, metrics_server
     from server.outgoing import outgoing_client
+    from server.start_checks import check_secret_key
     from server.tracing import tracing_to_collector
     from server.workers.backlog_metrics import worker_values
 
@@ -198,10 +199,11 @@ async def _work(settings: Settings) -> None:
         loop.add_signal_handler(number, stop.set)
     async with (
         tracing_to_collector(settings, "worker"),
-        open_context(settings, quiet=False),
+        open_context(settings, quiet=False) as context,
         outgoing_client(allows_private=settings.allows_private_endpoints),
         metrics_server(settings, worker_values, port_offset=WORKER_PORT_OFFSET),
     ):
+        await check_secret_key(context.settings, context.location)
         configure(bulk_configuration(settings))
         await _check_bulk_storage(settings)
         logging.event("worker started", env=settings.env)

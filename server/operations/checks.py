@@ -28,6 +28,7 @@ from server.operations.operation_checks import check_operation
 from server.operations.privilege_checks import check_privileges
 from server.s3 import bucket_from_settings
 from server.secret_key import with_secret_key
+from server.start_checks import UNPROTECTED
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets" / "built" / "version"
 OVERDUE = timedelta(minutes=10)
@@ -171,7 +172,11 @@ async def _check_server(settings: Settings, location: DatabaseLocation) -> Async
         return
     try:
         yield await _check_version(connection, location)
-        pending = await migrate.pending_migrations(location.owner_url)
+        try:
+            pending = await migrate.pending_migrations(location.owner_url)
+        except migrate.MigrationError as error:
+            yield fail("migrations", str(error))
+            return
         if pending:
             text = f"{len(pending)} pending, the first is {pending[0]}"
             # The embedded database is migrated by the next command that uses it.
@@ -203,15 +208,6 @@ async def _check_version(connection: asyncpg.Connection, location: DatabaseLocat
     return ok("database", f"PostgreSQL {version.major}.{version.micro}, {where}")
 
 
-_UNPROTECTED = """
-    select c.relname from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
-    where a.attname = 'tenant_id' and not a.attisdropped and c.relkind in ('r', 'p')
-      and c.relnamespace = current_schema()::regnamespace
-      and not (c.relrowsecurity and c.relforcerowsecurity and exists (
-          select from pg_catalog.pg_policy p where p.polrelid = c.oid and p.polname = 'own_store'
-      ))
-    order by 1
-"""
 _STORE_TABLES = """
     select count(*) from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
     where a.attname = 'tenant_id' and not a.attisdropped and c.relkind in ('r', 'p')
@@ -220,7 +216,7 @@ _STORE_TABLES = """
 
 
 async def _check_isolation(connection: asyncpg.Connection) -> CheckResult:
-    unprotected = [record["relname"] for record in await connection.fetch(_UNPROTECTED)]
+    unprotected = [record["name"] for record in await connection.fetch(UNPROTECTED)]
     if unprotected:
         return fail("isolation", f"no forced row-level security on {', '.join(unprotected)}")
     tables = await connection.fetchval(_STORE_TABLES)

@@ -1,0 +1,113 @@
+"""A server doesn't start with a deployment that would fail its requests or mix its stores, and says why in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+
+from server.embedded_postgres import EmbeddedServer
+from tests.server.command_line import Vitrine
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def vitrine(tmp_path: Path, migrated_database_url: str) -> Vitrine:
+    return Vitrine(tmp_path, DATABASE_URL=migrated_database_url, PORT="0")
+
+
+@pytest.fixture
+async def superuser(postgres: EmbeddedServer, migrated_database_url: str):
+    connection = await asyncpg.connect(postgres.superuser_url(urlsplit(migrated_database_url).path.removeprefix("/")))
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
+async def login(superuser: asyncpg.Connection, migrated_database_url: str):
+    """Create a log-in role without privileges; yield its name."""
+    name = f"login_{urlsplit(migrated_database_url).path[-12:]}"
+    await superuser.execute(f"create role {name} login")
+    yield name
+    await superuser.execute(f"drop owned by {name}; drop role {name}")
+
+
+@pytest.mark.parametrize("command", ["serve", "worker"])
+def test_a_wrong_secret_key_stops_the_start(vitrine: Vitrine, command: str):
+    vitrine("keys", "rotate")
+    refused = vitrine(command, VITRINE_SECRET_KEY="another secret of at least 32 characters")
+    assert refused.code == 1
+    assert "VITRINE_SECRET_KEY is not the key" in refused.error_line
+
+
+def test_a_lost_secret_key_can_be_replaced(vitrine: Vitrine):
+    vitrine("keys", "rotate")
+    assert vitrine("keys", "rotate", VITRINE_SECRET_KEY="another secret of at least 32 characters").code == 0
+
+
+@pytest.mark.parametrize(
+    "damage", ["disable row level security", "no force row level security"], ids=["disabled", "not forced"]
+)
+async def test_a_table_without_row_level_security_stops_the_start(
+    vitrine: Vitrine, superuser: asyncpg.Connection, damage: str
+):
+    await superuser.execute(f"alter table orders {damage}")
+    refused = vitrine("serve")
+    assert refused.code == 1
+    assert "row-level security is not forced, or has no policy own_store, on orders" in refused.error_line
+
+
+@pytest.mark.parametrize("option", ["superuser", "bypassrls"])
+async def test_a_login_that_bypasses_row_level_security_stops_the_start(
+    vitrine: Vitrine, superuser: asyncpg.Connection, login: str, option: str
+):
+    await superuser.execute(f"alter role {login} {option}; grant vitrine_app, vitrine_worker to {login}")
+    refused = vitrine("serve", VITRINE_APP_DATABASE_URL=as_login(vitrine, login))
+    assert refused.code == 1
+    assert f"the log-in role {login} is a superuser or has BYPASSRLS" in refused.error_line
+
+
+@pytest.mark.parametrize(
+    "granted, missing",
+    [("", "vitrine_app, vitrine_worker"), ("vitrine_app", "vitrine_worker")],
+    ids=["none", "app only"],
+)
+async def test_a_login_without_its_roles_stops_the_start(
+    vitrine: Vitrine, superuser: asyncpg.Connection, login: str, granted: str, missing: str
+):
+    if granted:
+        await superuser.execute(f"grant {granted} to {login}")
+    refused = vitrine("serve", VITRINE_APP_DATABASE_URL=as_login(vitrine, login))
+    assert refused.code == 1
+    assert f"may not act as {missing}: GRANT {missing} TO {login}" in refused.error_line
+
+
+@pytest.mark.parametrize("command", ["serve", "migrate"])
+async def test_a_schema_of_a_newer_version_stops_the_start(
+    vitrine: Vitrine, superuser: asyncpg.Connection, command: str
+):
+    await superuser.execute(
+        "insert into tortoise_migrations (app, name, applied_at) values ('models', '9999_later', now())"
+    )
+    refused = vitrine(command)
+    assert refused.code == 1
+    assert "the database is of a newer version, which applied 9999_later" in refused.error_line
+    assert "fail  migrations    the database is of a newer version" in vitrine("doctor").out
+
+
+async def test_the_version_before_a_migration_starts_when_the_newer_one_allows_it(
+    vitrine: Vitrine, superuser: asyncpg.Connection
+):
+    await superuser.execute(
+        "insert into tortoise_migrations (app, name, applied_at) values ('models', '9998_next', now());"
+        " comment on table tortoise_migrations is 'programs since 0012_sorts may use tables up to 9998_next'"
+    )
+    assert vitrine("tenant", "list").code == 0
+    assert vitrine("migrate").out == "the database is up to date\n"
+
+
+def as_login(vitrine: Vitrine, login: str) -> str:
+    return vitrine.settings["DATABASE_URL"].replace("vitrine_owner@", f"{login}@")
