@@ -62,6 +62,16 @@ _ANY_MARK = (
 )
 _SAMPLED_MARKS = re.compile(_ANY_MARK + "{3}")
 _MARKS_IN_SUCCESSION = re.compile(_ANY_MARK + "+")
+# What belongs together in a search query: dimensions, a number and the unit after it, a number next to letters.
+_DIMENSIONS = re.compile(r"(?<!\S)[0-9]+(?: x [0-9]+)+(?!\S)")
+_UNITS = "|".join(
+    (
+        "v|w|kw|kwh|va|kva|ah|mah|hz|khz|mhz|ghz|btu|btus|rpm|psi|db|hp|cv",
+        "mm|cm|m|km|m2|m3|pol|x|g|mg|kg|t|l|ml|lt|kb|mb|gb|tb|mp|k|un|pcs",
+    )
+)
+_MEASURE = re.compile(rf"(?<!\S)([0-9]+) ({_UNITS})(?!\S)")
+_NUMBER = re.compile(r"(?:([a-z]+)([0-9]+)|([0-9]+)([a-z]+)|([0-9]+)(x)([0-9]+))\Z")
 _NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
 
 
@@ -118,12 +128,18 @@ def search_terms(query: str) -> list[str]:
 def compound_words(query: str) -> list[str]:
     """Split a search query into at most 16 distinct folded words, the parts of each joined by hyphens.
 
-    `Caneca CAN/38` is `caneca`, `can-38`.
+    `Caneca CAN/38` is `caneca`, `can-38`. A number belongs to its unit or name, with a space or without: `220 V` and `220V` are `220-v`,
+    `iPhone15` is `iphone-15`, `10 x 10` is `10-x-10`.
     """
     words = (
         "-".join([part[:MAX_TERM_LENGTH] for part in _WORD_BREAKS.split(word) if part]) for word in fold(query).split()
     )
-    return list(dict.fromkeys(filter(None, words)))[:MAX_SEARCH_TERMS]
+    joined = _DIMENSIONS.sub(lambda match: match[0].replace(" ", "-"), " ".join(filter(None, words)))
+    joined = _MEASURE.sub(r"\1-\2", joined)
+    parts = [
+        "-".join(filter(None, match.groups())) if (match := _NUMBER.match(word)) else word for word in joined.split()
+    ]
+    return list(dict.fromkeys(parts))[:MAX_SEARCH_TERMS]
 
 
 def prefix_tsquery(query: str) -> str | None:

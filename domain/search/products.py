@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from domain.search.best_matches import find_best_subsets
 from domain.search.spelling import correct_query
 from domain.search.statement import PRICE_STEPS, Search, write_search
 from kernel.scope import Scope
@@ -83,7 +84,7 @@ def search_words(query: str | None) -> tuple[str, ...] | None:
 
 
 async def find_products(scope: Scope, search: Search, query: str | None) -> SearchResult:
-    """Search products; when nothing matches a word of the query, search for the word that was meant.
+    """Search products; when none has all words of the query, search for the words that were meant, then for the best matches.
 
     The page has up to one id more than `search.limit`.
     """
@@ -91,9 +92,12 @@ async def find_products(scope: Scope, search: Search, query: str | None) -> Sear
     if result.page or not search.words:
         return result
     corrected = await correct_query(scope, search.visible, query or "")
-    if corrected is None:
-        return result
-    result = await _run(scope, replace(search, words=search_words(corrected)))
+    if corrected is not None:
+        search = replace(search, words=search_words(corrected))
+        result = await _run(scope, search)
+    if not result.page:
+        subsets = await find_best_subsets(scope, search.visible, search.words or ())
+        result = await _run(scope, replace(search, subsets=subsets)) if subsets else result
     return replace(result, corrected_query=corrected)
 
 

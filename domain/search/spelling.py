@@ -17,13 +17,13 @@ _MAX_SIMILAR, _MAX_CANDIDATES = 1_000, 25
 # Beyond it a word is frequent enough.
 _MAX_COUNT = 1_000
 
-_VISIBLE = (
+VISIBLE = (
     "SELECT FROM search_products({query}) AS f (id) JOIN search_entries t ON t.tenant_id = $1 AND t.product_id = f.id"
     " WHERE ({visible})"
 )
 _UNKNOWN = (
     "SELECT w.word FROM unnest(vitrine_required_words($2::text[])) WITH ORDINALITY AS w (word, place)"
-    f" WHERE NOT EXISTS ({_VISIBLE.replace('{query}', 'vitrine_word_query(w.word)')}) ORDER BY w.place"
+    f" WHERE NOT EXISTS ({VISIBLE.replace('{query}', 'vitrine_word_query(w.word)')}) ORDER BY w.place"
 )
 # A wrong letter changes at most two bits, those of the letter that is there and of the one that is missing.
 _SIMILAR = f"""
@@ -37,7 +37,7 @@ SELECT w.word, s.word AS other FROM unnest($2::text[], $3::int[]) AS w (word, er
 """
 _COUNTS = (
     "SELECT w.word, (SELECT count(*) FROM ("
-    f"{_VISIBLE.replace('{query}', 'vitrine_exact_query(w.word)')} LIMIT {_MAX_COUNT}) AS e) AS count"
+    f"{VISIBLE.replace('{query}', 'vitrine_exact_query(w.word)')} LIMIT {_MAX_COUNT}) AS e) AS count"
     " FROM unnest($2::text[]) AS w (word)"
 )
 
@@ -68,7 +68,7 @@ def _is_correctable(word: str) -> bool:
 
 
 async def _unknown_words(scope: Scope, visible: Condition, words: list[str]) -> list[str]:
-    rows = await fetch(_with_visible(_UNKNOWN, visible, 3), scope.store.id, words, *visible.params)
+    rows = await fetch(with_visible(_UNKNOWN, visible, 3), scope.store.id, words, *visible.params)
     return [row["word"] for row in rows]
 
 
@@ -86,11 +86,11 @@ async def _similar_words(scope: Scope, words: list[str]) -> dict[str, list[tuple
 
 async def _counts(scope: Scope, visible: Condition, words: Iterable[str]) -> dict[str, int]:
     """Return the number of visible products that have each word, up to a thousand."""
-    rows = await fetch(_with_visible(_COUNTS, visible, 3), scope.store.id, sorted(words), *visible.params)
+    rows = await fetch(with_visible(_COUNTS, visible, 3), scope.store.id, sorted(words), *visible.params)
     return {row["word"]: row["count"] for row in rows}
 
 
-def _with_visible(sql: str, visible: Condition, number: int) -> str:
+def with_visible(sql: str, visible: Condition, number: int) -> str:
     """Insert the condition of the entries that the caller sees, whose parameters begin at `number`."""
     first, *pieces = visible.sql.replace("{tenant}", "$1").split("{}")
     text = first + "".join([f"${number + index}{piece}" for index, piece in enumerate(pieces)])

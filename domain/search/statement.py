@@ -44,6 +44,7 @@ class Search:
     """A search: what restricts it, what narrows it down, and the page that is wanted.
 
     `words` are those of `kernel.text.compound_words`: None without a query, which every product matches, empty for a query without words.
+    A product has to match all of them, or all of one of the `subsets`, each words joined by spaces, where there are any.
     `restrictions` are conditions on the product `p`. `sort` is RELEVANCE or a name of `SORTS`. `after` is the sort key and the id of the
     record before the page (after it, when `backward`).
     """
@@ -60,6 +61,7 @@ class Search:
     backward: bool = False
     counts: bool = False
     facets: bool = False
+    subsets: tuple[str, ...] = ()
 
     @property
     def counted_choices(self) -> list[Choice]:
@@ -112,7 +114,7 @@ def write_search(scope: Scope, search: Search) -> Statement:
         kept = "NOT MATERIALIZED" if search.is_read_by_id else ""
         tables.append(f"entries AS {kept} ({_entries(search, statement)})")
     if search.words:
-        tables = [*_matches(search.words, statement), *tables]
+        tables = [*_matches(search, statement), *tables]
     if search.facets:
         columns.append("(SELECT sum(n)::bigint FROM cells WHERE failed = 0 AND of_vendor) AS total")
         columns += [f"({sql}) AS {name}" for name, sql in _facets(scope, search, statement).items()]
@@ -122,10 +124,16 @@ def write_search(scope: Scope, search: Search) -> Statement:
     return statement
 
 
-def _matches(words: Sequence[str], statement: Statement) -> list[str]:
-    asked = statement.value(list(words), "text[]")
+def _matches(search: Search, statement: Statement) -> list[str]:
+    asked = statement.value(list(search.words or ()), "text[]")
+    query = f"vitrine_products_query({asked}, false)"
+    if search.subsets:
+        query = (
+            "(SELECT string_agg('(' || vitrine_products_query(string_to_array(s.words, ' '), false)::text || ')', ' | ')"
+            f" FROM unnest({statement.value(list(search.subsets), 'text[]')}) AS s (words))::tsquery"
+        )
     return [
-        f"found AS MATERIALIZED (SELECT search_products(vitrine_products_query({asked}, false)) AS id)",
+        f"found AS MATERIALIZED (SELECT search_products({query}) AS id)",
         f"exact AS (SELECT search_products(vitrine_products_query({asked}, true)) AS id)",
     ]
 

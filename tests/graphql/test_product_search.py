@@ -97,7 +97,6 @@ async def test_a_code_is_found_with_and_without_its_separators(
 @pytest.mark.parametrize(
     "text, query",
     [
-        ("Caneca", "caneca azul"),
         ("Kit 10E5KIT", "10e6"),
         ("Parafuso ABC-123", "abc-124"),
         ("Caneca", "!!!"),
@@ -256,7 +255,7 @@ async def test_a_word_that_matches_is_not_corrected(search: Search, empty: Sampl
     assert names(await search("bule")) == ["Bule"]
     # Both words match, no product has both: nothing is wrong with the letters.
     result = await search("bule baile")
-    assert (names(result), result["corrected_query"]) == ([], None)
+    assert (names(result), result["corrected_query"]) == (["Baile", "Bule"], None)
     # Nothing is left of the choice, not of the words.
     result = await search("bule", filter={"price_to": 0})
     assert (names(result), result["corrected_query"]) == ([], None)
@@ -400,3 +399,76 @@ async def test_the_words_of_python_and_sql_agree(empty: SampleStore) -> None:
         body = {"query": DOCUMENT, "variables": {"query": name}}
         result = (await empty.post("/graphql", body, auth="bearer")).body["data"]["product_search"]
         assert names(result) == [name]
+
+
+# --- numbers, units and a word too many -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "query, name",
+    [
+        ("iphone15", "iPhone 15 Preto"),
+        ("iphone 15", "iPhone 15 Preto"),
+        ("iphone-15", "iPhone 15 Preto"),
+        ("220 v", "Furadeira 220V"),
+        ("220v", "Furadeira 220 V"),
+        ("furadeira 220 v", "Furadeira 220V"),
+        ("10 x 10", "Azulejo 10x10"),
+        ("10x10", "Azulejo 10 x 10"),
+        ("10 x 20 x 30", "Caixa 10x20x30"),
+        ("500 ml", "Garrafa 500ml"),
+        ("camisetas", "Camiseta Lisa"),
+        ("camiseta", "Camisetas Lisas"),
+        ("azuis", "Vaso Azul"),
+        ("azul", "Vasos Azuis"),
+        ("pães", "Pão Francês"),
+        ("pão", "Pães Franceses"),
+    ],
+)
+async def test_numbers_with_units_and_plurals_are_matched(
+    empty: SampleStore, search: Search, query: str, name: str
+) -> None:
+    await empty.add_product(name=name)
+    await empty.add_product(name="Tomada Verde 11")
+    result = await search(query)
+    assert names(result) == [name]
+    assert (result["total"], result["corrected_query"]) == (1, None)
+
+
+async def test_a_part_of_one_character_is_no_beginning_of_a_word(empty: SampleStore, search: Search) -> None:
+    await empty.add_product(name="Tomada 220 Verde")
+    assert names(await search("220v")) == []
+    await empty.add_product(name="Tomada 220 V")
+    assert names(await search("220v")) == ["Tomada 220 V"]
+
+
+async def test_a_word_too_many_finds_the_best_matches(empty: SampleStore, search: Search) -> None:
+    for name in ("Caneca Azul", "Caneca Verde", "Prato Azul", "Caneca Azul Grande"):
+        await empty.add_product(name=name)
+    result = await search("caneca azul zzzzqqqq")
+    assert names(result) == ["Caneca Azul Grande", "Caneca Azul"]
+    assert result["total"] == 2
+    assert names(await search("caneca verde grande azul")) == ["Caneca Azul Grande"]
+    assert names(await search("prato verde amarelo")) == ["Prato Azul", "Caneca Verde"]
+    assert names(await search("caneca azul grande")) == ["Caneca Azul Grande"]
+    assert names(await search("xxxxqqqq zzzzqqqq")) == []
+    many = await search("caneca azul de g h i j k l m")
+    assert (names(many)[:2], many["total"]) == (["Caneca Azul Grande", "Caneca Azul"], 4)
+
+
+async def test_pages_and_filters_of_a_search_with_a_word_too_many_are_of_one_result(
+    empty: SampleStore, search: Search
+) -> None:
+    for number in range(3):
+        await empty.add_product(name=f"Caneca Azul {number}", price_cents=1_000 * (number + 1))
+    await empty.add_product(name="Prato Fundo")
+    first = await search("caneca azul zzzzqqqq", first=2)
+    assert (len(names(first)), first["total"]) == (2, 3)
+    second = await search("caneca azul zzzzqqqq", first=2, after=first["page_info"]["end_cursor"])
+    assert (len(names(second)), second["total"]) == (1, 3)
+    cheap = await search("caneca azul zzzzqqqq", filter={"price_to": 1_000})
+    assert names(cheap) == ["Caneca Azul 0"]
+    # Where a product has all words, a filter that leaves it out doesn't bring in others.
+    assert names(await search("caneca azul", filter={"price_from": 9_000})) == []
+    prices = await search("caneca azul zzzzqqqq", counted="total facets { prices { count } }")
+    assert sum(step["count"] for step in prices["facets"]["prices"]) == prices["total"] == 3
