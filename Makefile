@@ -69,10 +69,10 @@ bench: $(INSTALLED_DEV) $(ASSETS) ## run the benchmarks (BENCH_ARGS=...)
 	@$(BIN)/python -m bench $(BENCH_ARGS)
 
 soak: $(INSTALLED_DEV) $(ASSETS) ## run mixed traffic under fault injection for 30 minutes (SOAK_ARGS='--minutes 5')
-	@$(BIN)/python -m bench.soak $(SOAK_ARGS)
+	@$(BIN)/python -m tests.system.soak $(SOAK_ARGS)
 
 cluster-test: $(INSTALLED_DEV) $(ASSETS) ## restart and kill every part of a cluster under traffic for 10 minutes (CLUSTER_ARGS='--minutes 2')
-	@$(BIN)/python -m bench.soak --only cluster --minutes 10 $(CLUSTER_ARGS)
+	@$(BIN)/python -m tests.system.soak --only cluster --minutes 10 $(CLUSTER_ARGS)
 
 assets: $(ASSETS) ## build the browser assets
 

@@ -22,9 +22,9 @@ from bench import launchers, load, machine
 from bench.database import BenchDatabase, Size, create_database, running_postgres
 from bench.growth import rotating_requests, signed_in_stores
 from bench.measurement import CONNECTIONS
-from bench.pgbouncer import PROGRAM, ROLE_STATEMENTS, PgBouncer
 from bench.servers import Server
 from bench.workloads import WORKLOADS
+from tests.system.pgbouncer import PROGRAM, ROLE_STATEMENTS, PgBouncer
 
 _SIZE = Size(stores=100, products=100, users=20, orders=20)
 _Q3 = next(item for item in WORKLOADS if item.name == "Q3")

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 import yaml
 
-from bench.haproxy import CONFIGURATION, PROGRAM
 from kernel.settings import SETTINGS, Settings
 from server import cli
 from server.process import FINISH_SECONDS
@@ -25,6 +24,7 @@ from server.workers.webhooks import STOP_SECONDS
 from tests.server.haproxy import needs_haproxy
 from tests.server.test_main import running
 from tests.server.test_processes import PRODUCTION
+from tests.system.haproxy import CONFIGURATION, PROGRAM
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"

@@ -20,9 +20,6 @@ import asyncpg
 import pytest
 
 from auth.configuration import configure
-from bench.installed_postgres import use_installed_postgres
-from bench.pgbouncer import PROGRAM as PGBOUNCER
-from bench.pgbouncer import ROLE_STATEMENTS, PgBouncer
 from kernel.ids import uuid7
 from kernel.scope import Scope, Store
 from models.connection import database as models_database
@@ -32,6 +29,9 @@ from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer
 from server.embedded_postgres.data_folder import OWNER
 from server.embedded_postgres.locks import FileLock, exclusive_lock
 from tests.harness.scopes import system_scope
+from tests.system.installed_postgres import use_installed_postgres
+from tests.system.pgbouncer import PROGRAM as PGBOUNCER
+from tests.system.pgbouncer import ROLE_STATEMENTS, PgBouncer
 
 use_installed_postgres()
 

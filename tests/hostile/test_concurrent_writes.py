@@ -1,7 +1,7 @@
-"""Every writing operation on orders, carts, stock, promotions and limits races against itself and all others (`bench.races`).
+"""Every writing operation on orders, carts, stock, promotions and limits races against itself and all others (`tests.system.races`).
 
 No deadlock, no error but refusals, consistent sums. Conflicts are not retried here, so that each one fails the test.
-`python -m bench.races` sends the same operations over HTTP in greater numbers.
+`python -m tests.system.races` sends the same operations over HTTP in greater numbers.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ import orjson
 import pytest
 
 from auth.privileges import ALL
-from bench.races.arena import GATEWAY_SECRET, STAFF, Arena, Refused, create_arena
-from bench.races.invariants import violations
-from bench.races.operations import NOT_RACED, OPERATIONS, RACED_MUTATIONS, Operation
 from domain.gateway import notifications
 from domain.orders.expiry import expire_orders
 from domain.orders.lifecycle import change_status
@@ -31,6 +28,9 @@ from resolvers.operations import OperationExecutor
 from schema.documents import DocumentCache
 from schema.execution import error_code
 from tests.harness.domain_store import DomainStore
+from tests.system.races.arena import GATEWAY_SECRET, STAFF, Arena, Refused, create_arena
+from tests.system.races.invariants import violations
+from tests.system.races.operations import NOT_RACED, OPERATIONS, RACED_MUTATIONS, Operation
 
 TRIES, OTHERS = 12, 1
 SIZE = 6

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from bench.pgbouncer import ROLE, PgBouncer
 from kernel.errors import Unavailable
 from kernel.scope import Scope, active_scope
 from models.connection import database as db
@@ -19,6 +18,7 @@ from models.tables.marketplace import Vendor
 from server.embedded_postgres import EmbeddedServer
 from tests.harness.database import needs_pgbouncer, running_pgbouncer
 from tests.models.test_pool_stress import Rounds, run_rounds, scopes
+from tests.system.pgbouncer import ROLE, PgBouncer
 
 __all__ = ["scopes"]
 

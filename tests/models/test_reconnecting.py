@@ -11,11 +11,11 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from bench.soak.proxy import DatabaseProxy
 from models.connection.binding import NO_STORE
 from models.connection.pool import DatabaseSettings, StorePool, close_pool, open_pool
 from server.embedded_postgres import EmbeddedServer
 from server.embedded_postgres.data_folder import OWNER
+from tests.system.soak.proxy import DatabaseProxy
 
 ABSENT = (ConnectionError, asyncpg.ConnectionDoesNotExistError)
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from bench.standby import Standby
 from kernel import metrics
 from kernel.scope import Scope, active_scope
 from models.connection import catalogue_versions, replicas
@@ -23,6 +22,7 @@ from resolvers import root
 from resolvers.operations import OperationExecutor
 from schema.documents import prepare_document
 from server.embedded_postgres import EmbeddedServer
+from tests.system.standby import Standby
 from tests.webhooks.kit import emit_events
 
 # Slow, so that they run before the standby has to copy the stores of other tests.

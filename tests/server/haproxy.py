@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.haproxy import PROGRAM, HAProxy
+from tests.system.haproxy import PROGRAM, HAProxy
 
 needs_haproxy = pytest.mark.skipif(PROGRAM is None, reason="haproxy is not installed: apt-get install haproxy")
 

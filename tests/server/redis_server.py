@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.redis_server import PROGRAM, RedisServer
+from tests.system.redis_server import PROGRAM, RedisServer
 
 __all__ = ["RedisServer", "needs_redis", "redis_server"]
 

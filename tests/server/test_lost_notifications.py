@@ -14,7 +14,6 @@ import asyncpg
 import pytest
 
 from auth.sessions import revoke_all_sessions
-from bench.soak.proxy import DatabaseProxy
 from domain.people.accounts import set_privileges
 from domain.stores import change_status
 from kernel.scope import active_scope
@@ -29,6 +28,7 @@ from tests.harness.sample_store import SampleStore
 from tests.harness.storefront import open_storefront
 from tests.server.command_line import Vitrine
 from tests.server.test_cli_serve import client_of
+from tests.system.soak.proxy import DatabaseProxy
 
 # Caches forget by themselves after 5 minutes and more, except for the catalogue's.
 SECONDS = 30

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
-from bench.standby import Standby
 from models.connection import database as db
 from models.connection import notices, replicas
 from models.connection.replicas import Replica
@@ -18,6 +17,7 @@ from tests.harness.database import needs_pgbouncer, running_pgbouncer
 from tests.harness.sample_store import SampleStore
 from tests.models.test_replicas import standby
 from tests.server.command_line import Vitrine
+from tests.system.standby import Standby
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from bench.soak.model import OrderView
+from tests.system.soak.model import OrderView
 
 ORDER_FIELDS = "id number status total_cents customer { email } items { name quantity price_cents }"
 

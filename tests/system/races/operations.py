@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import orjson
 
-from bench.races.arena import ADDRESS, GATEWAY_SECRET, HOLD_MINUTES, POINTS, SHOPPER, STAFF, STOCK, Arena
+from tests.system.races.arena import ADDRESS, GATEWAY_SECRET, HOLD_MINUTES, POINTS, SHOPPER, STAFF, STOCK, Arena
 
 ON_HAND, LIMIT = "on hand", "limit"
 """Invariants that an operation may void: it sets the stock itself, or isn't subject to the customer's limit."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from bench.soak.calls import Answer, Client, open_session
-from bench.soak.cluster import Cluster
-from bench.soak.stores import PASSWORD, Store
+from tests.system.soak.calls import Answer, Client, open_session
+from tests.system.soak.cluster import Cluster
+from tests.system.soak.stores import PASSWORD, Store
 
 SAMPLES = 100
 LOST_SAMPLES = 4

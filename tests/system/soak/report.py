@@ -16,12 +16,12 @@ from itertools import pairwise
 from pathlib import Path
 
 from bench import machine
-from bench.installed_postgres import VARIABLE
-from bench.soak.calls import Tally
-from bench.soak.deployment import Deployment
-from bench.soak.faults import FaultRecord
-from bench.soak.model import Findings, StoreModel
-from bench.soak.observation import Observation
+from tests.system.installed_postgres import VARIABLE
+from tests.system.soak.calls import Tally
+from tests.system.soak.deployment import Deployment
+from tests.system.soak.faults import FaultRecord
+from tests.system.soak.model import Findings, StoreModel
+from tests.system.soak.observation import Observation
 
 _COLUMNS = 8
 

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
-from bench.soak.calls import Timeline
-from bench.soak.deployment import Deployment
-from bench.soak.model import Findings
-from bench.soak.processes import resident_mb
+from tests.system.soak.calls import Timeline
+from tests.system.soak.deployment import Deployment
+from tests.system.soak.model import Findings
+from tests.system.soak.processes import resident_mb
 
 SAMPLE_SECONDS = 2.0
 MAX_GROWTH = 0.10

@@ -13,7 +13,7 @@ from time import monotonic
 import orjson
 from aiohttp import web
 
-from bench.soak.model import StoreModel, World
+from tests.system.soak.model import StoreModel, World
 
 # Longer than the 10 s a delivery may take (docs/reference/shared.md#webhook-retries).
 _HANG_SECONDS = 15.0

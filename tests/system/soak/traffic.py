@@ -9,12 +9,12 @@ from time import monotonic
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from bench.soak import hostile
-from bench.soak.calls import Answer, Client, client_address
-from bench.soak.model import OrderView, Purchase, check_order, check_stock
-from bench.soak.purchases import check_out, create_by_graphql, create_by_legacy
-from bench.soak.stores import PASSWORD, Store
-from bench.soak.views import ORDER_FIELDS, current_view, legacy_view
+from tests.system.soak import hostile
+from tests.system.soak.calls import Answer, Client, client_address
+from tests.system.soak.model import OrderView, Purchase, check_order, check_stock
+from tests.system.soak.purchases import check_out, create_by_graphql, create_by_legacy
+from tests.system.soak.stores import PASSWORD, Store
+from tests.system.soak.views import ORDER_FIELDS, current_view, legacy_view
 
 Action: TypeAlias = Callable[[Client, Store], Awaitable[None]]
 

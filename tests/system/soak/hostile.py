@@ -16,9 +16,9 @@ import aiohttp
 import orjson
 from graphql import get_introspection_query
 
-from bench.soak.calls import NO_ANSWER, Answer, Client, Tally
-from bench.soak.model import Findings
-from bench.soak.stores import Store
+from tests.system.soak.calls import NO_ANSWER, Answer, Client, Tally
+from tests.system.soak.model import Findings
+from tests.system.soak.stores import Store
 
 FAMILY = "hostile"
 MAX_SHOPPER_SECONDS = 1.0

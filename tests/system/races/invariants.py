@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from bench.races.arena import STOCK, Arena
-from bench.races.operations import LIMIT, ON_HAND
 from domain.orders import limits
+from tests.system.races.arena import STOCK, Arena
+from tests.system.races.operations import LIMIT, ON_HAND
 
 _RESERVED = """
 SELECT 'product ' || p.id AS subject, p.reserved, coalesce((SELECT sum(l.quantity) FROM order_lines l

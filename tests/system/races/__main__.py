@@ -1,4 +1,4 @@
-"""Race the writing operations over HTTP: `python -m bench.races --writes 10000`.
+"""Race the writing operations over HTTP: `python -m tests.system.races --writes 10000`.
 
 Rounds of random operations, many at a time, against one `vitrine serve` in production mode; after each round the records are checked.
 Prints the writes, the answers by status, the conflicts that were retried, and those that a client saw. Exits with 1 on a conflict that a
@@ -29,9 +29,6 @@ import orjson
 import auth
 from bench.database import BenchDatabase, Size, running_postgres
 from bench.launchers import SECRET, vitrine
-from bench.races.arena import GATEWAY_SECRET, STAFF, Arena, Refused, create_arena
-from bench.races.invariants import violations
-from bench.races.operations import OPERATIONS
 from bench.servers import LOGS, ROOT
 from domain.orders.expiry import expire_orders
 from domain.stores import find_store
@@ -42,6 +39,9 @@ from kernel.scope import SYSTEM, Scope, Store
 from models.connection import database, transactions
 from models.migrate import migrate
 from server.embedded_postgres.data_folder import OWNER
+from tests.system.races.arena import GATEWAY_SECRET, STAFF, Arena, Refused, create_arena
+from tests.system.races.invariants import violations
+from tests.system.races.operations import OPERATIONS
 
 DATABASE = "races"
 ROUND, CONCURRENT, SIZE = 250, 24, 8
@@ -207,7 +207,7 @@ def _report(tally: Tally, seconds: float, deadlocks: int) -> int:
 
 def main() -> int:
     """Run the races and print what was counted."""
-    parser = argparse.ArgumentParser(prog="bench.races", description=__doc__)
+    parser = argparse.ArgumentParser(prog="tests.system.races", description=__doc__)
     parser.add_argument("--writes", type=int, default=10_000, help="number of writes (10000)")
     parser.add_argument("--seed", type=int, default=random.randrange(2**32), help="of the choice of operations")
     arguments = parser.parse_args()

@@ -15,16 +15,16 @@ from pathlib import Path
 
 import asyncpg
 
-from bench import haproxy, pgbouncer, redis_server
-from bench.haproxy import HAProxy
-from bench.pgbouncer import ROLE_STATEMENTS, PgBouncer
 from bench.servers import stable_port
-from bench.soak.calls import BAD_GATEWAY, NO_ANSWER, UNAVAILABLE
-from bench.soak.deployment import Deployment, Disk
-from bench.soak.faults import MAX_START_SECONDS, NOTHING, Fault, redis_faults
-from bench.standby import Standby
 from server.embedded_postgres import EmbeddedServer
 from server.embedded_postgres.data_folder import DATABASE
+from tests.system import haproxy, pgbouncer, redis_server
+from tests.system.haproxy import HAProxy
+from tests.system.pgbouncer import ROLE_STATEMENTS, PgBouncer
+from tests.system.soak.calls import BAD_GATEWAY, NO_ANSWER, UNAVAILABLE
+from tests.system.soak.deployment import Deployment, Disk
+from tests.system.soak.faults import MAX_START_SECONDS, NOTHING, Fault, redis_faults
+from tests.system.standby import Standby
 
 GROUPS = 2
 WEB_PROCESSES = 2

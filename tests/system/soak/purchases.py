@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from bench.soak.calls import Answer, Client, client_address
-from bench.soak.model import Line, Purchase, check_order, check_refusal
-from bench.soak.stores import Store
-from bench.soak.views import ORDER_FIELDS, current_view, legacy_view
+from tests.system.soak.calls import Answer, Client, client_address
+from tests.system.soak.model import Line, Purchase, check_order, check_refusal
+from tests.system.soak.stores import Store
+from tests.system.soak.views import ORDER_FIELDS, current_view, legacy_view
 
 _ADDRESS = {
     "name": "Ana Souza",

@@ -14,7 +14,7 @@ from typing import Any
 import aiohttp
 import orjson
 
-from bench.soak.model import StoreModel, World
+from tests.system.soak.model import StoreModel, World
 
 # The server cuts requests off after 30 s (VITRINE_REQUEST_TIMEOUT).
 REQUEST_SECONDS = 40.0

@@ -12,10 +12,10 @@ from typing import Any
 
 import orjson
 
-from bench.soak.calls import Answer, Client
-from bench.soak.model import PRODUCT_EVENTS, Product, StoreModel
-from bench.soak.processes import run_command
-from bench.soak.receiver import Receiver, Subscriber
+from tests.system.soak.calls import Answer, Client
+from tests.system.soak.model import PRODUCT_EVENTS, Product, StoreModel
+from tests.system.soak.processes import run_command
+from tests.system.soak.receiver import Receiver, Subscriber
 
 EVENTS = ("order.created", "order.updated", "order.cancelled", *PRODUCT_EVENTS, "checkout.completed", "user.registered")
 PASSWORD = "correct horse battery"

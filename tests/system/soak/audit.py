@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Any
 
-from bench.soak.calls import Client
-from bench.soak.model import OrderView, check_events, check_orders, check_stock
-from bench.soak.stores import Store
-from bench.soak.views import ORDER_FIELDS, current_view
+from tests.system.soak.calls import Client
+from tests.system.soak.model import OrderView, check_events, check_orders, check_stock
+from tests.system.soak.stores import Store
+from tests.system.soak.views import ORDER_FIELDS, current_view
 
 # A killed worker's deliveries wait 60 s for the end of their lease, those of a paused endpoint 30 s.
 _EVENT_SECONDS = 150.0

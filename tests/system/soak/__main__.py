@@ -14,21 +14,21 @@ from time import monotonic
 import aiohttp
 import uvloop
 
-from bench.installed_postgres import prefer_installed_postgres
 from bench.servers import ROOT
-from bench.soak import report
-from bench.soak.audit import audit
-from bench.soak.calls import Client, Tally, Timeline, open_session
-from bench.soak.cluster import Cluster, cluster_faults, missing_programs
-from bench.soak.deployment import CLUSTER, EMBEDDED, EXTERNAL, Deployment, running_deployment
-from bench.soak.faults import Director, faults_of, kill_master
-from bench.soak.hostile import check_shoppers
-from bench.soak.model import Findings, World
-from bench.soak.observation import Observation
-from bench.soak.propagation import measure_propagation
-from bench.soak.receiver import Receiver
-from bench.soak.stores import Store, create_store
-from bench.soak.traffic import Traffic
+from tests.system.installed_postgres import prefer_installed_postgres
+from tests.system.soak import report
+from tests.system.soak.audit import audit
+from tests.system.soak.calls import Client, Tally, Timeline, open_session
+from tests.system.soak.cluster import Cluster, cluster_faults, missing_programs
+from tests.system.soak.deployment import CLUSTER, EMBEDDED, EXTERNAL, Deployment, running_deployment
+from tests.system.soak.faults import Director, faults_of, kill_master
+from tests.system.soak.hostile import check_shoppers
+from tests.system.soak.model import Findings, World
+from tests.system.soak.observation import Observation
+from tests.system.soak.propagation import measure_propagation
+from tests.system.soak.receiver import Receiver
+from tests.system.soak.stores import Store, create_store
+from tests.system.soak.traffic import Traffic
 
 LOGS = ROOT / ".vitrine" / "build" / "soak"
 RESULTS = ROOT / "bench" / "results"

@@ -2,7 +2,7 @@
 
 external    web and two workers as in the Procfile, on a PostgreSQL that the soak starts, reached through its proxy
 embedded    `vitrine serve` alone, which runs PostgreSQL and the background work itself
-cluster     `bench/soak/cluster.py`
+cluster     `tests/system/soak/cluster.py`
 
 They keep their data on a tmpfs when the soak may mount one, whose size makes a full disk.
 """
@@ -24,16 +24,16 @@ from pathlib import Path
 
 import asyncpg
 
-from bench.installed_postgres import use_installed_postgres
-from bench.redis_server import PROGRAM as REDIS_PROGRAM
-from bench.redis_server import RedisServer
 from bench.servers import stable_port
-from bench.soak.processes import Service, run_command
-from bench.soak.proxy import DatabaseProxy
 from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer
 from server.embedded_postgres.data_folder import DATABASE, OWNER
 from server.embedded_postgres.layout import prepare_folder
 from server.embedded_postgres.postmaster import RunningServer, find_server
+from tests.system.installed_postgres import use_installed_postgres
+from tests.system.redis_server import PROGRAM as REDIS_PROGRAM
+from tests.system.redis_server import RedisServer
+from tests.system.soak.processes import Service, run_command
+from tests.system.soak.proxy import DatabaseProxy
 
 EXTERNAL, EMBEDDED, CLUSTER = "external", "embedded", "cluster"
 WEB_PROCESSES = 2

@@ -14,11 +14,11 @@ from time import monotonic
 import aiohttp
 import orjson
 
-from bench.soak.calls import TRANSIENT, Timeline
-from bench.soak.deployment import EXTERNAL, Deployment
-from bench.soak.model import Findings
-from bench.soak.receiver import Receiver
-from bench.soak.stores import Store
+from tests.system.soak.calls import TRANSIENT, Timeline
+from tests.system.soak.deployment import EXTERNAL, Deployment
+from tests.system.soak.model import Findings
+from tests.system.soak.receiver import Receiver
+from tests.system.soak.stores import Store
 
 # From the end of a fault until reads and writes succeed three times in a row.
 MAX_RECOVERY_SECONDS = 60.0

@@ -19,14 +19,14 @@ import orjson
 import pytest
 from aiohttp import web
 
-from bench import haproxy, redis_server
-from bench.soak import report
-from bench.soak.__main__ import main
-from bench.soak.calls import Answer, Client, Tally, Timeline, open_session, read_answer
-from bench.soak.deployment import Disk
-from bench.soak.faults import NOTHING, Fault
-from bench.soak.hostile import check_shoppers
-from bench.soak.model import (
+from tests.system import haproxy, redis_server
+from tests.system.soak import report
+from tests.system.soak.__main__ import main
+from tests.system.soak.calls import Answer, Client, Tally, Timeline, open_session, read_answer
+from tests.system.soak.deployment import Disk
+from tests.system.soak.faults import NOTHING, Fault
+from tests.system.soak.hostile import check_shoppers
+from tests.system.soak.model import (
     Findings,
     Line,
     OrderView,
@@ -40,11 +40,11 @@ from bench.soak.model import (
     check_refusal,
     check_stock,
 )
-from bench.soak.observation import SAMPLE_SECONDS, Observation, growth_of
-from bench.soak.proxy import DatabaseProxy
-from bench.soak.receiver import Receiver, Subscriber
-from bench.soak.report import Span, span_of
-from bench.soak.views import legacy_view
+from tests.system.soak.observation import SAMPLE_SECONDS, Observation, growth_of
+from tests.system.soak.proxy import DatabaseProxy
+from tests.system.soak.receiver import Receiver, Subscriber
+from tests.system.soak.report import Span, span_of
+from tests.system.soak.views import legacy_view
 
 ORDER_ID = "01a20303-450e-761d-b3ae-5f1dfd73d820"
 PRODUCT_ID = "01a20303-450e-761d-b3ae-000000000001"
@@ -330,7 +330,7 @@ def test_what_a_run_prints_is_kept_with_the_machine(tmp_path, capsys):
 
 
 async def test_a_lost_answer_is_found_out_by_repeating(findings, store, monkeypatch):
-    monkeypatch.setattr("bench.soak.calls.random.uniform", lambda shortest, longest: 0.0)  # the pause before it
+    monkeypatch.setattr("tests.system.soak.calls.random.uniform", lambda shortest, longest: 0.0)  # the pause before it
     answers = [(0, ""), (409, '{"error": "in_progress"}'), (503, "{}"), (201, '{"id": 1}')]
     async with answering(findings, *answers) as client:
         client.timeline.open()
@@ -350,7 +350,7 @@ def test_an_error_of_graphql_counts_as_its_status(code, status):
 
 def test_a_fault_excuses_what_overlaps_it(monkeypatch):
     now = iter([10.0, 20.0])
-    monkeypatch.setattr("bench.soak.calls.monotonic", lambda: next(now))
+    monkeypatch.setattr("tests.system.soak.calls.monotonic", lambda: next(now))
     timeline = Timeline()
     timeline.open()
     assert timeline.covers(50, 51)
