@@ -273,6 +273,11 @@ class Settings:
     bulk_upload_bytes: int = _setting(
         256 * 1024 * 1024, integer_between(1), "The maximum size of the file of a bulk mutation in bytes."
     )
+    bulk_store_upload_bytes: int = _setting(
+        2 * 1024**3,
+        integer_between(1),
+        "The maximum size of all uploaded files of a store together in bytes; in an object storage its own quota limits them.",
+    )
     bulk_s3_endpoint: str | None = _setting(
         None,
         HTTP_URL,

@@ -10,7 +10,7 @@ from domain.bulk.configuration import configured
 from kernel.errors import ValidationFailed
 from models.reading.queries import Row
 from models.references import NOT_FOUND
-from resolvers.bulk_mutations import check_mutation
+from resolvers.bulk_mutations import check_may_mutate, check_mutation
 from resolvers.bulk_queries import compile_query
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import load_record
@@ -33,7 +33,8 @@ class BulkMutations:
     @root_field(BULK_CALLERS, secret=True)
     async def bulk_upload_create(self, info: Info) -> BulkUploadObject:
         """Create an upload: the link to which the file of a bulk mutation is sent."""
-        upload, link = uploads.new_upload(info.context.scope)
+        check_may_mutate(info.context.scope)
+        upload, link = await uploads.new_upload(info.context.scope)
         return Row(  # type: ignore[return-value]
             id=str(upload), url=link.url, expires_at=link.expires_at, max_bytes=configured().upload_bytes
         )

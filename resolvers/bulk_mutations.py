@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -23,9 +24,9 @@ from domain.bulk.files import ResultFile
 from domain.bulk.operations import BulkProgress, Cancelled, ClaimedOperation, SavedLines
 from domain.bulk.uploads import MAX_LINE_BYTES, Line, read_lines, used_upload
 from kernel.clock import now
-from kernel.errors import DomainError, NotFound, RuleViolation, TooLarge, Unavailable, ValidationFailed
+from kernel.errors import DomainError, Forbidden, NotFound, RuleViolation, TooLarge, Unavailable, ValidationFailed
 from kernel.request_bodies import MalformedBody, parse_json_object
-from kernel.scope import Scope, active_scope
+from kernel.scope import ActorKind, Scope, active_scope
 from models.connection.database import retry_conflicts, transaction
 from models.reading.bulk_reads import JSON_LINE
 from resolvers.bulk_queries import REPORT_SECONDS, documents, prepare_operation, query_error
@@ -96,6 +97,29 @@ class BulkMutation:
         return result
 
 
+def check_may_mutate(scope: Scope) -> None:
+    """Raise `Forbidden` for a caller who may execute no mutation in bulk, but for those that every administrator or app may."""
+    root = documents().schema.mutation_type
+    assert root is not None
+    for name, field in root.fields.items():
+        declared = strawberry_field(field)
+        if declared is None or not _is_for_bulk(name, declared.metadata):
+            continue
+        access: Access = declared.metadata[ACCESS]
+        own_rule: Mapping[ActorKind, object] = {ActorKind.ADMIN: access.privileges, ActorKind.APP: access.app_scope}
+        if own_rule.get(scope.actor.kind, True):
+            with suppress(DomainError):
+                access.check(scope)
+                return
+    raise Forbidden("the caller may execute no mutation in bulk")
+
+
+def _is_for_bulk(name: str, metadata: Mapping[Any, Any]) -> bool:
+    # What signs in, returns a secret or calls other servers has effects outside of the transaction.
+    access: Access = metadata[ACCESS]
+    return not (access.user_only or access.anonymous or metadata[SECRET] or name.startswith("bulk_"))
+
+
 async def check_mutation(scope: Scope, text: str) -> BulkMutation:
     """Return the mutation of a document that can be executed in bulk.
 
@@ -112,8 +136,7 @@ async def check_mutation(scope: Scope, text: str) -> BulkMutation:
     declared = strawberry_field(root.fields[name]) if root is not None else None
     assert declared is not None
     access: Access = declared.metadata[ACCESS]
-    # What signs in, returns a secret or calls other servers has effects outside of the transaction.
-    if access.user_only or access.anonymous or declared.metadata[SECRET] or name.startswith("bulk_"):
+    if not _is_for_bulk(name, declared.metadata):
         raise query_error(f"{name} can't be executed in bulk", field="mutation")
     access.check(scope)
     return BulkMutation(prepared, operation)

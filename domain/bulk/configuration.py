@@ -13,7 +13,8 @@ class BulkConfiguration:
     """Where files of bulk operations are, and what a caller may use of them.
 
     `folder` is shared by all machines with web processes and workers. `daily_rows` are the lines that the bulk queries of a caller may
-    have in a day (UTC), 0 for no limit; `public_url` precedes the path of links; an upload has at most `upload_bytes`. With `objects` files
+    have in a day (UTC), 0 for no limit; `public_url` precedes the path of links; an upload has at most `upload_bytes`, all of
+    a store in the folder `store_upload_bytes`. With `objects` files
     are there, and the folder is each machine's own, for the files it is working on.
     """
 
@@ -21,6 +22,7 @@ class BulkConfiguration:
     public_url: str = ""
     daily_rows: int = 0
     upload_bytes: int = 256 * 1024 * 1024
+    store_upload_bytes: int = 2 * 1024**3
     objects: ObjectStorage | None = None
 
 

@@ -19,10 +19,11 @@ from uuid import UUID
 
 from auth.secrets import keyed_hash
 from domain.bulk.configuration import configured
-from domain.bulk.files import UPLOAD, UPLOADED, SignedLink, object_key, signed_link
+from domain.bulk.files import LINK_LIFETIME, UPLOAD, UPLOADED, SignedLink, object_key, signed_link
 from kernel.errors import Conflict, NotFound, StorageFull, TooLarge
 from kernel.ids import parse_uuid, uuid7
 from kernel.scope import Scope
+from models.connection.database import fetch
 
 _PURPOSE = "bulk uploads"
 # An upload that no mutation has used by then is deleted.
@@ -31,6 +32,10 @@ RETENTION = timedelta(days=1)
 MAX_LINE_BYTES = 2 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
 _USED = ".used" + UPLOADED
+_PENDING = ".pending"
+MAX_UNUSED = 2
+"""The uploads of a caller that no operation uses, links without a file included."""
+_USED_UPLOADS = "SELECT upload FROM bulk_operations WHERE tenant_id = $1 AND upload = ANY($2::uuid[]) GROUP BY upload"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +47,64 @@ class Line:
     next_offset: int
 
 
-def new_upload(scope: Scope) -> tuple[UUID, SignedLink]:
-    """Return the id of a new upload of the caller and the link to store it."""
-    upload = uuid7()
-    return upload, signed_link(scope, UPLOAD, _name(scope, upload))
+async def new_upload(scope: Scope) -> tuple[UUID, SignedLink]:
+    """Return the id of a new upload of the caller and the link to store it.
+
+    Raise `Conflict`: `too_many_uploads` while the caller has `MAX_UNUSED` that no operation uses, links without a file included, and
+    `upload_space_used` when the files of the store take as much as it may have.
+    """
+    upload, store = uuid7(), scope.store.public_id
+    name = _name(scope, upload)
+    own = await asyncio.to_thread(_unused_names, store)
+    objects = configured().objects
+    if objects is not None:
+        keys = await objects.keys_before(f"{store}/", scope.now + RETENTION)
+        own |= {key.partition("/")[2].removesuffix(UPLOADED) for key in keys if key.endswith(UPLOADED)}
+    caller = name.partition(".")[2]
+    ids = {UUID(other.partition(".")[0]) for other in own if other.partition(".")[2] == caller}
+    used = await fetch(_USED_UPLOADS, scope.store.id, list(ids))
+    if len(ids) - len(used) >= MAX_UNUSED:
+        raise Conflict(
+            f"{MAX_UNUSED} uploads are unused; use one, or wait until its link expires", reason="too_many_uploads"
+        )
+    await check_space(store, 0)
+    await asyncio.to_thread(_reserve, upload_path(store, name))
+    return upload, signed_link(scope, UPLOAD, name)
+
+
+async def check_space(store: UUID, size: int) -> None:
+    """Raise `Conflict` (`upload_space_used`) if the uploads in the store's folder would exceed its budget with one of this size."""
+    taken = await asyncio.to_thread(lambda: sum(path.stat().st_size for path in _uploads(store)))
+    if taken + size > configured().store_upload_bytes or taken >= configured().store_upload_bytes:
+        raise Conflict(
+            f"the store's uploads take {taken} of {configured().store_upload_bytes} bytes; use them first",
+            reason="upload_space_used",
+        )
+
+
+def _uploads(store: UUID) -> list[Path]:
+    """Return the files of uploads in the store's folder, those that are arriving included."""
+    return list((configured().folder / str(store)).glob(f"*{UPLOADED}*"))
+
+
+def _unused_names(store: UUID) -> set[str]:
+    """Return the names of the uploads in the store's folder, and of those whose links are valid."""
+    limit = time.time() - LINK_LIFETIME.total_seconds()
+    names = {path.name.partition(UPLOADED)[0] for path in _uploads(store)}
+    for path in (configured().folder / str(store)).glob(f"*{_PENDING}"):
+        with suppress(OSError):
+            if path.stat().st_mtime > limit:
+                names.add(path.name.removesuffix(_PENDING))
+    return names
+
+
+def _reserve(path: Path) -> None:
+    """Remember that a link to an upload was made."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.with_suffix(_PENDING).touch(mode=0o600)
+    except OSError as error:
+        raise StorageFull from error
 
 
 def upload_path(store: UUID, name: str) -> Path:
@@ -62,8 +121,12 @@ async def use_upload(scope: Scope, upload: object) -> UUID | None:
     if parsed is None:
         return None
     store, name = scope.store.public_id, _name(scope, parsed)
+    path = upload_path(store, name)
+    if objects is None and not path.is_file():
+        return None
     if objects is None:
-        return parsed if upload_path(store, name).is_file() else None
+        await asyncio.to_thread(path.with_suffix(_PENDING).unlink, missing_ok=True)
+        return parsed
     size = await objects.size(object_key(store, name, UPLOADED))
     if size is None:
         return None
@@ -73,6 +136,7 @@ async def use_upload(scope: Scope, upload: object) -> UUID | None:
         size = await objects.size(object_key(store, name, _USED)) or 0
     if size > configured().upload_bytes:
         raise upload_too_large()
+    await asyncio.to_thread(path.with_suffix(_PENDING).unlink, missing_ok=True)
     return parsed
 
 
@@ -125,7 +189,7 @@ async def delete_unused(store: UUID, at: datetime) -> None:
 
 def _delete_unused_local(store: UUID) -> None:
     limit = time.time() - RETENTION.total_seconds()
-    for path in (configured().folder / str(store)).glob(f"*{UPLOADED}*"):
+    for path in [*_uploads(store), *(configured().folder / str(store)).glob(f"*{_PENDING}")]:
         with suppress(OSError):
             if path.stat().st_mtime < limit:
                 path.unlink()

@@ -21,7 +21,7 @@ from domain.bulk.files import (
     result_path,
     verify_link,
 )
-from domain.bulk.uploads import UploadedFile, upload_path, upload_too_large
+from domain.bulk.uploads import UploadedFile, check_space, upload_path, upload_too_large
 from domain.stores import find_store
 from kernel.clock import now
 from kernel.errors import Forbidden, MalformedRequest, NotFound, TenantNotFound, Unavailable, UnsupportedEncoding
@@ -42,6 +42,7 @@ def bulk_configuration(settings: Settings) -> BulkConfiguration:
         public_url=settings.public_url,
         daily_rows=settings.bulk_daily_rows,
         upload_bytes=settings.bulk_upload_bytes,
+        store_upload_bytes=settings.bulk_store_upload_bytes,
         objects=bucket_from_settings(settings),
     )
 
@@ -97,6 +98,7 @@ async def upload(request: web.Request) -> web.StreamResponse:
         raise UnsupportedEncoding(ascii(encoding[:60]), ("identity",))
     if (request.content_length or 0) > configured().upload_bytes:
         raise upload_too_large()
+    await check_space(store, request.content_length or 0)
     file = UploadedFile(upload_path(store, name))
     try:
         await _receive(request, file)

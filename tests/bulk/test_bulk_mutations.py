@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import time
 from typing import Any
 
 import pytest
@@ -265,7 +268,7 @@ async def test_what_is_no_bulk_mutation_is_refused_at_once(bulk: Bulk, admin: Cl
 
 
 async def test_what_the_caller_may_not_write_is_refused_at_once(bulk: Bulk, new_client: NewClient):
-    clerk = await new_client("view_products")
+    clerk = await new_client("manage_users")
     upload = await bulk.upload(clerk, b"{}")
     error = await graphql_error(clerk, CREATE_MUTATION, text=CREATE, upload=upload, all=False)
     assert error["extensions"]["code"] == "FORBIDDEN"
@@ -324,8 +327,9 @@ async def test_an_upload_needs_its_link(bulk: Bulk, admin: Client, visitor: Clie
 
 
 async def test_an_upload_that_can_not_be_stored_is_507(bulk: Bulk, admin: Client, visitor: Client):
-    (bulk.folder / str(admin.store.public_id)).write_text("a file where the folder would be")
     url = (await graphql_result(admin, UPLOAD))["url"]
+    shutil.rmtree(bulk.folder / str(admin.store.public_id))
+    (bulk.folder / str(admin.store.public_id)).write_text("a file where the folder would be")
     response = await visitor.put(url, data=b"{}")
     assert (response.status, response.body["error"]) == (507, "the file could not be stored; try again later")
 
@@ -352,3 +356,39 @@ async def test_a_mutation_whose_file_is_gone_fails(bulk: Bulk, admin: Client):
     await bulk.work()
     operation = await bulk.show(admin, created["id"])
     assert (operation["state"], operation["error_message"]) == ("failed", "upload not found")
+
+
+async def test_a_caller_has_two_unused_uploads_at_most(bulk: Bulk, admin: Client, visitor: Client, new_app: NewApp):
+    first, second = [await graphql_result(admin, UPLOAD) for _ in range(2)]
+    assert (await visitor.put(first["url"], data=b"{}\n")).status == 201
+    refused = await graphql_error(admin, UPLOAD)
+    assert refused["extensions"]["details"]["reason"] == "too_many_uploads", refused
+    await graphql_result(await new_app(), UPLOAD)
+    text = "mutation ($id: ID!) { product_delete(id: $id) { id } }"
+    await graphql_result(admin, CREATE_MUTATION, text=text, upload=first["id"], all=False)
+    await graphql_result(admin, UPLOAD)  # in place of the used one
+    assert (await visitor.put(second["url"], data=b"{}\n")).status == 201
+
+
+async def test_a_link_that_expired_without_a_file_is_no_unused_upload(bulk: Bulk, admin: Client):
+    for _ in range(2):
+        await graphql_result(admin, UPLOAD)
+    for path in bulk.folder.rglob("*.pending"):
+        os.utime(path, (time.time() - 3_700,) * 2)
+    await graphql_result(admin, UPLOAD)
+
+
+async def test_the_uploads_of_a_store_have_a_budget(bulk: Bulk, admin: Client, visitor: Client, new_app: NewApp):
+    configure(BulkConfiguration(bulk.folder, store_upload_bytes=10))
+    first, second = [await graphql_result(admin, UPLOAD) for _ in range(2)]
+    assert (await visitor.put(first["url"], data=b"x" * 6)).status == 201
+    refused = await visitor.put(second["url"], data=b"x" * 5)
+    assert (refused.status, refused.body["error"]) == (409, "upload_space_used")
+    assert (await visitor.put(second["url"], data=b"x" * 4)).status == 201
+    error = await graphql_error(await new_app(), UPLOAD)
+    assert error["extensions"]["details"]["reason"] == "upload_space_used", error
+
+
+async def test_an_upload_needs_the_right_to_a_mutation(bulk: Bulk, new_app: NewApp):
+    error = await graphql_error(await new_app("read_orders"), UPLOAD)
+    assert error["extensions"]["code"] == "FORBIDDEN", error

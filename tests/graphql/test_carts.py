@@ -190,3 +190,13 @@ async def test_an_order_s_address_names_the_field_that_is_refused(sample: Sample
         f"{kind}.state": "state_invalid",
         f"{kind}.phone": "phone_invalid",
     }
+
+
+@pytest.mark.parametrize("arguments", ["", ", quantity: null"])
+async def test_an_item_update_without_a_quantity_names_it(sample: SampleStore, arguments: str) -> None:
+    item = {"product_id": sample.mug.id, "quantity": 1}
+    cart = await execute_query(sample, CREATE, sample.owner, input={"items": [item]})
+    document = f"mutation($id: ID!, $item: ID!) {{ cart_item_update(id: $id, item_id: $item{arguments}) {{ id }} }}"
+    error = await execute_query(sample, document, sample.owner, id=cart["id"], item=cart["items"][0]["id"])
+    assert error["extensions"]["code"] == "VALIDATION_FAILED", error
+    assert "quantity is required" in error["message"]

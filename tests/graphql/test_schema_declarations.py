@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 from graphql import (
     GraphQLEnumType,
@@ -10,6 +12,7 @@ from graphql import (
     GraphQLScalarType,
     GraphQLSchema,
     is_introspection_type,
+    is_non_null_type,
     is_specified_scalar_type,
 )
 
@@ -137,3 +140,22 @@ def test_columns_of_entities_exist_in_their_tables() -> None:
                 sql = source.sql or key
                 if sql.isidentifier():
                     assert sql in tables[entity.table], f"{type_.name}.{key}: {entity.table} has no column {sql}"
+
+
+def test_a_resolver_has_a_default_for_every_argument_that_may_be_absent() -> None:
+    """Without one, graphql-core calls it without the argument, which fails with INTERNAL."""
+    missing = []
+    for name, schema in _schemas():
+        for root_type in filter(None, (schema.query_type, schema.mutation_type, schema.subscription_type)):
+            for field_name, field in root_type.fields.items():
+                declared = strawberry_field(field)
+                if declared is None or declared.base_resolver is None:
+                    continue
+                parameters = inspect.signature(declared.base_resolver.wrapped_func).parameters  # type: ignore[arg-type]
+                missing += [
+                    (name, field_name, argument)
+                    for argument, declaration in field.args.items()
+                    if not is_non_null_type(declaration.type)
+                    and parameters[argument].default is inspect.Parameter.empty
+                ]
+    assert missing == []
