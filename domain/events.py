@@ -17,6 +17,7 @@ from uuid import UUID
 
 import orjson
 
+from domain.combined_stock import stock_sql
 from domain.event_types import (
     CART,
     CHECKOUT_COMPLETED,
@@ -336,6 +337,7 @@ def _event_data_of(row: Mapping[str, Any]) -> OrderEventData:
 _PRODUCT_SQL = {
     "id": "p.public_id",
     "currency": "$3::text",
+    "stock": stock_sql("p"),
     "category_id": "c.public_id",
     "category": "CASE WHEN c.id IS NOT NULL THEN ROW(c.public_id, c.name) END",
     "images": """ARRAY(SELECT ARRAY[i.url, i.alt] FROM product_images i WHERE i.tenant_id = p.tenant_id AND i.product_id = p.id

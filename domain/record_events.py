@@ -12,6 +12,7 @@ from uuid import UUID
 import orjson
 
 from domain import event_types, events
+from domain.combined_stock import stock_sql
 from domain.event_types import EVENT_TYPES
 from domain.events import Event
 from kernel.clock import format_rfc3339
@@ -53,9 +54,9 @@ SELECT s.public_id AS subject_id, jsonb_build_object(
 FROM shipments s JOIN orders o ON o.tenant_id = s.tenant_id AND o.id = s.order_id
 WHERE s.tenant_id = $1 AND s.id = ANY($2::bigint[]) ORDER BY s.id
 """
-_STOCK = """
+_STOCK = f"""
 SELECT p.public_id AS subject_id, jsonb_build_object(
-    'id', p.public_id, 'sku', p.sku, 'stock', p.stock, 'combinations', (
+    'id', p.public_id, 'sku', p.sku, 'stock', {stock_sql("p")}, 'combinations', (
         SELECT coalesce(jsonb_agg(jsonb_build_object('id', c.public_id, 'sku', c.sku, 'stock', c.stock) ORDER BY c.id), '[]')
         FROM combinations c WHERE c.tenant_id = p.tenant_id AND c.product_id = p.id AND c.deleted_at IS NULL
     )

@@ -6,9 +6,14 @@ A product with combinations is sold from their stock, one without from its own (
 from __future__ import annotations
 
 from domain.catalog.listing import OPEN, of_row
+from domain.combined_stock import combinations_of, stock_sql
 
-_COMBINATIONS = "combinations c WHERE c.tenant_id = t.tenant_id AND c.product_id = t.id AND c.deleted_at IS NULL"
+_COMBINATIONS = combinations_of()
 _ON_SALE = f"({OPEN} AND t.deleted_at IS NULL)"
+IS_COMBINED = f"EXISTS (SELECT 1 FROM {_COMBINATIONS})"
+"""Whether it has combinations, and so is sold in one of them only."""
+STOCK, ON_HAND, RESERVED = (stock_sql(column=column) for column in ("stock", "on_hand", "reserved"))
+"""Its units that can still be sold, on hand and reserved: those of its combinations if it has some, whatever its own row says."""
 
 IS_AVAILABLE = (
     f"({_ON_SALE} AND (t.tracking = 'D' OR greatest(t.min_quantity, 1) <="
@@ -16,10 +21,7 @@ IS_AVAILABLE = (
 )
 """Whether it is on sale, and the minimum quantity is in stock."""
 
-AVAILABLE_QUANTITY = (
-    f"CASE WHEN NOT {_ON_SALE} THEN 0 WHEN t.tracking <> 'D'"
-    f" THEN coalesce((SELECT sum(c.stock)::bigint FROM {_COMBINATIONS}), t.stock) END"
-)
+AVAILABLE_QUANTITY = f"CASE WHEN NOT {_ON_SALE} THEN 0 WHEN t.tracking <> 'D' THEN {STOCK} END"
 """The units in stock; null where stock isn't tracked."""
 
 COMBINATION_IS_AVAILABLE = (

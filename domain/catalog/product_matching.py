@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from domain.catalog.availability import IS_COMBINED
+from domain.catalog.listing import of_row
 from domain.catalog.product_draft import ProductDraft
 from domain.store_settings import setting
 from kernel.ids import Reference, parse_reference
@@ -92,6 +94,8 @@ async def match_drafts(
         elif by_sku and draft.columns.get("sku"):
             row = by_sku_key.get((draft.columns.get("vendor_id"), draft.columns["sku"]))
         if row is not None:
+            if row["is_combined"]:
+                draft.columns.pop("stock", None)  # its own is neither shown nor sold
             draft.product_id, draft.current, draft.public_id = row["id"], row, row["public_id"]
             if row["id"] in matched_ids:
                 draft.errors["id"] = ("duplicate", f"product {row['id']} is named in an earlier row")
@@ -129,7 +133,8 @@ async def lock_changed(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
 
 
 def _with_columns(statement: str, drafts: Iterable[ProductDraft]) -> str:
-    return statement.format(columns=", ".join(sorted(_COLUMNS.union(*(draft.columns for draft in drafts)))))
+    columns = sorted(_COLUMNS.union(*(draft.columns for draft in drafts)))
+    return statement.format(columns=", ".join([*columns, f"{of_row(IS_COMBINED, 'products')} AS is_combined"]))
 
 
 # --- Vendors ---------------------------------------------------------------------------------------------------------------

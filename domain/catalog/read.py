@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from domain.catalog.availability import STOCK
 from domain.catalog.listing import (
     LISTED,
     LISTED_CATEGORY,
@@ -118,8 +119,8 @@ PRODUCTS = Entity(
         "tax_id": has_tax("product_taxes", "any of these taxes applies to it"),
         "price_from": EntityFilter("cents", compares("t.price_cents", ">="), "at least this price, in cents"),
         "price_to": EntityFilter("cents", compares("t.price_cents", "<="), "at most this price, in cents"),
-        "stock_from": EntityFilter("big_int", compares("t.stock", ">="), "at least this available stock"),
-        "stock_to": EntityFilter("big_int", compares("t.stock", "<="), "at most this available stock"),
+        "stock_from": EntityFilter("big_int", compares(STOCK, ">="), "at least this available stock"),
+        "stock_to": EntityFilter("big_int", compares(STOCK, "<="), "at most this available stock"),
         **created_range(),
         "updated_from": EntityFilter("time", compares("t.updated_at", ">="), "updated at or after this time"),
         **exact("boolean", free_shipping="ships free of charge", is_edp="is downloaded instead of shipped"),
@@ -139,7 +140,8 @@ PRODUCTS = Entity(
         ),
         **exact("big_int", "min_quantity", "max_quantity", internal=True),
         "updated_at": exact_second("t.updated_at", "updated within that second"),
-        **exact("big_int", "stock", "weight_grams", internal=True),
+        **exact("big_int", "weight_grams", internal=True),
+        "stock": exact_value("big_int", STOCK, "exact available stock", internal=True),
         "main_category_id": optional_references("categories", "has this main category; 0 means none", internal=True),
         **exact("text", "slug"),
         **exact("text", "tracking", internal=True),
@@ -150,7 +152,7 @@ PRODUCTS = Entity(
         "updated_at": Sort("t.updated_at", "timestamptz", "time of the last change"),
         "name": Sort("t.name_folded", "text", "name, without case and accents"),
         "price": Sort("t.price_cents", "bigint", "price"),
-        "stock": Sort("t.stock", "bigint", "available stock"),
+        "stock": Sort(STOCK, "bigint", "available stock"),
         **sorts(("sku", "SKU"), ("slug", "slug")),
         # Without an index each, because they are rarely used: the store's products are sorted for them.
         "compare_at": Sort("coalesce(t.compare_at_cents, 0)", "bigint", "compare-at price, none lowest"),

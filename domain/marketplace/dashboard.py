@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from domain.catalog.availability import STOCK
 from domain.marketplace.shares import EARNED_SQL, VENDOR_SHARES
 from domain.orders.transitions import CANCELLED, COMPLETE, DECLINED, FAILED, PROCESSED
 from kernel.errors import Forbidden
@@ -30,10 +31,10 @@ _BALANCE = f"""
 WITH own AS ({VENDOR_SHARES})
 SELECT coalesce(sum({EARNED_SQL}), 0)::bigint FROM own WHERE status = ANY($3::text[])
 """
-_PRODUCT_COUNTS = """
+_PRODUCT_COUNTS = f"""
 SELECT count(*) AS total, count(*) FILTER (WHERE status = 'A') AS active,
-    count(*) FILTER (WHERE stock <= 0 AND tracking <> 'D') AS out_of_stock
-FROM products WHERE tenant_id = $1 AND vendor_id = $2 AND deleted_at IS NULL
+    count(*) FILTER (WHERE {STOCK} <= 0 AND tracking <> 'D') AS out_of_stock
+FROM products t WHERE tenant_id = $1 AND vendor_id = $2 AND deleted_at IS NULL
 """
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from domain.orders.draft import DraftLine, options_object
-from domain.orders.lines import load_offers, price_lines
+from domain.orders.draft import options_object
+from domain.orders.lines import catalogue_price, load_offers
+from domain.orders.option_selection import select_options
 from domain.promotions.catalogue import CatalogueProduct, lower_catalogue_prices
 from kernel.errors import DomainError, NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, read_fields
@@ -62,11 +63,11 @@ async def _prices_with_options(
     prices: dict[int, int | DomainError] = {}
     for offer in {offer.id: offer for offer in offers.values()}.values():
         try:
-            [line] = price_lines([DraftLine(offer.id, 1, options=chosen)], offers, trusted=False)
+            selection = select_options(offer, chosen, in_combination=False)
         except (ValidationFailed, RuleViolation) as error:
             prices[offer.id] = error
         else:
-            prices[offer.id] = line.base_price_cents
+            prices[offer.id] = catalogue_price(offer, selection)
     return prices
 
 

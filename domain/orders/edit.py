@@ -25,6 +25,7 @@ from domain.orders.lifecycle import (
     update_tracking,
 )
 from domain.orders.lines import (
+    Offer,
     PricedLine,
     combination_units,
     load_offers,
@@ -32,9 +33,10 @@ from domain.orders.lines import (
     reject_unsaleable,
     sole_vendor,
     tracked_units,
+    with_default_options,
 )
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
-from domain.orders.option_selection import options_key, selection_key
+from domain.orders.option_selection import options_key, selection_input, selection_key
 from domain.orders.order_references import OrderReferences, load_references, reject_unavailable
 from domain.orders.order_rows import address_row, line_rows
 from domain.orders.transitions import CANCELLED, EDITABLE, STOCK_STATES
@@ -294,6 +296,8 @@ async def _new_lines(
         product: replace(offer, **rates[offer.vendor_id]._asdict()) if offer.vendor_id in rates else offer
         for product, offer in offers.items()
     }
+    if scope.family == "legacy" and not locked.imported:
+        drafts = _with_present_options(drafts, offers, current)
     lines = price_lines(
         drafts, offers, trusted=scope.actor.kind in _STAFF, imported=locked.imported, agreed_prices=agreed
     )
@@ -301,6 +305,21 @@ async def _new_lines(
         raise ValidationFailed("product not found", field="product", code="not_found")
     reject_unsaleable(lines, existing=[product for product, _ in agreed])
     return lines
+
+
+def _with_present_options(
+    drafts: Sequence[DraftLine], offers: Mapping[object, Offer], current: Sequence[PricedLine]
+) -> list[DraftLine]:
+    """Complete lines without options by those of the product's line in the order, new ones by the first combination."""
+    present = {line.offer.id: line.selection.options if line.selection else () for line in reversed(current)}
+    completed = []
+    for draft in drafts:
+        offer = offers[draft.product]
+        if draft.options or offer.id not in present:
+            completed += with_default_options([draft], offers)
+        else:
+            completed.append(replace(draft, options=selection_input(present[offer.id])))
+    return completed
 
 
 async def _replace_lines(scope: Scope, locked: LockedOrder, lines: Sequence[PricedLine]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from domain.orders.draft import DraftLine
 from domain.orders.option_selection import (
     OptionSelection,
     SelectableOptions,
+    default_options,
     load_selectable_options,
     select_options,
     selection_key,
@@ -189,14 +190,16 @@ def price_lines(
 ) -> list[PricedLine]:
     """Price each line: the explicit price when `trusted`, else the one agreed before (by product and selection key), else the current one.
 
-    Lines of an import are not tracked and have no selected options: they bypass stock. Raises what `select_options` does.
+    Lines of an import are not tracked and have no selected options: they bypass stock. A line that was agreed without a combination stays
+    so. Raises what `select_options` does.
     """
     agreed_prices = agreed_prices or {}
     lines = []
     for draft in drafts:
         offer = offers[draft.product]
-        selection = None if imported else select_options(offer, draft.options)
-        current_price = max(0, offer.price_cents + (selection.price_cents if selection is not None else 0))
+        in_combination = bool(draft.options) or (offer.id, "") not in agreed_prices
+        selection = None if imported else select_options(offer, draft.options, in_combination=in_combination)
+        current_price = catalogue_price(offer, selection)
         fixed_price = draft.price_cents if trusted else None
         price = (
             agreed_prices.get((offer.id, selection_key(selection)), current_price)
@@ -216,6 +219,19 @@ def price_lines(
             )
         )
     return lines
+
+
+def catalogue_price(offer: Offer, selection: OptionSelection | None) -> int:
+    """Return the catalogue's price of a product with its selected options, in cents."""
+    return max(0, offer.price_cents + (selection.price_cents if selection is not None else 0))
+
+
+def with_default_options(drafts: Sequence[DraftLine], offers: Mapping[object, Offer]) -> list[DraftLine]:
+    """Choose the first combination that can be bought for lines that choose none, as CS-Cart takes default options."""
+    return [
+        replace(draft, options=default_options(offers[draft.product], draft.options, draft.quantity))
+        for draft in drafts
+    ]
 
 
 def _extra(draft: DraftLine, selection: OptionSelection | None) -> dict[str, Any]:

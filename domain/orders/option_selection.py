@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
@@ -22,6 +23,7 @@ from domain.catalog.product_options import (
     modifier_cents,
     parse_combination_hash,
 )
+from domain.catalog.stock import OUT_OF_STOCK
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.ids import ShownId, parse_reference
 from kernel.money import format_cents
@@ -32,10 +34,11 @@ from models.connection.database import fetch
 MAX_TEXT = 2_000
 
 _COMBINATIONS = """
-SELECT product_id, NULL AS type, id, hash, sku, price_cents, stock FROM combinations
+SELECT product_id, NULL AS type, id, hash, sku, price_cents, stock, position FROM combinations
 WHERE tenant_id = $1 AND product_id = ANY($2::bigint[]) AND deleted_at IS NULL
 UNION ALL
-SELECT product_id, type, id, hash, '', 0, 0 FROM option_exceptions WHERE tenant_id = $1 AND product_id = ANY($2::bigint[])
+SELECT product_id, type, id, hash, '', 0, 0, 0 FROM option_exceptions WHERE tenant_id = $1 AND product_id = ANY($2::bigint[])
+ORDER BY position, id
 """
 
 VariantPairs = frozenset[tuple[int, int]]
@@ -55,7 +58,7 @@ class OptionCombination:
 
 @dataclass(slots=True)
 class SelectableOptions:
-    """The options, combinations and exceptions of a product."""
+    """The options, combinations, in their order, and exceptions of a product."""
 
     options: OptionsByReference = field(default_factory=dict)
     combinations: list[OptionCombination] = field(default_factory=list)
@@ -74,6 +77,8 @@ class OptionedProduct(Protocol):
     def name(self) -> str: ...  # noqa: D102
     @property
     def price_cents(self) -> int: ...  # noqa: D102
+    @property
+    def is_tracked(self) -> bool: ...  # noqa: D102
     @property
     def selectable_options(self) -> SelectableOptions | None: ...  # noqa: D102
 
@@ -125,11 +130,14 @@ async def load_selectable_options(scope: Scope, products: Iterable[int]) -> dict
     return selectable
 
 
-def select_options(product: OptionedProduct, values: Mapping[str, Any]) -> OptionSelection | None:
+def select_options(
+    product: OptionedProduct, values: Mapping[str, Any], *, in_combination: bool = True
+) -> OptionSelection | None:
     """Parse the selected options of a product, `{option: variant or text}`; None when none are selected.
 
-    Raises ValidationFailed for options not of the product and for a missing required one (`option_required`), RuleViolation
-    `combination_unavailable` when no combination matches the variants, and `option_exception`.
+    A product with combinations is sold in one of them only; `in_combination=False` selects options without buying any. Raises
+    ValidationFailed for options not of the product and for a missing one that is required, or without which there is no combination
+    (`option_required`), RuleViolation `combination_unavailable` when no combination matches the variants, and `option_exception`.
     """
     if product.selectable_options is None and not values:
         return None
@@ -138,9 +146,11 @@ def select_options(product: OptionedProduct, values: Mapping[str, Any]) -> Optio
     _reject_incomplete(product.name, selectable.options, selected)
     variants = [(option, value) for option, value in selected.values() if isinstance(value, LoadedOptionVariant)]
     _reject_exceptions(product, selectable, frozenset((option.id, variant.id) for option, variant in variants))
+    combination = _combination(product, selectable, variants)
+    if in_combination and selectable.combinations and combination is None:
+        raise _missing_combination(product.name, selectable.options, selected)
     if not selected:
         return None
-    combination = _combination(product, selectable, variants)
     modifiers_cents = sum(modifier_cents(product.price_cents, variant) for _, variant in variants)
     ordered = sorted(selected.values(), key=lambda entry: (entry[0].position, entry[0].id))
     return OptionSelection(
@@ -200,6 +210,40 @@ def _reject_incomplete(product: str, options: OptionsByReference, selected: Mapp
         raise _invalid(f"{product}: {', '.join(missing)} is required", "option_required")
 
 
+def _missing_combination(product: str, options: OptionsByReference, selected: Mapping[int, Any]) -> ValidationFailed:
+    offered = {option.id: option.name for option in options.values() if option.inventory and option.status == ACTIVE}
+    missing = [name for number, name in offered.items() if number not in selected]
+    return _invalid(f"{product} is sold in combinations only: {', '.join(missing)} is required", "option_required")
+
+
+def default_options(product: OptionedProduct, values: Mapping[str, Any], units: int) -> dict[str, Any]:
+    """Return the selected options, completed by those of the first combination that fits them and has so many units in stock.
+
+    Unchanged for a product without combinations, and when they choose one. Raises ValidationFailed for options not of the product and for
+    another required one, RuleViolation `out_of_stock` or `combination_unavailable` when no combination can be bought.
+    """
+    selectable = product.selectable_options
+    if selectable is None or not selectable.combinations:
+        return dict(values)
+    selected = _read(product.name, selectable.options, values)
+    pairs = {(number, value.id) for number, (_, value) in selected.items() if isinstance(value, LoadedOptionVariant)}
+    if any(combination.variants <= pairs for combination in selectable.combinations):
+        return dict(values)
+    available: list[int] = []
+    for combination in selectable.combinations:
+        added = {str(number): variant for number, variant in combination.variants if number not in selected}
+        with suppress(RuleViolation):
+            selection = select_options(product, {**values, **added})
+            if selection is None or selection.combination != combination:
+                continue
+            if not product.is_tracked or combination.stock >= units:
+                return {**values, **added}
+            available.append(combination.stock)
+    if available:
+        raise _violation("out of stock", OUT_OF_STOCK, product, available=max(available))
+    raise _violation("no combination of options can be bought", "combination_unavailable", product)
+
+
 def _invalid(message: str, code: str) -> ValidationFailed:
     return ValidationFailed(message, field="options", code=code)
 
@@ -233,11 +277,11 @@ def _combination(
     return max(matches, key=lambda combination: (len(combination.variants), -combination.id))
 
 
-def _violation(message: str, reason: str, product: OptionedProduct) -> RuleViolation:
+def _violation(message: str, reason: str, product: OptionedProduct, **details: Any) -> RuleViolation:
     return RuleViolation(
         f"{message}: {product.name}",
         reason=reason,
-        details={"products": [{"product_id": ShownId(product.public_id, product.id), "name": product.name}]},
+        details={"products": [{"product_id": ShownId(product.public_id, product.id), "name": product.name, **details}]},
     )
 
 

@@ -35,6 +35,7 @@ from domain.orders.lines import (
     short_products,
     sole_vendor,
     tracked_units,
+    with_default_options,
 )
 from domain.orders.order_references import (
     ChosenPaymentMethod,
@@ -265,7 +266,8 @@ async def _reject_other_vendors(scope: Scope, draft: OrderDraft, lines: Sequence
 
 async def _load_lines(scope: Scope, draft: OrderDraft) -> list[PricedLine]:
     offers = await load_offers(scope, [line.product for line in draft.lines])
-    return price_lines(draft.lines, offers, trusted=_prices_are_trusted(scope, draft))
+    drafts = with_default_options(draft.lines, offers) if scope.family == "legacy" else draft.lines
+    return price_lines(drafts, offers, trusted=_prices_are_trusted(scope, draft))
 
 
 def _prices_are_trusted(scope: Scope, draft: OrderDraft) -> bool:

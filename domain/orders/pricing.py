@@ -15,19 +15,22 @@ arithmetic. Rules:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from domain.orders.draft import SHIPPING, fill_missing_address
-from domain.orders.lines import PricedLine, load_offers, needs_shipping
+from domain.orders.lines import Offer, PricedLine, catalogue_price, load_offers, needs_shipping
+from domain.orders.option_selection import OptionSelection, default_options, select_options
 from domain.orders.order_references import ChosenShippingMethod
 from domain.orders.terms import Purchase, Terms, load_terms
 from domain.orders.totals import MethodRate, OrderTotals, add_tax, calculate_totals, weight_grams
 from domain.points.spending import SpentPoints, spend_points
+from domain.promotions.calculation import FreeProduct
 from domain.promotions.refusals import CouponRefusal, find_refusal_by_dates
 from domain.promotions.rewards import PromotedLine, PromotionContext, Reward, coupon_key, evaluate_promotions
 from domain.taxes.calculation import ChargedTax, TaxableAmount, added_tax_cents, calculate_taxes
-from kernel.errors import RuleViolation
+from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import MAX_INTEGER
 from kernel.scope import ActorKind, Scope
 
@@ -140,19 +143,28 @@ async def _lines(scope: Scope, purchase: Purchase, reward: Reward) -> list[Price
         offer = offers.get(free.product_id)
         if offer is None or not offer.is_on_sale:
             continue
-        gift = PricedLine(
-            offer=replace(offer, free_shipping=True),
-            quantity=free.quantity,
-            price_cents=0,
-            base_price_cents=offer.price_cents,
-            tracked=offer.is_tracked,
-            fixed=True,
-            extra={"promotion_id": str(free.promotion_id)},
-        )
         ordered = sum(line.quantity for line in lines if line.offer.id == offer.id)
-        if not gift.tracked or ordered + gift.quantity <= offer.stock:
-            lines.append(gift)
+        with suppress(RuleViolation, ValidationFailed):
+            # Of a product with combinations the first one with units for all its lines.
+            selection = select_options(offer, default_options(offer, {}, ordered + free.quantity))
+            if selection is None and offer.is_tracked and ordered + free.quantity > offer.stock:
+                continue
+            lines.append(_gift(offer, free, selection))
     return lines
+
+
+def _gift(offer: Offer, free: FreeProduct, selection: OptionSelection | None) -> PricedLine:
+    extra = selection.extra if selection is not None else {}
+    return PricedLine(
+        offer=replace(offer, free_shipping=True),
+        quantity=free.quantity,
+        price_cents=0,
+        base_price_cents=catalogue_price(offer, selection),
+        tracked=offer.is_tracked,
+        fixed=True,
+        extra={**extra, "promotion_id": str(free.promotion_id)},
+        selection=selection,
+    )
 
 
 def _rate(scope: Scope, purchase: Purchase, terms: Terms, lines: Sequence[PricedLine]) -> MethodRate | None:

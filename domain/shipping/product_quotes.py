@@ -9,6 +9,7 @@ from uuid import UUID
 
 import orjson
 
+from domain.catalog.availability import STOCK
 from domain.catalog.listing import LISTED, OPEN, of_row
 from domain.orders.totals import TotalsLine
 from domain.orders.vendor_shippings import offers_method
@@ -30,7 +31,7 @@ _STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM, ActorKind.APP)
 
 _PRODUCT = f"""
 SELECT p.id, p.public_id, p.vendor_id, v.public_id AS vendor_public_id, coalesce(v.name, $4) AS vendor_name, p.sku, p.price_cents,
-    p.stock, p.weight_grams, p.is_edp, p.free_shipping, v.shippings::text AS vendor_shippings
+    {of_row(STOCK, "p")} AS stock, p.weight_grams, p.is_edp, p.free_shipping, v.shippings::text AS vendor_shippings
 FROM products p LEFT JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.vendor_id
 WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND (p.id = $2 OR p.public_id = $3)
     AND ($5 OR {of_row(OPEN, "p")})
@@ -38,7 +39,7 @@ WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND (p.id = $2 OR p.public_id = 
 # Vendors offer the same product under the same SKU.
 _OFFERS = f"""
 SELECT p.id, p.public_id, p.vendor_id, v.public_id AS vendor_public_id, coalesce(v.name, $4) AS vendor_name, p.sku, p.price_cents,
-    p.stock, p.weight_grams, p.is_edp, p.free_shipping, v.shippings::text AS vendor_shippings
+    {of_row(STOCK, "p")} AS stock, p.weight_grams, p.is_edp, p.free_shipping, v.shippings::text AS vendor_shippings
 FROM products p LEFT JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.vendor_id
 WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND (p.id = $2 OR p.sku = $3 AND p.sku <> '')
     AND {of_row(OPEN, "p")} AND (p.id = $2 OR {of_row(LISTED, "p")})

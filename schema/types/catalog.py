@@ -11,7 +11,10 @@ from domain.catalog.availability import (
     HIGHEST_PRICE,
     IS_AVAILABLE,
     LOWEST_PRICE,
+    ON_HAND,
+    RESERVED,
     REVIEW_COUNT,
+    STOCK,
 )
 from domain.catalog.read import (
     CATEGORIES,
@@ -224,9 +227,11 @@ class ProductObject:
     pricing: ProductPricingObject | None = pricing()
     compare_at_cents: BigInt | None = column(description="The compare-at price, in cents.")
     currency: str = computed("(SELECT s.currency FROM tenants s WHERE s.id = t.tenant_id)", "The currency, ISO 4217.")
-    stock: BigInt = column(description="The available stock: on hand less reserved.")
-    on_hand: BigInt | None = column(description="The stock on hand, reserved units included.", guard=_INVENTORY_READERS)
-    reserved: BigInt | None = column(description="The stock reserved by open orders.", guard=_INVENTORY_READERS)
+    stock: BigInt = computed(
+        STOCK, "The available stock: on hand less reserved; that of its combinations if it has some."
+    )
+    on_hand: BigInt | None = column(ON_HAND, "The stock on hand, reserved units included.", guard=_INVENTORY_READERS)
+    reserved: BigInt | None = column(RESERVED, "The stock reserved by open orders.", guard=_INVENTORY_READERS)
     tracking: InventoryTracking = column(description="Whether the stock is tracked.")
     is_available: bool = computed(IS_AVAILABLE, "Whether it can be bought: on sale, and the minimum quantity in stock.")
     available_quantity: BigInt | None = column(

@@ -9,6 +9,8 @@ import pytest
 from tests.harness.records import UNKNOWN_ID
 from tests.harness.storefront import ADDRESS, StorefrontClient
 
+pytestmark = pytest.mark.combination
+
 
 def chosen(storefront: StorefrontClient, *names: str) -> dict[str, str]:
     owners = {"small": "size", "large": "size", "plain": "print", "dotted": "print"}
@@ -29,16 +31,16 @@ async def send(storefront: StorefrontClient, cart: str) -> None:
 
 
 async def test_each_choice_of_options_is_a_separate_item_with_its_price(storefront: StorefrontClient) -> None:
-    cart = await storefront.cart((storefront.sample.mug, 1))
     both = chosen(storefront, "large", "plain")
-    for options in (both, dict(reversed(both.items())), {storefront.sample.engraving.id: "Ana"}):
+    cart = await storefront.cart()
+    engraved = {**both, storefront.sample.engraving.id: "Ana"}
+    for options in (both, dict(reversed(both.items())), engraved):
         answer = await add_item(storefront, cart, options)
         assert answer.status == 201, (options, answer.raw)
     items = answer.body["items"]
     assert [(item["quantity"], item["price_cents"], item["options"]) for item in items] == [
-        (1, 4_990, {}),
         (2, 5_690, both),
-        (1, 4_990, {storefront.sample.engraving.id: "Ana"}),
+        (1, 5_690, engraved),
     ]
     assert (await storefront.get(f"carts/{cart}")).body["items"] == items
 
@@ -116,7 +118,9 @@ async def test_a_product_is_checked_out_only_with_its_required_products(storefro
     text = "mutation($id: ID!, $ids: [ID!]!) { product_required_products_set(id: $id, product_ids: $ids) { id } }"
     request = {"query": text, "variables": {"id": sample.mug.id, "ids": [sample.plate.id]}}
     assert "errors" not in (await sample.post("/graphql", request, auth="bearer")).body
-    cart = await storefront.cart((sample.mug, 1))
+    cart = await storefront.cart()
+    await add_item(storefront, cart, chosen(storefront, "large", "plain"))
+    await send(storefront, cart)
     answer = await storefront.check_out(cart)
     assert (answer.status, answer.body["error"]["code"]) == (422, "required_products")
     assert answer.body["error"]["details"]["products"][0]["product_id"] == sample.mug.id

@@ -144,11 +144,24 @@ async def test_the_most_specific_combination_is_used(kit, shirt):
     assert await shirt.figures(both) == (4, 3)
 
 
-async def test_without_options_the_products_own_stock_is_used(kit, shirt):
-    combination = await shirt.combination("G")
-    await kit.order((shirt.id, 2))
-    assert await shirt.figures(combination) == (5, 0)
-    assert await kit.figures(shirt.id) == (10, 2)
+@pytest.mark.parametrize("stock", [5, 0])
+async def test_a_product_with_combinations_is_not_sold_without_one(kit, shirt, stock):
+    combination = await shirt.combination("G", stock=stock)
+    with pytest.raises(ValidationFailed) as error:
+        await kit.order((shirt.id, 2))
+    assert error.value.fields == {"options": "option_required"}
+    assert "Tamanho" in error.value.message
+    assert await shirt.figures(combination) == (stock, 0)
+    assert await kit.figures(shirt.id) == (10, 0)
+
+
+async def test_a_line_ordered_before_there_were_combinations_stays(kit, shirt):
+    placed = await kit.order((shirt.id, 2))
+    await shirt.combination("G")
+    await update_order(kit.scope, placed.id, {"lines": [{"product": shirt.id, "quantity": 3}]})
+    assert await kit.figures(shirt.id) == (10, 3)
+    with pytest.raises(ValidationFailed):
+        await kit.order((shirt.id, 1))
 
 
 async def test_a_missing_combination_is_rejected(kit, shirt):
@@ -237,9 +250,9 @@ async def test_replacing_lines_adjusts_stock_by_the_difference(kit, shirt):
     await update_order(kit.scope, placed.id, {"lines": [shirt.line("G"), shirt.line("P", quantity=2)]})
     assert await shirt.figures(large) == (5, 1)
     assert await shirt.figures(small) == (5, 2)
-    await update_order(kit.scope, placed.id, {"lines": [{"product": shirt.id, "quantity": 1}]})
-    assert (await shirt.figures(large), await shirt.figures(small)) == ((5, 0), (5, 0))
-    assert await kit.figures(shirt.id) == (10, 1)
+    await update_order(kit.scope, placed.id, {"lines": [shirt.line("P")]})
+    assert (await shirt.figures(large), await shirt.figures(small)) == ((5, 0), (5, 1))
+    assert await kit.figures(shirt.id) == (10, 0)
 
 
 async def test_a_line_keeps_the_price_agreed_for_its_options(kit, shirt):

@@ -12,6 +12,8 @@ from tests.harness.records import UNKNOWN_ID
 from tests.harness.sample_store import SampleStore
 from tests.harness.storefront import StorefrontClient
 
+pytestmark = pytest.mark.combination
+
 RECORDS = ("product", "order", "user", "category", "vendor", "payment_method", "shipping_method")
 ENDED = "mug"
 

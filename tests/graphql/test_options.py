@@ -9,6 +9,8 @@ import pytest
 from tests.harness.records import UserRecord
 from tests.harness.sample_store import SampleStore
 
+pytestmark = pytest.mark.combination
+
 QUERY = """query($p: ID!, $o: ID!, $c: ID!, $e: ID!) {
     option(id: $o) { name } combination(id: $c) { sku stock } option_exception(id: $e) { type }
     product(id: $p) { options { name } combinations { sku } attachments { filename } required_products { id } }

@@ -10,6 +10,8 @@ from tests.harness.records import UserRecord
 from tests.harness.sample_store import SampleStore
 from tests.harness.storefront import open_storefront
 
+pytestmark = pytest.mark.combination
+
 CREATE = "mutation ($input: OrderInput!) { order_create(input: $input) { id } }"
 FIELDS = """
 options {

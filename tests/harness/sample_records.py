@@ -45,8 +45,8 @@ __all__ = ["CNPJ", "SANDBOX_BUREAU", "create_sample_records", "language_code", "
 CNPJ = "11222333000181"
 
 
-async def create_sample_records(scope: Scope) -> dict[str, Any]:
-    """Add the sample data to the empty store in scope."""
+async def create_sample_records(scope: Scope, *, combination: bool = False) -> dict[str, Any]:
+    """Add the sample data to the empty store in scope; with the `combination` of a mug, mugs are sold in combinations only."""
     with active_scope(scope):
         async with database.transaction(scope):
             records = await _users()
@@ -61,6 +61,8 @@ async def create_sample_records(scope: Scope) -> dict[str, Any]:
         records |= await _orders(scope, records)
         records |= await _shipments(records)
         records |= await _warehouses(records)
+        if combination:
+            records["combination"] = await _combination(scope, records)
     return records
 
 
@@ -359,6 +361,24 @@ async def _content_records(records: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+async def _combination(scope: Scope, records: Mapping[str, Any]) -> NamedRecord:
+    number = await combinations.create_combination(
+        scope,
+        {
+            "product": records["mug"].number,
+            "choices": {
+                records["size"].number: records["large"].number,
+                records["print"].number: records["plain"].number,
+            },
+            "sku": "CAN-1-G",
+            "stock": 3,
+            "price_cents": 200,
+        },
+    )
+    row = await Combination.get(id=number)
+    return NamedRecord(row.id, str(row.public_id), row.hash)
+
+
 async def _option_records(scope: Scope, records: Mapping[str, Any]) -> dict[str, Any]:
     """Create the records through the domain in the store in scope."""
     mug = records["mug"].number
@@ -383,16 +403,6 @@ async def _option_records(scope: Scope, records: Mapping[str, Any]) -> dict[str,
     engraving = await options.create_option(scope, {"name": "Gravação", "type": "I", "product": mug, "position": 2})
     small, large = await OptionVariant.filter(option_id=size).order_by("position")
     plain, dotted = await OptionVariant.filter(option_id=print_).order_by("position")
-    combination = await combinations.create_combination(
-        scope,
-        {
-            "product": mug,
-            "choices": {size: large.id, print_: plain.id},
-            "sku": "CAN-1-G",
-            "stock": 3,
-            "price_cents": 200,
-        },
-    )
     exception = await option_exceptions.create_exception(
         scope, {"product": mug, "type": "F", "choices": {size: small.id, print_: dotted.id}}
     )
@@ -413,7 +423,6 @@ async def _option_records(scope: Scope, records: Mapping[str, Any]) -> dict[str,
     )
     bare_box = await BOX_RECORDS.create(scope, {"name": "Envelope"})
     description = await DESCRIPTION_RECORDS.create(scope, {"box": box, "title": "Caixa pequena"})
-    row = await Combination.get(id=combination)
     return {
         "size": record_of(await Option.get(id=size)),
         "small": record_of(small),
@@ -422,7 +431,6 @@ async def _option_records(scope: Scope, records: Mapping[str, Any]) -> dict[str,
         "plain": record_of(plain),
         "dotted": record_of(dotted),
         "engraving": record_of(await Option.get(id=engraving)),
-        "combination": NamedRecord(row.id, str(row.public_id), row.hash),
         "exception": record_of(await OptionException.get(id=exception)),
         "box": record_of(await ProductBox.get(id=box)),
         "bare_box": record_of(await ProductBox.get(id=bare_box)),

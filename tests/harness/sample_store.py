@@ -125,17 +125,17 @@ NewSampleStore: TypeAlias = Callable[..., Awaitable[SampleStore]]
 async def new_sample(http: HttpClient, postgres: EmbeddedServer, database_name: str) -> AsyncIterator[NewSampleStore]:
     """Return a function that creates a store with sample data; keywords are settings of the store.
 
-    The records of all these stores have the same numbers, except with `offset`, which is added to them.
+    The records of all these stores have the same numbers, except with `offset`, which is added to them. With `combination` mugs have one.
     """
-    cloner: Cloner | None = None
-    original: SampleStore
+    cloners: dict[bool, tuple[Cloner, SampleStore]] = {}
 
-    async def create(*, offset: int = 0, **settings: Any) -> SampleStore:
-        nonlocal cloner, original
-        if cloner is None:
-            original = await filled_store(http)
-            unique_texts = [*_key_hashes(original.records).values(), original.language.name]
-            cloner = Cloner(postgres.superuser_url(database_name), original.store, unique_texts)
+    async def create(*, offset: int = 0, combination: bool = False, **settings: Any) -> SampleStore:
+        if combination not in cloners:
+            filled = await filled_store(http, combination=combination)
+            unique_texts = [*_key_hashes(filled.records).values(), filled.language.name]
+            cloner = Cloner(postgres.superuser_url(database_name), filled.store, unique_texts)
+            cloners[combination] = cloner, filled
+        cloner, original = cloners[combination]
         settings = {"credit_bureau_url": SANDBOX_BUREAU} | settings
         public_id, host = _new_names()
         keys = {hash_: uuid7().hex for hash_ in _key_hashes(original.records).values()}
@@ -158,11 +158,11 @@ async def new_sample(http: HttpClient, postgres: EmbeddedServer, database_name: 
         return sample
 
     yield create
-    if cloner is not None:
+    for cloner, _ in cloners.values():
         await cloner.close()
 
 
-async def filled_store(http: HttpClient) -> SampleStore:
+async def filled_store(http: HttpClient, *, combination: bool = False) -> SampleStore:
     """Create a store with sample data through the domain."""
     public_id, host = _new_names()
     async with database.cross_store_connection() as connection:
@@ -171,7 +171,7 @@ async def filled_store(http: HttpClient) -> SampleStore:
         )
         await connection.execute("insert into store_hosts (host, store_id) values ($1, $2)", host, number)
     sample = SampleStore(http, Store(number, public_id, "Loja"), host)
-    sample.records.update(await create_sample_records(sample.scope))
+    sample.records.update(await create_sample_records(sample.scope, combination=combination))
     async with database.cross_store_connection() as connection:
         await connection.execute("update tenants set owner_id = $2 where id = $1", number, sample.owner.number)
     return sample
@@ -192,37 +192,42 @@ def _key_hashes(records: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def _has_combination(request: pytest.FixtureRequest) -> bool:
+    """Return whether the test is marked: its mugs are sold in a combination."""
+    return request.node.get_closest_marker("combination") is not None
+
+
 @pytest.fixture
-async def sample(new_sample: NewSampleStore) -> SampleStore:
+async def sample(new_sample: NewSampleStore, request: pytest.FixtureRequest) -> SampleStore:
     """Return a new store with sample data."""
-    return await new_sample()
+    return await new_sample(combination=_has_combination(request))
 
 
 @pytest.fixture
-async def other_sample(new_sample: NewSampleStore) -> SampleStore:
+async def other_sample(new_sample: NewSampleStore, request: pytest.FixtureRequest) -> SampleStore:
     """Return another one, whose records the first must never read or change although they have the same numbers."""
-    return await new_sample()
+    return await new_sample(combination=_has_combination(request))
 
 
 @pytest.fixture
-async def distant_sample(new_sample: NewSampleStore) -> SampleStore:
+async def distant_sample(new_sample: NewSampleStore, request: pytest.FixtureRequest) -> SampleStore:
     """Return another one, whose records have numbers that the first doesn't have."""
-    return await new_sample(offset=DISTANCE)
+    return await new_sample(offset=DISTANCE, combination=_has_combination(request))
 
 
 @pytest.fixture(scope="session")
 async def shared_sample(new_sample: NewSampleStore) -> SampleStore:
     """Return a store with sample data for tests that change none of it: they read, or are rejected."""
-    return await new_sample()
+    return await new_sample(combination=True)
 
 
 @pytest.fixture(scope="session")
 async def other_shared_sample(new_sample: NewSampleStore) -> SampleStore:
     """Return another such store."""
-    return await new_sample()
+    return await new_sample(combination=True)
 
 
 @pytest.fixture(scope="session")
 async def distant_shared_sample(new_sample: NewSampleStore) -> SampleStore:
     """Return another such store, whose records have other numbers."""
-    return await new_sample(offset=DISTANCE)
+    return await new_sample(offset=DISTANCE, combination=True)

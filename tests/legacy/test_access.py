@@ -28,6 +28,8 @@ from tests.legacy.entities import (
     update_body_of,
 )
 
+pytestmark = pytest.mark.combination
+
 BASES = ("/api", "/api/v1.0", "/api/2.0", "/api/2")
 MISSING = "Authentication required. Use Basic with email and API key or a Bearer JWT."
 ADMIN_ONLY = "Forbidden: admin scope required"
@@ -162,7 +164,7 @@ async def test_an_unknown_store_is_not_found(shared_sample, routes):
 @pytest.fixture(scope="module")
 async def suspended_sample(new_sample: NewSampleStore) -> SampleStore:
     """Return a suspended store with sample data."""
-    sample = await new_sample()
+    sample = await new_sample(combination=True)
     async with database.cross_store_connection() as connection:
         await connection.execute("update tenants set status = 'S' where id = $1", sample.store.id)
     return sample
@@ -336,7 +338,7 @@ async def test_lists_contain_the_stores_own_records_only(sample, distant_sample)
 
 @pytest.fixture
 async def vendor_enabled_store(new_sample) -> SampleStore:
-    return await new_sample(legacy_vendor_keys="Y")
+    return await new_sample(combination=True, legacy_vendor_keys="Y")
 
 
 async def test_vendors_see_their_own_products_and_orders(vendor_enabled_store):

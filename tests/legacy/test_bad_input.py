@@ -9,6 +9,8 @@ from yarl import URL
 from rest_facade.legacy.resources import RESOURCES
 from tests.legacy.entities import LISTED, body_of, record_of, supports
 
+pytestmark = pytest.mark.combination
+
 BAD_VALUES: list[Any] = [
     None,
     True,

@@ -7,6 +7,8 @@ import pytest
 from tests.harness.records import UNKNOWN_ID, UNKNOWN_NUMBER
 from tests.harness.sample_store import SampleStore
 
+pytestmark = pytest.mark.combination
+
 
 def variant_ids(sample: SampleStore, *variants: str) -> dict[str, Any]:
     """Return `{option_id: variant_id}` of the mug's variants."""
@@ -346,7 +348,7 @@ async def test_a_duplicate_exception_is_rejected(sample):
 
 
 async def test_lists_are_bare_arrays_in_the_cscart_form(new_sample):
-    sample = await new_sample(legacy_lists="cscart")
+    sample = await new_sample(combination=True, legacy_lists="cscart")
     for path in ("combinations", "exceptions", f"combinations?product_id={sample.mug}"):
         answer = await sample.get(f"/api/{path}")
         assert isinstance(answer.body, list), path

@@ -5,11 +5,13 @@ import pytest
 from tests.harness.sample_store import NewSampleStore, SampleStore
 from tests.legacy.entities import LISTED, path_of, rows_in
 
+pytestmark = pytest.mark.combination
+
 
 @pytest.fixture(scope="module")
 async def cscart(new_sample: NewSampleStore) -> SampleStore:
     """Return a store in the `cscart` dialect that the tests of this module share."""
-    sample = await new_sample()
+    sample = await new_sample(combination=True)
     answer = await sample.put("/api/settings/legacy_dialect", {"value": "cscart"})
     assert answer.status == 200, answer.raw
     return sample

@@ -14,6 +14,8 @@ import pytest
 from tests.harness.records import Record
 from tests.harness.sample_store import SampleStore
 
+pytestmark = pytest.mark.combination
+
 GOLDEN = Path(__file__).parent / "golden"
 ACCEPT = os.environ.get("VITRINE_ACCEPT") == "1"
 
@@ -266,7 +268,7 @@ def placeholders(sample: SampleStore) -> dict[str, dict[str, str]]:
 async def form_and_sample(request, new_sample):
     """Return each form of lists with a store that uses it."""
     form = request.param
-    return form, await new_sample(**({} if form == "contract" else {"legacy_lists": form}))
+    return form, await new_sample(combination=True, **({} if form == "contract" else {"legacy_lists": form}))
 
 
 @pytest.mark.parametrize("name", PATHS)

@@ -21,6 +21,8 @@ from rest_facade.legacy.resources import RESOURCES
 from tests.harness.sample_store import SampleStore
 from tests.legacy.entities import body_of, path_of, record_of, supports
 
+pytestmark = pytest.mark.combination
+
 WORD = "zed"
 FORMS: Mapping[str, Any] = {
     "a word": WORD,

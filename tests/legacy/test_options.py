@@ -7,6 +7,8 @@ import pytest
 from tests.harness.records import UNKNOWN_NUMBER
 from tests.harness.sample_store import SampleStore
 
+pytestmark = pytest.mark.combination
+
 
 async def create(sample: SampleStore, **body: Any) -> str:
     answer = await sample.post("/api/options", {"option_name": "Cor"} | body)
@@ -286,7 +288,7 @@ async def test_a_list_is_keyed_by_id_and_bare_in_the_cscart_form(sample, new_sam
     answer = await sample.get("/api/options?items_per_page=2")
     assert list(answer.body) == ["options", "params"]
     assert list(answer.body["options"]) == [str(sample.size), str(sample.print)]
-    cscart = await new_sample(legacy_lists="cscart")
+    cscart = await new_sample(combination=True, legacy_lists="cscart")
     bare = await cscart.get("/api/options")
     assert list(bare.body) == [str(cscart.size), str(cscart.print), str(cscart.engraving)]
 
@@ -295,7 +297,7 @@ async def test_a_list_is_keyed_by_id_and_bare_in_the_cscart_form(sample, new_sam
 
 
 async def test_vendors_manage_their_own_options(new_sample):
-    sample = await new_sample(legacy_vendor_keys="Y")
+    sample = await new_sample(combination=True, legacy_vendor_keys="Y")
     mine = (await sample.get("/api/options", by=sample.vendor_user)).body["options"]
     assert set(mine) == {str(sample.size), str(sample.print), str(sample.engraving)}
     theirs = (await sample.get("/api/options", by=sample.rival_vendor_user)).body["options"]

@@ -6,6 +6,8 @@ import pytest
 
 from tests.harness.sample_store import SampleStore
 
+pytestmark = pytest.mark.combination
+
 
 def order_body(sample: SampleStore, **line: Any) -> dict[str, Any]:
     return {
@@ -38,11 +40,12 @@ async def test_order_lines_accept_options(sample, location):
 
 
 @pytest.mark.parametrize("options", [{}, [], None, ""])
-async def test_without_options_the_product_itself_is_ordered(sample, options):
+async def test_without_options_the_first_combination_is_ordered(sample, options):
     created = await sample.post("/api/orders", order_body(sample, product_options=options))
     assert created.status == 201, created.raw
     [ordered] = (await sample.get(f"/api/orders/{created.body['order_id']}")).body["products"].values()
-    assert (ordered["price"], ordered["extra"]) == ("49.90", {})
+    chosen = {str(sample.size): str(sample.large), str(sample.print): str(sample.plain)}
+    assert (ordered["price"], ordered["extra"]["product_options"]) == ("56.90", chosen)
 
 
 async def test_forbidden_combinations_are_422_and_invalid_options_400(sample):
@@ -80,6 +83,8 @@ async def test_refusals_name_products_by_their_numbers_here_and_by_uuid_in_graph
         [named] = refused.body["products"]
         assert (refused.status, named["product_id"]) == (422, str(product.number)), refused.raw
         item = {"product_id": product.id, "quantity": line.get("amount", 1)}
+        if product is sample.mug:
+            item["options"] = {sample.size.id: sample.large.id, sample.print.id: sample.plain.id}
         if "product_options" in line:
             item["options"] = {sample.size.id: sample.small.id, sample.print.id: sample.dotted.id}
         order_input = {"email": "g@example.com", "shipping_method_id": sample.sedex.id, "items": [item]}

@@ -14,6 +14,8 @@ from tests.harness.row_versions import changed_tables, row_versions
 from tests.harness.sample_store import NewSampleStore, SampleStore
 from tests.legacy.entities import path_of, record_of, update_body_of
 
+pytestmark = pytest.mark.combination
+
 UPDATED = [
     *(resource for resource in RESOURCES if {"show", "update"} <= set(resource.actions)),
     product_combinations.COMBINATIONS,
@@ -23,7 +25,7 @@ UPDATED = [
 @pytest.fixture(scope="module", params=["contract", "cscart"])
 async def store(request: Any, new_sample: NewSampleStore) -> SampleStore:
     """Return a store of each dialect."""
-    return await new_sample(legacy_lists=request.param)
+    return await new_sample(combination=True, legacy_lists=request.param)
 
 
 def form(value: Any, name: str = "") -> list[tuple[str, str]]:
