@@ -61,7 +61,7 @@ check: $(INSTALLED_DEV) ## check style, types, layers, snapshots and repository 
 	if [ -n "$$failed" ]; then printf "checks failed:$$failed\n" >&2; exit 1; fi; \
 	echo "all checks passed"
 
-snapshots: $(INSTALLED_DEV) ## regenerate schema/*.graphql and docs/openapi/*.json
+snapshots: $(INSTALLED_DEV) ## regenerate the snapshots in schema/ and docs/openapi/
 	@$(BIN)/vitrine schema --write
 	@$(BIN)/vitrine openapi --write
 

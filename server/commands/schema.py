@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,8 @@ from server.commands.output import print_line
 from server.commands.snapshots import check_snapshots, write_snapshots
 
 FOLDER = Path(__file__).resolve().parents[2] / "schema"
-PUBLIC, INTERNAL = "public.graphql", "internal.graphql"
+PUBLIC, INTERNAL = "public.graphql", "internal.diff"
+"""The public schema, and what the internal one has in its place: the difference is a tenth of it, and reviewable."""
 
 
 def add(commands: Any) -> None:
@@ -30,16 +33,36 @@ def add(commands: Any) -> None:
 
 
 def _schema(args: argparse.Namespace) -> int:
-    texts = _texts()
     if args.write:
-        return write_snapshots(FOLDER, "schema", texts)
+        return write_snapshots(FOLDER, "schema", _snapshots())
     if args.check:
-        return check_snapshots(FOLDER, "schema", texts)
-    print_line(texts[INTERNAL if args.internal else PUBLIC].rstrip("\n"))
+        return check_snapshots(FOLDER, "schema", _snapshots())
+    from resolvers import root
+
+    print_line(root.internal().as_str() if args.internal else root.public_text())
     return 0
 
 
-def _texts() -> dict[str, str]:
+def _snapshots() -> dict[str, str]:
     from resolvers import root
 
-    return {PUBLIC: root.public_text() + "\n", INTERNAL: root.internal().as_str() + "\n"}
+    public, internal = (
+        text.splitlines(keepends=True) for text in (root.public_text() + "\n", root.internal().as_str() + "\n")
+    )
+    return {PUBLIC: "".join(public), INTERNAL: _difference(public, internal)}
+
+
+def _difference(public: Sequence[str], internal: Sequence[str]) -> str:
+    """Return what is added or removed, below the type that contains it: without line numbers, which every change would move."""
+    lines, definition, shown = [], "", ""
+    for line in unified_diff(public, internal, n=len(public)):
+        if line.startswith(("---", "+++", "@@")):
+            continue
+        if line[1:2] not in (" ", "}", "\n", '"', ""):
+            definition = line[1:]
+        if line[0] != " ":
+            if definition not in (shown, line[1:]):
+                lines.append(f"@@ {definition}")
+            shown = definition
+            lines.append(line)
+    return "".join(lines)
