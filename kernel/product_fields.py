@@ -7,6 +7,7 @@ See docs/recipes.md#add-a-product-field.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from kernel.codes import PRODUCT_STATUSES
@@ -27,7 +28,8 @@ from kernel.payload_fields import INTEGER, OBJECTS, TEXT, TIME, UUID_TEXT, Paylo
 from kernel.text import InvalidValue, repr_value, slugify
 
 _MAX_URL = 2_048
-_IMAGE_SCHEMES = ("http://", "https://", "/")
+# A path is at the store's own address: `//host` and `/\host`, which browsers read alike, are another host without a scheme.
+_IMAGE_URL = re.compile(r"https?://[^\s/?#]|/(?![/\\])")
 
 
 def trimmed(value: object) -> object:
@@ -43,7 +45,7 @@ def slug_text(value: object) -> object:
 def image_url(value: object) -> object:
     """Read the URL of an image: only http, https and paths of the store, because browsers load it."""
     url = str(text(_MAX_URL, blank=False)(value))
-    if not url.startswith(_IMAGE_SCHEMES):
+    if not _IMAGE_URL.match(url):
         raise InvalidValue(f"is {repr_value(url)}; expected an http or https address")
     return url
 

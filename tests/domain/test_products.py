@@ -529,3 +529,11 @@ async def test_creating_a_product_takes_few_statements(kit):
     with database.count_statements() as counted:
         await create_product(kit.as_admin(), {"name": "x", "price_cents": 1})
     assert counted.count <= 7
+
+
+@pytest.mark.parametrize(
+    "url", ["//example.com/1.png", "/\\\\example.com/1.png", "http://", "https:///1.png", "1.png", "javascript:x"]
+)
+async def test_an_image_of_another_host_needs_a_scheme(kit, url):
+    with pytest.raises(ValidationFailed, match="expected an http or https address"):
+        await kit.product(images=[{"url": url}])
