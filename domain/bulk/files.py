@@ -7,6 +7,7 @@ written in the folder first and then stored as it is, outside of the transaction
 from __future__ import annotations
 
 import asyncio
+import errno
 import hmac
 import os
 import zlib
@@ -20,7 +21,8 @@ from uuid import UUID
 
 from auth.secrets import keyed_hash, keyed_hashes
 from domain.bulk.configuration import configured
-from kernel.errors import Forbidden, StorageFull
+from kernel import logging
+from kernel.errors import Forbidden, StorageFull, Unavailable
 from kernel.scope import Scope
 
 LINK_LIFETIME = timedelta(hours=1)
@@ -160,7 +162,15 @@ async def _in_thread(work: Callable[[], None]) -> None:
     try:
         await asyncio.to_thread(work)
     except OSError as error:
-        raise StorageFull from error
+        raise storage_error(error) from error
+
+
+def storage_error(error: OSError) -> StorageFull | Unavailable:
+    """Return `StorageFull` where there is no space left; else log why the directory can't be written to, and return `Unavailable`."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageFull()
+    logging.failure("bulk files can't be written", error)
+    return Unavailable("files can't be stored at the moment")
 
 
 async def delete_files(store: UUID, operations: list[UUID]) -> None:

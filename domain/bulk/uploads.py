@@ -19,8 +19,8 @@ from uuid import UUID
 
 from auth.secrets import keyed_hash
 from domain.bulk.configuration import configured
-from domain.bulk.files import LINK_LIFETIME, UPLOAD, UPLOADED, SignedLink, object_key, signed_link
-from kernel.errors import Conflict, NotFound, StorageFull, TooLarge
+from domain.bulk.files import LINK_LIFETIME, UPLOAD, UPLOADED, SignedLink, object_key, signed_link, storage_error
+from kernel.errors import Conflict, NotFound, TooLarge
 from kernel.ids import parse_uuid, uuid7
 from kernel.scope import Scope
 from models.connection.database import fetch
@@ -104,7 +104,7 @@ def _reserve(path: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.with_suffix(_PENDING).touch(mode=0o600)
     except OSError as error:
-        raise StorageFull from error
+        raise storage_error(error) from error
 
 
 def upload_path(store: UUID, name: str) -> Path:
@@ -215,7 +215,7 @@ class UploadedFile:
         try:
             await asyncio.to_thread(self._write, content)
         except OSError as error:
-            raise StorageFull from error
+            raise storage_error(error) from error
 
     async def finish(self) -> int:
         """Make the upload appear and return its size; raise `Conflict` (`uploaded`) if it is there already, `StorageFull`."""
@@ -224,7 +224,7 @@ class UploadedFile:
         except FileExistsError as error:
             raise Conflict("the file was uploaded before; create another upload", reason="uploaded") from error
         except OSError as error:
-            raise StorageFull from error
+            raise storage_error(error) from error
         return self._size
 
     async def discard(self) -> None:

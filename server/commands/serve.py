@@ -145,8 +145,6 @@ def _workers(settings: Settings) -> tuple[JobWorker, WebhookWorker, BulkWorker]:
 
 async def _check_bulk_storage(settings: Settings) -> None:
     """Log why files of bulk operations can't be stored; everything else works without."""
-    if settings.bulk_s3_bucket is None:
-        return
     from kernel import logging
     from server.operations.check_results import Severity
     from server.operations.checks import check_bulk_storage

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import asyncpg
 
@@ -33,6 +35,7 @@ from server.start_checks import UNPROTECTED
 ASSETS = Path(__file__).resolve().parents[1] / "assets" / "built" / "version"
 OVERDUE = timedelta(minutes=10)
 _TIMEOUT_SECONDS = 5.0
+MIN_FREE_BYTES = 64 * 2**20
 
 
 async def run_checks() -> AsyncIterator[CheckResult]:
@@ -110,10 +113,10 @@ async def _check_redis(settings: Settings) -> CheckResult:
 
 
 async def check_bulk_storage(settings: Settings) -> CheckResult:
-    """Store and delete an object in the storage of bulk files, if it is not a directory."""
+    """Store and delete an object or a file in the storage of bulk files."""
     bucket = bucket_from_settings(settings)
     if bucket is None:
-        return ok("bulk files", f"in {settings.bulk_dir or settings.data_dir / 'bulk'}")
+        return await asyncio.to_thread(_check_bulk_folder, settings.bulk_dir or settings.data_dir / "bulk")
     where = f"the bucket {settings.bulk_s3_bucket} at {settings.bulk_s3_endpoint}"
     try:
         async with asyncio.timeout(_TIMEOUT_SECONDS):
@@ -123,6 +126,20 @@ async def check_bulk_storage(settings: Settings) -> CheckResult:
     except (StorageFull, Unavailable) as error:
         return fail("bulk files", f"{where} can't be used: {_describe(error.__cause__ or error)}")
     return ok("bulk files", f"in {where}")
+
+
+def _check_bulk_folder(folder: Path) -> CheckResult:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder) as file:
+            file.write(b"x")
+            file.flush()
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        return fail("bulk files", f"{folder} can't be written to: {error.strerror}")
+    if free < MIN_FREE_BYTES:
+        return fail("bulk files", f"{folder} has {free // 2**20} MiB of free space")
+    return ok("bulk files", f"in {folder}, {free // 2**30} GiB free")
 
 
 def _describe(error: BaseException) -> str:

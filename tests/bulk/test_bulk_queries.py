@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import Coroutine
 from contextvars import Context
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -422,9 +424,11 @@ async def test_results_are_deleted_with_their_operation_after_seven_days(bulk: B
     assert not list(bulk.folder.rglob("*.*"))
 
 
-async def test_a_full_disk_fails_the_operation(bulk: Bulk, admin: Client):
-    blocked = bulk.folder / str(admin.store.public_id)
-    blocked.write_text("a file where the folder would be")
+async def test_a_full_disk_fails_the_operation(bulk: Bulk, admin: Client, monkeypatch: pytest.MonkeyPatch):
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "mkdir", fail)
     created = await bulk.create(admin, "{ products { id } }")
     await bulk.work()
     operation = await bulk.show(admin, created["id"])

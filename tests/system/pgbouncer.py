@@ -10,21 +10,30 @@ import socket
 import subprocess
 import time
 from collections.abc import Mapping
+from configparser import ConfigParser
 from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import quote
 
 from bench.database import cpu_seconds
-from bench.servers import stable_port
+from bench.servers import ROOT, stable_port
 from server.embedded_postgres.account import account_for
 
 PROGRAM = os.environ.get("VITRINE_TEST_PGBOUNCER") or shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+CONFIGURATION = ROOT / "deploy" / "pgbouncer.ini"
 ROLE = "pooled_login"
 ROLE_STATEMENTS = (
     f"do $$ begin create role {ROLE} login noinherit; exception when duplicate_object or unique_violation then null; end $$",
     f"grant vitrine_app, vitrine_worker to {ROLE}",
 )
 _START_SECONDS = 20.0
+
+
+def shipped_settings() -> dict[str, str]:
+    """Return the settings of the file that deployments use."""
+    parser = ConfigParser(interpolation=None, inline_comment_prefixes=None)
+    parser.read(CONFIGURATION, encoding="utf-8")
+    return dict(parser["pgbouncer"])
 
 
 class PgBouncer:
@@ -45,19 +54,17 @@ class PgBouncer:
         users = folder / "users.txt"
         users.write_text("".join(f'"{name}" ""\n' for name in (ROLE, "vitrine_owner", "postgres")))
         settings: dict[str, str | int] = {
+            **shipped_settings(),
             "listen_addr": "127.0.0.1",
             "listen_port": self.port,
             "unix_socket_dir": str(folder),  # for `restart`
             "auth_type": "trust",
             "auth_file": str(users),
-            "pool_mode": "transaction",
-            "max_client_conn": 1_000,
-            "default_pool_size": 20,
             "log_connections": 0,
             "log_disconnections": 0,
             "log_stats": 0,
-            "server_login_retry": 1,
             "logfile": str(folder / "pgbouncer.log"),
+            "pidfile": str(folder / "pgbouncer.pid"),
         }
         if self.version >= (1, 21):
             settings["max_prepared_statements"] = 500

@@ -1,0 +1,58 @@
+"""The files in deploy/ agree with each other and with the documentation."""
+
+from __future__ import annotations
+
+from configparser import ConfigParser
+from pathlib import Path
+
+import pytest
+
+from kernel.settings import Settings
+from server.embedded_postgres import EmbeddedServer
+from server.operations.check_results import Severity
+from server.operations.checks import check_bulk_storage
+from tests.harness.database import needs_pgbouncer
+from tests.harness.programs import ROOT
+from tests.system.pgbouncer import PROGRAM, PgBouncer, shipped_settings
+
+UNITS = ("vitrine-web.service", "vitrine-worker@.service")
+
+
+def test_a_restart_of_postgresql_is_followed_by_a_second_of_refusals_at_most():
+    assert shipped_settings()["server_login_retry"] == "1"
+    assert 'SERVER_LOGIN_RETRY: "1"' in (ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8")
+
+
+def test_the_pooler_file_has_no_setting_that_debian_12_does_not_know():
+    assert "max_prepared_statements" not in shipped_settings()
+
+
+@needs_pgbouncer
+def test_the_tests_run_the_pooler_with_the_shipped_file(tmp_path: Path, postgres: EmbeddedServer):
+    assert PROGRAM is not None
+    PgBouncer(tmp_path, postgres.socket_dir, postgres.port)
+    written = ConfigParser(interpolation=None)
+    written.read(tmp_path / "pgbouncer.ini", encoding="utf-8")
+    own = {"listen_addr", "listen_port", "auth_type", "auth_file", "unix_socket_dir", "logfile", "pidfile"}
+    assert {name: value for name, value in shipped_settings().items() if name not in own}.items() <= written[
+        "pgbouncer"
+    ].items()
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_units_may_write_the_files_of_bulk_operations(unit: str):
+    lines = (ROOT / "deploy" / "systemd" / unit).read_text(encoding="utf-8").splitlines()
+    assert {"ProtectSystem=strict", "StateDirectory=vitrine", "Environment=VITRINE_BULK_DIR=/var/lib/vitrine/bulk"} <= {
+        *lines
+    }
+
+
+async def test_doctor_names_a_folder_of_bulk_files_that_cannot_be_written_to():
+    result = await check_bulk_storage(Settings(bulk_dir=Path("/dev/null/bulk")))
+    assert (result.level, result.text) == (Severity.FAIL, "/dev/null/bulk can't be written to: Not a directory")
+
+
+async def test_doctor_reports_the_free_space_for_bulk_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    assert (await check_bulk_storage(Settings(bulk_dir=tmp_path))).level is Severity.OK
+    monkeypatch.setattr("server.operations.checks.MIN_FREE_BYTES", 2**62)
+    assert (await check_bulk_storage(Settings(bulk_dir=tmp_path))).level is Severity.FAIL
