@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -78,10 +79,24 @@ def check_settings(settings: Settings) -> list[CheckResult]:
         results.append(
             warn("bind", "development mode is reachable from other machines; use VITRINE_ENV=production for that")
         )
+    results += _check_names()
+    if settings.is_production and settings.public_url.startswith("http://"):
+        results.append(warn("base URL", f"VITRINE_BASE_URL is {settings.public_url}; links and tokens need https"))
     results.append(_check_email(settings))
     if not ASSETS.is_file():
         results.append(warn("playground", "browser files are not built: run make assets"))
     return results
+
+
+def _check_names() -> list[CheckResult]:
+    """Name the variables that no setting reads, with the nearest setting."""
+    known = [setting.name for setting in SETTINGS]
+    unknown = sorted(name for name in os.environ if name.startswith("VITRINE_") and name not in known)
+    return [
+        warn("settings", f"{name} is not a setting; the nearest is {nearest[0]}")
+        for name in unknown
+        if (nearest := get_close_matches(name, known, 1))
+    ]
 
 
 def _check_email(settings: Settings) -> CheckResult:

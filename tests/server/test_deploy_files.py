@@ -10,7 +10,7 @@ import pytest
 from kernel.settings import Settings
 from server.embedded_postgres import EmbeddedServer
 from server.operations.check_results import Severity
-from server.operations.checks import check_bulk_storage
+from server.operations.checks import check_bulk_storage, check_settings
 from tests.harness.database import needs_pgbouncer
 from tests.harness.programs import ROOT
 from tests.system.pgbouncer import PROGRAM, PgBouncer, shipped_settings
@@ -56,3 +56,11 @@ async def test_doctor_reports_the_free_space_for_bulk_files(tmp_path: Path, monk
     assert (await check_bulk_storage(Settings(bulk_dir=tmp_path))).level is Severity.OK
     monkeypatch.setattr("server.operations.checks.MIN_FREE_BYTES", 2**62)
     assert (await check_bulk_storage(Settings(bulk_dir=tmp_path))).level is Severity.FAIL
+
+
+def test_doctor_names_a_misspelt_setting_and_a_base_url_without_tls(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("VITRINE_TRUSTED_PROXY", "10.0.0.0/8")
+    settings = Settings(env="production", secret_key="s" * 40, base_url="http://shop.example")
+    texts = [result.text for result in check_settings(settings) if result.level is Severity.WARN]
+    assert "VITRINE_TRUSTED_PROXY is not a setting; the nearest is VITRINE_TRUSTED_PROXIES" in texts
+    assert "VITRINE_BASE_URL is http://shop.example; links and tokens need https" in texts
