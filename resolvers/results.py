@@ -26,7 +26,7 @@ def linked(info: Any, records: Iterable[Mapping[str, Any]], *path: str) -> Any:
 
 
 async def cart_result(info: Any, record: Mapping[str, Any] | None) -> Any:
-    """Return the record of a cart (`domain.carts.record`) with its relations and what is selected besides; None for none."""
+    """Return the record of a cart (`domain.carts.record`) with its relations and what else is selected; None for none."""
     if record is None:
         return None
     option, warnings = record["shipping_option"], linked(info, record["warnings"], "warnings")

@@ -14,7 +14,7 @@ from domain.carts.locked import LockedCart
 from domain.destinations.matching import DestinationAddress
 from domain.orders.lines import PricedLine, needs_shipping
 from domain.orders.order_references import ChosenShippingMethod
-from domain.orders.terms import FIRST_PARAMETER, FurtherTerms, Purchase, Terms, load_terms, terms_statement
+from domain.orders.terms import FIRST_PARAMETER, ExtraRead, Purchase, Terms, load_terms, terms_statement
 from domain.orders.vendor_shippings import offers_method
 from domain.promotions.calculation import Reward
 from domain.shipping.quotes import MethodsForAddress, Quote, method_sql, method_to, quote_methods, quote_shipping
@@ -29,7 +29,7 @@ from kernel.geography import BRAZIL
 from kernel.scope import Scope, active_scope
 from models.connection.database import fetchrow
 
-# What `load_terms` reads besides: the selected method, and the warehouses that may dispatch to the address.
+# What `load_terms` reads in addition: the selected method, and the warehouses that may dispatch to the address.
 _SELECTED = terms_statement(
     f"""
 , (SELECT json_agg(m) FROM ({method_sql("$4")}) AS m) AS methods,
@@ -87,11 +87,9 @@ async def load_selected_option(
     lines = purchase.lines
     vendors = _shippings_by_vendor(lines)
     arguments = partial(_candidate_arguments, vendors.keys(), cart)
-    further = FurtherTerms(
-        _SELECTED, arguments, frozenset(vendors), cart.user_id, partial(_selected_method, vendors.keys())
-    )
-    terms = await load_terms(scope, purchase, shipping_method=method, further=further)
-    selected: _SelectedMethod | None = terms.store.further
+    extra = ExtraRead(_SELECTED, arguments, frozenset(vendors), cart.user_id, partial(_selected_method, vendors.keys()))
+    terms = await load_terms(scope, purchase, shipping_method=method, extra=extra)
+    selected: _SelectedMethod | None = terms.store.extra
     if selected is None:
         return terms, None
     quotes = quote_methods(selected.methods, [line.totals_line for line in lines], subtotal_cents, selected.dispatch)

@@ -29,9 +29,9 @@ from domain.promotions.calculation import ActivePromotion
 from domain.promotions.rewards import (
     ONCE,
     active_sql,
-    ask_of_customer,
     context_columns,
     coupon_key,
+    depend_on_customer,
     promotions_of_json,
 )
 from domain.taxes.calculation import AppliedTax
@@ -69,11 +69,11 @@ FROM (SELECT json_agg(active) AS entries FROM active) AS promotions LEFT JOIN LA
 ) AS context ON promotions.entries IS NOT NULL
 """
 FIRST_PARAMETER = 14
-"""The number of the first parameter of what a statement of terms reads besides."""
+"""The number of the first parameter of an extra read in a statement of terms."""
 
 
 def terms_statement(columns: str = "", depends_on_customer: str = "false") -> str:
-    """Return the statement of `load_terms`; `columns` (trusted SQL that begins with a comma) are read besides.
+    """Return the statement of `load_terms`; `columns` (trusted SQL that begins with a comma) are read too.
 
     `depends_on_customer` is the SQL of whether these depend on the customer.
     """
@@ -107,7 +107,7 @@ class Purchase:
 class StoreTerms:
     """What the settings of a store say of purchases to an address by certain methods, whatever their products, customers and coupons.
 
-    `taxes` by id, with their rates at the addresses; `further` is what a caller reads besides (`FurtherTerms`).
+    `taxes` by id, with their rates at the addresses; `extra` is the result of a caller's extra read (`ExtraRead`).
     """
 
     address: DestinationAddress
@@ -117,7 +117,7 @@ class StoreTerms:
     on_shipping: Sequence[int]
     on_surcharge: Sequence[int]
     depends_on_customer: bool
-    further: Any
+    extra: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +132,8 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class FurtherTerms:
-    """What a caller reads besides: with a statement of `terms_statement` and its arguments, of which `build` makes `StoreTerms.further`.
+class ExtraRead:
+    """What a caller reads in the same statement: with a statement of `terms_statement` and its arguments, of which `build` makes `StoreTerms.extra`.
 
     `build` takes the row, and the address, destination and rates of the purchase. The arguments depend on the address, the customer and
     what `key` names.
@@ -148,12 +148,12 @@ class FurtherTerms:
     )
 
 
-_NOTHING = FurtherTerms()
+_NOTHING = ExtraRead()
 _cache: TermsCache[StoreTerms] = TermsCache()
 
 
 async def load_terms(
-    scope: Scope, purchase: Purchase, *, shipping_method: int | None = None, further: FurtherTerms = _NOTHING
+    scope: Scope, purchase: Purchase, *, shipping_method: int | None = None, extra: ExtraRead = _NOTHING
 ) -> Terms:
     """Load what applies to a purchase by its shipping method, or by the one with this id."""
     references = purchase.references
@@ -164,11 +164,9 @@ async def load_terms(
         references.shipping_method.id if references.shipping_method else shipping_method,
         references.payment_method.id if references.payment_method else None,
         *(_place(addresses.get(kind)) for kind in (SHIPPING, BILLING)),
-        further.key,
+        extra.key,
     )
-    return await _cached_terms(scope, purchase, key, further) or await _read_terms(
-        scope, purchase, key, further, addresses
-    )
+    return await _cached_terms(scope, purchase, key, extra) or await _read_terms(scope, purchase, key, extra, addresses)
 
 
 def _place(address: Mapping[str, str] | None) -> tuple[str | None, ...]:
@@ -176,7 +174,7 @@ def _place(address: Mapping[str, str] | None) -> tuple[str | None, ...]:
     return () if address is None else tuple([address.get(name) for name in ("country", "state", "city", "zipcode")])
 
 
-async def _cached_terms(scope: Scope, purchase: Purchase, key: Hashable, further: FurtherTerms) -> Terms | None:
+async def _cached_terms(scope: Scope, purchase: Purchase, key: Hashable, extra: ExtraRead) -> Terms | None:
     """Return the terms without a statement, at most one for the promotions; None where it takes one of the purchase's own."""
     offers = [line.offer for line in purchase.lines]
     if (
@@ -187,14 +185,14 @@ async def _cached_terms(scope: Scope, purchase: Purchase, key: Hashable, further
         return None
     offer = offers[0]
     store = _cache.find(key, offer.terms_version)
-    if store is None or (store.depends_on_customer and further.customer_id is not None):
+    if store is None or (store.depends_on_customer and extra.customer_id is not None):
         return None
     promotions, context = purchase.order_promotions, None
     if promotions is None:
         promotions = []
         if _takes_promotions(purchase) and offer.promotions_version is not None:
             promotions = await PROMOTIONS.active(scope, offer.promotions_version)
-        if (purchase.user_id is not None or purchase.email) and ask_of_customer(promotions):
+        if (purchase.user_id is not None or purchase.email) and depend_on_customer(promotions):
             return None
         categories = {str(offer.id): offer.category_paths or "" for offer in offers}
         context = {"categories": categories, "usergroups": (), "used_by_customer": {}}
@@ -209,7 +207,7 @@ async def _read_terms(
     scope: Scope,
     purchase: Purchase,
     key: tuple[Any, ...],
-    further: FurtherTerms,
+    extra: ExtraRead,
     addresses: Mapping[str, Mapping[str, str]],
 ) -> Terms:
     """Read the terms, and keep those of the store."""
@@ -218,7 +216,7 @@ async def _read_terms(
     billed = shipped if has_one_address else destination_address(addresses.get(BILLING))
     _, shipping_method, payment_method, *_ = key
     [record] = await fetch(
-        further.statement,
+        extra.statement,
         scope.store.id,
         shipped.zipcode,
         billed.zipcode,
@@ -232,12 +230,12 @@ async def _read_terms(
         purchase.user_id,
         purchase.email,
         purchase.order_id,
-        *further.arguments(),
+        *extra.arguments(),
         plans=Plans.REUSED,
     )
     taxes = _json_list(record["taxes"])
-    store = _store_terms(record, taxes, shipped, billed, further)
-    if not (store.depends_on_customer and further.customer_id is not None):
+    store = _store_terms(record, taxes, shipped, billed, extra)
+    if not (store.depends_on_customer and extra.customer_id is not None):
         _cache.keep(key, record["version"], store, _size(record))
     promotions = purchase.order_promotions
     return Terms(
@@ -255,7 +253,7 @@ def _store_terms(
     taxes: Sequence[Mapping[str, Any]],
     shipped: DestinationAddress,
     billed: DestinationAddress,
-    further: FurtherTerms,
+    extra: ExtraRead,
 ) -> StoreTerms:
     destinations = _json_list(record["destinations"])
     destination = most_specific((candidate_from(candidate, "shipped") for candidate in destinations), shipped)
@@ -272,7 +270,7 @@ def _store_terms(
         on_shipping=[tax["id"] for tax in taxes if tax["on_shipping"]],
         on_surcharge=[tax["id"] for tax in taxes if tax["on_surcharge"]],
         depends_on_customer=record["depends_on_customer"],
-        further=None if further.build is None else further.build(record, shipped, destination, rates),
+        extra=None if extra.build is None else extra.build(record, shipped, destination, rates),
     )
 
 

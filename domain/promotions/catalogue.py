@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from domain.promotions.calculation import ActivePromotion, lowered_lines
 from domain.promotions.facts import load_facts
 from domain.promotions.promotion_cache import PromotionCache
-from domain.promotions.rewards import PromotionContext, ask_of_customer, category_ids, load_context, uses_of
+from domain.promotions.rewards import PromotionContext, category_ids, depend_on_customer, load_context, uses_of
 from domain.promotions.rules import NO_FEATURES, RuleContext, RuleLine
 from kernel.scope import Scope
 
@@ -54,7 +54,7 @@ async def _rule_context(
     facts = await load_facts(scope, promotions, [product.id for product in products], user_id, None)
     usergroups: frozenset[int] = frozenset()
     used_by_customer: dict[int, int] = {}
-    if user_id is not None and ask_of_customer(promotions):
+    if user_id is not None and depend_on_customer(promotions):
         customer: Mapping[str, Any] = await load_context(scope, promotions, [], PromotionContext(user_id))
         usergroups = frozenset(customer["usergroups"])
         used_by_customer = uses_of(customer)

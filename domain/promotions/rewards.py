@@ -213,7 +213,7 @@ async def evaluate_promotions(
     return reward, explain_refusal(promotions, rule_context) if is_refused else None
 
 
-def ask_of_customer(promotions: Sequence[ActivePromotion]) -> bool:
+def depend_on_customer(promotions: Sequence[ActivePromotion]) -> bool:
     """Return whether any rule tests what the `context_columns` say of the customer."""
     return any(not promotion.tests.isdisjoint(_OF_CUSTOMERS) for promotion in promotions)
 
