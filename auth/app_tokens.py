@@ -69,14 +69,15 @@ def new_code(store_id: UUID) -> str:
 
 
 async def issue_app_tokens(
-    scope: Scope, grant_id: int, mode: str, scopes: Iterable[str], granted: Iterable[str]
+    scope: Scope, grant_id: int, mode: str, scopes: Iterable[str], granted: Iterable[str], refresh: str | None = None
 ) -> AppTokenPair:
-    """Issue an access token with these scopes, and a refresh token for all granted ones; joins the transaction."""
+    """Issue an access token with these scopes, and without `refresh` a refresh token for all granted ones; joins the transaction."""
     access = checksummed_token(f"{PREFIX}{mode}_{scope.store.public_id.hex}_")
-    refresh = checksummed_token(f"vrt_{scope.store.public_id.hex}_")
     access_scopes = sorted(set(scopes))
     await _insert_token(scope, grant_id, "A", access, access_scopes, ACCESS_LIFETIME)
-    await _insert_token(scope, grant_id, "R", refresh, sorted(set(granted)), REFRESH_LIFETIME)
+    if refresh is None:
+        refresh = checksummed_token(f"vrt_{scope.store.public_id.hex}_")
+        await _insert_token(scope, grant_id, "R", refresh, sorted(set(granted)), REFRESH_LIFETIME)
     return AppTokenPair(access, refresh, int(ACCESS_LIFETIME.total_seconds()), access_scopes)
 
 

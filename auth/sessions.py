@@ -121,16 +121,18 @@ async def refresh(scope: Scope, refresh_token: str | None) -> SessionTokens:
     """Exchange a refresh token for a new pair; of two concurrent exchanges one fails.
 
     Raise `Unauthenticated` (`invalid refresh token`, with a detail). A used token, unless it is the previous one and was used at most
-    10 s ago, revokes its whole session.
+    10 s ago, revokes its whole session. In a read-only store the token stays the same, so that it is valid where the store moves.
     """
     if not refresh_token:
         raise ValidationFailed("refresh_token is required")
     hashed = token_hash(refresh_token)
-    async with database.transaction(scope):
-        rotated = await _rotate(scope, hashed)
-    if rotated is None:
+    if scope.store.is_read_only:
+        session, new_token = await database.fetchrow(_USABLE, scope.store.id, hashed, scope.now), refresh_token
+    else:
+        async with database.transaction(scope):
+            session, new_token = await _rotate(scope, hashed)
+    if session is None:
         raise await _refresh_error(scope, hashed)
-    session, new_token = rotated
     return await _issue_tokens(scope, session["user_public_id"], session["session_public_id"], new_token)
 
 
@@ -247,23 +249,22 @@ async def _new_refresh_token(scope: Scope, session_id: int) -> str:
     return token
 
 
-async def _rotate(scope: Scope, hashed: bytes) -> tuple[Record, str] | None:
+_OF_USABLE = """
+    from sessions s join users u on u.tenant_id = s.tenant_id and u.id = s.user_id{}
+    where t.tenant_id = $1 and t.token_hash = $2 and t.used_at is null and t.expires_at > $3
+      and s.tenant_id = t.tenant_id and s.id = t.session_id and s.ended_at is null
+      and u.status = 'A' and u.deleted_at is null
+"""
+_SESSION = "s.id as session_id, s.public_id as session_public_id, u.public_id as user_public_id"
+_USABLE = f"select {_SESSION} {_OF_USABLE.format(' cross join refresh_tokens t')}"
+_USE = f"update refresh_tokens t set used_at = $3 {_OF_USABLE.format('')} returning {_SESSION}"
+
+
+async def _rotate(scope: Scope, hashed: bytes) -> tuple[Record, str] | tuple[None, str]:
     """Consume the token in one atomic UPDATE and create its successor; None if it can't be used."""
-    used = await database.fetchrow(
-        """
-        update refresh_tokens t set used_at = $3
-        from sessions s join users u on u.tenant_id = s.tenant_id and u.id = s.user_id
-        where t.tenant_id = $1 and t.token_hash = $2 and t.used_at is null and t.expires_at > $3
-          and s.tenant_id = t.tenant_id and s.id = t.session_id and s.ended_at is null
-          and u.status = 'A' and u.deleted_at is null
-        returning s.id as session_id, s.public_id as session_public_id, u.public_id as user_public_id
-        """,
-        scope.store.id,
-        hashed,
-        scope.now,
-    )
+    used = await database.fetchrow(_USE, scope.store.id, hashed, scope.now)
     if used is None:
-        return None
+        return None, ""
     # A logout that commits meanwhile locks this row: a revoked session stays revoked.
     updated = await database.execute(
         """
@@ -277,7 +278,7 @@ async def _rotate(scope: Scope, hashed: bytes) -> tuple[Record, str] | None:
         scope.client_ip,
         _user_agent(scope),
     )
-    return (used, await _new_refresh_token(scope, used["session_id"])) if updated else None
+    return (used, await _new_refresh_token(scope, used["session_id"])) if updated else (None, "")
 
 
 async def _refresh_error(scope: Scope, hashed: bytes) -> Unauthenticated:

@@ -155,7 +155,7 @@ def check_store_open(store: Store, *, allow_maintenance: bool = False) -> None:
 
 
 def check_store_writable(store: Store) -> None:
-    """Raise `TenantClosed` for a mutation of a store that is read-only, as in maintenance."""
+    """Raise `TenantClosed` for a mutation of a store that is read-only, as in maintenance; sign-ins are not checked."""
     if store.is_read_only:
         raise TenantClosed("tenant_maintenance", store.maintenance_message or MAINTENANCE)
 

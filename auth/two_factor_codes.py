@@ -18,6 +18,7 @@ from asyncpg import Record
 
 from auth import lockout
 from auth.secrets import DecryptionError, decrypt, encrypt, keyed_hash, keyed_hashes
+from auth.store_resolution import check_store_writable
 from kernel import logging
 from kernel.errors import Unauthenticated
 from kernel.ids import uuid7
@@ -83,13 +84,17 @@ async def lock_user(scope: Scope, user_id: int) -> None:
 
 
 async def consume_code(scope: Scope, user_id: int, code: str) -> None:
-    """Consume a TOTP or recovery code of the user; raise `WrongCode`. Requires `code_attempt`."""
+    """Consume a TOTP or recovery code of the user; raise `WrongCode`. Requires `code_attempt`.
+
+    A right recovery code raises `TenantClosed` in a read-only store: it would be valid a second time where the store moves.
+    """
     normalized = _SEPARATORS.sub("", code[:_MAX_CODE_LENGTH])
     if is_totp(normalized):
         factor = await _factor(scope, user_id)
         if factor is not None and await consume_totp(scope, user_id, bytes(factor["secret"]), normalized):
             return
     elif await _consume_recovery_code(scope, user_id, normalized):
+        check_store_writable(scope.store)
         return
     raise WrongCode
 

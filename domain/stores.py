@@ -138,7 +138,7 @@ async def change_status(
 ) -> Store:
     """Set a store active (`A`), suspended (`S`) or in maintenance (`M`); `message` is returned to customers meanwhile.
 
-    A `read_only` store answers reads only: mutations are refused as in maintenance, and periodic jobs leave it alone.
+    A `read_only` store answers reads and sign-ins: other mutations are refused as in maintenance, and periodic jobs leave it alone.
     """
     columns = read_fields(
         {**_STATUS, "message": STORE_FIELDS["maintenance_message"]}, {"status": status, "message": message}

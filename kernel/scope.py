@@ -35,7 +35,7 @@ class Store:
 
     `settings` has only values that differ from the defaults. `order_statuses` are the store's custom order statuses, each with its
     stock effect (`D` deducts, `I` gives back); `shipment_statuses` its custom shipment statuses. While it
-    `is_read_only`, mutations are refused.
+    `is_read_only`, mutations other than sign-ins are refused.
     """
 
     id: int

@@ -126,7 +126,7 @@ class AppTokenMutations:
             info.context.scope, client_id, client_secret, code, redirect_uri, code_verifier
         )
 
-    @root_field(ANYONE, internal=True)
+    @root_field(ANYONE, internal=True, when_read_only=True)
     async def app_token_renew(
         self,
         info: Info,

@@ -114,44 +114,44 @@ class SignInQueries:
 class SignInMutations:
     """Mutations of the sign-in routes."""
 
-    @root_field(ANYONE, secret=True)
+    @root_field(ANYONE, secret=True, when_read_only=True)
     async def sign_in(
         self, info: Info, identifier: str | None = None, password: str | None = None
     ) -> SignInAnswerObject:
         """Sign in with an e-mail address, CPF, CNPJ or phone number and a password. At most five attempts per minute per client address."""
         return _sign_in_answer(await sessions.login(info.context.scope, identifier, password))
 
-    @root_field(ANYONE, secret=True)
+    @root_field(ANYONE, secret=True, when_read_only=True)
     async def sign_in_verify(
         self, info: Info, temp_token: str | None = None, code: str | None = None
     ) -> TokenPairObject:
         """Answer a two-factor challenge with a code; the fifth wrong code invalidates it."""
         return await sessions.verify_two_factor(info.context.scope, temp_token, code)  # type: ignore[return-value]
 
-    @root_field(ANYONE, secret=True)
+    @root_field(ANYONE, secret=True, when_read_only=True)
     async def sign_in_with_key(self, info: Info, key: str | None = None) -> SignInAnswerObject:
         """Sign in with a key that an administrator created for the user's e-mail: valid for 60 seconds and once."""
         return _sign_in_answer(await sign_in_keys.sign_in_with_key(info.context.scope, key))
 
-    @root_field(Access(privileges=("manage_users",)), secret=True)
+    @root_field(Access(privileges=("manage_users",)), secret=True, when_read_only=True)
     async def sign_in_key_create(self, info: Info, email: str | None = None) -> SignInKeyObject:
         """Create a key that signs a user in without a password, whose account the caller may administer: valid for 60 seconds and once
         (`sign_in_with_key`).
         """
         return await sign_in_keys.create_sign_in_key(info.context.scope, email)  # type: ignore[return-value]
 
-    @root_field(ANYONE, secret=True)
+    @root_field(ANYONE, secret=True, when_read_only=True)
     async def session_refresh(self, info: Info, refresh_token: str | None = None) -> TokenPairObject:
         """Exchange a refresh token, which is valid once, for a new token pair; reusing an old one revokes its session."""
         return await sessions.refresh(info.context.scope, refresh_token)  # type: ignore[return-value]
 
-    @root_field(ANYONE)
+    @root_field(ANYONE, when_read_only=True)
     async def sign_out(self, info: Info, refresh_token: str | None = None) -> SignedOutObject:
         """Revoke the session of a refresh token; unknown and expired tokens are accepted."""
         await sessions.logout(info.context.scope, refresh_token)
         return _signed_out(LOGGED_OUT)
 
-    @root_field(ANYONE, internal=True)
+    @root_field(ANYONE, internal=True, when_read_only=True)
     async def legacy_token_create(
         self,
         info: Info,

@@ -78,7 +78,7 @@ class VendorAppQueries:
 class VendorAppMutations:
     """Mutations of the vendor app."""
 
-    @root_field(ANYONE, internal=True, secret=True)
+    @root_field(ANYONE, internal=True, secret=True, when_read_only=True)
     async def vendor_sign_in(
         self, info: Info, email: str | None = None, password: str | None = None, code: str | None = None
     ) -> VendorTokenObject:

@@ -304,13 +304,14 @@ def root_field(
     *,
     internal: bool = False,
     secret: bool = False,
+    when_read_only: bool = False,
     metadata: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Declare a root field with its access rule, which is checked before the resolver runs; by default its docstring describes it.
 
     In the description `Return` becomes `Returns`. A mutation that ends in a transaction conflict is repeated, others of the document are
     not (`models.connection.transactions`). A field that returns a `secret` ignores the Idempotency-Key: its response must not be stored
-    (docs/reference/shared.md#idempotency).
+    (docs/reference/shared.md#idempotency). A mutation that signs in also runs `when_read_only`: reads need it.
     """
 
     def decorate(resolver: Callable[..., Any]) -> Any:
@@ -322,7 +323,8 @@ def root_field(
             access.check(info.context.scope)
             if info.operation.operation is not OperationType.MUTATION:
                 return await resolver(*args, **kwargs)
-            check_store_writable(info.context.scope.store)
+            if not when_read_only:
+                check_store_writable(info.context.scope.store)
             if in_transaction():
                 return await resolver(*args, **kwargs)
             return await retry_conflicts(lambda: resolver(*args, **kwargs))

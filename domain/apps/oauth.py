@@ -92,6 +92,7 @@ async def refresh_app_tokens(
 ) -> AppTokenPair:
     """Exchange a refresh token for the next pair, once; reuse revokes all tokens of the installation.
 
+    In a read-only store the refresh token stays the same, so that it is valid where the store moves.
     Client credentials may be omitted, but not be wrong. `requested` names fewer scopes, separated by spaces (RFC 6749, section 6).
     Raise `InvalidClient` and `OAuthError`.
     """
@@ -108,8 +109,10 @@ async def refresh_app_tokens(
             _check_refresh(scope, row)
             granted = limit_scopes(row["scopes"], row["approved"])
             scopes = _requested_scopes(granted, requested)
-            await update_row(scope, "app_tokens", row["id"], used_at=scope.now)
-            tokens = await issue_app_tokens(scope, row["grant_id"], row["mode"], scopes, granted)
+            kept = refresh_token if scope.store.is_read_only else None
+            if kept is None:
+                await update_row(scope, "app_tokens", row["id"], used_at=scope.now)
+            tokens = await issue_app_tokens(scope, row["grant_id"], row["mode"], scopes, granted, kept)
     if tokens is None:
         await _revoke_reused(scope, row, REFRESH_REUSED, "app.refresh_token_reused")
         raise _invalid_grant("the refresh token was used before; the app's tokens are revoked")

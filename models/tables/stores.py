@@ -11,7 +11,7 @@ from kernel.ids import uuid7
 
 
 class Tenant(Model):
-    """A store. `status` is `A` active, `S` suspended, `M` in maintenance; while `is_read_only`, mutations are refused.
+    """A store. `status` is `A` active, `S` suspended, `M` in maintenance; while `is_read_only`, mutations other than sign-ins are refused.
 
     `status_letters` is a copy of the statuses that the store added (`models.tables.orders.Status`), by type and code.
     """

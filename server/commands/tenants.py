@@ -37,7 +37,7 @@ def add(commands: Any) -> None:
         "maintenance", help="close a store for maintenance; gateway notifications are still accepted"
     )
     read_only = tenant_commands.add_parser(
-        "read-only", help="answer reads only: every mutation gets a 503, as in maintenance"
+        "read-only", help="answer reads and sign-ins only: other mutations get a 503, as in maintenance"
     )
     for subparser, status in ((suspend, "S"), (resume, "A"), (maintenance, "M"), (read_only, "A")):
         subparser.add_argument("id", metavar="ID", help="the store: UUID or host")
@@ -57,7 +57,7 @@ def _add_moves(tenant_commands: Any) -> None:
     )
     export.add_argument("id", metavar="STORE", help="the store: UUID or host")
     export.add_argument(
-        "--read-only", action="store_true", help="first let the store answer reads only, and leave it so"
+        "--read-only", action="store_true", help="first let the store answer reads and sign-ins only, and leave it so"
     )
     imported = tenant_commands.add_parser(
         "import",

@@ -22,10 +22,12 @@ from domain import stores
 from domain.apps.registration import register_app
 from domain.stores import GATEWAY_PURPOSE
 from kernel.scope import active_scope
+from kernel.signatures import token_hash
 from models.table_contents import STORES
 from models.tables.base import StoreModel
 from models.tables.credentials import TwoFactor
 from server.operations.store_transfer import APPS, DERIVED, HOSTS, store_parts
+from tests.harness.records import PASSWORD, sign_in
 from tests.models.test_schema import store_tables
 from tests.server.command_line import SECRET, Vitrine
 
@@ -198,6 +200,25 @@ async def test_a_read_only_store_answers_reads_and_refuses_writes_until_it_is_re
     with active_scope(sample.scope):
         await invalidate_store(sample.store.id)  # as the notification does in a serving process
     assert (await sample.post("/api/categories", {"category": "Nova"})).status == 201
+
+
+async def test_sign_ins_after_the_export_leave_what_moves_as_it_is(sample, here, there, tmp_path):
+    file = tmp_path / "loja.store"
+    tokens = await sign_in(sample.store, sample.caio)
+    before = await rows_of(here.settings["DATABASE_URL"], sample.store.public_id)
+    assert here("tenant", "export", sample.host, str(file), "--read-only").code == 0
+    with active_scope(sample.scope):
+        await invalidate_store(sample.store.id)  # as the notification does in a serving process
+    body = {"refresh_token": tokens.refresh_token}
+    assert (await sample.post("/api/v1/auth/refresh", body, auth=None)).status == 200
+    login = {"email": sample.caio.email, "password": PASSWORD}
+    assert (await sample.post("/api/v1/auth/login", login, auth=None)).status == 200
+    assert there("tenant", "import", str(file)).code == 0
+    moved = await rows_of(there.settings["DATABASE_URL"], sample.store.public_id)
+    del moved["audit_entries"], before["audit_entries"]  # the export's own status change
+    assert moved == before
+    valid = "select count(*) from refresh_tokens where token_hash = $1 and used_at is null"
+    assert (await one(there, valid, token_hash(tokens.refresh_token)))["count"] == 1
 
 
 async def test_an_export_waits_for_the_transactions_that_may_still_write(sample, here, tmp_path, database_url):
