@@ -77,6 +77,8 @@ class ErrorFormat:
 SCOPE = web.RequestKey("scope", Scope)
 REQUEST_ID = web.RequestKey("request_id", str)
 CLIENT_IP = web.RequestKey("client_ip", str)
+# Set by a handler whose answer is not worth a line in the access log.
+IS_UNLOGGED = web.RequestKey("is_unlogged", bool)
 
 
 def scope_of(request: web.Request) -> Scope:

@@ -9,6 +9,7 @@ from time import monotonic
 from aiohttp import web
 
 from rest_facade.responses import json_response
+from rest_facade.routing import IS_UNLOGGED
 
 # Check name → whether it passed, or a word for why not.
 Checks = Callable[[], Awaitable[dict[str, bool | str]]]
@@ -18,13 +19,17 @@ CACHE_SECONDS = 1.0
 
 
 class Readiness:
-    """Report whether the server should receive requests; `stopping` fails readiness before the sockets close (VITRINE_DRAIN_TIME)."""
+    """Report whether the server should receive requests; `stopping` fails readiness before the sockets close (VITRINE_DRAIN_TIME).
+
+    Proxies ask each half second: the access log gets a line only where the status of readiness differs from the last one.
+    """
 
     def __init__(self, checks: Checks | None = None) -> None:
         self._checks = checks
         self._last: dict[str, bool | str] = {}
         self._last_at = -CACHE_SECONDS
         self._lock = asyncio.Lock()
+        self._logged_status = 0
         self.stopping = False
 
     def add_routes(self, app: web.Application) -> None:
@@ -34,6 +39,7 @@ class Readiness:
 
     async def live(self, request: web.Request) -> web.Response:
         """Return 200."""
+        request[IS_UNLOGGED] = True
         return json_response({"status": "ok"})
 
     async def ready(self, request: web.Request) -> web.Response:
@@ -47,7 +53,11 @@ class Readiness:
             "status": "ok" if passed else "unavailable",
             "checks": {name: "ok" if result is True else result or "failed" for name, result in checks.items()},
         }
-        return json_response(body, status=200 if passed else 503)
+        status = 200 if passed else 503
+        if status == self._logged_status:
+            request[IS_UNLOGGED] = True
+        self._logged_status = status
+        return json_response(body, status=status)
 
     async def _run_checks(self) -> dict[str, bool | str]:
         """Run the checks, cached for a second because the route is public."""

@@ -13,7 +13,7 @@ from aiohttp import web
 from multidict import istr
 
 from kernel import ids, logging, metrics
-from rest_facade.routing import REQUEST_ID, SCOPE
+from rest_facade.routing import IS_UNLOGGED, REQUEST_ID, SCOPE
 from server.http.routes import RoutePolicy
 
 REQUEST_ID_HEADER = istr("X-Request-Id")
@@ -59,6 +59,8 @@ def count_request(policy: RoutePolicy | None, family: str, status: int, seconds:
 def log_request(request: web.Request, status: int, started: float, error_code: str | None) -> None:
     """Write the line; `started` is a `perf_counter` value, `error_code` the code of the error in the response."""
     state = request._state
+    if IS_UNLOGGED in state:
+        return
     line: dict[str, Any] = {
         "request_id": state[REQUEST_ID],
         "method": request._message.method,

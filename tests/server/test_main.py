@@ -19,7 +19,7 @@ from models.migrate import migrate
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Route
 from server.app import create_app
-from server.http.health import HEALTH
+from server.http.health import CACHE_SECONDS, HEALTH
 from server.process import Stop, serve_application
 from server.sockets import addresses_of, listen, open_sockets
 from tests.harness import programs
@@ -144,6 +144,27 @@ async def test_ready_fails_when_checks_time_out_and_during_shutdown(monkeypatch)
         stopping = await server.get("/health/ready")
         assert (stopping.status, stopping.json["checks"]) == (503, {"serving": "stopping"})
         assert (await server.get("/health/live")).status == 200
+
+
+async def test_health_checks_are_logged_only_where_readiness_changes():
+    state = {"database": True}
+
+    async def checks():
+        return dict(state)
+
+    async with run_server(checks=checks) as server:
+        for database in (True, True, False, False, True):
+            state["database"] = database
+            server.app[HEALTH]._last_at = -CACHE_SECONDS
+            await server.get("/health/ready")
+            await server.get("/health/live")
+        assert [(line["path"], line["status"]) for line in server.lines.requests] == [
+            ("/health/ready", 200),
+            ("/health/ready", 503),
+            ("/health/ready", 200),
+        ]
+        assert (await server.call("POST", "/health/live")).status == 405
+        assert server.lines.requests[-1]["status"] == 405
 
 
 # --- Stopping --------------------------------------------------------------------------------------------------------
