@@ -23,6 +23,11 @@ PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-inp
 COMPILE := $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock'
 
+# Python 3.11 reads the path of the checkout, which pip writes, in the encoding of the locale and ends at others (LC_ALL=C): a relative
+# one is ASCII.
+INSTALL_VITRINE = $(PIP) install --no-deps --no-build-isolation --no-index --editable . \
+	&& for file in $(VENV)/lib/python3*/site-packages/_vitrine.pth; do echo ../../../.. >"$$file"; done
+
 # Without bytecode every test process compiles all modules again, and rewrites the assertions of 380: 40 s of CPU each.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -126,14 +131,14 @@ $(CREATED):
 $(INSTALLED): $(CREATED) requirements.lock pyproject.toml
 	@echo "Installing Python packages into $(VENV)/ (the first time takes a minute) ..."
 	@$(PIP) install --require-hashes --requirement requirements.lock
-	@$(PIP) install --no-deps --no-build-isolation --no-index --editable .
+	@$(INSTALL_VITRINE)
 	@touch $@
 
 # The development lock includes everything in the other one, at the same versions (tests/test_repository.py).
 $(INSTALLED_DEV): $(CREATED) requirements-dev.lock pyproject.toml
 	@echo "Installing Python packages and development tools into $(VENV)/ (the first time takes a minute) ..."
 	@$(PIP) install --require-hashes --requirement requirements-dev.lock
-	@$(PIP) install --no-deps --no-build-isolation --no-index --editable .
+	@$(INSTALL_VITRINE)
 	@touch $(INSTALLED) $@
 
 $(ASSETS): $(shell find server/assets examples/storefront -path server/assets/built -prune -o -path '*/node_modules' -prune \

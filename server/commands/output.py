@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+
+def write_utf8() -> None:
+    """Write UTF-8 whatever the locale is, as log lines do: names of stores must not fail a command under `LC_ALL=C`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def print_line(text: str = "") -> None:

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import stat
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,8 +59,16 @@ class Layout:
         return [self.programs / "postgres", self.programs / "initdb", *filter(Path.exists, folders)]
 
 
+def _is_undecodable(folder: Path) -> bool:
+    """Return whether the path has bytes that the file system's encoding does not decode."""
+    return any("\udc80" <= character <= "\udcff" for character in str(folder))
+
+
 def prepare_folder(folder: Path) -> Layout:
     """Create the folder if missing and return its layout; raise EmbeddedPostgresError when it is unusable."""
+    if not str(folder).isascii() and (_is_undecodable(folder) or sys.getfilesystemencoding() != "utf-8"):
+        # asyncpg takes the folder of the socket from a URL, as UTF-8.
+        raise EmbeddedPostgresError(f"{str(folder)!a} can't be used without UTF-8; set LC_ALL=C.UTF-8, or rename it")
     if not folder.exists():
         folder.mkdir(parents=True, exist_ok=True)  # another process may have created it meanwhile
         folder.chmod(0o755)  # PostgreSQL's account must traverse it; private content has its own mode

@@ -135,6 +135,9 @@ def _run(request: dict[str, Any], descriptors: list[int]) -> None:
     for copy, target in zip(copies, request["targets"], strict=True):
         os.dup2(copy, target)
         os.close(copy)
+    # Those of the server remember whether its descriptors can seek, which `reconfigure` asks.
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
     if request["name"]:
         Path("/proc/self/comm").write_text(request["name"], encoding="ascii")
     os.chdir(request["folder"])
