@@ -123,7 +123,7 @@ async def _records(args: argparse.Namespace) -> int:
 
 async def _cscart(args: argparse.Namespace) -> int:
     from server.importers.cscart import run
-    from server.importers.cscart.progress import ProgressBars
+    from server.importers.cscart.progress import ProgressBars, print_wait
     from server.importers.cscart.source import FolderSource, HttpSource
     from server.operations import store_admin
 
@@ -138,7 +138,7 @@ async def _cscart(args: argparse.Namespace) -> int:
         if args.directory is not None:
             report = await fill(FolderSource(args.directory))
         else:
-            async with HttpSource(args.url, args.email, _api_key(args.api_key)) as source:
+            async with HttpSource(args.url, args.email, _api_key(args.api_key), on_wait=print_wait) as source:
                 report = await fill(source)
     for line in report.lines():
         print_line(line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -136,6 +137,36 @@ async def test_a_shop_that_is_down_from_the_beginning_is_given_up() -> None:
     source = HttpSource("http://127.0.0.1:9", "a@example.com", "key", clock.patience())
     with pytest.raises(SourceUnavailable, match="has failed for 10 minutes"):
         await source.__aenter__()
+
+
+async def test_a_wait_is_reported_within_ten_seconds_and_each_minute() -> None:
+    clock = FakeClock()
+    waits: list[tuple[float, str]] = []
+    address = "http://127.0.0.1:9"
+    source = HttpSource(
+        address, "a@example.com", "key", clock.patience(), on_wait=lambda line: waits.append((clock.seconds, line))
+    )
+    with pytest.raises(SourceUnavailable, match="has failed for 10 minutes"):
+        await source.__aenter__()
+    assert waits[0][0] < 10
+    assert (
+        "waiting for the shop, at most 10 minutes: the shop did not answer: Cannot connect to host 127.0.0.1:9"
+        in waits[0][1]
+    )
+    pauses = [later - earlier for (earlier, _), (later, _) in pairwise(waits)]
+    assert len(waits) >= 5
+    assert all(30 <= pause <= 150 for pause in pauses), pauses
+
+
+async def test_a_shop_that_answers_after_a_moment_is_waited_for_without_a_line() -> None:
+    waits: list[str] = []
+    failure = PASSING["status 500"]
+    async with Shop(answer=in_turn(ready, failure, answer_with({"a": 1}))) as shop:
+        source = shop.source()
+        source.on_wait = waits.append
+        async with source:
+            assert await source.get("products") == {"a": 1}
+    assert waits == []
 
 
 @pytest.mark.parametrize("header", ["90", "Wed, 21 Oct 2099 07:28:00 GMT"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from uuid import uuid4
@@ -114,6 +115,15 @@ def test_an_unknown_store_is_rejected(vitrine):
     for named in (str(uuid4()), "nowhere.example", "no such thing"):
         error_line = vitrine("tenant", "suspend", named).error_line
         assert error_line == "store not found; list the stores with vitrine tenant list", named
+
+
+async def test_an_import_shows_that_it_waits_for_an_address_that_refuses_connections(vitrine, store):
+    source = ("--url", "http://127.0.0.1:1", "--email", "dono@loja.example", "--api-key", "k")
+    running = await vitrine.start("import", "cscart", *source, "--tenant", str(store.public_id), "--no-progress")
+    async with asyncio.timeout(30):
+        line = await running.wait_for_log("waiting for the shop")
+    assert line.startswith("vitrine: waiting for the shop, at most 10 minutes: the shop did not answer: Cannot connect")
+    assert await running.stop() == 1
 
 
 # --- Users -----------------------------------------------------------------------------------------------------------

@@ -7,6 +7,11 @@ import sys
 from tqdm import tqdm
 
 
+def print_wait(line: str) -> None:
+    """Print why the import waits, between the bars."""
+    tqdm.write(f"vitrine: {line}", file=sys.stderr)
+
+
 class Progress:
     """Follow how far an import is; this one shows nothing."""
 

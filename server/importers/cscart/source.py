@@ -26,6 +26,9 @@ GIVE_UP_SECONDS = 600
 # A record whose requests fail this often, while the shop answers others, can't be brought.
 MAX_ATTEMPTS = 5
 _LONGEST_WAIT = 60.0
+_CONNECT_SECONDS = 8.0
+# A failure is reported when the source is asked again this long after it began, and each minute from then on.
+_NOTICE_SECONDS = 5.0
 _MAX_BYTES = 64 * 1024 * 1024
 _PROBE = "languages"
 _THROTTLED = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
@@ -73,6 +76,7 @@ class _Failure:
 @dataclass
 class HttpSource:
     """A shop's REST API: at most four requests at once; failures are repeated, with pauses, for at most ten minutes.
+    `on_wait` gets a line that says why the import waits.
 
     `url` is the shop's address, with or without `/api/2.0`, or that of its `api.php`. Only GET is sent, with `headers` besides its own.
     """
@@ -82,11 +86,12 @@ class HttpSource:
     api_key: str
     patience: Patience = field(default_factory=Patience)
     headers: Mapping[str, str] = field(default_factory=dict)
+    on_wait: Callable[[str], object] = lambda line: None
 
     async def __aenter__(self) -> HttpSource:
         """Connect and find out at which address the API answers."""
         self._session = aiohttp.ClientSession(
-            timeout=aiohttp.ClientTimeout(total=self.patience.answer_seconds, sock_connect=15),
+            timeout=aiohttp.ClientTimeout(total=self.patience.answer_seconds, sock_connect=_CONNECT_SECONDS),
             headers={
                 "Accept": "application/json",
                 "User-Agent": "vitrine-import",
@@ -97,6 +102,7 @@ class HttpSource:
         self._slots = asyncio.Semaphore(MAX_REQUESTS)
         self._failing_since: float | None = None
         self._not_before = 0.0
+        self._next_notice = _NOTICE_SECONDS
         self._has_answered = False
         try:
             self._base = await self._find_api()
@@ -186,7 +192,7 @@ class HttpSource:
                 return _Failure(f"the shop did not answer: {_describe(error)}")
         self._has_answered = True
         if not isinstance(outcome, _Failure):
-            self._failing_since = None
+            self._failing_since, self._next_notice = None, _NOTICE_SECONDS
         return outcome
 
     async def _back_off(self, failure: _Failure, attempts: int) -> None:
@@ -206,7 +212,16 @@ class HttpSource:
         pause = min(pause, rest)
         if failure.is_throttled:
             self._not_before = max(self._not_before, at + pause)
+        self._report_wait(failure, at + pause - self._failing_since)
         await self.patience.sleep(pause)
+
+    def _report_wait(self, failure: _Failure, seconds: float) -> None:
+        """Report a failure that will have lasted for these seconds when the source is asked again, once for each minute."""
+        if seconds < self._next_notice:
+            return
+        self._next_notice = seconds + _LONGEST_WAIT
+        minutes = round(self.patience.give_up_seconds / 60)
+        self.on_wait(f"waiting for the shop, at most {minutes} minutes: {failure.reason}")
 
     async def _is_alive(self) -> bool:
         """Return whether the shop answers at all."""
