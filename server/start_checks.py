@@ -48,7 +48,7 @@ async def check_start(settings: Settings, location: DatabaseLocation) -> None:
     with database.translate_errors():
         connection = await asyncpg.connect(location.serving_url, timeout=settings.request_timeout)
         try:
-            await _check_login(connection)
+            await check_login(connection)
             names = [row["name"] for row in await connection.fetch(UNPROTECTED)]
         finally:
             await connection.close()
@@ -59,7 +59,8 @@ async def check_start(settings: Settings, location: DatabaseLocation) -> None:
     await migrate.pending_migrations(location.serving_url)
 
 
-async def _check_login(connection: asyncpg.Connection) -> None:
+async def check_login(connection: asyncpg.Connection) -> None:
+    """Raise UnsafeRole for a log-in role that bypasses row-level security or may not act as the roles that serve."""
     login = await connection.fetchrow(_LOGIN, [APP_ROLE, WORKER_ROLE])
     assert login is not None
     name, missing = login["name"], ", ".join(login["missing"])

@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,6 +21,7 @@ from domain.jobs import JOBS
 from domain.reencryption import current_key_id, survey_values
 from domain.stores import GATEWAY_PURPOSE
 from kernel.errors import DomainError, StorageFull, Unavailable
+from kernel.ip_addresses import is_loopback
 from kernel.settings import SETTINGS, SettingError, Settings
 from models import migrate
 from models.connection import database
@@ -29,14 +31,16 @@ from server.embedded_postgres import EmbeddedPostgresError
 from server.operations.check_results import CheckResult, Severity, fail, join_names, ok, warn
 from server.operations.operation_checks import check_operation
 from server.operations.privilege_checks import check_privileges
+from server.operations.storage_checks import MIN_FREE_BYTES
 from server.s3 import bucket_from_settings
 from server.secret_key import with_secret_key
-from server.start_checks import UNPROTECTED
+from server.start_checks import UNPROTECTED, check_login
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets" / "built" / "version"
 OVERDUE = timedelta(minutes=10)
 _TIMEOUT_SECONDS = 5.0
-MIN_FREE_BYTES = 64 * 2**20
+# What a connection may fail with.
+_NOT_CONNECTED = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
 
 
 async def run_checks() -> AsyncIterator[CheckResult]:
@@ -83,6 +87,8 @@ def check_settings(settings: Settings) -> list[CheckResult]:
     if settings.is_production and settings.public_url.startswith("http://"):
         results.append(warn("base URL", f"VITRINE_BASE_URL is {settings.public_url}; links and tokens need https"))
     results.append(_check_email(settings))
+    if settings.is_production and not settings.trusted_proxies:
+        results.append(_warn_of_proxies(settings))
     if not ASSETS.is_file():
         results.append(warn("playground", "browser files are not built: run make assets"))
     return results
@@ -97,6 +103,14 @@ def _check_names() -> list[CheckResult]:
         for name in unknown
         if (nearest := get_close_matches(name, known, 1))
     ]
+
+
+def _warn_of_proxies(settings: Settings) -> CheckResult:
+    text = f"VITRINE_TRUSTED_PROXIES is not set and the server listens on {join_names(list(settings.bind_addresses))}: "
+    shared = "all clients of a proxy in front count as one address and share its limits"
+    if all(is_loopback(address) for address in settings.bind_addresses):
+        return warn("proxies", text + shared)
+    return warn("proxies", f"{text}{shared}, and without a proxy passwords and tokens are sent without TLS")
 
 
 def _check_email(settings: Settings) -> CheckResult:
@@ -172,14 +186,23 @@ async def _check_database(settings: Settings) -> AsyncIterator[CheckResult]:
     if not _has_data(settings):
         yield warn("database", f"not created yet: vitrine serve creates an embedded one in {settings.data_dir}")
         return
+    # Contents are read without the pooler, which has a result of its own.
+    direct = replace(settings, pooler_url=None)
     try:
-        async with database_location(settings) as location:
-            has_failed = True
+        unreachable = [result async for result in _check_urls(settings)]
+        for result in unreachable:
+            yield result
+        if unreachable:
+            return
+        async with database_location(direct) as location:
+            has_passed = True
             async for result in _check_server(settings, location):
-                has_failed = has_failed and result.level is not Severity.FAIL
+                has_passed = has_passed and result.level is not Severity.FAIL
                 yield result
-            if has_failed:
-                async with connection_pools(settings, location):
+            if settings.pooler_url is not None:
+                yield await _check_pooler(location, settings.pooler_url)
+            if has_passed:
+                async with connection_pools(direct, location):
                     async for result in _check_contents():
                         yield result
     except Unavailable as error:
@@ -195,13 +218,41 @@ async def _check_database(settings: Settings) -> AsyncIterator[CheckResult]:
         yield fail("database", _describe(error))
 
 
+async def _check_urls(settings: Settings) -> AsyncIterator[CheckResult]:
+    """Name the URLs at which PostgreSQL doesn't answer."""
+    urls = (("DATABASE_URL", settings.database_url), ("VITRINE_APP_DATABASE_URL", settings.app_database_url))
+    for name, url in urls:
+        try:
+            if url is not None:
+                await (await asyncpg.connect(url, timeout=_TIMEOUT_SECONDS)).close()
+        except _NOT_CONNECTED as error:
+            yield fail("database", f"{name} can't be reached: {_describe(error)}")
+
+
+async def _check_pooler(location: DatabaseLocation, url: str) -> CheckResult:
+    try:
+        await database.check_pooling(location.serving_url, url)
+    except database.UnsafePooler as error:
+        return fail("pooler", str(error))
+    except _NOT_CONNECTED as error:
+        return fail("pooler", f"VITRINE_POOLER_URL can't be reached: {_describe(error)}")
+    return ok("pooler", "VITRINE_POOLER_URL leads to the same database, in transactions")
+
+
+async def _check_login_role(location: DatabaseLocation) -> CheckResult | None:
+    connection = await asyncpg.connect(location.serving_url, timeout=_TIMEOUT_SECONDS)
+    try:
+        await check_login(connection)
+    except database.UnsafeRole as error:
+        return fail("role", str(error))
+    finally:
+        await connection.close()
+    return None
+
+
 async def _check_server(settings: Settings, location: DatabaseLocation) -> AsyncIterator[CheckResult]:
     """Check the server, its tables and their isolation, connected as the owner."""
-    try:
-        connection = await asyncpg.connect(location.owner_url, timeout=_TIMEOUT_SECONDS)
-    except (asyncpg.PostgresError, OSError, TimeoutError) as error:
-        yield fail("database", f"DATABASE_URL can't be reached: {_describe(error)}")
-        return
+    connection = await asyncpg.connect(location.owner_url, timeout=_TIMEOUT_SECONDS)
     try:
         yield await _check_version(connection, location)
         try:
@@ -221,7 +272,9 @@ async def _check_server(settings: Settings, location: DatabaseLocation) -> Async
             yield ok("migrations", "all applied")
         yield await _check_isolation(connection)
         yield await check_privileges(connection)
-        async for result in check_operation(connection, settings):
+        if (refused := await _check_login_role(location)) is not None:
+            yield refused
+        async for result in check_operation(connection, settings, location.folder):
             yield result
     finally:
         await connection.close()

@@ -1,4 +1,4 @@
-"""Check how a database is operated: locks, dead rows, transaction ids, its clock, backups, pruning, replicas.
+"""Check how a database is operated: locks, dead rows, transaction ids, its clock, disk, archive, backups, pruning, replicas.
 
 Each function takes a connection of the owner, who sees the sessions of its own log-in and of those it is a member of.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from pathlib import Path
 from time import monotonic
 
 import asyncpg
@@ -18,6 +19,7 @@ from kernel.settings import Settings
 from models.connection.replicas import MAX_LAG_SECONDS
 from server.operations.backup import BACKUP_RUN
 from server.operations.check_results import CheckResult, fail, join_names, ok, warn
+from server.operations.storage_checks import check_archive, check_disk, mebibytes
 
 MAX_CLOCK_DRIFT = timedelta(seconds=5)
 MAX_WAIT = timedelta(seconds=30)
@@ -34,11 +36,15 @@ MISSED_RUNS = 3
 LONGEST_RUN = timedelta(hours=6)
 
 
-async def check_operation(connection: asyncpg.Connection, settings: Settings) -> AsyncIterator[CheckResult]:
-    """Yield the results of all checks of this module."""
+async def check_operation(
+    connection: asyncpg.Connection, settings: Settings, folder: Path | None = None
+) -> AsyncIterator[CheckResult]:
+    """Yield the results of all checks of this module; `folder` is that of an embedded PostgreSQL."""
     yield await check_clock(connection)
     yield await check_locks(connection)
     yield await check_dead_rows(connection)
+    yield await check_disk(connection, folder)
+    yield await check_archive(connection)
     yield await check_backup(connection, settings)
     yield await check_pruning(connection)
     for number, url in enumerate(settings.replica_urls, 1):
@@ -67,13 +73,21 @@ async def check_replica(connection: asyncpg.Connection, name: str, url: str) -> 
         return fail(name, f"can't be read: {str(error) or 'no answer'}")
 
 
+_BEHIND = "select coalesce($1::text::pg_lsn - pg_last_wal_replay_lsn(), 1)::bigint"
+_LAST_REPLAYED = "select to_char(pg_last_xact_replay_timestamp() at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS')"
+
+
 async def _check_position(replica: asyncpg.Connection, name: str, position: str) -> CheckResult:
     began = monotonic()
     while await replica.fetchval("select pg_is_in_recovery()"):
-        if await replica.fetchval("select pg_last_wal_replay_lsn() >= $1::text::pg_lsn", position):
-            return ok(name, "follows the primary")
-        if monotonic() - began > MAX_LAG_SECONDS:
-            return fail(name, f"is more than {MAX_LAG_SECONDS:.0f} s behind the primary, and not used meanwhile")
+        behind = await replica.fetchval(_BEHIND, position)
+        seconds = monotonic() - began
+        if behind <= 0:
+            return ok(name, f"follows the primary, less than {seconds + 0.1:.1f} s behind")
+        if seconds > MAX_LAG_SECONDS:
+            text = f"is {mebibytes(behind)} and more than {MAX_LAG_SECONDS:.0f} s behind the primary, and not used meanwhile"
+            last = await replica.fetchval(_LAST_REPLAYED)
+            return fail(name, text if last is None else f"{text}; its last change is of {last} UTC")
         await asyncio.sleep(0.1)
     return fail(name, "is not a replica: it was promoted, or VITRINE_REPLICA_URL leads to the primary")
 

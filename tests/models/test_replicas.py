@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 import tempfile
 from collections.abc import AsyncIterator
@@ -195,17 +196,28 @@ async def test_reads_run_on_the_replica_in_the_serving_role(replica, scope):
     assert metrics.snapshot()["vitrine_replica_reads_total"]["1", "answered"] == replica.reads > 0
 
 
-async def test_doctor_and_metrics_know_the_replica(replica, standby, database_name, database_url):
-    from server.operations.check_results import ok
+async def test_doctor_and_metrics_know_the_replica(replica, standby, database_name, database_url, scope, monkeypatch):
+    from server.operations import operation_checks
     from server.operations.operation_checks import check_replica
 
     assert list(metrics.snapshot()["vitrine_replica_lag_seconds"]) == [("1",)]
     connection = await asyncpg.connect(database_url)
     try:
         result = await check_replica(connection, "replica 1", standby.url(database_name))
+        assert re.fullmatch(r"follows the primary, less than [0-4]\.\d s behind", result.text), result
+        monkeypatch.setattr(operation_checks, "MAX_LAG_SECONDS", 1.0)
+        await standby.execute("select pg_wal_replay_pause()")
+        await create(scope, "a")
+        late = await check_replica(connection, "replica 1", standby.url(database_name))
+        assert re.fullmatch(
+            r"is \d+\.\d MiB and more than 1 s behind the primary, and not used meanwhile"
+            r"(; its last change is of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC)?",
+            late.text,
+        ), late
     finally:
+        await standby.execute("select pg_wal_replay_resume()")
         await connection.close()
-    assert result == ok("replica 1", "follows the primary")
+    assert (result.level, late.level) == ("ok", "fail")
 
 
 async def test_only_compiled_reads_outside_of_transactions_use_it(replica, scope):

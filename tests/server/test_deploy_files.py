@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from configparser import ConfigParser
+from dataclasses import replace
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,23 @@ async def test_doctor_reports_the_free_space_for_bulk_files(tmp_path: Path, monk
     assert (await check_bulk_storage(Settings(bulk_dir=tmp_path))).level is Severity.OK
     monkeypatch.setattr("server.operations.checks.MIN_FREE_BYTES", 2**62)
     assert (await check_bulk_storage(Settings(bulk_dir=tmp_path))).level is Severity.FAIL
+
+
+@pytest.mark.parametrize(
+    "bind, text",
+    [
+        ((), "the server listens on 0.0.0.0, ::: all clients of a proxy in front count as one address and share its limits, and"
+             " without a proxy passwords and tokens are sent without TLS"),
+        (("127.0.0.1",), "the server listens on 127.0.0.1: all clients of a proxy in front count as one address and share its limits"),
+    ],
+)  # fmt: skip
+def test_doctor_warns_of_a_production_without_trusted_proxies(bind: tuple[str, ...], text: str):
+    settings = Settings(env="production", secret_key="s" * 40, bind=bind)
+    [result] = [result for result in check_settings(settings) if result.check == "proxies"]
+    assert (result.level, result.text) == (Severity.WARN, f"VITRINE_TRUSTED_PROXIES is not set and {text}")
+    trusting = replace(settings, trusted_proxies=(ip_network("10.0.0.0/8"),))
+    assert "proxies" not in [result.check for result in check_settings(trusting)]
+    assert "proxies" not in [result.check for result in check_settings(Settings(bind=("0.0.0.0",)))]
 
 
 def test_doctor_names_a_misspelt_setting_and_a_base_url_without_tls(monkeypatch: pytest.MonkeyPatch):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -12,7 +14,8 @@ import pytest
 from domain.jobs import JOBS
 from kernel.clock import now
 from kernel.settings import Settings
-from server.operations import operation_checks
+from server.embedded_postgres import EmbeddedServer
+from server.operations import operation_checks, storage_checks
 from server.operations.check_results import CheckResult, Severity
 
 DEVELOPMENT = Settings()
@@ -41,7 +44,9 @@ def level_and_text(result: CheckResult) -> tuple[Severity, str]:
 
 async def test_every_check_passes_on_a_new_database(connection: asyncpg.Connection):
     results = [result async for result in operation_checks.check_operation(connection, DEVELOPMENT)]
-    assert [result.check for result in results] == ["clock", "locks", "vacuum", "backup", "retention"]
+    assert [result.check for result in results] == [
+        "clock", "locks", "vacuum", "disk", "archive", "backup", "retention",
+    ]  # fmt: skip
     assert {result.level for result in results} == {Severity.OK}
 
 
@@ -109,6 +114,34 @@ async def test_a_table_with_more_dead_rows_than_autovacuum_should_leave(
     assert text.startswith("autovacuum doesn't keep up with many: ")
     monkeypatch.setattr(operation_checks, "MAX_TRANSACTION_AGE", 0)
     assert (await operation_checks.check_dead_rows(connection)).level is Severity.FAIL
+
+
+async def test_free_space_of_the_data_is_reported_where_the_folder_is_known(
+    connection: asyncpg.Connection,
+    migrated_database_url: str,
+    postgres: EmbeddedServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    level, text = level_and_text(await storage_checks.check_disk(connection))
+    assert level is Severity.OK
+    assert text.endswith("vitrine_owner may not see where the data is; GRANT pg_read_all_settings TO vitrine_owner")
+    superuser = await asyncpg.connect(postgres.superuser_url(urlsplit(migrated_database_url).path.removeprefix("/")))
+    try:
+        folder = await superuser.fetchval("show data_directory")
+        for least, most, expected in ((0, 0, Severity.OK), (0, 2**62, Severity.WARN), (2**62, 2**62, Severity.FAIL)):
+            monkeypatch.setattr(storage_checks, "MIN_FREE_BYTES", least)
+            monkeypatch.setattr(storage_checks, "LOW_FREE_BYTES", most)
+            for result, place in (
+                (await storage_checks.check_disk(superuser), folder),
+                (await storage_checks.check_disk(connection, tmp_path), tmp_path),
+            ):
+                assert result.level is expected, (least, most, place)
+                assert f" MiB are free for PostgreSQL's data in {place}" in result.text, (least, most)
+    finally:
+        await superuser.close()
+    level, text = level_and_text(await storage_checks.check_disk(connection, tmp_path / "missing"))
+    assert (level, text) == (Severity.OK, f"free space of {tmp_path}/missing is not known: No such file or directory")
 
 
 async def test_a_backup_that_is_old_or_missing(connection: asyncpg.Connection):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,9 @@ import pytest
 
 from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer, layout
 from server.embedded_postgres.data_folder import environment
+from server.operations import storage_checks
+from server.operations.check_results import Severity
+from server.operations.storage_checks import check_archive
 from tests.server.command_line import Vitrine
 from tests.server.embedded import FAST, fresh_folder
 
@@ -64,6 +68,45 @@ async def test_a_deleted_store_is_back_as_it_was_before_the_mistake(folder: Path
         assert Vitrine(tmp_path, DATABASE_URL=server.url())("tenant", "create", "Depois da volta").code == 0
     finally:
         await asyncio.to_thread(recovered.stop)
+
+
+async def test_doctor_reports_when_a_segment_was_archived_or_failed_to_be(
+    folder: Path, archive: Path, monkeypatch: pytest.MonkeyPatch
+):
+    refusal = archive / "refuse"
+    archiving = {"archive_mode": "on", "archive_command": f"test ! -e {refusal} && cp %p {archive}/%f", **FAST}
+    postgres = EmbeddedPostgres(folder / "postgres", options=archiving)
+    server = await asyncio.to_thread(postgres.start)
+    connection = await asyncpg.connect(server.url())
+    try:
+        first = await check_archive(connection)
+        assert (first.level, first.text) == (Severity.OK, "no segment was archived yet")
+        await connection.execute("create table something (n int)")
+        await archive_all(server, archive)
+        async with asyncio.timeout(ARCHIVE_SECONDS):
+            while (archived := await check_archive(connection)) == first:
+                await asyncio.sleep(0.1)
+        assert archived.level is Severity.OK
+        assert re.fullmatch(
+            r"the last segment was archived \d+ seconds ago, [\d.]+ MiB are not archived", archived.text
+        )
+        with monkeypatch.context() as limits:
+            limits.setattr(storage_checks, "MAX_UNARCHIVED_BYTES", -1)
+            assert (await check_archive(connection)).level is Severity.WARN
+        refusal.touch()
+        await connection.execute("insert into something values (1)")
+        await (superuser := await asyncpg.connect(server.superuser_url())).execute("select pg_switch_wal()")
+        await superuser.close()
+        async with asyncio.timeout(ARCHIVE_SECONDS):
+            while (failed := await check_archive(connection)).level is not Severity.FAIL:
+                await asyncio.sleep(0.1)
+        assert re.fullmatch(
+            r"archive_command failed for [0-9A-F]{24} \d+ seconds ago; the last segment was archived \d+ seconds ago",
+            failed.text,
+        )
+    finally:
+        await connection.close()
+        await asyncio.to_thread(postgres.stop)
 
 
 def take_base_backup(server: EmbeddedServer, target: Path) -> None:

@@ -9,6 +9,7 @@ import asyncpg
 import pytest
 
 from server.embedded_postgres import EmbeddedServer
+from tests.harness.database import needs_pgbouncer, running_pgbouncer
 from tests.server.command_line import Vitrine
 
 pytestmark = pytest.mark.slow
@@ -107,6 +108,35 @@ async def test_the_version_before_a_migration_starts_when_the_newer_one_allows_i
     )
     assert vitrine("tenant", "list").code == 0
     assert vitrine("migrate").out == "the database is up to date\n"
+
+
+async def test_doctor_names_a_login_without_its_roles_in_one_line(vitrine: Vitrine, login: str):
+    result = vitrine("doctor", VITRINE_APP_DATABASE_URL=as_login(vitrine, login))
+    assert result.code == 1
+    line = f"fail  role          the log-in role {login} may not act as vitrine_app, vitrine_worker: GRANT vitrine_app, vitrine_worker TO"
+    assert f"{line} {login}\n" in result.out
+    assert result.err.count("\n") == 1, result.err
+
+
+@pytest.mark.parametrize("setting", ["VITRINE_POOLER_URL", "VITRINE_APP_DATABASE_URL"])
+def test_doctor_names_the_url_that_cannot_be_reached(vitrine: Vitrine, setting: str):
+    result = vitrine("doctor", **{setting: "postgresql://nobody@127.0.0.1:1/nothing"})
+    assert result.code == 1
+    check, others = ("pooler", True) if setting == "VITRINE_POOLER_URL" else ("database", False)
+    assert f"fail  {check:<12}  {setting} can't be reached: " in result.out
+    assert "DATABASE_URL can't be reached" not in result.out.replace("VITRINE_APP_DATABASE_URL", "")
+    assert ("ok    role " in result.out) is others
+
+
+@needs_pgbouncer
+@pytest.mark.usefixtures("pooled_role")
+def test_doctor_names_a_pooler_that_does_not_reach_postgresql(vitrine: Vitrine, postgres: EmbeddedServer):
+    name = urlsplit(vitrine.settings["DATABASE_URL"]).path.removeprefix("/")
+    with running_pgbouncer(postgres) as pooler:
+        passed = vitrine("doctor", VITRINE_POOLER_URL=pooler.url(name))
+        assert "ok    pooler        VITRINE_POOLER_URL leads to the same database" in passed.out
+        other = vitrine("doctor", VITRINE_POOLER_URL=pooler.url("postgres"))
+        assert "fail  pooler        VITRINE_POOLER_URL leads to another database than DATABASE_URL\n" in other.out
 
 
 def as_login(vitrine: Vitrine, login: str) -> str:
