@@ -20,6 +20,7 @@ MAX_OF_KIND = 1_000
 # Longer texts are executed but not stored.
 MAX_TEXT_LENGTH = 20_000
 _PREFIX = "sha256:"
+REGISTRAR_PURPOSE = "persisted document"
 # An update per document and minute, whatever is read.
 _LAST_USED_PRECISION = timedelta(minutes=1)
 
@@ -62,7 +63,7 @@ def registrar_of(scope: Scope) -> Registrar:
         return Registrar("user", actor.user_id, 100)
     if actor.server_side:
         return Registrar("key", actor.storefront_key_id, 500)
-    return Registrar("visitor", keyed_hash("persisted document", rate_limit_key(scope.client_ip)), 200)
+    return Registrar("visitor", keyed_hash(REGISTRAR_PURPOSE, rate_limit_key(scope.client_ip)), 200)
 
 
 def _hash(document_id: str) -> bytes | None:

@@ -133,10 +133,10 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class ExtraRead:
-    """What a caller reads in the same statement: with a statement of `terms_statement` and its arguments, of which `build` makes `StoreTerms.extra`.
+    """What a caller reads in the same statement, of which `build` makes `StoreTerms.extra`.
 
-    `build` takes the row, and the address, destination and rates of the purchase. The arguments depend on the address, the customer and
-    what `key` names.
+    `statement` is one of `terms_statement`. `build` takes the row, and the address, destination and rates of the purchase. The arguments
+    depend on the address, the customer and what `key` names.
     """
 
     statement: str = terms_statement()
