@@ -13,6 +13,7 @@ from auth.secrets import decrypt, encrypt
 from domain.outgoing import calls
 from domain.outgoing.targets import MAX_LENGTH, parse_target
 from kernel.fields import FieldReader, flag, http_url, integer, one_of, short_text, text, web_page
+from kernel.product_fields import image_url
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 
@@ -55,9 +56,9 @@ def _account_page(value: object) -> str:
 
 
 def _logo_url(value: object) -> object:
-    """Read the URL of a picture, or its path at the store's own address."""
+    """Read the URL of a picture, or its path at the store's own address; `update_settings` refuses new paths."""
     is_path = isinstance(value, str) and value.startswith("/")
-    return short_text(value) if is_path else http_url(255)(value)
+    return image_url(short_text(value)) if is_path else http_url(255)(value)
 
 
 def _header_text(value: object) -> str:

@@ -33,6 +33,7 @@ from kernel.fields import (
 )
 from kernel.ids import split_reference, uuid7
 from kernel.money import CURRENCIES
+from kernel.product_fields import path_errors
 from kernel.scope import Scope, Store, active_scope
 from kernel.text import InvalidValue, repr_value
 from models import audit
@@ -232,6 +233,8 @@ async def update_settings(scope: Scope, values: Mapping[str, Any]) -> None:
     validated = _validate_settings(values)
     async with transaction(scope):
         stored: dict[str, Any] = orjson.loads(await fetchval(_SETTINGS, scope.store.id))
+        logo, stored_logo = validated.get("logo_url", ""), stored.get("logo_url")
+        raise_field_errors(path_errors(scope, "logo_url", logo, (stored_logo,), code="setting_invalid"))
         new_settings = clear_unconfirmed_secrets(stored, stored_names(encrypt_secrets(validated, stored)))
         settings = _without_defaults(stored | new_settings)
         if settings == _without_defaults(stored):

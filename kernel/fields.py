@@ -29,7 +29,7 @@ MAX_INTEGER = 2**31 - 1
 MAX_QUANTITY = 10**12
 
 
-_HTTP_URL = re.compile(r"https?://[^\s<>\"\\\x00-\x1f\x7f]+", re.IGNORECASE)
+_HTTP_URL = re.compile(r"https?://(?![/?#])[^\s<>\"\\\x00-\x1f\x7f]+", re.IGNORECASE)
 _WEB_PAGE = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+(/[^\s#<>\"]*)?")
 
 

@@ -8,12 +8,13 @@ See docs/recipes.md#add-a-product-field.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from kernel.codes import PRODUCT_STATUSES
 from kernel.fields import (
     MAX_NAME,
     MAX_QUANTITY,
+    FieldErrors,
     InputField,
     cents,
     code_in,
@@ -25,11 +26,13 @@ from kernel.fields import (
     text,
 )
 from kernel.payload_fields import INTEGER, OBJECTS, TEXT, TIME, UUID_TEXT, PayloadField
+from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value, slugify
 
 _MAX_URL = 2_048
 # A path is at the store's own address: `//host` and `/\host`, which browsers read alike, are another host without a scheme.
 _IMAGE_URL = re.compile(r"https?://[^\s/?#]|/(?![/\\])")
+_EXPECTED_URL = "expected an http or https address"
 
 
 def trimmed(value: object) -> object:
@@ -43,11 +46,21 @@ def slug_text(value: object) -> object:
 
 
 def image_url(value: object) -> object:
-    """Read the URL of an image: only http, https and paths of the store, because browsers load it."""
+    """Read the URL of an image: only http, https and paths of the store, because browsers load it; `path_errors` refuses new paths."""
     url = str(text(_MAX_URL, blank=False)(value))
     if not _IMAGE_URL.match(url):
-        raise InvalidValue(f"is {repr_value(url)}; expected an http or https address")
+        raise InvalidValue(f"is {repr_value(url)}; {_EXPECTED_URL}")
     return url
+
+
+def path_errors(
+    scope: Scope, field: str, url: str, stored: Container[str | None] = (), *, code: str = "url_invalid"
+) -> FieldErrors:
+    """Return the error of an image URL that is a path; the legacy family accepts it as CS-Cart does, the others where it is `stored`."""
+    if not url.startswith("/") or scope.family == "legacy" or url in stored:
+        return {}
+    name = field.rpartition(".")[2]
+    return {field: (code, f"{name} is {repr_value(url)}; {_EXPECTED_URL}")}
 
 
 PRODUCT_FIELDS: Mapping[str, InputField] = {

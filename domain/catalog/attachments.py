@@ -8,11 +8,11 @@ from domain.catalog.product_options import find_editable_product, load_editable,
 from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import NotFound, ValidationFailed
-from kernel.fields import MAX_NAME, InputField, check_count, code_in, integer, name_text, text
-from kernel.product_fields import image_url
+from kernel.fields import MAX_NAME, InputField, check_count, code_in, integer, name_text, raise_field_errors, text
+from kernel.product_fields import image_url, path_errors
 from kernel.scope import Scope
 from models import audit
-from models.connection.database import transaction
+from models.connection.database import fetchval, transaction
 from models.references import ATTACHMENT, PRODUCT, resolve_all
 from models.rows import replace_rows
 from models.tables.boxes import Attachment
@@ -27,6 +27,7 @@ ATTACHMENT_FIELDS: Mapping[str, InputField] = {
 }
 MAX_REQUIRED = 50
 
+_URL = "SELECT url FROM attachments WHERE tenant_id = $1 AND id = $2"
 _LOAD = """
 SELECT a.id, p.vendor_id FROM attachments a
 JOIN products p ON p.tenant_id = a.tenant_id AND p.id = a.product_id AND p.deleted_at IS NULL
@@ -61,7 +62,10 @@ async def _find_editable(scope: Scope, attachment: object) -> int:
     return int((await load_editable(scope, ATTACHMENT, _LOAD, attachment))["id"])
 
 
-async def _set_product(change: Change) -> None:
+async def _prepare(change: Change) -> None:
+    if "url" in change.columns:
+        stored = await fetchval(_URL, change.scope.store.id, change.record_id)
+        raise_field_errors(path_errors(change.scope, "url", change.columns["url"], (stored,)))
     if change.is_new:  # the product of an attachment can't change
         product = await resolve_editable_product(change.scope, change.values.get("product"))
         change.columns["product_id"] = product.id
@@ -73,5 +77,5 @@ ATTACHMENT_RECORDS = RecordType(
     audit_input=True,
     hard_delete=True,
     find=_find_editable,
-    prepare=_set_product,
+    prepare=_prepare,
 )

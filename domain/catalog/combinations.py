@@ -35,7 +35,7 @@ from kernel.fields import (
 )
 from kernel.ids import parse_reference, split_reference, uuid7
 from kernel.money import MAX_CENTS
-from kernel.product_fields import IMAGE_FIELDS, trimmed
+from kernel.product_fields import IMAGE_FIELDS, path_errors, trimmed
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 from models import audit
@@ -80,7 +80,7 @@ SELECT id, hash FROM inserted
 _DELETE_CHOICES = "DELETE FROM combination_choices WHERE tenant_id = $1 AND combination_id = $2"
 _PRODUCT_OF = "SELECT product_id FROM combinations WHERE tenant_id = $1 AND id = $2"
 _LOCK = """
-SELECT c.id, c.public_id, c.product_id, c.hash, c.reserved, p.public_id AS product_public_id, p.vendor_id
+SELECT c.id, c.public_id, c.product_id, c.hash, c.reserved, c.image_url, p.public_id AS product_public_id, p.vendor_id
 FROM combinations c JOIN products p ON p.tenant_id = c.tenant_id AND p.id = c.product_id
 WHERE c.tenant_id = $1 AND c.id = $2 AND c.deleted_at IS NULL AND p.deleted_at IS NULL FOR NO KEY UPDATE OF c
 """
@@ -144,6 +144,7 @@ async def update_combination(
     raise_field_errors(errors)
     async with transaction(scope):
         current = await _lock_editable(scope, combination, product)
+        raise_field_errors(path_errors(scope, "image.url", image.get("image_url", ""), (current["image_url"],)))
         editable = EditableProduct(current["product_id"], current["product_public_id"], current["vendor_id"])
         others = [
             other for other in await fetch(_EXISTING, scope.store.id, editable.id) if other["id"] != current["id"]
@@ -265,7 +266,7 @@ async def _create(
             continue
         columns, errors = check_fields(COMBINATION_FIELDS, values)
         image, image_errors = _read_image(values)
-        errors |= image_errors
+        errors |= image_errors | path_errors(scope, "image.url", image.get("image_url", ""))
         pairs, choice_errors = parse_choices(options, values.get("choices"), inventory=True)
         errors |= choice_errors
         hash_ = combination_hash(pairs)

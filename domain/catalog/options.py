@@ -27,13 +27,14 @@ from kernel.fields import (
     flag,
     integer,
     name_text,
+    raise_field_errors,
     read_fields,
     short_text,
     text,
 )
 from kernel.ids import parse_reference
 from kernel.money import MAX_CENTS
-from kernel.product_fields import image_url
+from kernel.product_fields import image_url, path_errors
 from kernel.scope import ActorKind, Scope
 from models import audit
 from models.connection.database import execute, fetch, fetchval, transaction
@@ -283,6 +284,8 @@ async def _replace_variants(scope: Scope, option_id: int, type_: str, values: Se
             VARIANT_FIELDS, variant_values, creating=variant_values.get("id") is None, within="variants"
         )
         variant_id = _match_variant(variant_values, columns, by_reference, by_name, kept)
+        stored = existing[variant_id]["image_url"] if variant_id is not None else ""
+        raise_field_errors(path_errors(scope, "variants.image_url", columns.get("image_url", ""), (stored,)))
         if variant_id is None:
             new.append({"option_id": option_id, **_NEW_VARIANT, "position": index, **columns})
         else:

@@ -13,7 +13,9 @@ from domain.catalog.availability import IS_COMBINED
 from domain.catalog.listing import of_row
 from domain.catalog.product_draft import ProductDraft
 from domain.store_settings import setting
+from kernel.fields import FieldErrors
 from kernel.ids import Reference, parse_reference
+from kernel.product_fields import path_errors
 from kernel.scope import ActorKind, Scope
 from models.connection.database import execute_later, fetch, fetchval
 from models.references import CATEGORY, NOT_FOUND, PRODUCT, TAX, VENDOR, look_up, missing_message
@@ -40,6 +42,9 @@ SELECT {columns} FROM products
 WHERE tenant_id = $1 AND deleted_at IS NULL AND ($5::bigint IS NULL OR vendor_id = $5)
     AND (id = ANY($2::bigint[]) OR public_id = ANY($3::uuid[]) OR (sku <> '' AND sku = ANY($4::text[])))
 ORDER BY id
+"""
+_IMAGE_PATHS = """
+SELECT product_id, url FROM product_images WHERE tenant_id = $1 AND product_id = ANY($2::bigint[]) AND starts_with(url, '/')
 """
 # In ascending id order, as orders do.
 _LOCK = " FOR NO KEY UPDATE"
@@ -104,6 +109,7 @@ async def match_drafts(
         _check_skus(drafts, by_sku_key)
     await _resolve_categories(scope, drafts)
     await _resolve_taxes(scope, drafts)
+    await _check_image_paths(scope, drafts)
 
 
 async def _load_existing(
@@ -173,6 +179,23 @@ def _check_skus(drafts: Sequence[ProductDraft], by_sku_key: Mapping[tuple[int | 
         if key in earlier or (owner is not None and owner["id"] != draft.product_id):
             draft.errors["sku"] = SKU_TAKEN
         earlier.add(key)
+
+
+async def _check_image_paths(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
+    """Record an error for images whose URL is a path that the product doesn't have already."""
+    refused = {index: errors for index, draft in enumerate(drafts) if (errors := _path_errors(scope, draft, ()))}
+    ids = [product_id for index in refused if (product_id := drafts[index].product_id) is not None]
+    stored = await fetch(_IMAGE_PATHS, scope.store.id, ids) if ids else ()
+    for index in refused:
+        draft = drafts[index]
+        paths = [row["url"] for row in stored if row["product_id"] == draft.product_id]
+        draft.errors |= _path_errors(scope, draft, paths)
+
+
+def _path_errors(scope: Scope, draft: ProductDraft, stored: Sequence[str]) -> FieldErrors:
+    named = {"images": draft.images, "main_image": draft.main_image, "more_images": draft.more_images}
+    urls = [(f"{name}.url", image.get("url", "")) for name, images in named.items() for image in images or ()]
+    return {key: error for field, url in urls for key, error in path_errors(scope, field, url, stored).items()}
 
 
 # --- Categories ------------------------------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ VALUES: list[object] = [
     [[]],
     [{}],
     {"a": 1},
-    {"url": "/a.png"},
+    {"url": "https://x.example/a.png"},
     ["x"] * 50,
     [{"url": {"a": []}, "alt": 5}],
 ]

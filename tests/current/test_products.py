@@ -27,7 +27,7 @@ async def _all_fields(store: Store) -> dict:
         "category_id": category.id,
         "images": [
             {"url": "https://img.example.com/1.jpg", "alt": "Frente"},
-            {"url": "/img/2.jpg", "alt": ""},
+            {"url": "https://x.example/img/2.jpg", "alt": ""},
         ],
     }
 
@@ -136,8 +136,8 @@ async def test_a_deleted_product_is_not_found_and_its_sku_can_be_reused(admin: C
         ({"images": [{"url": 5}]}, {"images.url": "url_invalid"}),
         ({"images": [{"url": None}]}, {"images.url": "url_invalid"}),
         ({"images": [{"url": "javascript:alert(1)"}]}, {"images.url": "url_invalid"}),
-        ({"images": [{"url": "/a.png", "alt": 5}]}, {"images.alt": "invalid"}),
-        ({"images": [{"url": "/a.png"}] * 101}, {"images": "too_many"}),
+        ({"images": [{"url": "https://x.example/a.png", "alt": 5}]}, {"images.alt": "invalid"}),
+        ({"images": [{"url": "https://x.example/a.png"}] * 101}, {"images": "too_many"}),
         ({"name": "", "price_cents": -1}, {"name": "name_required", "price_cents": "price_invalid"}),
         (
             {"status": "zz", "price_cents": -1, "name": "", "sku": "s" * 300, "stock": "3"},
@@ -219,12 +219,18 @@ async def test_64_bit_numbers_are_stored(admin: Client) -> None:
 
 
 async def test_images_belong_to_their_product(admin: Client) -> None:
-    first = (await admin.post(PRODUCTS, {"name": "A", "price_cents": 1, "images": [{"url": "/a.png"}]})).body
-    second = (await admin.post(PRODUCTS, {"name": "B", "price_cents": 1, "images": [{"url": "/b.png"}]})).body
+    first = (
+        await admin.post(PRODUCTS, {"name": "A", "price_cents": 1, "images": [{"url": "https://x.example/a.png"}]})
+    ).body
+    second = (
+        await admin.post(PRODUCTS, {"name": "B", "price_cents": 1, "images": [{"url": "https://x.example/b.png"}]})
+    ).body
     await admin.put(f"{PRODUCTS}/{second['id']}", {"images": []})
     listed = (await admin.get(PRODUCTS, sort_by="name")).body["products"]
-    assert [product["images"] for product in listed] == [[{"url": "/a.png", "alt": ""}], []]
-    assert (await admin.get(f"{PRODUCTS}/{first['id']}")).body["images"] == [{"url": "/a.png", "alt": ""}]
+    assert [product["images"] for product in listed] == [[{"url": "https://x.example/a.png", "alt": ""}], []]
+    assert (await admin.get(f"{PRODUCTS}/{first['id']}")).body["images"] == [
+        {"url": "https://x.example/a.png", "alt": ""}
+    ]
 
 
 async def test_a_category_of_another_store_is_rejected(admin: Client, other_store: Store) -> None:

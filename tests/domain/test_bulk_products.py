@@ -25,7 +25,13 @@ async def test_rows_are_created_or_updated(kit):
         [
             {"id": await kit.public_id("products", by_id), "name": "one", "stock": 3},
             {"sku": "S", "price_cents": 5},
-            {"name": "new", "price_cents": 1, "sku": "N", "category": shoes, "images": [{"url": "/1.png"}]},
+            {
+                "name": "new",
+                "price_cents": 1,
+                "sku": "N",
+                "category": shoes,
+                "images": [{"url": "https://x.example/1.png"}],
+            },
             {"name": "new", "price_cents": 2},
         ],
     )

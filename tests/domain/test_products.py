@@ -96,7 +96,7 @@ async def test_the_event_data_are_the_product_record(kit):
             "name": "Boot",
             "price_cents": 5,
             "category": shoes,
-            "images": [{"url": "https://example.com/1.png", "alt": "one"}, {"url": "/2.png"}],
+            "images": [{"url": "https://example.com/1.png", "alt": "one"}, {"url": "https://x.example/2.png"}],
         },
     )
     public_id = await kit.public_id("products", product)
@@ -110,7 +110,7 @@ async def test_the_event_data_are_the_product_record(kit):
         "price_cents": 5,
         "category_id": str(await kit.public_id("categories", shoes)),
         "category": {"id": str(await kit.public_id("categories", shoes)), "name": "Shoes"},
-        "images": [{"url": "https://example.com/1.png", "alt": "one"}, {"url": "/2.png", "alt": ""}],
+        "images": [{"url": "https://example.com/1.png", "alt": "one"}, {"url": "https://x.example/2.png", "alt": ""}],
         "created_at": moment,
         "updated_at": moment,
     }
@@ -282,14 +282,16 @@ async def test_one_of_two_concurrent_products_gets_the_sku(kit):
 
 
 async def test_absent_fields_stay(kit):
-    product = await kit.product(sku="A", description="d", stock=5, compare_at_cents=9, images=[{"url": "/1.png"}])
+    product = await kit.product(
+        sku="A", description="d", stock=5, compare_at_cents=9, images=[{"url": "https://x.example/1.png"}]
+    )
     before = await kit.record("products", product)
     await update_product(kit.as_admin(), product, {"price_cents": 77})
     after = await kit.record("products", product)
     changed = {name for name in after if after[name] != before[name]}
     assert changed <= {"price_cents", "updated_at"}
     assert after["price_cents"] == 77
-    assert await images(kit, product) == [("/1.png", "", 0)]
+    assert await images(kit, product) == [("https://x.example/1.png", "", 0)]
     assert await kit.event_names(before["public_id"]) == ["product.created", "product.updated"]
 
 
@@ -301,27 +303,34 @@ async def test_null_clears_nullable_fields(kit):
 
 
 async def test_images_are_replaced_together_or_the_main_one_alone(kit):
-    product = await kit.product(images=[{"url": "/1.png"}, {"url": "/2.png"}])
-    await update_product(kit.scope, product, {"main_image": {"url": "/main.png", "alt": "m"}})
-    assert await images(kit, product) == [("/main.png", "m", 0), ("/2.png", "", 1)]
-    await update_product(kit.scope, product, {"images": [{"url": "/3.png"}]})
-    assert await images(kit, product) == [("/3.png", "", 0)]
+    product = await kit.product(images=[{"url": "https://x.example/1.png"}, {"url": "https://x.example/2.png"}])
+    await update_product(kit.scope, product, {"main_image": {"url": "https://x.example/main.png", "alt": "m"}})
+    assert await images(kit, product) == [("https://x.example/main.png", "m", 0), ("https://x.example/2.png", "", 1)]
+    await update_product(kit.scope, product, {"images": [{"url": "https://x.example/3.png"}]})
+    assert await images(kit, product) == [("https://x.example/3.png", "", 0)]
     await update_product(kit.scope, product, {"main_image": None})
     assert await images(kit, product) == []
 
 
 async def test_an_image_that_stays_keeps_its_id_and_size(kit):
     """Clients of the current families know neither: sending the images back, or moving them, must not lose them."""
-    sized = [{"url": f"/{name}.png", "width": 100, "height": 50} for name in "aab"]
+    sized = [{"url": f"https://x.example/{name}.png", "width": 100, "height": 50} for name in "aab"]
     product = await kit.product(images=sized)
     first, second, third = await image_rows(kit, product)
-    moved = [{"url": "/b.png", "alt": "b"}, {"url": "/c.png"}, {"url": "/a.png", "width": 7}, {"url": "/a.png"}]
+    moved = [
+        {"url": "https://x.example/b.png", "alt": "b"},
+        {"url": "https://x.example/c.png"},
+        {"url": "https://x.example/a.png", "width": 7},
+        {"url": "https://x.example/a.png"},
+    ]
     await update_product(kit.scope, product, {"images": moved})
     rows = await image_rows(kit, product)
     assert rows[0] == third | {"alt": "b", "position": 0}
-    assert (rows[1]["url"], rows[1]["width"], rows[1]["height"]) == ("/c.png", 0, 0)
+    assert (rows[1]["url"], rows[1]["width"], rows[1]["height"]) == ("https://x.example/c.png", 0, 0)
     assert rows[2:] == [first | {"position": 2, "width": 7}, second | {"position": 3}]
-    await update_product(kit.scope, product, {"more_images": [{"url": "/b.png"}, {"url": "/a.png"}]})
+    await update_product(
+        kit.scope, product, {"more_images": [{"url": "https://x.example/b.png"}, {"url": "https://x.example/a.png"}]}
+    )
     again = await image_rows(kit, product)
     assert [again[0], again[2]] == [rows[0], rows[2]], "the main image and the first of two equal ones stay"
     assert again[1]["id"] not in {row["id"] for row in rows}, "the main image is not one of the others"

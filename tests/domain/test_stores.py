@@ -176,7 +176,7 @@ async def test_concurrent_setting_changes_are_all_stored(scope):
     await asyncio.gather(
         stores.update_settings(scope, {"legacy_lists": "cscart"}),
         stores.update_settings(scope, {"reviews_need_approval": True}),
-        stores.update_settings(scope, {"logo_url": "/logo.png"}),
+        stores.update_settings(scope, {"logo_url": "https://x.example/logo.png"}),
     )
     assert set(await stored_settings(scope)) == {"legacy_lists", "reviews_need_approval", "logo_url"}
 

@@ -80,7 +80,7 @@ async def product_with_parts(kit: DomainStore) -> dict[str, Any]:
         "price_cents": 500,
         "category": kitchen,
         "categories": [kitchen, home],
-        "images": [{"url": "/1.png", "alt": "Frente"}, {"url": "/2.png"}],
+        "images": [{"url": "https://x.example/1.png", "alt": "Frente"}, {"url": "https://x.example/2.png"}],
         "features": [{"feature": colour, "values": ["Azul", "Verde"]}, {"feature": text, "value": "Ágata"}],
         "taxes": taxes,
     }

@@ -106,7 +106,7 @@ async def test_a_category_shows_its_image(sample: SampleStore) -> None:
     shown = []
     for image in (
         {"url": "https://cdn.example/a.webp", "alt": "Mar"},
-        {"url": "/b.png"},
+        {"url": "https://x.example/b.png"},
         None,
         {"url": "javascript:1"},
     ):
@@ -116,7 +116,7 @@ async def test_a_category_shows_its_image(sample: SampleStore) -> None:
         shown.append(changed["image"] if changed else answer.body["errors"][0]["extensions"]["details"])
     assert shown == [
         {"url": "https://cdn.example/a.webp", "alt": "Mar"},
-        {"url": "/b.png", "alt": ""},
+        {"url": "https://x.example/b.png", "alt": ""},
         None,
         {"fields": {"image.url": "url_invalid"}},
     ]

@@ -150,7 +150,7 @@ PRODUCT = {
     "image_pairs": {
         "824": {"pair_id": "824", "detailed": {"image_path": "http://shop.example/b.jpg", "alt": None}, "position": "0"},
         "825": {"pair_id": "825", "detailed": {"image_path": "ftp://shop.example/c.jpg"}, "position": "0"},
-        "826": {"pair_id": "826", "detailed": {"image_path": "http://shop.example/d.jpg"}, "position": "0"},
+        "826": {"pair_id": "826", "detailed": {"image_path": "/images/d.jpg"}, "position": "0"},
     },
     "product_features": {
         "18": {"feature_id": "18", "feature_type": "E", "value": "", "variant_id": "86", "variant": "Adidas"},

@@ -84,7 +84,7 @@ async def test_a_product_is_brought_with_its_parts(imported: tuple[Store, Report
     assert await of(store, "product_images", "position, id, url") == [
         (0, 823, "http://shop.example/a.jpg"),
         (1, 824, "http://shop.example/b.jpg"),
-        (3, 826, "http://shop.example/d.jpg"),
+        (3, 826, "/images/d.jpg"),
     ]
     assert await of(store, "product_taxes", "product_id, tax_id") == [(12, 6)]
     assert await of(store, "feature_values", "feature_id, variant_id, value, value_int") == [

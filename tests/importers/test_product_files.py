@@ -122,10 +122,11 @@ async def test_a_wrong_row_names_its_line_and_column_and_the_others_are_imported
         "B-1,Outra,2,1,A,,,",
         "H-1,H,1,1,A,,javascript:alert(1),",
         "I-1,,1,1,A,,,",
+        "J-1,J,1,1,A,,/images/a.png,",
     )
     report = await run(store, tmp_path, content)
     assert [product["sku"] for product in await products(store)] == ["CAN-1", "B-1"]
-    assert report.failed == 8
+    assert report.failed == 9
     # The first product takes two lines.
     reported = [line.split(": ")[:2] for line in report.errors]
     assert reported == [
@@ -137,6 +138,7 @@ async def test_a_wrong_row_names_its_line_and_column_and_the_others_are_imported
         ["products.csv:10", "sku"],
         ["products.csv:11", "images"],
         ["products.csv:12", "name"],
+        ["products.csv:13", "images"],
     ]
 
 
@@ -150,6 +152,7 @@ async def test_a_wrong_row_names_its_line_and_column_and_the_others_are_imported
         (b'{"name": "C", "price": "a"}', "products.jsonl:2: price: is 'a'"),
         (b'{"name": "C", "price": 1, "categories": "Casa"}', "products.jsonl:2: categories: is 'Casa'; expected a list"),
         (b'{"name": "C", "price": 1, "images": ["x"]}', "products.jsonl:2: images: "),
+        (b'{"name": "C", "price": 1, "images": [{"url": "/a.png"}]}', "products.jsonl:2: images: url is '/a.png'"),
         (b'{"name": "C"}', "products.jsonl:2: price_cents: price_cents is required"),
         (b'{"name": 5, "price": 1}', "products.jsonl:2: name: "),
         (b'{"x": "' + b"y" * 2_097_152 + b'"}', "products.jsonl:2: is longer than 2097152 bytes"),

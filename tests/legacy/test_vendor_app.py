@@ -235,7 +235,9 @@ async def test_a_vendor_updates_only_the_contact_data_of_its_company(sample):
     assert await row(sample, "vendors", sample.rival.number) == rival
 
 
-@pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", " JAVASCRIPT:x", "https://x\ny", "//x"])
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "data:text/html,x", " JAVASCRIPT:x", "https://x\ny", "//x", "https:///x"]
+)
 async def test_a_companys_url_is_http_or_https(sample, url):
     answer = await as_vendor(sample, "PUT", "vendor_company", {"url": url})
     assert answer.status == 400
