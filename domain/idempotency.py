@@ -26,6 +26,8 @@ from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.connection.database import execute, fetch, fetchrow, separate_transaction, transaction
 
+# The format of `kernel.clock.format_rfc3339`.
+_RFC3339 = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
 RETENTION = timedelta(hours=24)
 # Responses can hold an order's token or another secret.
 PURPOSE = "idempotency"
@@ -172,7 +174,7 @@ async def complete(scope: Scope, claim: KeyClaim, result: Mapping[str, Any]) -> 
         claim.key,
         claim.owner,
         scope.now,
-        encrypt(PURPOSE, orjson.dumps(result)).hex(),
+        encrypt(PURPOSE, orjson.dumps(result, option=_RFC3339)).hex(),
     )
     if not done:
         raise _in_progress_error()

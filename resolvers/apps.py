@@ -7,13 +7,11 @@ from strawberry import Info
 
 from auth import storefront_keys
 from domain.apps import consent, installations, oauth, registration
-from models.reading import row_reads
 from models.reading.queries import Row
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import delete_field, load_record, rename_fields
+from resolvers.mutation_helpers import delete_field, load_member, load_record, rename_fields
 from schema.fields import root_field
 from schema.scalars import ID
-from schema.selection import is_requested, requested_shape
 from schema.types.apps import (
     MANAGE_APPS,
     VIEW_APPS,
@@ -158,12 +156,8 @@ class StorefrontKeyMutations:
         """Create a storefront key. The key is returned only once."""
         scope = info.context.scope
         created = await storefront_keys.create_storefront_key(scope, rename_fields(input, {}))
-        result = Row(key=created.key)
-        if is_requested(info, "storefront_key"):
-            result["storefront_key"] = await row_reads.fetch_one(
-                scope, requested_shape(info, "storefront_key"), created.number
-            )
-        return result  # type: ignore[return-value]
+        key = await load_member(info, "storefront_key", created.number)
+        return Row(key=created.key, storefront_key=key)  # type: ignore[return-value]
 
     storefront_key_revoke = delete_field(
         MANAGE_APPS, "Revoke a storefront key immediately.", storefront_keys.revoke_storefront_key

@@ -18,14 +18,15 @@ from domain.carts.reorder import reorder
 from domain.carts.totals import shipping_options_for
 from models.reading import row_reads
 from models.reading.queries import Row, refers_to
-from resolvers.compiled_results import RESULT, JoinedRelation, ResultField
+from resolvers.compiled_results import RESULT, ResultField
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import rename_error_fields, rename_fields, rename_line_fields
+from resolvers.mutation_helpers import load_member, rename_error_fields, rename_fields, rename_line_fields
+from resolvers.result_builder import JoinedRelation
 from resolvers.results import cart_result, linked, load_linked_cart
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID, BigInt, parse_id
-from schema.selection import is_requested, requested_shape
+from schema.selection import requested_shape
 from schema.types.carts import (
     CHECK_OUT,
     EDIT_CARTS,
@@ -183,10 +184,7 @@ class CartMutations:
         scope = info.context.scope
         with rename_error_fields(_CHECKOUT_FIELD_NAMES):
             ordered = await checkout.check_out(scope, id, rename_fields(input, _CHECKOUT_FIELD_NAMES))
-        result = Row(token=ordered.token)
-        if is_requested(info, "order"):
-            result["order"] = await row_reads.fetch_one(scope, requested_shape(info, "order"), ordered.id)
-        return result  # type: ignore[return-value]
+        return Row(token=ordered.token, order=await load_member(info, "order", ordered.id))  # type: ignore[return-value]
 
 
 QUERIES = (

@@ -19,7 +19,7 @@ from schema.execution import ReadRecord
 from schema.fields import INHERITED, object_type, output_field, root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID, requires_uuid
-from schema.selection import requested_shape
+from schema.selection import is_requested, requested_shape
 
 LINE_FIELD_NAMES = {"product_id": "product"}
 
@@ -36,17 +36,27 @@ async def load_record(info: Any, number: int) -> Any:
 
     The change is committed, so it must not be answered with an error.
     """
-    scope, reader = info.context.scope, info.context.record_reader
     try:
-        if reader is not None:
-            with suppress(NotCompiled):
-                reader.entity.visible(scope)
-                record = await reader.fetch_one(scope, by_id(number))
-                return record if record is None else ReadRecord(record)
-        shape = requested_shape(info)
-        shape.entity.visible(scope)
+        return await load_member(info, "", number)
     except Forbidden:
         return None
+
+
+async def load_member(info: Any, member: str, number: int) -> Any:
+    """Load the record that a member of the mutation's result is, as far as it is selected; None for a record that the caller sees not."""
+    scope, readers = info.context.scope, info.context.readers
+    path = (member,) if member else ()
+    if readers is None and not is_requested(info, *path):
+        return None
+    if readers is not None:
+        if member not in readers:
+            return None
+        readers[member].entity.visible(scope)
+        with suppress(NotCompiled):
+            record = await readers[member].fetch_one(scope, by_id(number))
+            return None if record is None else ReadRecord(record)
+    shape = requested_shape(info, *path)
+    shape.entity.visible(scope)
     return await row_reads.fetch_one(scope, shape, number)
 
 

@@ -1,7 +1,7 @@
 """Execute prepared operations, for `/graphql` and for the facades.
 
-A query is answered by its compiled reads where they exist, and so is a mutation that returns the changed record; everything else by
-the GraphQL executor. A mutation of a request with an Idempotency-Key is committed in one transaction with the key
+A query is answered by its compiled reads where they exist, a mutation by its resolver and a compiled answer; everything else by the
+GraphQL executor (ARCHITECTURE.md, "Reads"). A mutation of a request with an Idempotency-Key is committed in one transaction with the key
 (docs/reference/shared.md#idempotency), which is executed again after a conflict with a concurrent one; without a key each mutation field
 repeats its own (`schema.fields.root_field`).
 """
@@ -154,16 +154,16 @@ class OperationExecutor:
         root_value: Any = None,
     ) -> ExecutionResult:
         context = ExecutionContext(scope, public=self._public)
-        if operation.operation is OperationType.MUTATION and current_claim() is None and not has_many_values(variables):
+        result = None
+        if operation.operation is OperationType.MUTATION and not has_many_values(variables):
             compiled = self._compiler.get_mutation(prepared, operation, variables)
             if compiled is not None:
                 with limited_answer(self._limits) as size:
-                    data = await compiled[0].run(context, compiled[1])
-                if data is not None:
-                    return ExecutionResult(data if size is None else size.mark(data), None)
-        name = operation.name.value if operation.name else None
-        with limited_answer(self._limits) as size:
-            result = await execute_document(self._schema, prepared, context, variables, name, root_value)
+                    result = await compiled[0].run(context, compiled[1])
+        if result is None:
+            name = operation.name.value if operation.name else None
+            with limited_answer(self._limits) as size:
+                result = await execute_document(self._schema, prepared, context, variables, name, root_value)
         if size is not None and result.data is not None:
             result.data = size.mark(result.data)
         return result

@@ -32,7 +32,7 @@ from kernel.scope import Scope
 from models.connection import replicas
 from models.reading.response_shapes import NotCompiled
 from resolvers.compiled_fields import CompilationValues, CompiledRootField, CompiledTypename
-from resolvers.compiled_mutations import MutationPlan, changed_record
+from resolvers.compiled_mutations import MutationPlan, only_field
 from resolvers.compiled_results import OWN_RECORD, RESULT, CompiledOwnRecord, CompiledResult
 from resolvers.compiled_search import CompiledSearch
 from resolvers.entity_queries import ENTITY_QUERY
@@ -147,7 +147,7 @@ class QueryCompiler:
         self, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any] | None
     ) -> tuple[MutationPlan, VariableValues] | None:
         """Return the plan of a mutation and its variables, or None if the executor must run the operation."""
-        if not _enabled or changed_record(self._schema, operation) is None:
+        if not _enabled or only_field(self._schema, operation) is None:
             return None
         values = self._values(prepared, operation, variables or {})
         plan = None if values is None else self._plan(prepared, operation, values)

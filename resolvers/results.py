@@ -20,8 +20,15 @@ from schema.selection import is_requested, requested_shape, selected_relations
 
 def linked(info: Any, records: Iterable[Mapping[str, Any]], *path: str) -> Any:
     """Return results as rows; `path` is where they are below the resolved field. One statement loads each relation of all of them."""
-    rows = [Row(record) for record in records]
-    link_rows(info.context.scope, rows, selected_relations(info, *path))
+    rows, context = [Row(record) for record in records], info.context
+
+    def link() -> None:
+        link_rows(context.scope, rows, selected_relations(info, *path))
+
+    if context.readers is None:
+        link()
+    else:
+        context.links.append(link)
     return rows
 
 

@@ -65,29 +65,24 @@ class ReadRecord:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the resolver of a mutation returned or raised."""
+    """What the resolver of a mutation returned."""
 
-    result: Any = None
-    error: Exception | None = None
-
-    def get(self) -> Any:
-        """Return the result, or raise the error."""
-        if self.error is not None:
-            raise self.error
-        return self.result
+    result: Any
 
 
 @dataclass(slots=True)
 class ExecutionContext:
     """The context of one execution; `public` if the document was sent by a client.
 
-    A mutation may read the changed record by a `record_reader`. With an `outcome` its resolver has already run.
+    The resolver of a compiled mutation has `readers` of the records in its answer, by their member (`resolvers.result_builder`), and leaves
+    to `links` what only the executor needs of its result. With an `outcome` it has already run.
     """
 
     scope: Scope
     public: bool = True
     extensions: dict[str, Any] = field(default_factory=dict)
-    record_reader: CompiledReader | None = None
+    readers: Mapping[str, CompiledReader] | None = None
+    links: list[Callable[[], None]] = field(default_factory=list)
     outcome: Outcome | None = None
 
 

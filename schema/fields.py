@@ -319,7 +319,7 @@ def root_field(
         async def checked(*args: Any, **kwargs: Any) -> Any:
             info = kwargs["info"]
             if info.context.outcome is not None:
-                return info.context.outcome.get()
+                return info.context.outcome.result
             access.check(info.context.scope)
             if info.operation.operation is not OperationType.MUTATION:
                 return await resolver(*args, **kwargs)

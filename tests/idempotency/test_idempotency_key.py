@@ -21,7 +21,7 @@ from tests.harness.http import Response
 from tests.harness.sample_store import SampleStore
 
 ADMIN, LEGACY, GRAPHQL = "/api/v1/admin/products", "/api/products", "/graphql"
-CREATE = "mutation($input: ProductInput!) { product_create(input: $input) { id name } }"
+CREATE = "mutation($input: ProductInput!) { product_create(input: $input) { id name created_at images { url } } }"
 
 
 def body_for(path: str, name: str = "Copo") -> dict[str, Any]:
