@@ -61,11 +61,19 @@ class CompiledOwnRecord:
     __slots__ = ("_access", "_reader", "key")
 
     def __init__(
-        self, key: str, own: OwnRecord, values: CompilationValues, type_: GraphQLObjectType, nodes: list[FieldNode]
+        self,
+        key: str,
+        own: OwnRecord,
+        values: CompilationValues,
+        type_: GraphQLObjectType,
+        nodes: list[FieldNode],
+        *,
+        native: bool,
     ) -> None:
         self.key = key
         self._access = own.access
-        self._reader = CompiledReader(own.narrow(response_shape(values, type_, nodes)), native=True)
+        shape = own.narrow(response_shape(values, type_, nodes))
+        self._reader = CompiledReader(shape, native=native, conversion=values.conversions.get((key,)))
 
     async def run(self, scope: Scope, _variables: VariableValues) -> Any:
         """Read the record; errors, a missing record among them, are left to the executor."""
@@ -92,6 +100,8 @@ class CompiledResult:
         type_: GraphQLObjectType,
         field: GraphQLField,
         nodes: list[FieldNode],
+        *,
+        native: bool,
     ) -> None:
         self.key = key
         self._result = result
@@ -99,9 +109,9 @@ class CompiledResult:
         if any(access_of(each) not in (None, INHERITED, result.access) for each in _result_types(type_)):
             raise NotCompiled
         self._builder = ResultBuilder(
-            values, field.type, nodes, native=True, executed=result.executed, joined=result.joined
+            values, field.type, nodes, native=native, executed=result.executed, joined=result.joined
         )
-        if self._builder.records:
+        if self._builder.records or any(path[0] == key for path in values.conversions):
             raise NotCompiled
 
     @property

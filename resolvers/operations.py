@@ -9,6 +9,7 @@ repeats its own (`schema.fields.root_field`).
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,7 @@ from kernel.errors import TransactionConflict
 from kernel.record_conversion import convert_records
 from kernel.scope import Scope
 from models.connection.database import retry_conflicts, transaction
-from models.reading.answer_size import AnswerLimits, AnswerTooLarge, limited_answer
+from models.reading.answer_size import AnswerLimits, AnswerSize, AnswerTooLarge, limited_answer
 from models.reading.response_shapes import NotCompiled
 from resolvers.introspection import Introspector, is_introspection
 from resolvers.query_compiler import QueryCompiler
@@ -44,7 +45,8 @@ class OperationExecutor:
     def __init__(self, schema: GraphQLSchema, *, public: bool, limits: AnswerLimits | None = None) -> None:
         self._schema = schema
         self._public = public
-        self._limits = limits
+        self._limited: Callable[[], AbstractContextManager[AnswerSize | None]]
+        self._limited = nullcontext if limits is None else partial(limited_answer, limits)
         self._compiler = QueryCompiler(schema, native=public)
         self._introspector = Introspector(schema)
 
@@ -65,7 +67,7 @@ class OperationExecutor:
         if planned is None:
             return None
         plan, values = planned
-        with limited_answer(self._limits) as size:
+        with self._limited() as size:
             try:
                 data = await plan.plan.run(scope, values)
             except NotCompiled:
@@ -101,7 +103,7 @@ class OperationExecutor:
         compiled = None if has_many_values(variables) else self._compiler.get(prepared, operation, variables)
         if compiled is not None:
             try:
-                with limited_answer(self._limits) as size:
+                with self._limited() as size:
                     data = await compiled.run(scope)
                     data = size.mark(data) if size is not None else data
             except NotCompiled:
@@ -158,11 +160,11 @@ class OperationExecutor:
         if operation.operation is OperationType.MUTATION and not has_many_values(variables):
             compiled = self._compiler.get_mutation(prepared, operation, variables)
             if compiled is not None:
-                with limited_answer(self._limits) as size:
+                with self._limited() as size:
                     result = await compiled[0].run(context, compiled[1])
         if result is None:
             name = operation.name.value if operation.name else None
-            with limited_answer(self._limits) as size:
+            with self._limited() as size:
                 result = await execute_document(self._schema, prepared, context, variables, name, root_value)
         if size is not None and result.data is not None:
             result.data = size.mark(result.data)

@@ -284,8 +284,8 @@ class QueryCompiler:
         if search is not None:
             return CompiledSearch(key, search, values, target, field, nodes, native=self._native)
         own, result = metadata.get(OWN_RECORD), metadata.get(RESULT)
-        if own is not None and self._native:
-            return CompiledOwnRecord(key, own, values, target, nodes)
-        if result is not None and self._native:
-            return CompiledResult(key, result, values, target, field, nodes)
+        if own is not None:
+            return CompiledOwnRecord(key, own, values, target, nodes, native=self._native)
+        if result is not None:
+            return CompiledResult(key, result, values, target, field, nodes, native=self._native)
         raise NotCompiled

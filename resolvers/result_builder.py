@@ -91,7 +91,7 @@ class ResultBuilder:
         """The names of the selected members that refer to rows."""
         self.records: dict[str, CompiledReader] = {}
         """The readers of the records that the resolver reads, by the member's name; the whole result has none."""
-        self._names: dict[str, Any] = dict(_NAMES)
+        self._names: dict[str, Any] = {**_NAMES, "json": _fragment if native else _parse}
         self._readers: list[RecordReader] = []
         self._references: list[Callable[[Any], list[Any]]] = []
         literal = self._value("r0", "", 0, type_, nodes)
@@ -267,13 +267,16 @@ def _read(record: Any) -> Any:
     return record.data
 
 
-def _json(text: str | None) -> orjson.Fragment | None:
+def _fragment(text: str | None) -> orjson.Fragment | None:
     return None if text is None else orjson.Fragment(text)
+
+
+def _parse(text: str | None) -> Any:
+    return None if text is None else orjson.loads(text)
 
 
 _NAMES: dict[str, Any] = {
     "items": _items,
-    "json": _json,
     "object": _object,
     "optional": _optional,
     "present": _present,

@@ -82,24 +82,27 @@ def _guest(sample: SampleStore) -> Scope:
     return sample.as_storefront(scopes=frozenset({"storefront:read", "storefront:cart"}))
 
 
-def _compile(text: str, variables: dict[str, Any]) -> tuple[Any, CompiledQuery | None]:
+def _compile(text: str, variables: dict[str, Any], *, native: bool = True) -> tuple[Any, CompiledQuery | None]:
     schema = root.public_schema()
     prepared = prepare_document(schema, text, limited=True)
     assert prepared.errors == (), prepared.errors
     operation = prepared.operation(None)
     assert operation is not None
-    return prepared, QueryCompiler(schema, native=True).get(prepared, operation, variables)
+    return prepared, QueryCompiler(schema, native=native).get(prepared, operation, variables)
 
 
 async def _both(scope: Scope, text: str, **variables: Any) -> tuple[Any, Any, int]:
     """Return the compiled data, the executor's, and the number of statements of the first."""
     prepared, compiled = _compile(text, variables)
+    _, plain = _compile(text, variables, native=False)
     assert compiled is not None
+    assert plain is not None
     with active_scope(scope):
         expected = await execute_document(root.public_schema(), prepared, ExecutionContext(scope), variables)
         assert not expected.errors
         with database.count_statements() as counted:
             data = await compiled.run(scope)
+        assert orjson.dumps(await plain.run(scope)) == orjson.dumps(expected.data)
     return (
         orjson.loads(orjson.dumps(data, option=JSON_OPTIONS)),
         orjson.loads(orjson.dumps(expected.data)),
