@@ -20,9 +20,11 @@ _CASTS = {"big_int": "bigint", "cents": "bigint"}  # of the other types: text
 
 
 def sorts(*names: str | tuple[str, str]) -> dict[str, Sort]:
-    """Return sort orders by columns: common ones by name, text columns as name and description."""
+    """Return sort orders by columns: the common ones, and text columns, described by their name or as (name, description)."""
     return {
-        name: _COMMON_SORTS[name] if description is None else Sort(f"t.{name}", "text", description)
+        name: _COMMON_SORTS.get(name, Sort(f"t.{name}", "text", name.replace("_", " ")))
+        if description is None
+        else Sort(f"t.{name}", "text", description)
         for name, description in ((item, None) if isinstance(item, str) else item for item in names)
     }
 

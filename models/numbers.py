@@ -15,19 +15,23 @@ from collections.abc import Mapping
 
 from kernel.scope import Scope
 from models.connection.database import fetch_separately
+from models.references import BY_TABLE
 
 # In the order in which counters are locked: as earlier versions insert, which let the triggers number these tables too.
 RESERVED_TABLES = ("users", "orders", "order_lines", "shipments", "discussion_posts", "call_requests")
 
-NUMBERED_TABLES = frozenset({
-    *RESERVED_TABLES,
-    "attachments", "blocks", "box_descriptions", "business_partners", "categories", "combinations", "destinations",
-    "discussion_threads", "feature_variants", "features", "gateway_notifications", "language_variables", "languages",
-    "manager_transactions", "managers", "mix_products", "option_exceptions", "option_variants", "options",
-    "order_limits", "pages", "payment_codes", "payment_methods", "product_boxes", "product_images", "products",
-    "promotions", "shipping_methods", "statuses", "subscribers", "taxes", "usergroups", "vendors", "warehouse_areas",
-    "warehouses",
-})  # fmt: skip
+# Besides the tables that can be referred to and whose records are deleted softly.
+_FURTHER_TABLES = (
+    "attachments", "box_descriptions", "discussion_threads", "feature_variants", "gateway_notifications", "language_variables",
+    "manager_transactions", "option_exceptions", "option_variants", "order_limits", "product_images", "warehouse_areas",
+)  # fmt: skip
+NUMBERED_TABLES = frozenset(
+    {
+        *RESERVED_TABLES,
+        *_FURTHER_TABLES,
+        *(type_.table for type_ in BY_TABLE.values() if type_.soft_deleted),
+    }
+)
 """The tables whose numbers clients see. In all others, ids are unique in the installation and must not be shown: they reveal its volume."""
 
 # Not waiting for the disk is safe: the commit of the rows that use the numbers writes this one's record first.

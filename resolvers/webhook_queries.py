@@ -26,17 +26,8 @@ from schema.documents import DocumentCache, PreparedDocument, calculate_cost, ch
 from schema.execution import ExecutionContext, error_of, execute_document
 from schema.fields import ACCESS, access_of, strawberry_field
 
-# The root field of each subject type of the outbox.
-SUBJECT_FIELDS = {
-    event_types.ORDER: "order",
-    event_types.PRODUCT: "product",
-    event_types.STOCK: "product",
-    event_types.USER: "user",
-    event_types.CUSTOMER: "user",
-    event_types.CART: "cart",
-    event_types.CATEGORY: "category",
-    event_types.SHIPMENT: "shipment",
-}
+# The root field of a subject of the outbox, if it isn't the one with its name.
+SUBJECT_FIELDS = {event_types.STOCK: "product", event_types.CUSTOMER: "user"}
 # A payload: an answer of a fraction of the limits of `/graphql`, which the worker sends at each attempt.
 _LIMITS = AnswerLimits(max_objects=5_000, max_bytes=1024 * 1024)
 _SAMPLE_VARIABLES = {"id": "00000000-0000-7000-8000-000000000000"}
@@ -47,7 +38,7 @@ def check_query(scope: Scope, query: str, names: Sequence[str]) -> None:
 
     Raises `MissingScope` for fields the app may not read, otherwise `ValidationFailed` for the field `query`.
     """
-    subjects = {SUBJECT_FIELDS.get(EVENT_TYPES[name].subject, EVENT_TYPES[name].subject) for name in names}
+    subjects = {_root_of(EVENT_TYPES[name].subject) for name in names}
     if len(subjects) > 1:
         raise _query_error(f"query fits one kind of subject; the events are about {' and '.join(sorted(subjects))}")
     try:
@@ -65,8 +56,8 @@ async def run_query(claimed: ClaimedDelivery) -> Mapping[str, Any]:
     Raises the domain error of the query.
     """
     assert claimed.query is not None
-    name = SUBJECT_FIELDS.get(claimed.subject_type)
-    if name is None:
+    name = _root_of(claimed.subject_type)
+    if not _is_root(name):
         return order_keys(claimed.name, claimed.data)
     prepared = _prepare_query(name, claimed.query)
     platform = Scope(
@@ -102,10 +93,19 @@ class _AccessVisitor(Visitor):
                 access.check(self._scope)
 
 
+def _root_of(subject_type: str) -> str:
+    return SUBJECT_FIELDS.get(subject_type, subject_type)
+
+
+def _is_root(name: str) -> bool:
+    query = _documents().schema.query_type
+    return query is not None and name in query.fields
+
+
 def _prepare_query(root: str, query: str) -> PreparedDocument:
     """Prepare the document that selects the query on the subject. Raises `ValidationFailed` and `TooComplex`."""
     documents = _documents()
-    if documents.schema.query_type is None or root not in documents.schema.query_type.fields:
+    if not _is_root(root):
         raise _query_error(f"query: events about a {root} can't be queried")
     text = f"query ($id: ID!) {{ {root}(id: $id) {query}\n}}"
     prepared = documents.get(text, _SAMPLE_VARIABLES)

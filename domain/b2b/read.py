@@ -49,7 +49,7 @@ PAYMENT_CODES = Entity(
         **exact("cents", min_amount_cents="exact minimum amount, in cents"),
         "created_at": _CREATED,
     },
-    sorts=sorts(("code", "code"), "status", "created_at", "id"),
+    sorts=sorts("code", "status", "created_at", "id"),
 )
 BUSINESS_PARTNERS = Entity(
     table="business_partners",

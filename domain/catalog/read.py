@@ -153,11 +153,11 @@ PRODUCTS = Entity(
         "name": Sort("t.name_folded", "text", "name, without case and accents"),
         "price": Sort("t.price_cents", "bigint", "price"),
         "stock": Sort(STOCK, "bigint", "available stock"),
-        **sorts(("sku", "SKU"), ("slug", "slug")),
+        **sorts(("sku", "SKU"), "slug"),
         # Without an index each, because they are rarely used: the store's products are sorted for them.
         "compare_at": Sort("coalesce(t.compare_at_cents, 0)", "bigint", "compare-at price, none lowest"),
         "category": Sort("coalesce(t.category_id, 0)", "bigint", "main category, none lowest"),
-        **sorts(("description", "description"), ("short_description", "short description")),
+        **sorts("description", "short_description"),
         **sorts("status", "id"),
     },
     default_sort="-created_at",

@@ -19,7 +19,7 @@ LANGUAGES = Entity(
         "search": substring("name", "t.name"),
         **exact("text", "name", "country_code", "direction", internal=True),
     },
-    sorts=sorts(("code", "code"), "name", "status", "id"),
+    sorts=sorts("code", "name", "status", "id"),
     default_sort="id",
 )
 
@@ -66,6 +66,6 @@ BLOCKS = Entity(
         "search": substring("name", "t.name"),
         **exact("text", "name"),
     },
-    sorts=sorts("name", ("type", "type"), "status", "id"),
+    sorts=sorts("name", "type", "status", "id"),
     default_sort="id",
 )

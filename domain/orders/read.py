@@ -234,7 +234,7 @@ ORDERS = Entity(
         "subtotal": _amount_sort("subtotal_cents", "subtotal"),
         "shipping": _amount_sort("shipping_cents", "shipping price"),
         "discount": _amount_sort("discount_cents", "discount"),
-        **sorts(("payment_status", "payment status"), ("currency", "currency")),
+        **sorts("payment_status", "currency"),
         "delivery_time": Sort("coalesce(t.delivery_time, '')", "text", "quoted delivery time as a text, none lowest"),
         "tracking_code": Sort("coalesce(t.tracking_code, '')", "text", "tracking code, none lowest"),
     },
@@ -285,7 +285,7 @@ STATUSES = Entity(
         **exact("text", "color", internal=True),
         **exact("big_int", "position", internal=True),
     },
-    sorts=sorts("position", ("description", "description"), ("letter", "status code"), "id"),
+    sorts=sorts("position", "description", ("letter", "status code"), "id"),
 )
 
 # No vendor sees the taxes of a multi-vendor order: they are totals over all lines.

@@ -83,7 +83,7 @@ USERGROUPS = Entity(
             many=True,
         ),
     },
-    sorts=sorts("name", ("type", "type"), "status", "id"),
+    sorts=sorts("name", "type", "status", "id"),
     default_sort="id",
 )
 

@@ -1,13 +1,24 @@
 """Privileges of administrators, and the limits on granting them (docs/reference/shared.md#privileges)."""
 
+from pathlib import Path
+
 import pytest
 
+from auth.privileges import ALL, AREAS
 from domain.people.accounts import set_privileges
 from kernel.errors import InsufficientPrivileges, RuleViolation, ValidationFailed
 from kernel.scope import active_scope
 from tests.auth.kit import add_admin, add_owner, add_user, authenticate_request, sign_in, user_scope
 from tests.harness.http import bearer
 from tests.harness.scopes import system_scope, value
+
+REFERENCE = Path(__file__).parents[2] / "docs/reference/shared.md"
+
+
+def test_the_reference_lists_every_area():
+    section = REFERENCE.read_text().split("## Privileges\n")[1]
+    listed = section.split("Areas: ")[1].split(".")[0].replace("\n", " ")
+    assert listed.replace("`", "").split(", ") == [*AREAS], f"list the areas in {REFERENCE.name}#privileges"
 
 
 async def privileges_of(store, user_id):
@@ -31,7 +42,7 @@ async def test_the_owner_has_every_privilege(store):
     owned, owner = await add_owner(store)
     actor = await authenticate_request(owned, "admin", bearer((await sign_in(owned, owner)).access_token))
     assert actor.is_owner
-    assert len(actor.privileges) == 24
+    assert actor.privileges == ALL == {f"{verb}_{area}" for area in AREAS for verb in ("view", "manage")}
     assert await grant(await user_scope(owned, owner), await add_admin(owned), "manage_payments")
 
 

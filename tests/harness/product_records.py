@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from kernel import product_fields
+from models.tables.catalog import Product
+
+_SET_ON_CREATION = {"id", "name", "slug", "price_cents", "created_at", "updated_at"}
+_COLUMNS = Product.column_defaults()
+
+PRODUCT_RECORD = {field.name for field in product_fields.PRODUCT_RECORD}
 # What a client reads of a product created with a name and a price only.
 DEFAULTS: dict[str, Any] = {
-    "sku": "",
-    "description": "",
-    "short_description": "",
-    "status": "A",
-    "compare_at_cents": None,
+    **{name: _COLUMNS.get(name) for name in sorted(PRODUCT_RECORD - _SET_ON_CREATION)},
     "currency": "BRL",
     "stock": 0,
-    "category_id": None,
-    "category": None,
     "images": [],
 }
-PRODUCT_RECORD = {"id", "name", "slug", "price_cents", "created_at", "updated_at", *DEFAULTS}
 
 # Values of a field, and what is read back.
 ACCEPTED: list[tuple[dict[str, Any], dict[str, Any]]] = [

@@ -211,9 +211,13 @@ def classes(resource: Resource) -> dict[str, set[str]]:
 def test_every_writable_field_has_an_effect_or_is_documented_as_kept(resource: Resource) -> None:
     by_class = classes(resource)
     classified = set().union(*by_class.values())
-    assert writable(resource) - classified == set(), "classify these fields"
-    assert classified - writable(resource) == set(), "there are no such fields"
-    assert sum(map(len, by_class.values())) == len(classified), "a field has one class"
+    where = f'"{resource.path}" in tests/legacy/test_field_effects.py'
+    assert writable(resource) - classified == set(), (
+        f"add these fields to CONTENT (texts that people read) or DECIDED (with the module that uses them), at {where}, or list them in"
+        " docs/reference/legacy.md#fields-kept-for-the-client"
+    )
+    assert classified - writable(resource) == set(), f"remove these fields, which no body sets, at {where}"
+    assert sum(map(len, by_class.values())) == len(classified), f"name each field once: {where}"
 
 
 def test_only_entities_are_classified() -> None:
