@@ -19,10 +19,12 @@ from server.process import Stop
 from server.processes import ProcessPool
 from server.sockets import open_sockets
 from tests.harness import programs
+from tests.server.command_line import SECRET
 from tests.server.middleware_server import LogLines
 from tests.server.test_main import READY, get_json, running, stopped
 
-PRODUCTION = {"VITRINE_ENV": "production", "VITRINE_SECRET_KEY": "s" * 40, "VITRINE_BIND": "127.0.0.1"}
+# With the key under which other tests have encrypted in the same database: the start refuses another.
+PRODUCTION = {"VITRINE_ENV": "production", "VITRINE_SECRET_KEY": SECRET, "VITRINE_BIND": "127.0.0.1"}
 
 
 def children(process: Any) -> set[int]:
