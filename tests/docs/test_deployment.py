@@ -24,6 +24,7 @@ from server.workers.webhooks import STOP_SECONDS
 from tests.server.haproxy import needs_haproxy
 from tests.server.test_main import running
 from tests.server.test_processes import PRODUCTION
+from tests.server.units import directives_of
 from tests.system.haproxy import CONFIGURATION, PROGRAM
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,11 +33,6 @@ UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 SETTING_NAMES = {setting.name for setting in SETTINGS}
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 OWN = {name: service for name, service in COMPOSE["services"].items() if service["image"] == "vitrine"}
-
-
-def directives(unit: Path) -> dict[str, str]:
-    lines = (line.partition("=") for line in unit.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
-    return {name: value for name, _, value in lines if name != "Environment"}
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -79,7 +75,7 @@ def test_units_run_commands_without_privileges_and_wait_long_enough():
     ]
     needed = {"serve": Settings().drain_time + FINISH_SECONDS, "worker": STOP_SECONDS, "migrate": 0}
     for unit in UNITS:
-        values = directives(unit)
+        values = {name: each[-1] for name, each in directives_of(unit.name).items()}
         program, *command = shlex.split(values["ExecStart"])
         assert program == "/opt/vitrine/.venv/bin/vitrine", unit
         assert runs(command), unit

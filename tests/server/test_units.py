@@ -1,0 +1,94 @@
+"""The systemd units of deploy/ run as their user, where only StateDirectory can be written to."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import aiohttp
+import pytest
+from yarl import URL
+
+from bench.servers import free_port
+from tests.bulk.conftest import UPLOAD, Bulk, bulk
+from tests.harness.http import Client
+from tests.harness.oauth import graphql_result
+from tests.harness.records import add_product
+from tests.server.command_line import SECRET
+from tests.server.units import Unit, make_state, why_not
+
+pytestmark = [pytest.mark.skipif(bool(why_not()), reason=why_not()), pytest.mark.slow(seconds=5)]
+__all__ = ["bulk"]
+
+WEB, WORKER, MIGRATE = "vitrine-web.service", "vitrine-worker@.service", "vitrine-migrate.service"
+_SECONDS = 60
+# Prints the folders of the arguments in which a file can be created.
+_TRY = """
+import sys, tempfile
+for folder in sys.argv[1:]:
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+        print(folder)
+    except OSError:
+        pass
+"""
+
+
+def unit(name: str, folder: Path, database_url: str, **settings: str) -> Unit:
+    secret = {"VITRINE_SECRET_KEY": SECRET, "VITRINE_METRICS_PORT": "0", "VITRINE_DRAIN_TIME": "0"}
+    return Unit(name, make_state(folder / "state", name), database_url, secret | settings)
+
+
+@pytest.mark.parametrize("name", [WEB, WORKER])
+async def test_a_unit_may_write_to_its_state_and_temporary_folders_only(name: str, tmp_path: Path, database_url: str):
+    folders = ["/", "/etc", "/opt/vitrine", "/var/lib", "/var/log", "/tmp", "/var/lib/vitrine"]
+    async with unit(name, tmp_path, database_url).running("-c", _TRY, *folders) as process:
+        out, err = await process.communicate()
+    assert (out.decode().split(), err.decode()) == (["/tmp", "/var/lib/vitrine"], "")
+
+
+async def test_the_unit_of_migrations_ends_successfully(tmp_path: Path, database_url: str):
+    async with unit(MIGRATE, tmp_path, database_url).running() as process:
+        _, err = await process.communicate()
+    assert process.returncode == 0, err.decode()
+
+
+async def test_the_worker_writes_files_of_bulk_operations_within_its_unit(
+    tmp_path: Path, database_url: str, bulk: Bulk, admin: Client
+):
+    await add_product(admin.store)
+    created = await bulk.create(admin, "{ products { id } }")
+    worker = unit(WORKER, tmp_path, database_url)
+    async with worker.running() as process, asyncio.timeout(_SECONDS):
+        while (operation := await bulk.show(admin, created["id"]))["state"] in ("pending", "running"):
+            assert process.returncode is None, await process.communicate()
+            await asyncio.sleep(0.1)
+    assert (operation["state"], operation["object_count"]) == ("completed", 1)
+    (file,) = (worker.state / "bulk").rglob("*.jsonl")
+    assert file.stat().st_size == operation["file_size"]
+    assert process.returncode == 0
+
+
+async def test_the_web_process_serves_and_takes_uploads_within_its_unit(
+    tmp_path: Path, database_url: str, bulk: Bulk, admin: Client
+):
+    port = free_port()
+    web = unit(WEB, tmp_path, database_url, PORT=str(port), VITRINE_BIND="127.0.0.1")
+    upload = URL((await graphql_result(admin, UPLOAD))["url"])
+    async with web.running() as process, asyncio.timeout(_SECONDS), aiohttp.ClientSession() as client:
+        while not await is_ready(client, port):
+            assert process.returncode is None, await process.communicate()
+            await asyncio.sleep(0.1)
+        address = URL(f"http://127.0.0.1:{port}").join(upload.relative() if upload.absolute else upload)
+        async with client.put(address, data=b'{"n": 1}\n') as response:
+            assert response.status == 201, await response.text()
+    assert [file.read_bytes() for file in (web.state / "bulk").rglob("*") if file.is_file()] == [b'{"n": 1}\n']
+    assert process.returncode == 0
+
+
+async def is_ready(client: aiohttp.ClientSession, port: int) -> bool:
+    try:
+        async with client.get(f"http://127.0.0.1:{port}/health/ready") as response:
+            return response.status == 200
+    except aiohttp.ClientError:
+        return False
