@@ -77,3 +77,25 @@ async def test_a_reload_answers_on_connections_that_clients_keep_open(tmp_path: 
         await haproxy.reload()
         assert await ask() == (b"HTTP/1.1 200 OK", True)  # the old worker answers once more and says that it closes
         writer.close()
+
+
+async def test_the_proxy_logs_errors_but_no_checks_nor_connections_without_a_request(tmp_path: Path):
+    port = free_port()
+    connector = aiohttp.TCPConnector(force_close=True)
+    async with (
+        responding(port),
+        running_haproxy(tmp_path, [port]) as haproxy,
+        aiohttp.ClientSession(haproxy.address, connector=connector) as client,
+    ):
+        await haproxy.wait_until_up(1)
+        _, writer = await asyncio.open_connection("127.0.0.1", haproxy.port)
+        writer.close()
+        for path, status in (("/", 200), ("/lost", 502)):
+            async with client.get(path) as response:
+                assert response.status == status, path
+        async with asyncio.timeout(10):
+            while "/lost" not in haproxy.log.read_text(encoding="utf-8"):
+                await asyncio.sleep(0.05)
+        requests = [line for line in haproxy.log.read_text(encoding="utf-8").splitlines() if " vitrine" in line]
+        assert len(requests) == 1, requests
+        assert requests[0].endswith('"GET /lost HTTP/1.1"')

@@ -34,7 +34,9 @@ def configuration(port: int, servers: Sequence[int], socket: Path) -> str:
         elif words[:1] == ["server"]:
             lines += [f"    server web{number} 127.0.0.1:{each}" for number, each in enumerate(servers, 1)]
             servers = ()
-        elif words[:1] not in (["user"], ["group"], ["log"], ["maxconn"]):  # what needs root
+        elif words[:2] == ["log", "/dev/log"]:
+            lines.append("    log stdout format raw local0")
+        elif words[:1] not in (["user"], ["group"], ["maxconn"]):  # what needs root
             lines.append(line)
     return "\n".join(lines) + "\n"
 
@@ -51,12 +53,12 @@ class HAProxy:
         self._file = folder / "haproxy.cfg"
         self._file.write_text(configuration(port, servers, self._socket), encoding="utf-8")
         self._process: Process | None = None
-        self._log = folder / "haproxy.log"
+        self.log = folder / "haproxy.log"
 
     async def start(self) -> None:
         """Start it and wait until it listens."""
         assert PROGRAM is not None
-        with self._log.open("ab") as log:
+        with self.log.open("ab") as log:
             # As Debian's unit does: a master, which a reload lets start another worker.
             self._process = await asyncio.create_subprocess_exec(
                 PROGRAM, "-W", "-db", "-f", str(self._file), stdin=subprocess.DEVNULL, stdout=log, stderr=log
@@ -64,7 +66,7 @@ class HAProxy:
         async with asyncio.timeout(_START_SECONDS):
             while not await self._is_listening():
                 if self._process.returncode is not None:
-                    raise RuntimeError(f"haproxy did not start: {self._log.read_text(errors='replace')}")
+                    raise RuntimeError(f"haproxy did not start: {self.log.read_text(errors='replace')}")
                 await asyncio.sleep(0.02)
 
     async def reload(self) -> None:
