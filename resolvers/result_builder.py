@@ -107,7 +107,7 @@ class ResultBuilder:
             related.append((await reader.read_related(scope, references(result))).get)
         built = self._build(result, *related)
         answer = current_answer()
-        if answer is not None:
+        if answer is not None and not self.records:  # which their readers have counted
             add_values(answer, [built])
         return built
 

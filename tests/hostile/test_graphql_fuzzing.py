@@ -1,12 +1,13 @@
 """Fuzz `/graphql` over the whole schema as every kind of caller: an error is well formed and has a code, never INTERNAL.
 
-No answer is over its limits or holds a text of another store, whatever a document asks for.
+No answer is over its limits or holds a text of another store, whatever a document asks for. The compiled answers of mutations are those of
+the executor.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -25,6 +26,7 @@ from rest_facade import apps, current
 from rest_facade.legacy.resource_operations import load_legacy_operations
 from rest_facade.records import FRAGMENTS
 from schema.execution import CODES
+from tests.harness.compared_answers import compare_answers
 from tests.harness.http import Client, HttpClient, Response, ServeApplication, bearer
 from tests.harness.oauth import issue_tokens, register_app
 from tests.harness.sample_store import NewSampleStore, SampleStore
@@ -162,6 +164,13 @@ def _count_objects(value: Any) -> int:
 
 def _records(*samples: SampleStore) -> list[str]:
     return sorted({record.id for sample in samples for record in sample.records.values() if hasattr(record, "id")})
+
+
+@pytest.fixture(autouse=True)
+def _compared_answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    different = compare_answers(monkeypatch)
+    yield
+    assert different == []
 
 
 @pytest.mark.slow
