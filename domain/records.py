@@ -90,6 +90,11 @@ class RecordType:
     emit: Callable[[Change], Awaitable[None]] = _nothing
     before_delete: Callable[[Scope, int], Awaitable[None]] = _nothing
 
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for a table without a type of reference."""
+        if self.table not in BY_TABLE:
+            raise ValueError(f"{self.table}: add its type to models/references.py, which names its records in errors")
+
     @property
     def table(self) -> str:
         """Return the table of the records."""

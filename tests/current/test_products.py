@@ -2,6 +2,7 @@
 
 import pytest
 
+from kernel.product_fields import PRODUCT_FIELDS
 from kernel.scope import Store
 from models.connection import database
 from tests.harness import records, scopes
@@ -30,6 +31,14 @@ async def _all_fields(store: Store) -> dict:
             {"url": "https://x.example/img/2.jpg", "alt": ""},
         ],
     }
+
+
+@pytest.mark.parametrize("name, cases", [("ACCEPTED", ACCEPTED), ("REJECTED", REJECTED)], ids=["accepted", "rejected"])
+def test_every_field_that_the_families_write_has_values_in_the_tests(name: str, cases: list) -> None:
+    tried = {field for values, _ in cases for field in values}
+    assert (PRODUCT_FIELDS.keys() & PRODUCT_RECORD) - tried == set(), (
+        f"add values of these fields to {name} in tests/harness/product_records.py: every family is tested with them"
+    )
 
 
 async def test_every_field_is_stored_and_returned(admin: Client) -> None:

@@ -147,7 +147,8 @@ def test_every_event_name_has_a_type() -> None:
         for value in vars(event_types).values()
         if isinstance(value, str) and re.fullmatch(r"[a-z]+\.[a-z]+", value)
     }
-    assert names == set(event_types.NAMES)
+    assert names - set(event_types.NAMES) == set(), "give each name an EventType in domain/event_types.py"
+    assert set(event_types.NAMES) - names == set(), "give each name a constant in domain/event_types.py"
 
 
 def test_a_type_without_a_scope_that_reads_it_is_refused() -> None:

@@ -82,6 +82,13 @@ class GraphQLResponse:
         return [error["extensions"]["code"] for error in self.errors]
 
 
+class RecordIds(dict[str, str]):
+    """The ids of the records; a missing one is an entity that was forgotten here."""
+
+    def __missing__(self, name: str) -> str:
+        raise KeyError(f"{name}: create one in tests/graphql/conftest.py; every type is read as every caller")
+
+
 @dataclass
 class StoreRecords(StoreAccess):
     """One record of every type, with a second product, order and user."""
@@ -319,7 +326,7 @@ async def create_records(scope: Scope) -> StoreRecords:
         "bulk_operation": bulk_operation,
         "storefront_key": storefront_key,
     }
-    ids = {name: str(record.public_id) for name, record in created.items()}
+    ids = RecordIds({name: str(record.public_id) for name, record in created.items()})
     ids["setting"] = str(setting.id)
     with active_scope(scope):
         notification = await GatewayNotification.create(

@@ -100,7 +100,9 @@ async def test_each_caller_may_call_the_reviewed_mutations(records: StoreRecords
     if os.environ.get("VITRINE_ACCEPT") == "1":
         GOLDEN.parent.mkdir(exist_ok=True)
         GOLDEN.write_text(text)
-    assert GOLDEN.read_text() == text
+    assert GOLDEN.read_text() == text, (
+        f"VITRINE_ACCEPT=1 writes {GOLDEN.name}: its difference is the review of the access rules"
+    )
 
 
 def _value(type_: Any) -> str:

@@ -11,6 +11,7 @@ from models.tables.carts import Cart, CartItem
 from models.tables.catalog import ProductCategory, ProductImage
 from models.tables.shipping import Destination, Shipment
 from models.tables.users import Usergroup
+from rest_facade.legacy.resources import RESOURCES
 from tests.harness.sample_store import NewSampleStore, SampleStore
 from tests.legacy.entities import create, resource_of
 
@@ -64,29 +65,12 @@ LISTS = {
     "products/{mug}/discussions": 3,
 }
 # Entities whose rows only their own route creates.
-CREATED_BY_ROUTE = (
-    "payments",
-    "shippings",
-    "taxes",
-    "promotions",
-    "stores",
-    "usergroups",
-    "discussions",
-    "statuses",
-    "managers",
-    "payment_codes",
-    "business_partners",
-    "mix_products",
-    "manager_transactions",
-    "features",
-    "options",
-    "langvars",
-    "pages",
-    "blocks",
-    "subscribers",
-    "call_requests",
-    "warehouses",
-)
+_CREATED_OTHERWISE = {"products", "orders", "users", "categories", "combinations", "exceptions", "shipments"}
+CREATED_BY_ROUTE = [
+    resource.path
+    for resource in RESOURCES
+    if "create" in resource.actions and resource.path in LISTS.keys() - _CREATED_OTHERWISE
+]
 SINGLES = {
     # The row, main and additional images, values, features, variants.
     "products/{mug}": 6,

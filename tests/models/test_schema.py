@@ -71,7 +71,9 @@ async def test_every_store_table_has_forced_row_level_security():
         where relname = any($1) and relkind = 'r'""",
         await store_tables(),
     )
-    assert [r["relname"] for r in records if not (r["relrowsecurity"] and r["relforcerowsecurity"])] == []
+    assert [r["relname"] for r in records if not (r["relrowsecurity"] and r["relforcerowsecurity"])] == [], (
+        "call vitrine_keep_apart in the migrations of these tables"
+    )
 
 
 async def test_every_store_table_is_planned_for_stores_of_the_same_size():
@@ -84,7 +86,7 @@ async def test_every_store_table_is_planned_for_stores_of_the_same_size():
 async def test_every_store_table_has_the_own_store_policy():
     records = await db.fetch("select * from pg_policies where schemaname = 'public' and policyname = 'own_store'")
     policies = {record["tablename"]: record for record in records}
-    assert sorted(policies) == await store_tables()
+    assert sorted(policies) == await store_tables(), "call vitrine_keep_apart in the migration of each table of a store"
     for table, policy in policies.items():
         assert (policy["permissive"], policy["roles"], policy["cmd"]) == ("PERMISSIVE", ["public"], "ALL"), table
         assert policy["qual"] == policy["with_check"] == STORE_EXPRESSION, table
@@ -278,7 +280,7 @@ async def test_models_and_tables_have_the_same_columns():
         for table, columns in tables.items()
         if table not in WITHOUT_MODEL
     }
-    assert actual == expected
+    assert actual == expected, "a column belongs to models/tables and to a migration in models/migrations/sql alike"
 
 
 async def test_defaults_of_models_and_of_columns_agree():

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,11 @@ async def envelopes(
     await _abandon_cart(sample, storefront)
     await app.post(f"{WEBHOOKS}/{endpoint_id}/ping")
     async with run_worker():
-        await wait_until(lambda: set(receiver.names()) >= set(ALL_EVENTS))
+        with suppress(TimeoutError):
+            await wait_until(lambda: set(receiver.names()) >= set(ALL_EVENTS))
+    assert set(ALL_EVENTS) - set(receiver.names()) == set(), (
+        "cause these events in `envelopes` of tests/webhooks/test_documented.py: what is sent becomes the example in docs/events.md"
+    )
     first: dict[str, dict[str, Any]] = {}
     feed = [event["id"] for event in (await app.get("/api/admin/events", limit="1000")).body["events"]]
     order_in_feed = {event_id: number for number, event_id in enumerate(feed)}
