@@ -12,14 +12,13 @@ from functools import partial
 from typing import Any
 
 from aiohttp import hdrs, web
-from aiohttp.http_exceptions import PayloadEncodingError
-from aiohttp.streams import StreamReader
 
 from kernel.errors import MalformedRequest, TooLarge, Unavailable, UnsupportedEncoding
 from kernel.request_bodies import MalformedBody, parse_form, parse_json_object
 from kernel.scope import ActorKind
 from kernel.shares import shares_of_address
 from kernel.work_queues import WorkQueue
+from rest_facade.aiohttp_internals import PayloadEncodingError, buffered_chunks
 from rest_facade.routing import CLIENT_IP, SCOPE
 
 MAX_BYTES = 2 * 1024 * 1024
@@ -103,19 +102,15 @@ async def _read_body(request: web.Request) -> bytes:
 
 
 def whole_body(request: web.Request) -> bytes | None:
-    """Return a body that arrived with the headers, and cache it as `request.read` would; None for one that `read_raw` has to read.
-
-    `read_nowait` takes three times as long: it resumes reading and parses again, although nothing can follow a complete body.
-    """
-    if request._read_bytes is not None or hdrs.CONTENT_ENCODING in request._message.headers:
+    """Return a body that arrived with the headers; None for one that `read_raw` has to read."""
+    stream = request.content
+    if not stream.is_eof() or stream.at_eof() or stream.exception() or hdrs.CONTENT_ENCODING in request.headers:
         return None
-    stream = request._payload
-    if type(stream) is not StreamReader or not stream._eof or stream._exception is not None or stream._buffer_offset:
+    raw = b"".join(buffered_chunks(stream))
+    if len(raw) != stream.total_bytes:  # the beginning was read
         return None
-    raw = b"".join(stream._buffer)
     if len(raw) > MAX_BYTES:
         raise _too_large()
-    request._read_bytes = raw
     return raw
 
 

@@ -19,118 +19,84 @@ import orjson
 import zstandard
 from aiohttp import HttpVersion11, hdrs, web
 from aiohttp.abc import AbstractStreamWriter
-from aiohttp.compression_utils import MAX_SYNC_CHUNK_SIZE
-from aiohttp.helpers import rfc822_formatted_time
-from aiohttp.http_writer import StreamWriter, _serialize_headers
-from aiohttp.web_response import REASON_PHRASES
 from multidict import CIMultiDict
 
 from kernel.errors import DomainError, RateLimited, Unauthenticated, Unavailable, UnsupportedEncoding
 from kernel.request_parts import record_compression, record_serialization
+from rest_facade.aiohttp_internals import rfc822_formatted_time
 
 JSON = "application/json"
 WRITE_SIZE = 64 * 1024
 _NOT_MODIFIED = 304
+_WITHOUT_BODY = (204, _NOT_MODIFIED)
 UNEXPECTED_ERROR = "an unexpected error occurred"
 DATABASE_ERROR = "a database error occurred"
-
-ADD_HEADERS: web.AppKey[Callable[[web.Request, web.StreamResponse], None]] = web.AppKey("put_headers")
-"""The application's function that adds the headers common to all responses."""
 
 RESTART_TIMEOUT: web.AppKey[Callable[[], None]] = web.AppKey("restart_timeout")
 """The application's function that starts the request's timeout again, for responses sent in pieces."""
 
 
 class BytesResponse(web.Response):
-    """A response with a bytes body, written without the steps for cookies, compression and streaming.
+    """A response with a bytes body, written without aiohttp's steps for cookies, compression and streaming: most of a small one's cost.
 
-    These steps are a tenth of the cost of a small read. Responses that need them (HEAD, HTTP/1.0, cross-origin, closing
-    connections) use aiohttp's own implementation.
+    HEAD, HTTP/1.0, responses without a body and those that close the connection need these steps.
     """
 
-    _zlib_executor_size = MAX_SYNC_CHUNK_SIZE
-    _zlib_executor = None
-    _head = b""
-    """The status line and headers of the fast path, which go out with the body."""
     encodings: MutableMapping[str, bytes] | None = None
     """The body in each content coding, for a body that is sent again (`compress`)."""
+    writer: AbstractStreamWriter | None = None
+    """What the response is written to without these steps."""
+    has_pieces = False
 
     def __init__(
         self, body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None, content_type: str = JSON
     ) -> None:
         all_headers: CIMultiDict[str] = CIMultiDict(headers or ())
-        all_headers[hdrs.CONTENT_TYPE] = content_type
-        # As `StreamResponse.__init__`, two calls deeper.
-        self._state = {}
-        self._headers = all_headers
-        self._status = status
-        self._reason = REASON_PHRASES.get(status, "")
-        self._body = body
+        if status != _NOT_MODIFIED:  # its type is that of the answer that the client has
+            all_headers[hdrs.CONTENT_TYPE] = content_type
+        super().__init__(body=body, status=status, headers=all_headers)
+
+    @property
+    def keep_alive(self) -> bool | None:
+        """Whether the connection stays open; None before the response is prepared."""
+        return super().keep_alive if self.writer is None else True
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Write the status line and headers."""
-        body = self._body
-        if not isinstance(request, web.Request) or not self._uses_fast_path(request) or not isinstance(body, bytes):
+        body = self.body
+        self.has_pieces = isinstance(body, bytes) and len(body) > WRITE_SIZE and request.method != hdrs.METH_HEAD
+        if (
+            self.keep_alive is False  # by `force_close`
+            or not isinstance(request, web.Request)
+            or not isinstance(body, bytes)
+            or not request.keep_alive
+            or request.version != HttpVersion11
+            or request.method == hdrs.METH_HEAD
+            or self.status in _WITHOUT_BODY
+        ):
             return await super().prepare(request)
-        app = request._match_info._current_app  # type: ignore[union-attr]
-        add_headers: Any = (
-            app._state.get(ADD_HEADERS) if app is not None else None
-        )  # `request.app.get`, four calls deeper
-        if add_headers is None:
-            return await super().prepare(request)
-        self._req = request
-        self._keep_alive = True
-        self._must_be_empty_body = False
-        writer = self._payload_writer = request._payload_writer
-        headers = self._headers
-        if self._status == _NOT_MODIFIED:  # both are those of the answer that the client has
-            headers.pop(hdrs.CONTENT_TYPE, None)
-        else:
-            headers[hdrs.CONTENT_LENGTH] = str(len(body))
+        headers, writer = self.headers, request.writer
+        headers[hdrs.CONTENT_LENGTH] = str(len(body))
         headers[hdrs.DATE] = rfc822_formatted_time()
-        add_headers(request, self)
-        status_line = f"HTTP/1.1 {self._status} {self._reason}"
-        if len(body) <= WRITE_SIZE:
-            self._head = _serialize_headers(status_line, headers)
-        else:
-            await writer.write_headers(status_line, headers)
+        await request.app.on_response_prepare.send(request, self)
+        await writer.write_headers(f"HTTP/1.1 {self.status} {self.reason}", headers)
+        self.writer = writer
         return writer
 
     async def write_eof(self, data: bytes = b"") -> None:
         """Write the body; a large one in pieces, so that a client that does not read it stops the writing."""
-        body, writer = self._body, self._payload_writer
-        if self._head and isinstance(body, bytes) and isinstance(writer, StreamWriter):
-            # As `StreamResponse.write_eof`, four calls deeper.
-            writer._write(self._head + body)
-            self._head = b""
-            if writer._protocol._paused:  # the client reads slowly
-                await writer.drain()
-            writer._eof = True
-            self._eof_sent = True
-            self._req = None
-            self._body_length = writer.output_size
-            self._payload_writer = None
-            return
-        if isinstance(body, bytes) and len(body) > WRITE_SIZE and writer is not None and not self._must_be_empty_body:
-            view = memoryview(body)
+        body, writer = self.body, self.writer
+        assert isinstance(body, bytes)
+        if self.has_pieces:
+            write, view = self.write if writer is None else writer.write, memoryview(body)
             for start in range(0, len(body), WRITE_SIZE):
-                await writer.write(view[start : start + WRITE_SIZE])
+                await write(view[start : start + WRITE_SIZE])
+        if writer is not None:
+            await writer.write_eof(b"" if self.has_pieces else body)
+        elif self.has_pieces:
             await web.StreamResponse.write_eof(self)
-            return
-        await super().write_eof(data)
-
-    def _uses_fast_path(self, request: web.Request) -> bool:
-        message = request._message
-        return (
-            self._payload_writer is None
-            and not self._eof_sent
-            and self._keep_alive is None
-            and not (self._cookies or self._compression or self._chunked)
-            and message.version == HttpVersion11
-            and not message.should_close
-            and message.method != hdrs.METH_HEAD
-            and hdrs.ORIGIN not in message.headers
-        )
+        else:
+            await super().write_eof(data)
 
 
 def json_response(body: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
@@ -230,7 +196,7 @@ def is_compressible(response: web.StreamResponse) -> TypeGuard[web.Response]:
     # Most are `BytesResponse`, and to compare the type costs less.
     if type(response) is not BytesResponse and not isinstance(response, web.Response):
         return False
-    body = response._body  # most are small, and need no more calls
+    body = response.body
     return (
         isinstance(body, bytes)
         and len(body) > MIN_SIZE

@@ -14,7 +14,7 @@ from kernel.settings import Settings
 from models.reading.answer_size import AnswerLimits
 from resolvers import query_compiler
 from rest_facade.bodies import MAX_BYTES
-from rest_facade.responses import ADD_HEADERS, RESTART_TIMEOUT
+from rest_facade.responses import RESTART_TIMEOUT
 from rest_facade.routing import Route
 from server import authorization_metadata, credit_bureau, example_storefront, mail_page
 from server.demo import DEMO_STORE_ID
@@ -85,7 +85,7 @@ def create_app(
     if settings.is_private_development:
         mail_page.add_routes(app)
         credit_bureau.add_routes(app)
-    allow_cross_origin(app, settings.cors_origins)
+    add_cross_origin_headers = allow_cross_origin(app, settings.cors_origins)
 
     policies = route_policies(app)
     limiter = limits.RateLimiter(settings, app[COUNTERS], limit_of)
@@ -98,13 +98,7 @@ def create_app(
     app[graphql_view.SEND_RESULTS] = graphql_streams.send_results
     app[graphql_view.OPEN_SOCKET] = graphql_sockets.open_socket
 
-    add_headers = common_headers(policies)
-
-    async def add_headers_on_prepare(request: web.Request, response: web.StreamResponse) -> None:
-        add_headers(request, response)
-
-    app[ADD_HEADERS] = add_headers
-    app.on_response_prepare.append(add_headers_on_prepare)
+    app.on_response_prepare.append(common_headers(policies, add_cross_origin_headers))
     return app
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib
+import inspect
 import os
 import re
 import subprocess
@@ -245,3 +247,70 @@ def unnamed_assertions(node: ast.AST, loops: frozenset[str] = frozenset(), *, is
 
 def names_in(node: ast.AST) -> frozenset[str]:
     return frozenset(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+
+
+AIOHTTP_INTERNALS = ROOT / "rest_facade" / "aiohttp_internals.py"
+# Their documentation lists every name; those of other modules may change with any release.
+DOCUMENTED_MODULES = {"aiohttp", "aiohttp.abc", "aiohttp.typedefs"}
+PRIVATE_NAME = re.compile(r"_[a-z]\w*")
+BY_NAME = {"getattr", "setattr", "hasattr", "delattr", "attrgetter"}
+
+
+def test_one_module_alone_uses_what_aiohttp_does_not_document():
+    uses = [
+        f"{relative(path)}:{line}: {name}"
+        for path in files()
+        if relative(path).startswith(("server/", "rest_facade/")) and path.suffix == ".py" and path != AIOHTTP_INTERNALS
+        for line, name in internals_of_aiohttp(path)
+    ]
+    assert uses == [], f"use the documented interface, or add the name to {AIOHTTP_INTERNALS.name} with a test"
+
+
+def internals_of_aiohttp(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the line and name of what a module imports from undocumented modules of aiohttp, and of its objects' private attributes."""
+    source = path.read_text(encoding="utf-8")
+    if "aiohttp" not in source:
+        return
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "aiohttp":
+            if node.module not in DOCUMENTED_MODULES:
+                yield node.lineno, str(node.module)
+            yield from ((node.lineno, alias.name) for alias in node.names if alias.name.startswith("_"))
+        elif isinstance(node, ast.Import):
+            yield from ((node.lineno, each.name) for each in node.names if each.name.startswith("aiohttp."))
+        elif (
+            isinstance(node, ast.Attribute)
+            and PRIVATE_NAME.match(node.attr)
+            and ast.unparse(node.value) not in ("self", "cls")
+        ):
+            yield node.lineno, ast.unparse(node)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in BY_NAME:
+            yield from (
+                (node.lineno, each.value)
+                for each in node.args
+                if isinstance(each, ast.Constant) and isinstance(each.value, str) and PRIVATE_NAME.match(each.value)
+            )
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            private = private_attributes(getattr(importlib.import_module(module), node.name))
+            yield from ((line, name) for line, name in own_attributes(node) if name in private)
+
+
+def private_attributes(cls: type) -> frozenset[str]:
+    """Return the private attributes and methods that a class inherits from classes of aiohttp."""
+    bases = [base for base in cls.__mro__ if base.__module__.partition(".")[0] == "aiohttp"]
+    return frozenset(name for base in bases for name in re.findall(r"\b_[a-z]\w*", inspect.getsource(base)))
+
+
+def own_attributes(node: ast.ClassDef) -> Iterator[tuple[int, str]]:
+    """Yield the line and name of the attributes of itself that a class uses, and of those and the methods that it defines."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id in ("self", "cls"):
+            yield each.lineno, each.attr
+        elif isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield each.lineno, each.name
+        elif isinstance(each, ast.Assign | ast.AnnAssign):
+            targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+            yield from ((each.lineno, target.id) for target in targets if isinstance(target, ast.Name))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from uuid import UUID
 
 from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
-from aiohttp.http_exceptions import PayloadEncodingError
 
 from domain.bulk.configuration import BulkConfiguration, configured
 from domain.bulk.files import (
@@ -27,6 +28,7 @@ from kernel.clock import now
 from kernel.errors import Forbidden, MalformedRequest, NotFound, TenantNotFound, Unavailable, UnsupportedEncoding
 from kernel.ids import parse_uuid
 from kernel.settings import Settings
+from rest_facade.aiohttp_internals import PayloadEncodingError
 from rest_facade.bodies import BODY_TIMEOUT_SECONDS
 from rest_facade.responses import RESTART_TIMEOUT, json_response, preferred_coding
 from server.s3 import bucket_from_settings
@@ -72,16 +74,20 @@ async def download(request: web.Request) -> web.StreamResponse:
     }
     if is_compressed:
         headers[hdrs.CONTENT_ENCODING] = "gzip"
-    return _ResultResponse(path, chunk_size=_CHUNK, headers=headers)
+    return _ResultResponse(path, headers)
 
 
 class _ResultResponse(web.FileResponse):
     """A file of which `If-Range` with another entity tag gets the whole (RFC 9110, section 13.1.5); aiohttp knows dates only."""
 
+    def __init__(self, file: Path, headers: Mapping[str, str]) -> None:
+        super().__init__(file, chunk_size=_CHUNK, headers=headers)
+        self.file = file
+
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         condition = request.headers.get(hdrs.IF_RANGE, "").strip()
         if condition.startswith(('"', "W/")):
-            status = await asyncio.to_thread(self._path.stat)
+            status = await asyncio.to_thread(self.file.stat)
             # As aiohttp writes it; a weak tag never matches.
             if condition != f'"{status.st_mtime_ns:x}-{status.st_size:x}"':
                 headers = request.headers.copy()

@@ -12,17 +12,14 @@ from types import TracebackType
 from typing import Any, cast
 
 from aiohttp import hdrs, web
-from aiohttp.http_exceptions import LineTooLong
-from aiohttp.http_parser import RawRequestMessage
-from aiohttp.typedefs import Middleware
-from aiohttp.web_protocol import ERROR, RequestHandler
-from aiohttp.web_urldispatcher import UrlMappingMatchInfo
-from multidict import CIMultiDict, CIMultiDictProxy, istr
+from aiohttp.typedefs import Handler, Middleware
+from multidict import istr
 
 from kernel import ids, logging
 from kernel.errors import MalformedRequest
 from kernel.ip_addresses import is_trusted, rate_limit_key
 from kernel.settings import Settings
+from rest_facade.aiohttp_internals import MATCH_INFO, AppRunner, LineTooLong, head_waiter
 from rest_facade.responses import UNEXPECTED_ERROR
 from server.http import graphql_errors
 from server.http.limits import ConcurrencyLimiter
@@ -49,7 +46,7 @@ PIPELINE: web.AppKey[Middleware] = web.AppKey("pipeline")
 """The application's only middleware."""
 
 
-class Connection(RequestHandler):
+class Connection(web.RequestHandler):
     """Answer malformed HTTP and errors outside the middleware in JSON, with a request id; close connections that exceed a limit.
 
     The route is unknown here, so the body carries `error`, `message` and `status` like `graphql_errors`.
@@ -96,7 +93,7 @@ class Connection(RequestHandler):
     def data_received(self, data: bytes) -> None:
         """Parse the data; start the time-out of a request head that is incomplete."""
         super().data_received(data)
-        waiter = self._waiter
+        waiter = head_waiter(self)
         if waiter is None or waiter.done():
             if self._head_timer is not None:
                 self._cancel_head_timer()
@@ -104,7 +101,8 @@ class Connection(RequestHandler):
             self._start_head_timer()
 
     def _start_head_timer(self) -> None:
-        self._head_timer = self._loop.call_later(self._limits.settings.header_timeout, self._abandon_head)
+        loop = asyncio.get_running_loop()
+        self._head_timer = loop.call_later(self._limits.settings.header_timeout, self._abandon_head)
 
     def _cancel_head_timer(self) -> None:
         if self._head_timer is not None:
@@ -113,7 +111,8 @@ class Connection(RequestHandler):
 
     def _abandon_head(self) -> None:
         self._head_timer = None
-        if self._waiter is not None and not self._waiter.done():
+        waiter = head_waiter(self)
+        if waiter is not None and not waiter.done():
             self.force_close()
 
     def pause_writing(self) -> None:
@@ -128,7 +127,7 @@ class Connection(RequestHandler):
 
     def _start_write_timer(self) -> None:
         if self.transport is not None:
-            self._write_timer = self._loop.call_later(
+            self._write_timer = asyncio.get_running_loop().call_later(
                 self._limits.settings.write_timeout, self._abandon_response, self.transport.get_write_buffer_size()
             )
 
@@ -276,7 +275,7 @@ class _Server(web.Server):
         super().__init__(handler, **options)
         self._limits = limits
 
-    def __call__(self) -> RequestHandler:
+    def __call__(self) -> web.RequestHandler:
         return Connection(
             self._limits,
             manager=self,
@@ -286,15 +285,15 @@ class _Server(web.Server):
         )
 
 
-class Runner(web.AppRunner):
+class Runner(AppRunner):
     """Run the application with `Connection` as the protocol."""
 
     __slots__ = ()
 
-    async def _make_server(self) -> web.Server:
-        server = await super()._make_server()
-        handler = _direct_handler(self._app)
-        limits = _ConnectionLimits(self._app[SETTINGS])
+    def server_for(self, server: web.Server) -> web.Server:
+        """Return the server of the connections."""
+        handler = _direct_handler(self.app)
+        limits = _ConnectionLimits(self.app[SETTINGS])
         return _Server(limits, handler, request_factory=_with_combined_headers(server.request_factory))
 
 
@@ -304,17 +303,18 @@ def _with_combined_headers(make_request: Callable[..., web.BaseRequest]) -> Call
     The list is malformed, so that such a request is refused, whichever of the values a proxy in front looked at.
     """
 
-    def make(message: RawRequestMessage, *arguments: Any) -> web.BaseRequest:
-        sent = message.headers
-        if message is ERROR:
-            return make_request(message, *arguments)  # a head that can't be parsed has no headers
+    def make(*arguments: Any) -> web.BaseRequest:
+        request = make_request(*arguments)
+        sent = request.headers
+        if not sent:  # as of a head that can't be parsed
+            return request
         repeated = {name: values for name in _SINGLE_HEADERS if len(values := sent.getall(name, ())) > 1}
-        if repeated:
-            headers = CIMultiDict(sent)
-            for name, values in repeated.items():
-                headers[name] = ", ".join(values)
-            message = message._replace(headers=CIMultiDictProxy(headers))
-        return make_request(message, *arguments)
+        if not repeated:
+            return request
+        headers = sent.copy()
+        for name, values in repeated.items():
+            headers[name] = ", ".join(values)
+        return request.clone(headers=headers)
 
     return make
 
@@ -325,18 +325,18 @@ def _direct_handler(app: web.Application) -> Any:
     static_matches = _static_matches(app)
 
     def handle(request: web.Request) -> Awaitable[web.StreamResponse]:
-        message = request._message
-        match = static_matches.get((message.method, request._rel_url.path_safe))
-        if match is None or hdrs.EXPECT in message.headers:
+        known = static_matches.get((request.method, request.rel_url.path_safe))
+        if known is None or hdrs.EXPECT in request.headers:
             return search(request)
-        request._match_info = match
-        return serve(request, match._route._handler)
+        match, handler = known
+        setattr(request, MATCH_INFO, match)
+        return serve(request, handler)
 
     async def search(request: web.Request) -> web.StreamResponse:
         match = await resolve(request)
         match.add_app(app)
         match.freeze()
-        request._match_info = match
+        setattr(request, MATCH_INFO, match)
         if hdrs.EXPECT in request.headers:
             # Others than 100-continue are ignored (RFC 9110, section 10.1.1).
             with contextlib.suppress(web.HTTPExpectationFailed):
@@ -346,14 +346,15 @@ def _direct_handler(app: web.Application) -> Any:
     return handle
 
 
-def _static_matches(app: web.Application) -> dict[tuple[str, str], UrlMappingMatchInfo]:
-    """Return what paths without parameters resolve to, by method and path: aiohttp's search takes three coroutines."""
-    matches: dict[tuple[str, str], UrlMappingMatchInfo] = {}
+def _static_matches(app: web.Application) -> dict[tuple[str, str], tuple[web.UrlMappingMatchInfo, Handler]]:
+    """Return what paths without parameters resolve to, and the handler, by method and path: aiohttp's search takes three coroutines."""
+    matches: dict[tuple[str, str], tuple[web.UrlMappingMatchInfo, Handler]] = {}
     for resource in app.router.resources():
         if isinstance(resource, web.PlainResource):
             for route in resource:
-                match = matches.setdefault((route.method, resource.canonical), UrlMappingMatchInfo({}, route))
-                if not match.apps:
+                if (route.method, resource.canonical) not in matches:
+                    match = web.UrlMappingMatchInfo({}, route)
                     match.add_app(app)
                     match.freeze()
+                    matches[route.method, resource.canonical] = (match, match.handler)
     return matches

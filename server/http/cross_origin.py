@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import aiohttp_cors
 from aiohttp import hdrs, web
 
@@ -25,8 +27,11 @@ _PREFLIGHT = (
 )
 
 
-def allow_cross_origin(app: web.Application, origins: tuple[str, ...]) -> None:
-    """Answer CORS preflights and add CORS headers for the cross-origin families; call it after all routes were added.
+AddHeaders = Callable[[web.Request, web.StreamResponse], Awaitable[object]]
+
+
+def allow_cross_origin(app: web.Application, origins: tuple[str, ...]) -> AddHeaders:
+    """Answer CORS preflights; call it after all routes were added. Return what adds the CORS headers of the cross-origin families.
 
     Credentials mode is off: clients send their credential in a header, never a cookie, so any origin may be allowed.
     """
@@ -37,21 +42,18 @@ def allow_cross_origin(app: web.Application, origins: tuple[str, ...]) -> None:
     for resource in list(app.router.resources()):
         if isinstance(resource, web.Resource) and family_of(resource.canonical).is_cross_origin:
             cors.add(resource)
-    _handle_other_responses(app, frozenset(origins))
+    return _for_all_responses(app.on_response_prepare.pop(), frozenset(origins))
 
 
-def _handle_other_responses(app: web.Application, origins: frozenset[str]) -> None:
+def _for_all_responses(add_headers: AddHeaders, origins: frozenset[str]) -> AddHeaders:
     """Add the headers to 404 and 405 of the families, and to preflights of unknown paths: a page would see a network error instead.
 
-    Skip aiohttp-cors for requests without Origin, which it would look up in vain.
+    Call it for requests with Origin: aiohttp-cors would look up that of others in vain.
     """
-    handler = app.on_response_prepare.pop()
 
     async def add_cors_headers(request: web.Request, response: web.StreamResponse) -> None:
-        origin = request.headers.get(hdrs.ORIGIN)
-        if origin is None:
-            return
-        await handler(request, response)
+        origin = request.headers[hdrs.ORIGIN]
+        await add_headers(request, response)
         if (
             request.match_info.http_exception is not None
             and family_of(request.path).is_cross_origin
@@ -63,4 +65,4 @@ def _handle_other_responses(app: web.Application, origins: frozenset[str]) -> No
                 if asked in request.headers:
                     response.headers[allowed] = request.headers[asked]
 
-    app.on_response_prepare.append(add_cors_headers)
+    return add_cors_headers

@@ -92,7 +92,7 @@ async def post(repeated: RepeatedQueries, request: web.Request) -> web.StreamRes
             415 if _wants_response_json(request) else 400,
             "the content type must be application/json",
         )
-    scope: Scope = request._state[SCOPE]
+    scope: Scope = request[SCOPE]
     is_kept = is_cacheable(scope)
     try:
         content = whole_body(request)

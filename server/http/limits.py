@@ -208,7 +208,7 @@ class RateLimiter:
     def begin_request(self, request: web.Request, family: RouteFamily, address: str) -> None:
         """Count a request that runs, until `end_request`; reject it if its client address has too many."""
         if self._requests.limit and family.is_rate_limited:
-            request._state[_SLOT] = self._begin(address)
+            request[_SLOT] = self._begin(address)
 
     def slot(self, address: str) -> ExitStack:
         """Count an operation of a WebSocket as a request that runs, until the result is closed; reject it as `begin_request` does."""
@@ -227,7 +227,7 @@ class RateLimiter:
 
     def end_request(self, request: web.Request) -> None:
         """Count the request no longer, if it is counted: it has ended, or become a stream."""
-        slot = request._state.pop(_SLOT, None)
+        slot = request.pop(_SLOT, None)
         if slot is not None:
             self._requests.end(slot)
 
@@ -240,7 +240,7 @@ class RateLimiter:
             if type(state) is not RateLimitState:
                 return self._check_address(request, family, state)
             if family.has_rate_limit_headers:
-                request._state[HEADER_STATE] = state
+                request[HEADER_STATE] = state
             if not state.allowed:
                 raise _error("address", self._ip_rate, "from this address")
         return None
@@ -315,7 +315,7 @@ def _unlimited() -> RateLimitState:
 
 def _set_header_state(request: web.Request, family: RouteFamily, state: RateLimitState) -> None:
     if family.has_rate_limit_headers:
-        request._state[HEADER_STATE] = state
+        request[HEADER_STATE] = state
 
 
 def _error(name: str, limit: int, scope_text: str, message: str = "rate limit exceeded") -> RateLimited:
@@ -325,7 +325,7 @@ def _error(name: str, limit: int, scope_text: str, message: str = "rate limit ex
 
 def add_headers(request: web.Request, headers: MutableMapping[str, str]) -> None:
     """Add the rate-limit headers to those of a response, in the families that have them."""
-    state = request._state.get(HEADER_STATE)
+    state = request.get(HEADER_STATE)
     if state is not None:
         limit, remaining, reset_at, _ = state
         headers[_LIMIT] = str(limit)

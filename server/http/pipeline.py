@@ -8,7 +8,8 @@ This is one function because a middleware per step would cost a coroutine each a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Mapping
 from time import perf_counter
 
 from aiohttp import hdrs, web
@@ -36,6 +37,7 @@ from server.http import idempotency, limits, telemetry
 from server.http.authentication import Authenticator
 from server.http.catalogue_cache import CatalogueCache, is_cacheable
 from server.http.connections import SERVER_NAME, RequestTimeout, RequestTimeouts
+from server.http.cross_origin import AddHeaders
 from server.http.errors import error_response
 from server.http.families import RouteFamily, family_of
 from server.http.health import Readiness
@@ -60,15 +62,15 @@ def pipeline(
     async def serve(request: web.Request, handler: Handler) -> web.StreamResponse:
         started = perf_counter()
         current_request_id = telemetry.assign_request_id(request)
-        policy = policies.get(request._match_info._route)  # type: ignore[union-attr]
+        policy = policies.get(request.match_info.route)
         family = family_of(request.path) if policy is None else policy.family
-        is_excess = family.is_rate_limited and getattr(request._protocol, "is_excess", False)
+        is_excess = family.is_rate_limited and getattr(request.protocol, "is_excess", False)
         status, error_code = telemetry.CLIENT_GONE, None
         try:
             response = await handle(request, handler, family, policy, current_request_id, is_excess)
             if is_compressible(response):
                 await compress(request, response)
-            status = response._status
+            status = response.status
         except Exception as error:
             if isinstance(error, ConnectionError) and request.transport is None:
                 raise
@@ -97,18 +99,17 @@ def pipeline(
         current_request_id: str,
         is_excess: bool,
     ) -> web.StreamResponse:
-        state = request._state  # `request[…] = …` checks each key
         headers = request.headers
         forwarded_for = headers.getall(hdrs.X_FORWARDED_FOR, ()) if trusted else ()
-        address = state[CLIENT_IP] = client_address(request.remote, forwarded_for, trusted)
+        address = request[CLIENT_IP] = client_address(request.remote, forwarded_for, trusted)
         if is_excess:
             limits.LIMITED.add("connections")
             raise RateLimited(f"more than {settings.address_connections} connections from this address", retry_after=1)
         if (counted := limiter.count_address(request, family, address)) is not None:
             await counted
-        method, target = request._message.method, request._message.path
-        if not target.startswith("/"):
-            _reject_other_host(request._message.url, headers.get(hdrs.HOST, ""))
+        method, target = request.method, request.raw_path
+        if not target.startswith(("/", "*")):
+            _reject_other_host(request.url, headers.get(hdrs.HOST, ""))
         if method == hdrs.METH_OPTIONS:
             if not (family.is_cross_origin and _is_preflight(request)):
                 return _options(request)
@@ -120,7 +121,7 @@ def pipeline(
             _reject_unstorable(target)
         limiter.begin_request(request, family, address)
         try:
-            with RequestTimeout(timeouts, request._loop):
+            with RequestTimeout(timeouts, asyncio.get_running_loop()):
                 if policy.credential is Credential.NONE:
                     return await handler(request)
                 try:
@@ -131,7 +132,7 @@ def pipeline(
                     if policy.attempt_limit:
                         await count_address_attempt(address, policy.attempt_limit, clock.now())
                     raise
-                state[SCOPE] = scope
+                request[SCOPE] = scope
                 activate(scope)  # aiohttp runs each request in a task of its own
                 await limiter.count_caller(request, family, scope)
                 primary_only.set(method not in _SAFE_METHODS and family.name != "graphql")
@@ -173,18 +174,20 @@ def pipeline(
 
 
 def common_headers(
-    policies: Mapping[web.AbstractRoute, RoutePolicy],
-) -> Callable[[web.Request, web.StreamResponse], None]:
+    policies: Mapping[web.AbstractRoute, RoutePolicy], add_cross_origin_headers: AddHeaders
+) -> AddHeaders:
     """Return the function that adds the headers of all responses."""
 
-    def add_headers(request: web.Request, response: web.StreamResponse) -> None:
-        headers = response._headers
+    async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
+        if hdrs.ORIGIN in request.headers:
+            await add_cross_origin_headers(request, response)
+        headers = response.headers
         headers[hdrs.SERVER] = SERVER_NAME
-        headers[telemetry.REQUEST_ID_HEADER] = request._state.get(REQUEST_ID) or telemetry.assign_request_id(request)
+        headers[telemetry.REQUEST_ID_HEADER] = request.get(REQUEST_ID) or telemetry.assign_request_id(request)
         # Whatever isn't marked as a read of the catalogue or as public may be personal, or an error that passes.
         headers.setdefault(hdrs.CACHE_CONTROL, "no-store")
         limits.add_headers(request, headers)
-        policy = policies.get(request._match_info._route)  # type: ignore[union-attr]
+        policy = policies.get(request.match_info.route)
         if (policy.family if policy is not None else family_of(request.path)).is_cross_origin:
             # aiohttp-cors echoes the origin but omits Vary, which caches need.
             if hdrs.VARY in headers:

@@ -11,8 +11,9 @@ from typing import Any, NoReturn
 from urllib.parse import quote, unquote_to_bytes
 
 from aiohttp import web
-from aiohttp.web_urldispatcher import AbstractResource, UrlDispatcher
 from yarl import URL
+
+from rest_facade.aiohttp_internals import replace_url
 
 PATH = "/api.php"
 # Every path below it belongs to the legacy layer, unlike those below `/api`.
@@ -42,10 +43,10 @@ def rewritten(url: URL) -> URL:
     )
 
 
-class ScriptAddress(AbstractResource):
+class ScriptAddress(web.AbstractResource):
     """The resource `/api.php`, which has no routes of its own."""
 
-    def __init__(self, router: UrlDispatcher) -> None:
+    def __init__(self, router: web.UrlDispatcher) -> None:
         super().__init__()
         self._router = router
 
@@ -56,7 +57,7 @@ class ScriptAddress(AbstractResource):
 
     async def resolve(self, request: web.Request) -> Any:
         """Rewrite the request's URL and resolve it."""
-        request._rel_url = request._cache["rel_url"] = rewritten(request.rel_url)
+        replace_url(request, rewritten(request.rel_url))
         return await self._router.resolve(request), set()
 
     def raw_match(self, path: str) -> bool:

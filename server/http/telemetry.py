@@ -39,8 +39,8 @@ _keys: dict[tuple[metrics.Labels, int], metrics.Labels] = {}
 
 def assign_request_id(request: web.Request) -> str:
     """Use the client's id when it is valid, else create one; log lines from here on carry it."""
-    request_id = ids.request_id_from(request._message.headers.get(REQUEST_ID_HEADER))
-    request._state[REQUEST_ID] = request_id
+    request_id = ids.request_id_from(request.headers.get(REQUEST_ID_HEADER))
+    request[REQUEST_ID] = request_id
     logging.request_id.set(request_id)
     return request_id
 
@@ -58,17 +58,16 @@ def count_request(policy: RoutePolicy | None, family: str, status: int, seconds:
 
 def log_request(request: web.Request, status: int, started: float, error_code: str | None) -> None:
     """Write the line; `started` is a `perf_counter` value, `error_code` the code of the error in the response."""
-    state = request._state
-    if IS_UNLOGGED in state:
+    if IS_UNLOGGED in request:
         return
     line: dict[str, Any] = {
-        "request_id": state[REQUEST_ID],
-        "method": request._message.method,
-        "path": request._rel_url.path[:_MAX_PATH_LENGTH],
+        "request_id": request[REQUEST_ID],
+        "method": request.method,
+        "path": request.path[:_MAX_PATH_LENGTH],
         "status": status,
         "ms": int((perf_counter() - started) * 100_000) / 100,  # `round` takes five times as long
     }
-    scope = state.get(SCOPE)
+    scope = request.get(SCOPE)
     if scope is not None:
         line["store"] = scope.store.public_id
         line["actor"] = scope.actor.credential
