@@ -23,6 +23,7 @@ from bench.contestants.json_sql import (
     unix,
     yes_or_no,
 )
+from domain.orders.read import DELIVERY_TIME
 from kernel.payload_fields import INTEGER, TEXT, TIME, UUID_TEXT
 from kernel.product_fields import PRODUCT_RECORD
 
@@ -100,6 +101,9 @@ _ADMIN_PRODUCT = record(
         "images": _IMAGES,
     }
 )
+_FISCAL_TEXTS = (
+    "link_nota", "codigo_pedido_erp", "chave_nota", "xml_nota", "pdf_nota", "nota_fiscal", "base64_xml"
+)  # fmt: skip
 _ADMIN_ORDER = record(
     {
         **_ORDER,
@@ -108,7 +112,12 @@ _ADMIN_ORDER = record(
         "discount_cents": number("t.discount_cents"),
         "currency": plain("t.currency"),
         "payment_status": plain("t.payment_status"),
+        "delivery_time": text(DELIVERY_TIME),
         "tracking_code": optional_text("t.tracking_code"),
+        "fiscal_data": record(
+            {name: optional_text(f"(t.fields_data ->> '{name}')") for name in _FISCAL_TEXTS}
+            | {"chave_nota_valid": number("((t.fields_data ->> 'chave_nota_valid') = 'Y')")}
+        ),
         "customer": _CUSTOMER,
         "items": array(
             record(

@@ -149,6 +149,7 @@ async def staff_credentials(store: SampleStore) -> list[Mapping[str, str]]:
     return [bearer(await store.token(user)), basic(user.email, user.api_key), bearer(token.body["token"])]
 
 
+@pytest.mark.combination
 async def test_no_legacy_route_reads_or_changes_the_record_of_the_same_number(
     sample: SampleStore, other_sample: SampleStore
 ) -> None:

@@ -465,6 +465,10 @@ async def test_an_order_may_have_as_much_as_a_refused_change_says(sample):
     assert (refused.status, [row["available"] for row in refused.body["products"]]) == (422, [free])
     lines = {sample.mug.number: {"amount": free}}
     assert (await sample.put(f"/api/orders/{number}", {"products": lines})).status == 200
+
+
+@pytest.mark.combination
+async def test_an_order_of_a_combination_may_have_as_much_as_a_refused_change_says(sample):
     choice = {str(sample.size): sample.large.number, str(sample.print): sample.plain.number}
     line = {"product_id": sample.mug.number, "product_options": choice}
     number = await create(sample, products=[{**line, "amount": 2}])
