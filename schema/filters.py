@@ -25,7 +25,7 @@ from auth.access import Access
 from kernel.errors import DomainError, ValidationFailed
 from kernel.scope import Scope
 from kernel.text import MAX_FILTER_LENGTH, MAX_FILTER_VALUES
-from models.reading.queries import Condition, Entity, EntityFilter, ToOne
+from models.reading.queries import CallerCache, Condition, Entity, EntityFilter, ToOne
 from schema.fields import INTERNAL, SOURCE, TEXT_INTERNALLY, ColumnSource, EmbeddedSource, RelationSource
 from schema.inputs import built_of_provided, provided_fields
 from schema.scalars import FILTER_ENUMS, FILTER_SCALARS, parse_id
@@ -114,8 +114,14 @@ def _listed(scope: Scope, entity: Entity, values: Mapping[str, Any]) -> list[Con
         for name, declared in entity.filters.items()
         if declared.listed is not None and values.get(name) is not None
     ]
-    visible = entity.visible(scope)
-    return [condition for condition in shown or [entity.listed(scope)] if condition not in (None, visible)]
+    visible, listed = _rows_of_caller(entity)(scope)
+    return [condition for condition in shown or [listed] if condition not in (None, visible)]
+
+
+@cache
+def _rows_of_caller(entity: Entity) -> CallerCache[tuple[Condition | None, Condition | None]]:
+    """Return the conditions of the rows that a caller sees, and of those that lists show to it."""
+    return CallerCache(lambda scope: (entity.visible(scope), None if entity.listed is None else entity.listed(scope)))
 
 
 def _is_caller(scope: Scope, users: list[Any]) -> bool:

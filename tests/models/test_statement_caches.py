@@ -13,6 +13,7 @@ from models.reading.compiled_reads import CompiledReader
 from models.reading.queries import Condition, Entity, Sort, ToMany
 from models.reading.response_shapes import RelationField, ResponseShape, ScalarField
 from models.tables.catalog import Product, ProductImage
+from schema.filters import ColumnGuards, build_conditions
 
 LIMIT = 5
 VASE = {"name": "Vaso", "images": [{"url": "https://img.example.com/vaso.jpg"}]}
@@ -103,6 +104,21 @@ async def test_access_conditions_are_computed_once_per_caller(scope: Scope) -> N
         assert products.calls == 1
         await reader.fetch_one(_another_caller(scope), Condition("t.name = {}", ("Vaso",)))
         await reader.fetch_one(replace(scope, store=replace(scope.store)), Condition("t.name = {}", ("Vaso",)))
+    assert products.calls == 3
+
+
+async def test_the_rows_that_lists_show_are_computed_once_per_caller_and_store(scope: Scope) -> None:
+    products = ChangingEntity("products")
+    entity = replace(products.entity, listed=lambda _scope: Condition("t.status = 'A'"))
+
+    def conditions(caller: Scope) -> list[Condition]:
+        return build_conditions(caller, entity, ColumnGuards({}, {}), None)
+
+    for _ in range(3):
+        assert conditions(scope) == [Condition("t.status = 'A'")], products.calls
+    assert products.calls == 1
+    conditions(_another_caller(scope))
+    conditions(replace(scope, store=replace(scope.store)))
     assert products.calls == 3
 
 
