@@ -285,7 +285,8 @@ class DocumentCache:
         return prepared
 
     def _store(self, text: str, prepared: PreparedDocument) -> None:
-        if len(text) <= self._max_length:
+        # A long document with errors takes up to a megabyte, and no client sends it again to be served.
+        if len(text) <= (MAX_SHORT_LENGTH if prepared.errors else self._max_length):
             self._documents.keep(text, prepared)
 
 

@@ -27,6 +27,7 @@ _MIN_SAMPLES = 50
 _FORMS, _ANONYMOUS, _DOCUMENTS, _INTROSPECTIONS, _SOCKET = (f"192.0.2.{number}" for number in range(1, 6))
 _AT_ONCE = 12
 _SECONDS = 40.0
+_SHORT_DOCUMENTS = 200
 _REFUSED = (429,)
 _numbers = itertools.count()
 
@@ -48,14 +49,15 @@ async def send_documents(client: Client, store: Store) -> None:
     """Send new documents with the public key: long ones with mistakes, and many short ones that fill the cache."""
     long = [_unknown_names(1_900) for _ in range(_AT_ONCE)]
     await _documents(client, store, long, _DOCUMENTS, (400, *_REFUSED), store.key)
-    short = [f"{{ a{next(_numbers)}: store {{ id }} }}" for _ in range(_AT_ONCE)]
+    # As many as fill the hostile address's share of the cache soon: what is bounded and fills late looks like growing memory.
+    short = [f"{{ a{next(_numbers) % _SHORT_DOCUMENTS}: store {{ id }} }}" for _ in range(_AT_ONCE)]
     await _documents(client, store, short, _DOCUMENTS, (200, *_REFUSED), store.key)
 
 
 async def send_introspections(client: Client, store: Store) -> None:
-    """Ask for the whole schema with the public key, each time under another name, so that it is not cached."""
+    """Ask for the whole schema with the public key, each time under another of more names than are cached."""
     full = get_introspection_query()
-    named = [full.replace("__schema", f"a{next(_numbers)}: __schema") for _ in range(_AT_ONCE)]
+    named = [full.replace("__schema", f"a{next(_numbers) % 50}: __schema") for _ in range(_AT_ONCE)]
     await _documents(client, store, named, _INTROSPECTIONS, (200, *_REFUSED), store.key)
 
 
