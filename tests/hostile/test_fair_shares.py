@@ -158,3 +158,13 @@ async def test_one_introspection_of_an_address_waits_and_the_others_are_429(key:
     # Who asks for the same gets it without waiting.
     async with busy_thread():
         assert "data" in (await document(key, full)).body
+
+
+async def test_types_are_looked_up_at_once_and_wait_for_no_introspection(key: Client, guarded: HttpClient):
+    texts = [f'{{ a{number}: __type(name: "Product") {{ name kind }} }}' for number in range(15)]
+    for text in texts:  # prepared, as if they had been sent before
+        guarded.app[DOCUMENTS].get(text)
+    async with busy_thread():
+        answers = await asyncio.gather(*(document(key, text) for text in texts))
+    assert statuses(answers) == {200: 15}
+    assert answers[3].body["data"] == {"a3": {"name": "Product", "kind": "OBJECT"}}
