@@ -31,6 +31,7 @@ from server.http.bulk_files import bulk_configuration
 from server.http.catalogue_cache import CATALOGUE_CACHE
 from server.http.connections import SETTINGS, Runner
 from server.http.health import HEALTH
+from server.media.renderer import image_renderer
 from server.outgoing import outgoing_client
 from server.process_metrics import ProcessMetrics
 from server.sockets import addresses_of, listen
@@ -65,8 +66,12 @@ class Stop(asyncio.Event):
 
 @asynccontextmanager
 async def process_resources(settings: Settings, location: DatabaseLocation) -> AsyncIterator[None]:
-    """Open the resources of any process that works on stores: pools, credential key, outgoing HTTP."""
-    async with connection_pools(settings, location), outgoing_client(allows_private=settings.allows_private_endpoints):
+    """Open the resources of any process that works on stores: pools, credential key, outgoing HTTP, renderer of images."""
+    async with (
+        connection_pools(settings, location),
+        outgoing_client(allows_private=settings.allows_private_endpoints),
+        image_renderer() as ProcessMetrics.renderer,
+    ):
         auth.configure(*settings.secret_keys, access_lifetime=settings.access_lifetime)
         configure_bulk(bulk_configuration(settings))
         order_mails.configure(partial(example_storefront.is_served, settings), settings.public_url)

@@ -11,6 +11,7 @@ from kernel import metrics
 from models.connection import database
 from server.http.catalogue_cache import CatalogueCache
 from server.http.limits import Counters
+from server.media.renderer import Renderer
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -22,6 +23,7 @@ class ProcessMetrics:
     catalogue: CatalogueCache | None = None
     counters: Counters | None = None
     """Those in Redis, if it is configured."""
+    renderer: Renderer | None = None
 
 
 def _resident_bytes() -> Mapping[metrics.Labels, float]:
@@ -62,6 +64,11 @@ def _redis_is_used() -> Mapping[metrics.Labels, float]:
     return {} if counters is None else {(ProcessMetrics.number,): float(getattr(counters, "is_shared", False))}
 
 
+def _image_renderer() -> Mapping[metrics.Labels, float]:
+    renderer = ProcessMetrics.renderer
+    return {} if renderer is None else {(kind,): float(count) for kind, count in renderer.usage().items()}
+
+
 metrics.gauge("vitrine_memory_bytes", "Resident memory by process.", "process", read=_resident_bytes)
 metrics.gauge(
     "vitrine_processor_seconds_total", "Processor time by process.", "process", read=_processor_seconds, counts=True
@@ -81,4 +88,10 @@ metrics.gauge(
     "1 while rate limits are counted in Redis, 0 while a process counts alone.",
     "process",
     read=_redis_is_used,
+)
+metrics.gauge(
+    "vitrine_image_renderer",
+    "Processes that decode images (children), and requests that run or wait for one.",
+    "kind",
+    read=_image_renderer,
 )

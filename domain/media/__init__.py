@@ -1,0 +1,1 @@
+"""Images and files of the store's own."""

@@ -1,0 +1,1 @@
+"""Decode and render images in confined child processes."""
