@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench import growth, machine, profiling, report, start, storefront
+from bench import deployment, growth, machine, profiling, report, start, storefront
 from bench.bars import Bar, ratio_bars
 from bench.database import OPTIONS, BenchDatabase, Size, StatementLog, create_database, running_postgres
 from bench.launchers import CONTESTANTS
@@ -40,6 +40,7 @@ def main() -> int:
     schedule = Schedule(arguments.rounds or schedule.rounds, arguments.seconds or schedule.seconds)
     items = [workload for workload in ALL if arguments.only is None or workload.name in arguments.only]
     try:
+        deployment.redis_url()  # a missing redis-server ends the run before the databases are filled
         if arguments.profile:
             profiling.profile(arguments.profile[0], _items(arguments.profile[1]), arguments.seconds or 5.0)
         else:
@@ -97,7 +98,8 @@ def _measure(arguments: argparse.Namespace, items: list[Workload], schedule: Sch
     about: dict[str, Any] = {
         **machine.description(),
         "schedule": f"{schedule.rounds} rounds of {schedule.seconds:g} s each, medians; {CONNECTIONS} connections",
-        "cores": f"server on core {machine.SERVER_CORE}, database and load on core {machine.LOAD_CORE}",
+        "cores": f"server on core {machine.SERVER_CORE}, database, Redis and load on core {machine.LOAD_CORE}",
+        "configuration": "as in deploy/: rate limits in Redis, access log, metrics; one process, no pooler",
         "database": "a dedicated PostgreSQL 18 on a Unix socket, fsync on, "
         + ", ".join(f"{name}={value}" for name, value in OPTIONS.items()),
     }

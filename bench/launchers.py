@@ -1,4 +1,4 @@
-"""How each contestant is started: the real programs with production settings."""
+"""How each contestant is started: the real programs, Vitrine with what `deploy/` ships."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from bench import deployment
 from bench.database import BenchDatabase
 from bench.servers import ROOT, NotStarted, Server, free_port, run_server
 from server.embedded_postgres.data_folder import OWNER
@@ -32,22 +33,20 @@ def vitrine(
     settings: Mapping[str, str] | None = None,
     module: str = "server.cli",
 ) -> AbstractContextManager[Server]:
-    """Run `vitrine serve` (or another module) in production mode with all checks, and these settings; the rate limits are above the load.
+    """Run `vitrine serve` (or another module) as `deploy/` does, with these settings besides; the rate limits are above the load.
 
     `profile` and `pauses` are the files of `bench.profiled_server` and `bench.watched_server`.
     """
     port = free_port()
     environment = {
+        **deployment.settings(),
         "VITRINE_ENV": "production",
         "DATABASE_URL": database.owner_url,
         "VITRINE_SECRET_KEY": SECRET,
         "PORT": str(port),
-        "VITRINE_BIND": "127.0.0.1",
         "VITRINE_BASE_URL": f"http://localhost:{port}",
         "VITRINE_IP_RATE": "1000000000",
         "VITRINE_LEGACY_RATE": "1000000000",
-        # The sign-in rate limit is per address: A1's requests have different ones in X-Forwarded-For.
-        "VITRINE_TRUSTED_PROXIES": "127.0.0.0/8",
         **(settings or {}),
     }
     if profile is not None:
@@ -65,7 +64,8 @@ def limit(database: BenchDatabase) -> AbstractContextManager[Server]:
     """Run the hand-written handlers."""
     port = free_port()
     command = [sys.executable, "-m", "bench.contestants.limit"]
-    return run_server("limit", command, _environment(database, port), port=port, path="/")
+    environment = {**_environment(database, port), "BENCH_REDIS_URL": deployment.redis_url()}
+    return run_server("limit", command, environment, port=port, path="/")
 
 
 def obvious(database: BenchDatabase) -> AbstractContextManager[Server]:

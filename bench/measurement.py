@@ -109,7 +109,7 @@ def sign_in_at_limit(server: Server) -> str:
 def styles_of(server: Server, item: Workload) -> list[str]:
     """Return the styles of the hand-written handler; [""] for a write."""
     styles: dict[str, list[str]] = json.loads(send_request(server.address, http("GET", "/", {})).body)
-    return styles.get(item.read or item.name, [""])
+    return styles.get(item.name, [""])
 
 
 def fastest_style(server: Server, item: Workload, data: RequestData) -> str:

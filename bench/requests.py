@@ -77,8 +77,7 @@ Normalize = Callable[[Any], Any]
 class Workload:
     """A workload, with requests for the contestants that support it; `normalize` returns what must be equal in all responses.
 
-    The requests of one that writes are sent once each, in order, as long as the list lasts. `read` is the hand-written handlers' read
-    where it has another name.
+    The requests of one that writes are sent once each, in order, as long as the list lasts.
     """
 
     name: str
@@ -87,7 +86,6 @@ class Workload:
     normalize: Normalize = field(default=lambda response: response)
     writes: bool = False
     connections: int = 8
-    read: str = ""
 
 
 def public_id(*words: object) -> str:

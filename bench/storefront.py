@@ -33,7 +33,7 @@ from server.embedded_postgres import EmbeddedServer
 from tests.docs.storefront_guide import PAGE, read_guide
 
 CONTESTANTS = ("limit", "vitrine", "cached", "revalidated")
-RATIOS: Mapping[str, float] = {"vitrine": 0.5, "cached": 3.0, "revalidated": 5.0}
+RATIOS: Mapping[str, float] = {"vitrine": 0.5, "cached": 3.0}
 """The required rates relative to the handler's, by contestant."""
 _CUSTOMERS = 10
 _PAGES = 500

@@ -140,13 +140,6 @@ WORKLOADS: tuple[Workload, ...] = (
         _normalize_numbers,
     ),
     Workload(
-        "Q3h",
-        "the same product each time",
-        _single_records("Q3", lambda data: _products(data)[:1]),
-        _normalize_numbers,
-        read="Q3",
-    ),
-    Workload(
         "Q4",
         "one order with lines and customer, a different one each time",
         _single_records("Q4", _orders),

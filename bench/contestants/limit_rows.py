@@ -42,7 +42,7 @@ async def legacy_products(fetch: Callable[..., Awaitable[Sequence[Any]]], argume
     for product, *image in await fetch("L1 images", arguments[0], numbers):
         images[product].append(image)
     assert not await fetch("L1 features", arguments[0], numbers)
-    products = [_product(images[record[1]], *record) for record in records]
+    products = [product_record(images[record[1]], *record) for record in records]
     params = {
         "page": 1,
         "items_per_page": 250,
@@ -53,7 +53,7 @@ async def legacy_products(fetch: Callable[..., Awaitable[Sequence[Any]]], argume
     return orjson.dumps({"products": products, "params": params})
 
 
-def _product(
+def product_record(
     images: Sequence[Sequence[Any]],
     _total: int,
     number: int,
@@ -82,6 +82,7 @@ def _product(
     meta_keywords: str,
     meta_description: str,
 ) -> dict[str, Any]:
+    """Return the record of a product in the legacy API, from its row and its images."""
     text = str(number)
     pairs = [_pair(text, *image) for image in images]
     return {

@@ -16,8 +16,10 @@ from bench.measurement import Measurement, Schedule
 from bench.requests import RequestData, Workload
 from bench.workloads import WORKLOADS
 from server.embedded_postgres import EmbeddedServer
+from tests.server.redis_server import needs_redis
 
 SIZE = Size(products=600, users=60, orders=400)
+pytestmark = [needs_redis, pytest.mark.redis]
 COMPARED = [item for item in WORKLOADS if {"limit", "vitrine"} <= item.requests_by_contestant.keys()]
 
 
