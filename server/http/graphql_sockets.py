@@ -136,9 +136,7 @@ class _Connection:
     async def _count_address(self) -> None:
         """Count a message as a request of the client address."""
         request = self._request
-        counted = self._app[RATE_LIMITER].count_address(request, family_of(request.path), request[CLIENT_IP])
-        if counted is not None:
-            await counted
+        await self._app[RATE_LIMITER].count_address(request, family_of(request.path), request[CLIENT_IP])
 
     # --- Connection ------------------------------------------------------------------------------------------------------
 

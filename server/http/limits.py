@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import ExitStack
 from typing import NamedTuple, Protocol
 
@@ -40,23 +40,15 @@ class RateLimitState(NamedTuple):
 
 
 class Counters(Protocol):
-    """Count requests (hits) of a key in fixed windows; a key's window starts with its first hit and lasts `window` seconds.
+    """Count requests (hits) of a key in fixed windows; a key's window starts with its first hit and lasts `window` seconds."""
 
-    Methods may return an awaitable or, to spare a coroutine per request, the state itself (`resolved` accepts both).
-    """
-
-    def hit(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState | Awaitable[RateLimitState]:
+    async def hit(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
         """Count one request; not allowed when the limit was reached before."""
         ...
 
-    def peek(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState | Awaitable[RateLimitState]:
+    async def peek(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
         """Return what `hit` would return, without counting."""
         ...
-
-
-async def resolved(state: RateLimitState | Awaitable[RateLimitState]) -> RateLimitState:
-    """Return the state, awaiting it if necessary."""
-    return state if isinstance(state, RateLimitState) else await state
 
 
 class ProcessCounters:
@@ -72,7 +64,7 @@ class ProcessCounters:
         # By window length, so that the first key of each is always the first to expire.
         self._windows: dict[float, dict[str, _Window]] = {}
 
-    def hit(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
+    async def hit(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
         """Count one request; not allowed when the limit was reached before."""
         now = self._clock()
         windows = self._windows.get(window)
@@ -83,13 +75,10 @@ class ProcessCounters:
             windows.pop(key, None)  # a new window goes to the end of the dict
             self._evict(windows, now)
             current = windows[key] = _Window(now + window, time.time() + window)
-        count = current.count = current.count + 1
-        # Its own constructor is a function of Python, which calls this.
-        return tuple.__new__(
-            RateLimitState, (limit, limit - count if count < limit else 0, current.reset_at, count <= limit)
-        )
+        current.count += 1
+        return _state(limit, current.count, current.reset_at)
 
-    def peek(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
+    async def peek(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
         """Return what `hit` would return, without counting."""
         windows = self._windows.get(window)
         current = None if windows is None else windows.get(key)
@@ -231,27 +220,15 @@ class RateLimiter:
         if slot is not None:
             self._requests.end(slot)
 
-    def count_address(self, request: web.Request, family: RouteFamily, address: str) -> Awaitable[None] | None:
-        """Count the request against its client address, before any other check; the result is to be awaited if it is not None."""
+    async def count_address(self, request: web.Request, family: RouteFamily, address: str) -> None:
+        """Count the request against its client address, before any other check."""
         if not self._ip_rate:
             _set_header_state(request, family, _unlimited())
         elif family.is_rate_limited:
-            state = self._counters.hit(f"ip:{rate_limit_key(address)}", self._ip_rate)
-            if type(state) is not RateLimitState:
-                return self._check_address(request, family, state)
-            if family.has_rate_limit_headers:
-                request[HEADER_STATE] = state
+            state = await self._counters.hit(f"ip:{rate_limit_key(address)}", self._ip_rate)
+            _set_header_state(request, family, state)
             if not state.allowed:
                 raise _error("address", self._ip_rate, "from this address")
-        return None
-
-    async def _check_address(
-        self, request: web.Request, family: RouteFamily, counted: RateLimitState | Awaitable[RateLimitState]
-    ) -> None:
-        state = await resolved(counted)
-        _set_header_state(request, family, state)
-        if not state.allowed:
-            raise _error("address", self._ip_rate, "from this address")
 
     async def count_failure(self, address: str) -> None:
         """Count a wrong credential; reject it as one too many of its address.
@@ -259,7 +236,7 @@ class RateLimiter:
         Right ones go on: who shares an address with a client whose token has expired is not to suffer, and no credential can be guessed.
         """
         if self._failed_rate:
-            state = await resolved(self._counters.hit(f"failed:{rate_limit_key(address)}", self._failed_rate))
+            state = await self._counters.hit(f"failed:{rate_limit_key(address)}", self._failed_rate)
             if not state.allowed:
                 raise _error("wrong_credential", self._failed_rate, "with a wrong credential from this address")
 
@@ -267,12 +244,12 @@ class RateLimiter:
         """Count the request against the limit of its app, storefront key or legacy credential, or as one without a credential."""
         limits = self._caller_limits(family, scope.client_ip, scope.store, scope.actor)
         for each in limits:
-            state = await resolved(self._counters.hit(each.key, each.limit))
+            state = await self._counters.hit(each.key, each.limit)
             own = limits[-1]  # its state is reported, also where the address's share of it is exhausted
             if each is own and own.is_reported:
                 _set_header_state(request, family, state)
             elif not state.allowed and own.is_reported:
-                _set_header_state(request, family, await resolved(self._counters.peek(own.key, own.limit)))
+                _set_header_state(request, family, await self._counters.peek(own.key, own.limit))
             if not state.allowed:
                 raise _error(each.name, each.limit, each.scope_text, each.message)
 

@@ -105,8 +105,7 @@ def pipeline(
         if is_excess:
             limits.LIMITED.add("connections")
             raise RateLimited(f"more than {settings.address_connections} connections from this address", retry_after=1)
-        if (counted := limiter.count_address(request, family, address)) is not None:
-            await counted
+        await limiter.count_address(request, family, address)
         method, target = request.method, request.raw_path
         if not target.startswith(("/", "*")):
             _reject_other_host(request.url, headers.get(hdrs.HOST, ""))

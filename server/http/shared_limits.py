@@ -18,7 +18,7 @@ from redis.commands.core import AsyncScript
 from redis.exceptions import RedisError
 
 from kernel import logging
-from server.http.limits import MINUTE, Counters, ProcessCounters, RateLimitState, resolved
+from server.http.limits import MINUTE, Counters, ProcessCounters, RateLimitState
 
 PREFIX = "vitrine:limit"
 # The longest wait of a request, and only of the first one that finds Redis unavailable.
@@ -98,7 +98,7 @@ class SharedCounters:
                 return await self._count(self._hit, key, limit, window)
             except UNAVAILABLE as error:
                 self._fall_back(error)
-        return await resolved(self._fallback.hit(key, limit, window))
+        return await self._fallback.hit(key, limit, window)
 
     async def peek(self, key: str, limit: int, window: float = MINUTE) -> RateLimitState:
         """Return what `hit` would return, without counting."""
@@ -107,7 +107,7 @@ class SharedCounters:
                 return await self._count(self._peek, key, limit, window)
             except UNAVAILABLE as error:
                 self._fall_back(error)
-        return await resolved(self._fallback.peek(key, limit, window))
+        return await self._fallback.peek(key, limit, window)
 
     async def _count(self, script: AsyncScript, key: str, limit: int, window: float) -> RateLimitState:
         length = int(window * 1_000)

@@ -216,27 +216,27 @@ async def test_the_legacy_rate_limit_applies_only_when_configured():
 async def test_a_window_starts_with_its_first_hit_and_resets_when_it_ends():
     now = 100.0
     counters = ProcessCounters(clock=lambda: now)
-    assert [counters.hit("a", 2).allowed for _ in range(3)] == [True, True, False]
+    assert [(await counters.hit("a", 2)).allowed for _ in range(3)] == [True, True, False]
     now = 159.9
-    assert not counters.hit("a", 2).allowed
+    assert not (await counters.hit("a", 2)).allowed
     now = 160.0
-    again = counters.hit("a", 2)
+    again = await counters.hit("a", 2)
     assert (again.allowed, again.remaining) == (True, 1)
 
 
 async def test_peeking_does_not_count():
     counters = ProcessCounters()
     for repetition in range(5):
-        assert counters.peek("a", 1).allowed, repetition
-    counters.hit("a", 1)
-    assert not counters.peek("a", 1).allowed
+        assert (await counters.peek("a", 1)).allowed, repetition
+    await counters.hit("a", 1)
+    assert not (await counters.peek("a", 1)).allowed
 
 
 async def test_the_number_of_keys_is_bounded(monkeypatch):
     monkeypatch.setattr("server.http.limits.MAX_KEYS", 50)
     counters = ProcessCounters()
     for number in range(500):
-        counters.hit(f"ip:{number}", 10)
+        await counters.hit(f"ip:{number}", 10)
     window = next(iter(counters._windows.values()))
     assert len(window) <= 50
     assert "ip:499" in window
