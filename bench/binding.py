@@ -1,6 +1,6 @@
 """What binding each transaction to its store costs a request: `python -m bench.binding` (docs/scaling.md#what-it-costs).
 
-Servers with the binding of sessions, of transactions, and of transactions through PgBouncer read one product by id (Q3) from the same
+Servers that bind each transaction, one directly and one through PgBouncer, read one product by id (Q3) from the same
 database, in alternating rounds: always for the same store, and each time for the next of many. The CPU time per request of the server, of
 PostgreSQL and of PgBouncer depends little on other load.
 """
@@ -91,7 +91,6 @@ def _series(stack: ExitStack, database: BenchDatabase) -> list[Series]:
         rotating = [request for requests in rotating_requests(stores, _Q3) for request in requests]
         series.append(Series(f"{name}, next store each time", server, rotating, pooler))
 
-    add("session", stack.enter_context(launchers.vitrine(database, module="bench.session_bound_server")))
     add("transaction", stack.enter_context(launchers.vitrine(database)))
     if PROGRAM is not None:
         pooler = stack.enter_context(_running_pooler(database))

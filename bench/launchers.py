@@ -31,9 +31,8 @@ def vitrine(
     profile: Path | None = None,
     pauses: Path | None = None,
     settings: Mapping[str, str] | None = None,
-    module: str = "server.cli",
 ) -> AbstractContextManager[Server]:
-    """Run `vitrine serve` (or another module) as `deploy/` does, with these settings besides; the rate limits are above the load.
+    """Run `vitrine serve` as `deploy/` does, with these settings besides; the rate limits are above the load.
 
     `profile` and `pauses` are the files of `bench.profiled_server` and `bench.watched_server`.
     """
@@ -56,7 +55,7 @@ def vitrine(
         command = [sys.executable, "-m", "bench.watched_server", "serve"]
         environment["BENCH_PAUSES"] = str(pauses)
     else:
-        command = [sys.executable, "-m", module, "serve"]
+        command = [sys.executable, "-m", "server.cli", "serve"]
     return run_server("vitrine", command, environment, port=port)
 
 
