@@ -34,9 +34,8 @@ from domain.event_types import (
 )
 from domain.notifications import write as notifications
 from kernel import tracing
-from kernel.clock import format_rfc3339
+from kernel.clock import RFC3339_SQL, format_rfc3339
 from kernel.ids import uuid7
-from kernel.payload_fields import payload_of
 from kernel.product_fields import PRODUCT_RECORD
 from kernel.scope import Scope
 from models.connection.database import execute_later, fetch
@@ -65,10 +64,7 @@ _HAS_ENDPOINT = (
 )
 # Counters are locked in one order, so that two transactions about the same subjects can't deadlock.
 _EMIT = f"""
-WITH new_events AS (
-    SELECT * FROM unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::text[])
-        WITH ORDINALITY AS t (public_id, name, subject_type, subject_id, data, position)
-), counters AS (
+counters AS (
     INSERT INTO event_sequences (tenant_id, public_id, subject_type, subject_id, latest)
     SELECT $1, (array_agg(public_id))[1], subject_type, subject_id, count(*)
     FROM new_events GROUP BY subject_type, subject_id ORDER BY subject_type, subject_id
@@ -80,13 +76,23 @@ WITH new_events AS (
         (tenant_id, public_id, name, subject_type, subject_id, sequence, data, request_id, created_at, traceparent)
     SELECT $1, t.public_id, t.name, t.subject_type, t.subject_id,
         c.latest + 1 - row_number() OVER (PARTITION BY t.subject_type, t.subject_id ORDER BY t.position DESC),
-        t.data::jsonb, $7, $8, $10
+        t.data::jsonb, $2, $3, $5
     FROM new_events t JOIN counters c USING (subject_type, subject_id)
     ORDER BY t.position
     RETURNING 1
 )
-SELECT 1 WHERE CASE WHEN EXISTS (SELECT 1 FROM inserted) AND {_HAS_ENDPOINT} THEN pg_notify($9, '') IS NULL ELSE false END
+SELECT 1 WHERE CASE WHEN EXISTS (SELECT 1 FROM inserted) AND {_HAS_ENDPOINT} THEN pg_notify($4, '') IS NULL ELSE false END
 """
+_EMIT_ALL = f"""
+WITH new_events AS (
+    SELECT * FROM unnest($6::uuid[], $7::text[], $8::text[], $9::uuid[], $10::text[])
+        WITH ORDINALITY AS t (public_id, name, subject_type, subject_id, data, position)
+), {_EMIT}"""
+_EMIT_RECORDS = f"""
+WITH records AS ({{records}}), new_events AS (
+    SELECT e.public_id, e.name, $8::text AS subject_type, r.subject_id, r.data, row_number() OVER (ORDER BY r.id) AS position
+    FROM unnest($6::bigint[], $7::uuid[], $9::text[]) AS e (id, public_id, name) JOIN records r USING (id)
+), {_EMIT}"""
 
 
 def event_sql(parameters: Sequence[str]) -> str:
@@ -147,18 +153,37 @@ async def emit_all(scope: Scope, events: Sequence[Event]) -> None:
     if not events:
         return
     await execute_later(
-        _EMIT,
-        scope.store.id,
+        _EMIT_ALL,
+        *_emit_arguments(scope),
         [uuid7() for _ in events],
         [event.name for event in events],
         [event.subject_type for event in events],
         [event.subject_id for event in events],
         [orjson.dumps(event.data).decode() for event in events],
-        scope.request_id,
-        scope.now,
-        CHANNEL,
-        tracing.active and tracing.active.traceparent(),
     )
+
+
+async def emit_records(
+    scope: Scope, subject_type: str, records: str, names: Mapping[int, str], *parameters: object
+) -> None:
+    """Emit an event about each record (internal id → event name) as it is in the transaction; records that are gone are left out.
+
+    The statement `records` selects the `id`, `subject_id` and `data` of those whose id is in `$6`; its `parameters` begin with `$10`.
+    """
+    await execute_later(
+        _EMIT_RECORDS.format(records=records),
+        *_emit_arguments(scope),
+        [*names],
+        [uuid7() for _ in names],
+        subject_type,
+        [*names.values()],
+        *parameters,
+    )
+
+
+def _emit_arguments(scope: Scope) -> tuple[Any, ...]:
+    """Return the arguments of `_EMIT`."""
+    return scope.store.id, scope.request_id, scope.now, CHANNEL, tracing.active and tracing.active.traceparent()
 
 
 # --- Orders ----------------------------------------------------------------------------------------------------------------
@@ -333,33 +358,33 @@ def _event_data_of(row: Mapping[str, Any]) -> OrderEventData:
 
 # --- Products --------------------------------------------------------------------------------------------------------------
 
-# The SQL of the record's fields that aren't columns of the product. asyncpg decodes rows, but not arrays of them.
+# The SQL of the record's fields that aren't columns of the product.
 _PRODUCT_SQL = {
     "id": "p.public_id",
-    "currency": "$3::text",
+    "currency": "$10::text",
     "stock": stock_sql("p"),
     "category_id": "c.public_id",
-    "category": "CASE WHEN c.id IS NOT NULL THEN ROW(c.public_id, c.name) END",
-    "images": """ARRAY(SELECT ARRAY[i.url, i.alt] FROM product_images i WHERE i.tenant_id = p.tenant_id AND i.product_id = p.id
-        ORDER BY i.position, i.id)""",
+    "category": "CASE WHEN c.id IS NOT NULL THEN jsonb_build_object('id', c.public_id, 'name', c.name) END",
+    "images": """(
+        SELECT coalesce(jsonb_agg(jsonb_build_object('url', i.url, 'alt', i.alt) ORDER BY i.position, i.id), '[]')
+        FROM product_images i WHERE i.tenant_id = p.tenant_id AND i.product_id = p.id
+    )""",
+    "created_at": RFC3339_SQL.format("p.created_at"),
+    "updated_at": RFC3339_SQL.format("p.updated_at"),
 }
-_PRODUCT_ROWS = f"""
-SELECT p.id, p.public_id, ROW({", ".join(_PRODUCT_SQL.get(field.name, f"p.{field.name}") for field in PRODUCT_RECORD)}) AS record
+_PRODUCTS = f"""
+SELECT p.id, p.public_id AS subject_id, jsonb_build_object(
+    {", ".join(f"'{field.name}', {_PRODUCT_SQL.get(field.name, f'p.{field.name}')}" for field in PRODUCT_RECORD)}
+) AS data
 FROM products p
 LEFT JOIN categories c ON c.tenant_id = p.tenant_id AND c.id = p.category_id AND c.deleted_at IS NULL
-WHERE p.tenant_id = $1 AND p.id = ANY($2::bigint[])
-ORDER BY p.id
+WHERE p.tenant_id = $1 AND p.id = ANY($6::bigint[])
 """
 
 
-async def emit_products_changed(scope: Scope, names: Mapping[int, str]) -> dict[int, UUID]:
-    """Emit `product.created` or `product.updated` for products (internal id → event name) and return their public ids."""
-    rows = await fetch(_PRODUCT_ROWS, scope.store.id, list(names), scope.store.currency)
-    await emit_all(
-        scope,
-        [Event(names[row["id"]], PRODUCT, row["public_id"], payload_of(PRODUCT_RECORD, row["record"])) for row in rows],
-    )
-    return {row["id"]: row["public_id"] for row in rows}
+async def emit_products_changed(scope: Scope, names: Mapping[int, str]) -> None:
+    """Emit `product.created` or `product.updated` for products (internal id → event name)."""
+    await emit_records(scope, PRODUCT, _PRODUCTS, names, scope.store.currency)
 
 
 async def emit_products_deleted(scope: Scope, public_ids: Iterable[UUID]) -> None:

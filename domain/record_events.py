@@ -9,38 +9,33 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-import orjson
-
 from domain import event_types, events
 from domain.combined_stock import stock_sql
 from domain.event_types import EVENT_TYPES
 from domain.events import Event
-from kernel.clock import format_rfc3339
+from kernel.clock import RFC3339_SQL, format_rfc3339
 from kernel.ids import uuid7
 from kernel.scope import Scope
-from models.connection.database import fetch
-
-_TIME = """to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"""
 
 _CATEGORIES = f"""
-SELECT c.public_id AS subject_id, jsonb_build_object(
+SELECT c.id, c.public_id AS subject_id, jsonb_build_object(
     'id', c.public_id, 'name', c.name, 'slug', c.slug, 'parent_id', p.public_id, 'position', c.position, 'status', c.status,
     'description', c.description,
     'image', CASE WHEN c.image_url <> '' THEN jsonb_build_object('url', c.image_url, 'alt', c.image_alt) END,
-    'created_at', {_TIME.format("c.created_at")}, 'updated_at', {_TIME.format("c.updated_at")}
-)::text AS data
+    'created_at', {RFC3339_SQL.format("c.created_at")}, 'updated_at', {RFC3339_SQL.format("c.updated_at")}
+) AS data
 FROM categories c LEFT JOIN categories p ON p.tenant_id = c.tenant_id AND p.id = c.parent_id
-WHERE c.tenant_id = $1 AND c.id = ANY($2::bigint[]) ORDER BY c.id
+WHERE c.tenant_id = $1 AND c.id = ANY($6::bigint[])
 """
 _CUSTOMERS = f"""
-SELECT u.public_id AS subject_id, jsonb_build_object(
+SELECT u.id, u.public_id AS subject_id, jsonb_build_object(
     'id', u.public_id, 'name', btrim(u.firstname || ' ' || u.lastname), 'email', coalesce(u.email, ''), 'status', u.status,
-    'created_at', {_TIME.format("u.created_at")}, 'updated_at', {_TIME.format("u.updated_at")}
-)::text AS data
-FROM users u WHERE u.tenant_id = $1 AND u.id = ANY($2::bigint[]) ORDER BY u.id
+    'created_at', {RFC3339_SQL.format("u.created_at")}, 'updated_at', {RFC3339_SQL.format("u.updated_at")}
+) AS data
+FROM users u WHERE u.tenant_id = $1 AND u.id = ANY($6::bigint[])
 """
 _SHIPMENTS = f"""
-SELECT s.public_id AS subject_id, jsonb_build_object(
+SELECT s.id, s.public_id AS subject_id, jsonb_build_object(
     'id', s.public_id, 'order_id', o.public_id, 'status', s.status, 'carrier', s.carrier, 'tracking_number', s.tracking_number,
     'items', (
         SELECT coalesce(jsonb_agg(jsonb_build_object(
@@ -49,21 +44,21 @@ SELECT s.public_id AS subject_id, jsonb_build_object(
         LEFT JOIN products p ON p.tenant_id = l.tenant_id AND p.id = l.product_id
         WHERE i.tenant_id = s.tenant_id AND i.shipment_id = s.id
     ),
-    'created_at', {_TIME.format("s.created_at")}, 'updated_at', {_TIME.format("s.updated_at")}
-)::text AS data
+    'created_at', {RFC3339_SQL.format("s.created_at")}, 'updated_at', {RFC3339_SQL.format("s.updated_at")}
+) AS data
 FROM shipments s JOIN orders o ON o.tenant_id = s.tenant_id AND o.id = s.order_id
-WHERE s.tenant_id = $1 AND s.id = ANY($2::bigint[]) ORDER BY s.id
+WHERE s.tenant_id = $1 AND s.id = ANY($6::bigint[])
 """
 _STOCK = f"""
-SELECT p.public_id AS subject_id, jsonb_build_object(
+SELECT p.id, p.public_id AS subject_id, jsonb_build_object(
     'id', p.public_id, 'sku', p.sku, 'stock', {stock_sql("p")}, 'combinations', (
         SELECT coalesce(jsonb_agg(jsonb_build_object('id', c.public_id, 'sku', c.sku, 'stock', c.stock) ORDER BY c.id), '[]')
         FROM combinations c WHERE c.tenant_id = p.tenant_id AND c.product_id = p.id AND c.deleted_at IS NULL
     )
-)::text AS data
-FROM products p WHERE p.tenant_id = $1 AND p.id = ANY($2::bigint[]) AND p.deleted_at IS NULL ORDER BY p.id
+) AS data
+FROM products p WHERE p.tenant_id = $1 AND p.id = ANY($6::bigint[]) AND p.deleted_at IS NULL
 """
-_ROWS: Mapping[str, str] = {
+_RECORDS: Mapping[str, str] = {
     event_types.CATEGORY: _CATEGORIES,
     event_types.CUSTOMER: _CUSTOMERS,
     event_types.SHIPMENT: _SHIPMENTS,
@@ -74,10 +69,7 @@ _ROWS: Mapping[str, str] = {
 async def emit_records(scope: Scope, name: str, ids: Iterable[int]) -> None:
     """Emit an event about each record (internal ids) in its current state; records that are gone are left out."""
     subject_type = EVENT_TYPES[name].subject
-    rows = await fetch(_ROWS[subject_type], scope.store.id, list(ids))
-    await events.emit_all(
-        scope, [Event(name, subject_type, row["subject_id"], orjson.loads(row["data"])) for row in rows]
-    )
+    await events.emit_records(scope, subject_type, _RECORDS[subject_type], dict.fromkeys(ids, name))
 
 
 async def emit_deleted(scope: Scope, name: str, public_ids: Iterable[UUID]) -> None:

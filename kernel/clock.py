@@ -30,6 +30,10 @@ def format_rfc3339(time: datetime) -> str:
     return f"{_to_utc(time).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
 
 
+RFC3339_SQL = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
+"""The same format in SQL, of the expression of a time."""
+
+
 def format_unix(time: datetime) -> str:
     """Format a time as legacy records do: whole seconds since 1970, as a string."""
     return str((_to_utc(time) - _EPOCH) // _SECOND)

@@ -113,8 +113,6 @@ SELECT product_id FROM deleted UNION SELECT c.product_id FROM added JOIN chosen 
 async def read_feature_values(scope: Scope, drafts: Sequence[ProductDraft]) -> dict[int, dict[int, ParsedFeatureValue]]:
     """Read the features of drafts, by the draft's index and the feature's id; errors are collected in the draft."""
     references = [entry.get("feature") for draft in drafts for entry in draft.features or ()]
-    if not references:
-        return {}
     ids = await look_up(scope, FEATURE, [reference for reference in references if reference is not None])
     definitions = await load_definitions(scope, list(set(ids.values())))
     values: dict[int, dict[int, ParsedFeatureValue]] = {}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from domain.store_settings import setting
 from kernel.errors import NotFound
 from kernel.fields import FieldErrors, InputField, InputValues, check_fields, raise_field_errors, timestamp
 from kernel.ids import uuid7
@@ -79,13 +80,13 @@ def read_draft(scope: Scope, values: InputValues) -> ProductDraft:
     return draft
 
 
-def apply_new_product_rules(scope: Scope, draft: ProductDraft, *, needs_approval: bool) -> None:
+def apply_new_product_rules(scope: Scope, draft: ProductDraft) -> None:
     """Check the fields required on creation and set the status: a vendor's product waits for approval if the store requires it."""
     for name, product_field in PRODUCT_FIELDS.items():
         if product_field.required and name not in draft.values:
             draft.errors[name] = (product_field.required, f"{name} is required")
     if scope.actor.kind is ActorKind.VENDOR:
-        if needs_approval:
+        if setting(scope, "vendor_products_need_approval"):
             draft.columns["status"] = PENDING
         elif draft.columns.get("status") == PENDING:
             del draft.columns["status"]

@@ -51,6 +51,7 @@ _LOCK = " FOR NO KEY UPDATE"
 _LOCK_MATCHED = f"""
 SELECT {{columns}} FROM products WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND deleted_at IS NULL ORDER BY id{_LOCK}
 """
+_IS_COMBINED = f"{of_row(IS_COMBINED, 'products')} AS is_combined"
 _COLUMNS = frozenset({
     "id", "public_id", "vendor_id", "category_id", "status", "sku", "slug", "name", "stock", "tracking", "min_quantity", "max_quantity",
 })  # fmt: skip
@@ -140,7 +141,7 @@ async def lock_changed(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
 
 def _with_columns(statement: str, drafts: Iterable[ProductDraft]) -> str:
     columns = sorted(_COLUMNS.union(*(draft.columns for draft in drafts)))
-    return statement.format(columns=", ".join([*columns, f"{of_row(IS_COMBINED, 'products')} AS is_combined"]))
+    return statement.format(columns=", ".join([*columns, _IS_COMBINED]))
 
 
 # --- Vendors ---------------------------------------------------------------------------------------------------------------
@@ -205,7 +206,6 @@ async def _resolve_categories(scope: Scope, drafts: Sequence[ProductDraft]) -> N
     """Set the main category and all categories: `categories` lists all, `category` (else the first) is the main one."""
     references = [reference for draft in drafts for reference in _categories_of(draft)]
     ids = await look_up(scope, CATEGORY, references) if references else {}
-    required = setting(scope, "products_require_category")
     for draft in drafts:
         missing = [reference for reference in _categories_of(draft) if reference not in ids]
         if missing:
@@ -214,7 +214,7 @@ async def _resolve_categories(scope: Scope, drafts: Sequence[ProductDraft]) -> N
             continue
         _set_categories(draft, ids)
         is_set = (draft.is_new and "id" not in draft.errors) or "category_id" in draft.columns
-        if required and is_set and draft.columns.get("category_id") is None:
+        if is_set and draft.columns.get("category_id") is None and setting(scope, "products_require_category"):
             draft.errors["category"] = ("category_required", "category is required")
 
 

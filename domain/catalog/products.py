@@ -32,7 +32,6 @@ from domain.catalog.product_parts import delete_product_parts
 from domain.catalog.product_writing import replace_images, replace_product_categories, touch_rows, write_rows
 from domain.catalog.stock import lock_stock
 from domain.notifications import write as notifications
-from domain.store_settings import setting
 from domain.taxes.taxes import set_taxes_in_bulk
 from kernel.errors import Conflict, NotFound
 from kernel.fields import InputValues, check_count
@@ -186,14 +185,13 @@ async def _match(
 ) -> dict[int, dict[int, ParsedFeatureValue]]:
     # An import excludes the others that write what it compares, and locks only what it changes.
     await match_drafts(scope, drafts, subjects, by_sku=by_sku, check_sku=check_sku, lock=not by_sku)
-    needs_approval = bool(setting(scope, "vendor_products_need_approval"))
     for draft in drafts:
         check_quantities(scope, draft)
         if not draft.is_new:
             protect_approval_status(scope, draft)
         elif "id" not in draft.errors:
-            apply_new_product_rules(scope, draft, needs_approval=needs_approval)
-    return await read_feature_values(scope, drafts)
+            apply_new_product_rules(scope, draft)
+    return await read_feature_values(scope, drafts) if any(draft.features for draft in drafts) else {}
 
 
 async def _write(
@@ -214,10 +212,11 @@ async def _write(
     }
     if taxed:
         changed |= await set_taxes_in_bulk(scope, "product_taxes", taxed)
-    by_product = {draft.product_id: of_draft for draft, of_draft in zip(drafts, values, strict=True)}
-    changed |= await write_feature_values(
-        scope, {product: feature_values for product, feature_values in by_product.items() if product is not None}
-    )
+    by_product = {draft.product_id: of_draft for draft, of_draft in zip(drafts, values, strict=True) if of_draft}
+    if by_product:
+        changed |= await write_feature_values(
+            scope, {product: feature_values for product, feature_values in by_product.items() if product is not None}
+        )
     await touch_rows(scope, changed - written)
     await _announce(scope, [draft for draft in drafts if draft.product_id in changed], new)
     return changed
@@ -234,14 +233,14 @@ async def _announce(scope: Scope, drafts: Sequence[ProductDraft], new: set[int])
     }
     if not names:
         return
-    public_ids = await events.emit_products_changed(scope, names)
+    await events.emit_products_changed(scope, names)
     await audit.record_all(
         scope,
         [
-            AuditLogEntry("product.created", "product", public_ids[draft.product_id])
+            AuditLogEntry("product.created", "product", draft.public_id)
             if id(draft) in new
             else AuditLogEntry(
-                "product.updated", "product", public_ids[draft.product_id], {"fields": sorted(map(str, draft.values))}
+                "product.updated", "product", draft.public_id, {"fields": sorted(map(str, draft.values))}
             )
             for draft in drafts
             if draft.product_id is not None

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kernel.clock import RFC3339_SQL
 from kernel.codes import ROLE_NAMES
 from kernel.scope import Scope
 from models.reading.answer_size import AnswerLimits
@@ -29,10 +30,9 @@ from models.reading.response_shapes import (
     row_fields,
 )
 
-# The format of times and roles in JSON that PostgreSQL builds.
+# The format of roles in JSON that PostgreSQL builds.
 _ROLE_CASES = " ".join([f"WHEN '{code}' THEN '{name}'" for code, name in ROLE_NAMES.items()])
 _ROLE_SQL = f"CASE {{0}} {_ROLE_CASES} ELSE {{0}} END"
-_TIME_SQL = "to_char({0} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
 # A function takes at most 100 arguments, two for each pair.
 _MAX_JSON_PAIRS = 45
 
@@ -323,7 +323,7 @@ class _Writer:
         if isinstance(field, RelationField):
             return f"({self.relation(field, alias)})"
         sql = _replace_alias(field.sql if isinstance(field.sql, str) else self.take(), alias)
-        form = {"time": _TIME_SQL, "role": _ROLE_SQL}.get(field.value_type)
+        form = {"time": RFC3339_SQL, "role": _ROLE_SQL}.get(field.value_type)
         return form.format(sql) if form else sql
 
 
