@@ -167,10 +167,11 @@ def _collect_fragments(
             _collect_fragments(node.selection_set, fragments, needed)
 
 
-def authorize(scope: Scope, operation: FacadeOperation) -> None:
-    """Check the access rules of the operation's root fields, before the request is read."""
+def authorize(scope: Scope, operation: FacadeOperation) -> Scope:
+    """Return the scope of a caller who may execute the operation: checks the rules of its root fields, before the request is read."""
     for access in operation.access:
         access.check(scope)
+    return scope
 
 
 async def execute(

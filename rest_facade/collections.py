@@ -25,11 +25,6 @@ from rest_facade.list_parameters import (
 ROLES = ("admin", "vendor", "customer")
 
 
-def unchanged(value: Any) -> Any:
-    """Return the value unchanged; the operation validates it."""
-    return value
-
-
 def array(value: Any) -> Any:
     """Return an array unchanged, and a single value as what no array holds: GraphQL would take it for an array of one."""
     return value if value is None or isinstance(value, list) else [[value]]
@@ -58,7 +53,8 @@ class Collection:
     plural: str
     singular: str
     list_definition: ListDefinition
-    body: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    body: Mapping[str, Callable[[Any], Any] | None] = field(default_factory=dict)
+    """The writable fields; what converts their values before the operation validates them, None for nothing."""
     field_codes: FieldCodes = field(default_factory=dict)
     required: FieldCodes = field(default_factory=dict)
     """Error codes of required fields on creation; also reported when another field fails first."""
@@ -68,10 +64,6 @@ class Collection:
     def with_listing(self, **changes: Any) -> Collection:
         """Return a copy with a changed list definition (`size_parameter`, `fixed_filters`, …)."""
         return replace(self, list_definition=replace(self.list_definition, **changes))
-
-    def known_fields(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the known fields of a body; unknown ones are ignored."""
-        return {name: convert(body[name]) for name, convert in self.body.items() if name in body}
 
     def field_errors(self, values: Mapping[str, Any], *, creating: bool) -> dict[str, str]:
         """Return the error codes of the fields that are missing on creation, or invalid."""
@@ -121,7 +113,7 @@ PRODUCTS = Collection(
             category_id="CATEGORY",
         ),
     ),
-    body={**dict.fromkeys((*_WRITABLE, "category_id"), unchanged), "images": image_inputs},
+    body={**dict.fromkeys((*_WRITABLE, "category_id")), "images": image_inputs},
     field_codes={**_WRITABLE, "images.url": IMAGE_FIELDS["url"].code},
     required={name: field.required for name, field in PRODUCT_FIELDS.items() if field.required},
     input_fields={name: PRODUCT_FIELDS[name] for name in _WRITABLE},
@@ -141,7 +133,7 @@ CATEGORIES = Collection(
         },
         sorts=_sorts("position name created_at id"),
     ),
-    body={"name": unchanged, "slug": unchanged, "parent_id": unchanged, "position": unchanged, "status": unchanged},
+    body=dict.fromkeys(("name", "slug", "parent_id", "position", "status")),
     field_codes={
         "name": "name_invalid",
         "slug": "slug_invalid",

@@ -17,12 +17,12 @@ from aiohttp import web
 from kernel.errors import NotFound, ValidationFailed
 from kernel.ids import parse_uuid
 from kernel.scope import Scope
-from resolvers.execute import FacadeOperation, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_json_object
 from rest_facade.collections import Collection
 from rest_facade.field_errors import REQUIRED, FieldCodes, with_field_codes
 from rest_facade.responses import json_response, page_response
-from rest_facade.routing import Credential, Handler, Route, authorized_scope
+from rest_facade.routing import SCOPE, Credential, Handler, Route
 
 # Fragments shared by the operations of both families.
 FRAGMENTS = Path(__file__).parent / "fragments"
@@ -72,13 +72,13 @@ class CollectionHandlers:
     async def create_record(self, request: web.Request) -> Any:
         """Create a record of the body and return the result of the operation."""
         scope, operation = self._authorize(request, f"{self.collection.singular}Create")
-        values = self.collection.known_fields(await read_json_object(request))
+        values = self._known_fields(await read_json_object(request))
         return await self._write(scope, operation, values, {"input": values}, creating=True)
 
     async def update(self, request: web.Request) -> web.Response:
         """Update the fields sent and return the record."""
         scope, operation = self._authorize(request, f"{self.collection.singular}Update")
-        values = self.collection.known_fields(await read_json_object(request))
+        values = self._known_fields(await read_json_object(request))
         variables = {"id": self._record_id(request), "input": values}
         return json_response(await self._write(scope, operation, values, variables, creating=False))
 
@@ -90,7 +90,12 @@ class CollectionHandlers:
 
     def _authorize(self, request: web.Request, suffix: str) -> tuple[Scope, FacadeOperation]:
         operation = self.operations[f"{self.prefix}{suffix}"]
-        return authorized_scope(request, operation), operation
+        return authorize(request[SCOPE], operation), operation
+
+    def _known_fields(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the known fields of a body; unknown ones are ignored."""
+        known = self.collection.body.items()
+        return {name: body[name] if convert is None else convert(body[name]) for name, convert in known if name in body}
 
     async def _read(self, scope: Scope, record_id: str) -> Any:
         operation = self.operations[f"{self.prefix}{self.collection.singular}"]
@@ -132,7 +137,7 @@ def order_status_handler(operation: FacadeOperation) -> Handler:
     """Build the handler of `PUT orders/{id}/status`: `{status, tracking_code?, reason?, restock?, carrier?}`."""
 
     async def set_status(request: web.Request) -> web.Response:
-        scope = authorized_scope(request, operation)
+        scope = authorize(request[SCOPE], operation)
         body = await read_json_object(request)
         values = {name: body[name] for name in _STATUS_FIELDS if body.get(name) is not None}
         if values.get("status", "") == "":

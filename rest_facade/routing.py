@@ -1,4 +1,4 @@
-"""Define routes as data: what a facade declares and the server enforces on every request; authorize before a body is read."""
+"""Define routes as data: what a facade declares and the server enforces on every request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from aiohttp import web
 
 from kernel.errors import DomainError
 from kernel.scope import Scope
-from resolvers.execute import FacadeOperation, authorize
 
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -75,24 +74,8 @@ class ErrorFormat:
 
 
 SCOPE = web.RequestKey("scope", Scope)
+"""The scope of a request: store, caller, time; none with `Credential.NONE`."""
 REQUEST_ID = web.RequestKey("request_id", str)
 CLIENT_IP = web.RequestKey("client_ip", str)
 # Set by a handler whose answer is not worth a line in the access log.
 IS_UNLOGGED = web.RequestKey("is_unlogged", bool)
-
-
-def scope_of(request: web.Request) -> Scope:
-    """Return the scope of the request (store, caller, time); KeyError for `Credential.NONE`."""
-    return request[SCOPE]
-
-
-def request_id_of(request: web.Request) -> str:
-    """Return the request id, on every route."""
-    return request[REQUEST_ID]
-
-
-def authorized_scope(request: web.Request, operation: FacadeOperation) -> Scope:
-    """Return the scope of a caller who may execute the operation; raises what its root field's permission check raises."""
-    scope = scope_of(request)
-    authorize(scope, operation)
-    return scope

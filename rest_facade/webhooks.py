@@ -16,12 +16,12 @@ from kernel.codes import SWITCH_STATUSES
 from kernel.errors import NotFound, ValidationFailed
 from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_json_object
-from rest_facade.collections import Collection, array, unchanged
+from rest_facade.collections import Collection, array
 from rest_facade.field_errors import with_field_codes
 from rest_facade.list_parameters import FilterParameter, ListDefinition, choice_parser, code_parser
 from rest_facade.records import CollectionHandlers, path_uuid
 from rest_facade.responses import json_response, page_response
-from rest_facade.routing import Credential, Route, scope_of
+from rest_facade.routing import SCOPE, Credential, Route
 
 DELIVERY_STATES = ("pending", "delivering", "delivered", "failed", "dead", "cancelled")
 
@@ -37,7 +37,7 @@ ENDPOINT_COLLECTION = Collection(
         },
         sorts={"id": "ID"},
     ),
-    body=dict.fromkeys(("url", "events", "query", "status", "installed_app_id"), unchanged) | {"events": array},
+    body={"url": None, "events": array, "query": None, "status": None, "installed_app_id": None},
     field_codes={"url": "url_invalid", "events": "event_unknown", "query": "query_invalid", "status": "status_invalid"},
 )
 DELIVERY_LIST = ListDefinition(
@@ -93,7 +93,7 @@ class WebhookEndpointHandlers:
             raise ValidationFailed("since is required", field="since", code="required")
         variables = {"id": _endpoint_id(request), **values}
         try:
-            data = await execute(scope_of(request), operation, variables)
+            data = await execute(request[SCOPE], operation, variables)
         except ValidationFailed as error:
             raise with_field_codes(error, _REPLAY_CODES) from error
         return json_response(data[operation.fields[0]], status=202)
@@ -105,8 +105,8 @@ class WebhookEndpointHandlers:
         definition = ListDefinition(
             DELIVERY_LIST.filters, DELIVERY_LIST.sorts, {"endpoint_id": [endpoint]}, self.size_parameter
         )
-        variables = {"id": endpoint, **definition.variables(request.query, scope_of(request).store)}
-        data = await execute(scope_of(request), operation, variables)
+        variables = {"id": endpoint, **definition.variables(request.query, request[SCOPE].store)}
+        data = await execute(request[SCOPE], operation, variables)
         if data["endpoint"] is None:
             raise NotFound(ENDPOINT_COLLECTION.display_name)
         return page_response(request, data["page"])
@@ -128,12 +128,12 @@ class WebhookEndpointHandlers:
 
     def _authorize(self, request: web.Request, suffix: str) -> FacadeOperation:
         operation = self.operations[f"{self.prefix}{suffix}"]
-        authorize(scope_of(request), operation)
+        authorize(request[SCOPE], operation)
         return operation
 
     async def _execute(self, request: web.Request, suffix: str, variables: Mapping[str, Any]) -> Any:
         operation = self._authorize(request, suffix)
-        return (await execute(scope_of(request), operation, variables))[operation.fields[0]]
+        return (await execute(request[SCOPE], operation, variables))[operation.fields[0]]
 
 
 def _endpoint_id(request: web.Request) -> str:

@@ -11,10 +11,10 @@ from typing import TypeAlias
 from aiohttp import hdrs, web
 
 from kernel.errors import MalformedRequest, ValidationFailed
-from resolvers.execute import FacadeOperation, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.list_parameters import page_size
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Handler, Route, authorized_scope
+from rest_facade.routing import SCOPE, Credential, Handler, Route
 
 PATH = "/api/admin/events"
 EVENT_STREAM = "text/event-stream"
@@ -36,7 +36,7 @@ def routes(operations: Mapping[str, FacadeOperation]) -> list[Route]:
 def _handler(operation: FacadeOperation) -> Handler:
     async def show(request: web.Request) -> web.StreamResponse:
         """Return the events after a cursor: `after`, `types`, `limit`."""
-        scope = authorized_scope(request, operation)
+        scope = authorize(request[SCOPE], operation)
         query = request.query
         types = [name for text in query.get("types", "").split(",") if (name := text.strip())] or None
         after = query.get("after", "").strip() or None

@@ -8,12 +8,12 @@ from typing import Any
 from aiohttp import web
 
 from kernel.scope import Scope
-from resolvers.execute import FacadeOperation, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade import collections
 from rest_facade.apps.records import ADMIN
 from rest_facade.collections import Collection
 from rest_facade.responses import to_json
-from rest_facade.routing import Credential, Handler, Route, authorized_scope
+from rest_facade.routing import SCOPE, Credential, Handler, Route
 from rest_facade.streaming import send_parts
 
 CONTENT_TYPE = "application/jsonl"
@@ -41,7 +41,7 @@ def routes(operations: Mapping[str, FacadeOperation]) -> list[Route]:
 def _handler(collection: Collection, operation: FacadeOperation) -> Handler:
     async def export(request: web.Request) -> web.StreamResponse:
         """Send all records that match the filters of the list, in the order of their creation."""
-        scope = authorized_scope(request, operation)
+        scope = authorize(request[SCOPE], operation)
         variables = {"filter": collection.list_definition.filter(request.query, scope.store)}
         # Before the status is sent: what is refused has the error's.
         first = await _page(scope, operation, variables)

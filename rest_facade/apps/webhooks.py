@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from resolvers.execute import FacadeOperation, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_json_object
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Handler, Route, authorized_scope
+from rest_facade.routing import SCOPE, Credential, Handler, Route
 from rest_facade.webhooks import WebhookEndpointHandlers
 
 PATH = "/api/admin/webhooks"
@@ -33,7 +33,7 @@ def routes(operations: Mapping[str, FacadeOperation]) -> list[Route]:
 def _rotation_handler(operation: FacadeOperation) -> Handler:
     async def rotate(request: web.Request) -> web.Response:
         """Replace the app's secret: `{client_secret, immediate?}`."""
-        scope = authorized_scope(request, operation)
+        scope = authorize(request[SCOPE], operation)
         body = await read_json_object(request)
         values = {name: body[name] for name in _SECRET_FIELDS if body.get(name) is not None}
         data = await execute(scope, operation, values)

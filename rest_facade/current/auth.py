@@ -16,7 +16,7 @@ from kernel.scope import ANONYMOUS, Scope, Store
 from resolvers.execute import FacadeOperation, execute
 from rest_facade.bodies import read_json_object
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Handler, Route, request_id_of, scope_of
+from rest_facade.routing import REQUEST_ID, SCOPE, Credential, Handler, Route
 
 KEY_PATH = "/api/v1/auth/key"
 SESSION_ENDED = "session ended"
@@ -54,7 +54,7 @@ class SignInHandlers:
 
     async def login(self, request: web.Request) -> web.Response:
         """Sign in with `{email | identifier, password}`."""
-        scope, operation = scope_of(request), self.operations["SignIn"]
+        scope, operation = request[SCOPE], self.operations["SignIn"]
         try:
             variables = credentials(await read_json_object(request))
         except DomainError:
@@ -75,12 +75,12 @@ class SignInHandlers:
         return await self._exchange(request, request.query.get("key"))
 
     async def _exchange(self, request: web.Request, key: str | None) -> web.Response:
-        data = await execute(scope_of(request), self.operations["SignInWithKey"], {"key": key})
+        data = await execute(request[SCOPE], self.operations["SignInWithKey"], {"key": key})
         return json_response(_pair_or_challenge(data["sign_in_with_key"]))
 
     async def sessions(self, request: web.Request) -> web.Response:
         """List the caller's sessions."""
-        data = await execute(scope_of(request), self.operations["Sessions"])
+        data = await execute(request[SCOPE], self.operations["Sessions"])
         return json_response({"sessions": data["sessions"], "total": len(data["sessions"])})
 
     async def revoke_session(self, request: web.Request) -> web.Response:
@@ -88,19 +88,19 @@ class SignInHandlers:
         session = parse_uuid(request.match_info["id"])
         if session is None:
             raise NotFound("session")
-        await execute(scope_of(request), self.operations["SessionEnd"], {"id": str(session)})
+        await execute(request[SCOPE], self.operations["SessionEnd"], {"id": str(session)})
         return json_response({"message": SESSION_ENDED})
 
     async def me(self, request: web.Request) -> web.Response:
         """Return the caller's account and privileges."""
-        scope = scope_of(request)
+        scope = request[SCOPE]
         data = await execute(scope, self.operations["Me"])
         return json_response({**data["me"], "privileges": sorted(scope.actor.privileges)})
 
     async def keys(self, request: web.Request) -> web.Response:
         """Return the public keys that verify access tokens, independent of a store (RFC 7517)."""
         no_store = Store(id=0, public_id=UUID(int=0), name="")
-        scope = Scope(no_store, ANONYMOUS, request_id_of(request), clock.now(), family="plain")
+        scope = Scope(no_store, ANONYMOUS, request[REQUEST_ID], clock.now(), family="plain")
         data = await execute(scope, self.operations["SigningKeys"])
         return json_response({"keys": data["signing_keys"]}, headers=_CACHED_ONE_MINUTE)
 
@@ -112,7 +112,7 @@ def text_handler(operation: FacadeOperation, *names: str, counts_attempts: bool 
     """
 
     async def handle(request: web.Request) -> web.Response:
-        scope = scope_of(request)
+        scope = request[SCOPE]
         try:
             body = await read_json_object(request, empty=True) if names else {}
             variables = {name: text_field(body, name) for name in names}

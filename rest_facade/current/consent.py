@@ -20,7 +20,7 @@ from aiohttp import hdrs, web
 from kernel.errors import OAuthError
 from resolvers.execute import FacadeOperation, execute
 from rest_facade.languages import choose_language
-from rest_facade.routing import Credential, Route, scope_of
+from rest_facade.routing import SCOPE, Credential, Route
 
 FOLDER = Path(__file__).parent / "consent_page"
 PATH = "/api/v1/oauth/authorize"
@@ -83,7 +83,7 @@ class ConsentPage:
         An invalid request is shown with a link to the app's redirect URI: redirecting at once would let anybody use the store's address to
         send people to any registered app.
         """
-        scope = scope_of(request)
+        scope = request[SCOPE]
         try:
             data = await execute(scope, self._consent, _parameters(request))
         except OAuthError as error:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from aiohttp import web
 
 from resolvers.execute import FacadeOperation
-from rest_facade.collections import Collection, array, unchanged
+from rest_facade.collections import Collection, array
 from rest_facade.current.admin import PREFIX
 from rest_facade.list_parameters import ListDefinition
 from rest_facade.records import CollectionHandlers
@@ -27,7 +27,7 @@ INSTALLED_APPS = Collection(
     plural="InstalledApps",
     singular="InstalledApp",
     list_definition=ListDefinition(filters={}, sorts={"installed_at": "INSTALLED_AT", "name": "NAME", "id": "ID"}),
-    body={"scopes": array, "rate_limit": unchanged},
+    body={"scopes": array, "rate_limit": None},
     field_codes=_CODES,
 )
 STOREFRONT_KEYS = Collection(
@@ -36,7 +36,7 @@ STOREFRONT_KEYS = Collection(
     plural="StorefrontKeys",
     singular="StorefrontKey",
     list_definition=ListDefinition(filters={}, sorts={"created_at": "CREATED_AT", "name": "NAME", "id": "ID"}),
-    body=dict.fromkeys(("name", "scopes", "rate_limit", "per_address", "server_side"), unchanged) | {"scopes": array},
+    body={"name": None, "scopes": array, "rate_limit": None, "per_address": None, "server_side": None},
     field_codes=_CODES,
 )
 

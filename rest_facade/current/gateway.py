@@ -15,11 +15,11 @@ from aiohttp import web
 from kernel import logging
 from kernel.errors import Conflict, DomainError, MalformedRequest, NotFound, RuleViolation
 from kernel.text import repr_value
-from resolvers.execute import FacadeOperation, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_raw
 from rest_facade.list_parameters import Query, page_number, page_size
 from rest_facade.responses import UNEXPECTED_ERROR, json_response, page_response
-from rest_facade.routing import Credential, Route, authorized_scope, request_id_of, scope_of
+from rest_facade.routing import REQUEST_ID, SCOPE, Credential, Route
 
 LIST = "/api/v1/admin/gateway/webhooks"
 SIGNATURE_HEADERS = ("X-Hub-Signature-256", "X-Hub-Signature")
@@ -53,12 +53,12 @@ class GatewayHandlers:
         """Receive a notification of any content type; 200 once it is stored."""
         body = await read_raw(request)
         signatures = [value for name in SIGNATURE_HEADERS for value in request.headers.getall(name, ())]
-        data = await execute(scope_of(request), self._receive, {"body": body, "signatures": signatures})
+        data = await execute(request[SCOPE], self._receive, {"body": body, "signatures": signatures})
         return json_response(data["gateway_notification_receive"])
 
     async def list_notifications(self, request: web.Request) -> web.Response:
         """List notifications, newest first."""
-        scope = authorized_scope(request, self._list)
+        scope = authorize(request[SCOPE], self._list)
         variables = {
             "filter": processed_filter(request.query),
             "page": page_number(request.query),
@@ -69,7 +69,7 @@ class GatewayHandlers:
         except DomainError:
             raise
         except Exception as error:
-            logging.failure("notifications could not be listed", error, request_id=request_id_of(request))
+            logging.failure("notifications could not be listed", error, request_id=request[REQUEST_ID])
             return json_response({"error": NOT_LISTED, "detail": UNEXPECTED_ERROR}, status=500)
         page = data["gateway_notification_page"]
         return page_response(
@@ -78,7 +78,7 @@ class GatewayHandlers:
 
     async def reprocess(self, request: web.Request) -> web.Response:
         """Reprocess a notification; unlike on receipt, a failure is a 422."""
-        scope = authorized_scope(request, self._reprocess)
+        scope = authorize(request[SCOPE], self._reprocess)
         number = request.match_info["id"]
         if not number.isascii() or not _INTEGER.fullmatch(number):
             raise MalformedRequest("invalid webhook id", detail=f"id is {repr_value(number)}; expected an integer")

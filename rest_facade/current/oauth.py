@@ -15,7 +15,7 @@ from kernel.text import has_forbidden_characters
 from resolvers.execute import FacadeOperation, execute
 from rest_facade.bodies import read_form_or_json
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Route, scope_of
+from rest_facade.routing import SCOPE, Credential, Route
 
 PREFIX = "/api/v1/oauth"
 INVALID_REQUEST = "invalid_request"
@@ -52,7 +52,7 @@ class OAuthHandlers:
         if grant_type not in self._grants:
             raise OAuthError("unsupported_grant_type", f"grant_type must be one of {', '.join(self._grants)}")
         operation, fields = self._grants[grant_type]
-        data = await execute(scope_of(request), operation, {name: _text(body, name) for name in fields})
+        data = await execute(request[SCOPE], operation, {name: _text(body, name) for name in fields})
         tokens = data[operation.fields[0]]
         return json_response(
             {
@@ -70,7 +70,7 @@ class OAuthHandlers:
         """Revoke a token; an unknown or expired one gets the same response (RFC 7009, section 2.2)."""
         body = await read_client_request(request)
         variables = {name: _text(body, name) for name in (*_CLIENT, "token")}
-        await execute(scope_of(request), self._revoke, variables)
+        await execute(request[SCOPE], self._revoke, variables)
         return json_response({}, headers=_NO_CACHE)
 
 

@@ -11,7 +11,7 @@ from resolvers.execute import FacadeOperation, execute
 from rest_facade.bodies import read_json_object
 from rest_facade.current.auth import text_field, text_handler
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Handler, Route, scope_of
+from rest_facade.routing import SCOPE, Credential, Handler, Route
 
 _REGISTRATION = ("email", "password", "name", "cpf", "cnpj", "phone")
 
@@ -37,7 +37,7 @@ def _register_handler(operation: FacadeOperation) -> Handler:
         """Register a customer."""
         body = await read_json_object(request, empty=True)
         variables = {name: text_field(body, name) for name in _REGISTRATION if name in body}
-        data = await execute(scope_of(request), operation, {"input": variables})
+        data = await execute(request[SCOPE], operation, {"input": variables})
         return json_response(data["user_register"], status=201)
 
     return register

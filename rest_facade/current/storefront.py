@@ -16,12 +16,12 @@ from kernel.errors import NotFound
 from kernel.ids import parse_uuid
 from kernel.scope import Scope
 from kernel.text import MAX_SLUG_LENGTH
-from resolvers.execute import FacadeOperation, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade import collections
 from rest_facade.current.storefront_search import search_definition, search_variables
 from rest_facade.records import CollectionHandlers
 from rest_facade.responses import json_response, page_response
-from rest_facade.routing import Credential, Route, authorized_scope
+from rest_facade.routing import SCOPE, Credential, Route
 
 PREFIX = "/api/v1/storefront"
 READ = "storefront:read"
@@ -107,7 +107,7 @@ class CatalogHandlers:
 
     def _authorize(self, request: web.Request, suffix: str) -> tuple[Scope, FacadeOperation]:
         operation = self.operations[f"Storefront{suffix}"]
-        return authorized_scope(request, operation), operation
+        return authorize(request[SCOPE], operation), operation
 
 
 async def _execute(scope: Scope, operation: FacadeOperation, **variables: Any) -> Any:

@@ -15,14 +15,14 @@ from aiohttp import web
 from kernel.errors import MalformedRequest, NotFound, RuleViolation, ValidationFailed
 from kernel.scope import Scope
 from kernel.text import repr_value
-from resolvers.execute import FacadeOperation
+from resolvers.execute import FacadeOperation, authorize
 from rest_facade.bodies import read_json_object
 from rest_facade.current.errors import render_object
 from rest_facade.current.storefront import PREFIX
 from rest_facade.field_errors import REQUIRED
 from rest_facade.records import execute_with_codes
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Handler, Route, authorized_scope
+from rest_facade.routing import SCOPE, Credential, Handler, Route
 
 _ITEM = ("product_id", "quantity", "options")
 _ADDRESS = ("name", "street", "number", "complement", "district", "city", "state", "zipcode", "country", "phone")
@@ -117,7 +117,7 @@ class CartHandlers:
 
     def _authorize(self, request: web.Request, suffix: str) -> tuple[Scope, FacadeOperation]:
         operation = self.operations[f"Storefront{suffix}"]
-        return authorized_scope(request, operation), operation
+        return authorize(request[SCOPE], operation), operation
 
     async def _execute(self, scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any]) -> Any:
         return await execute_with_codes(scope, operation, variables, _CODES)

@@ -8,11 +8,11 @@ from typing import Any
 from aiohttp import web
 
 from kernel.text import InvalidValue
-from resolvers.execute import FacadeOperation, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy.value_types import document, parse_text
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Route, authorized_scope
+from rest_facade.routing import SCOPE, Credential, Route
 
 PATH = "/api/auth_tokens"
 
@@ -31,7 +31,7 @@ def route(operations: Mapping[str, FacadeOperation]) -> Route:
     operation = operations["AuthTokenCreate"]
 
     async def create(request: web.Request) -> web.Response:
-        scope = authorized_scope(request, operation)
+        scope = authorize(request[SCOPE], operation)
         body = await read_legacy(request)
         data = await execute(scope, operation, _variables(body))
         return json_response(data["done"], status=201)

@@ -18,7 +18,6 @@ from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 from resolvers.execute import FacadeOperation, authorize, execute, with_conversions
 from rest_facade.bodies import read_legacy
-from rest_facade.legacy.dialect import is_cscart
 from rest_facade.legacy.large_lists import LargeList, is_large, stream_list
 from rest_facade.legacy.queries import ALL_RECORDS, ListQuery, envelope, query_parser
 from rest_facade.legacy.reshape import (
@@ -26,13 +25,14 @@ from rest_facade.legacy.reshape import (
     RenameMessage,
     body_parser,
     dialect_renderer,
+    is_cscart,
     message_renamer,
     require,
 )
 from rest_facade.legacy.resource import ALREADY_EXISTS, ActionRoute, NestedList, Record, Resource
-from rest_facade.legacy.round_trip import changes_of, needs_record
+from rest_facade.legacy.round_trip import changes_of
 from rest_facade.responses import json_response
-from rest_facade.routing import Handler, scope_of
+from rest_facade.routing import SCOPE, Handler
 
 Operations: TypeAlias = Mapping[str, FacadeOperation]
 Rows: TypeAlias = tuple[list[Record], int]
@@ -57,7 +57,7 @@ def authorize_area(
     request: web.Request, area: str, verb: str, operation: FacadeOperation, *, open_to_vendors: bool = False
 ) -> Scope:
     """Return the scope of a caller authorized for a privilege area."""
-    scope = scope_of(request)
+    scope = request[SCOPE]
     actor = scope.actor
     if actor.kind is ActorKind.ADMIN:
         privilege = f"{verb}_{area}"
@@ -238,6 +238,7 @@ def _write_handler(
     parse, rename = body_parser(fields), message_renamer(fields, resource.message_terms)
     renderer = dialect_renderer(resource, single=True)
     parse_vendors = body_parser(field for field in fields if field.name not in resource.protected_from_vendors)
+    number = resource.number_field.name if show is not None else ""
 
     async def write(request: web.Request) -> web.Response:
         scope = authorize_entity(request, resource, MANAGE, operation)
@@ -248,7 +249,8 @@ def _write_handler(
                 name for name in resource.required if not (is_cscart(scope) and name in resource.cscart_defaults)
             )
             require(body, required, fields)
-        elif show is not None and needs_record(resource, body):
+        elif show is not None and (number in body or _holds_objects(body)):
+            # It may be a record that was read, or hold parts of one.
             record = await _read_record(request, resource, scope, show, renderer(scope), body)
             body = body if record is None else _changes(resource, body, record)
         values = (parse_vendors if scope.actor.kind is ActorKind.VENDOR else parse)(body)
@@ -280,6 +282,10 @@ async def _read_record(
     except DomainError:
         return None
     return None if row is None else render(row)
+
+
+def _holds_objects(body: Mapping[str, Any]) -> bool:
+    return any(isinstance(value, dict | list) for value in body.values())
 
 
 def _changes(resource: Resource, body: Mapping[str, Any], record: Record) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from aiohttp import web
 
 from kernel.errors import ValidationFailed
 from kernel.ids import parse_uuid
-from resolvers.execute import FacadeOperation, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.legacy.queries import natural_number, page_number, parse_query
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Route, authorized_scope
+from rest_facade.routing import SCOPE, Credential, Route
 
 PATH = "/api/notifications"
 DEFAULT_SIZE = 10
@@ -26,7 +26,7 @@ def route(operations: Mapping[str, FacadeOperation]) -> Route:
     operation = operations["NotificationInbox"]
 
     async def list_notifications(request: web.Request) -> web.Response:
-        scope = authorized_scope(request, operation)
+        scope = authorize(request[SCOPE], operation)
         parameters = parse_query(request.rel_url.raw_query_string)
         variables = {
             "user_id": _user_id(parameters.get("user_id")),

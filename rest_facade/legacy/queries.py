@@ -11,7 +11,7 @@ from kernel.errors import MalformedRequest
 from kernel.request_bodies import MalformedBody, parse_form
 from kernel.scope import Scope
 from kernel.text import MAX_FILTER_LENGTH, MAX_FILTER_VALUES, InvalidValue
-from rest_facade.legacy.dialect import is_cscart
+from rest_facade.legacy.reshape import is_cscart
 from rest_facade.legacy.resource import CombinedFilter, QueryFilter, Record, Resource
 from rest_facade.legacy.value_types import ValueType
 

@@ -14,12 +14,19 @@ from kernel.errors import ValidationFailed
 from kernel.record_conversion import RecordConversion, RecordHook
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
-from rest_facade.legacy.dialect import is_cscart
 from rest_facade.legacy.resource import RecordField, Resource, Values
 from rest_facade.legacy.value_types import ABSENT
 
 ParseBody: TypeAlias = Callable[[Values], dict[str, Any]]
 RenameMessage: TypeAlias = Callable[[str], str]
+
+# The setting `legacy_dialect` is stored under its former name (domain/store_settings.py).
+_DIALECT, _CSCART = "legacy_lists", "cscart"
+
+
+def is_cscart(scope: Scope) -> bool:
+    """Return whether the store uses the dialect of programs written for CS-Cart (docs/reference/legacy.md#dialects)."""
+    return scope.store.settings.get(_DIALECT) == _CSCART
 
 
 def record_renderer(

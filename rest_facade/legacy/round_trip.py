@@ -12,12 +12,6 @@ from typing import Any
 from rest_facade.legacy.resource import Record, Resource
 
 
-def needs_record(resource: Resource, body: Mapping[str, Any]) -> bool:
-    """Return whether the body may be a record that was read, or hold parts of one: it has the record's id, or objects."""
-    holds_objects = any(isinstance(value, dict | list) for value in body.values())
-    return resource.number_field.name in body or holds_objects
-
-
 def changes_of(resource: Resource, body: Mapping[str, Any], record: Record) -> dict[str, Any]:
     """Return the members of the body that differ from the record, and those coupled with them."""
     changed = {

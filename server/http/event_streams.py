@@ -21,7 +21,7 @@ from kernel.settings import Settings
 from rest_facade.apps.errors import body_of
 from rest_facade.apps.events import EVENT_STREAM, OPEN_STREAM
 from rest_facade.responses import to_json
-from rest_facade.routing import CLIENT_IP, request_id_of, scope_of
+from rest_facade.routing import CLIENT_IP, REQUEST_ID, SCOPE
 from rest_facade.streaming import prepare_stream
 from server.http.authentication import Authenticator
 from server.http.connections import SETTINGS, RequestTimeouts
@@ -99,7 +99,7 @@ def renewal(request: web.Request, headers: Mapping[str, str] | None = None) -> R
     """Return how to authenticate the caller of a request again, by the request's headers unless others are passed."""
     policy = request.app[POLICIES][request.match_info.route]
     return partial(
-        request.app[AUTHENTICATOR].create_scope, request, policy, request[CLIENT_IP], request_id_of(request), headers
+        request.app[AUTHENTICATOR].create_scope, request, policy, request[CLIENT_IP], request[REQUEST_ID], headers
     )
 
 
@@ -175,7 +175,7 @@ async def open_stream(
 
 async def send_events(request: web.Request, after: str | None, types: list[str] | None) -> web.StreamResponse:
     """Send the feed as Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
-    async with open_stream(request.app, scope_of(request), renewal(request), after, types) as stream:
+    async with open_stream(request.app, request[SCOPE], renewal(request), after, types) as stream:
         response = await start_response(request)
         await response.write(f"retry: {RETRY_MS}\nid: {stream.cursor}\n\n".encode())
         while not stream.is_stopping:

@@ -20,7 +20,7 @@ from kernel import logging
 from kernel.errors import DomainError, RateLimited, Unauthenticated, Unavailable
 from kernel.request_bodies import MalformedBody, parse_json
 from kernel.scope import ActorKind, Scope, active_scope
-from rest_facade.routing import CLIENT_IP, request_id_of
+from rest_facade.routing import CLIENT_IP, REQUEST_ID
 from server.http.connections import SETTINGS
 from server.http.event_streams import LIFT_LIMITS, RATE_LIMITER, RenewScope, renewal
 from server.http.event_tails import EVENT_TAILS
@@ -212,7 +212,7 @@ class _Connection:
         except ConnectionError:
             pass  # the client is gone
         except Exception as error:
-            logging.failure("operation of a WebSocket failed", error, request_id=request_id_of(self._request))
+            logging.failure("operation of a WebSocket failed", error, request_id=self._request[REQUEST_ID])
             await self._finish(id_, [{"message": "an unexpected error occurred", "extensions": {"code": "INTERNAL"}}])
 
     async def _send_results(

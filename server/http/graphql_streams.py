@@ -20,7 +20,7 @@ from kernel.errors import DomainError, RateLimited, Unauthenticated, Unavailable
 from kernel.scope import ActorKind, Scope, active_scope
 from models.reading.answer_size import too_many_bytes
 from resolvers.events import subscribed_arguments
-from rest_facade.routing import scope_of
+from rest_facade.routing import SCOPE
 from schema.documents import PreparedDocument, calculate_cost, check_cost
 from schema.execution import format_document_error, format_error
 from schema.types.events import SUBJECTS
@@ -145,7 +145,7 @@ async def _serialize(app: web.Application, scope: Scope, result: ExecutionResult
 
 async def send_results(request: web.Request, body: dict[str, Any], allow_mutations: bool) -> web.StreamResponse:
     """Send the results of an operation as Server-Sent Events."""
-    app, scope = request.app, scope_of(request)
+    app, scope = request.app, request[SCOPE]
     try:
         operation = await prepare(app, scope, body)
         if operation.node.operation is OperationType.MUTATION and not allow_mutations:
@@ -162,7 +162,7 @@ async def _send_events(request: web.Request, operation: Operation) -> web.Stream
     """Send a result for each event; when the server stops, the missing `complete` makes the client connect again."""
     response: web.StreamResponse | None = None
     try:
-        async with aclosing(subscribe(request.app, scope_of(request), renewal(request), operation)) as produced:
+        async with aclosing(subscribe(request.app, request[SCOPE], renewal(request), operation)) as produced:
             async for content in produced:
                 if response is None:
                     response = await start_response(request)

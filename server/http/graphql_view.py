@@ -31,7 +31,7 @@ from resolvers.persisted_documents import find_document, save_document
 from rest_facade.apps.events import EVENT_STREAM
 from rest_facade.bodies import read_raw, whole_body
 from rest_facade.responses import BytesResponse
-from rest_facade.routing import SCOPE, scope_of
+from rest_facade.routing import SCOPE
 from schema.documents import INTROSPECTION_FIELDS, DocumentCache, PreparedDocument, calculate_cost, check_cost
 from schema.execution import error_extensions, format_document_error, format_error
 from schema.secret_fields import returns_secret
@@ -117,7 +117,7 @@ async def get(request: web.Request) -> web.StreamResponse:
     """Execute a query sent by GET; a mutation is 405. A client that asks for a WebSocket gets one."""
     if request.headers.get(hdrs.UPGRADE, "").lower() == "websocket":
         return await request.app[OPEN_SOCKET](request)
-    content, scope = request.rel_url.raw_query_string, scope_of(request)
+    content, scope = request.rel_url.raw_query_string, request[SCOPE]
     if is_cacheable(scope) and (repeated := await _repeat(request, scope, content)) is not None:
         return repeated
     params: dict[str, Any] = dict(parse_qsl(content, keep_blank_values=True))
@@ -219,7 +219,7 @@ async def _execute(
 ) -> web.StreamResponse:
     if _accepts_only_streams(request):
         return await request.app[SEND_RESULTS](request, body, allow_mutations)
-    scope = scope_of(request)
+    scope = request[SCOPE]
     if problem := validate_body(body):
         return _error_response(request, 400, problem)
     try:

@@ -11,7 +11,7 @@ from auth.credential_cache import process_cache
 from kernel import clock
 from kernel.scope import Actor
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Route, scope_of
+from rest_facade.routing import SCOPE, Credential, Route
 from tests.server.middleware_server import (
     CALLERS,
     DEMO,
@@ -23,7 +23,7 @@ from tests.server.middleware_server import (
 
 
 async def whoami(request):
-    scope = scope_of(request)
+    scope = request[SCOPE]
     return json_response({"store": scope.store.name, "actor": scope.actor.credential})
 
 

@@ -6,12 +6,12 @@ import pytest
 from aiohttp import web
 
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Route, scope_of
+from rest_facade.routing import SCOPE, Credential, Route
 from tests.server.middleware_server import run_server
 
 
 async def echo(request: web.Request) -> web.Response:
-    scope = scope_of(request)
+    scope = request[SCOPE]
     texts = [request.path, *request.match_info.values(), scope.user_agent]
     texts += [part for pair in request.query.items() for part in pair]
     for text in texts:  # must be storable in the database

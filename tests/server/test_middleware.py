@@ -14,7 +14,7 @@ from kernel.settings import Settings
 from models.connection.database_errors import UniqueViolation
 from rest_facade.bodies import read_json_object
 from rest_facade.responses import json_response
-from rest_facade.routing import CLIENT_IP, Credential, Route, request_id_of, scope_of
+from rest_facade.routing import CLIENT_IP, REQUEST_ID, SCOPE, Credential, Route
 from server.http import connections
 from tests.server.middleware_server import DEMO, IN_MAINTENANCE, MAINTENANCE, OTHER, SUSPENDED, run_server
 
@@ -23,7 +23,7 @@ UNKNOWN_ID = "01900000-0000-7000-8000-0000000000ff"
 
 
 async def shown(request: web.Request) -> web.Response:
-    scope = scope_of(request)
+    scope = request[SCOPE]
     assert current_scope() is scope
     return json_response(
         {
@@ -43,7 +43,7 @@ async def echoed(request: web.Request) -> web.Response:
 
 
 async def free(request: web.Request) -> web.Response:
-    return json_response({"request_id": request_id_of(request), "ip": request[CLIENT_IP]})
+    return json_response({"request_id": request[REQUEST_ID], "ip": request[CLIENT_IP]})
 
 
 def raising(error: BaseException):

@@ -13,13 +13,13 @@ from auth.store_resolution import CachedStoreResolver
 from kernel.settings import Settings
 from models.connection import database as db
 from rest_facade.responses import json_response
-from rest_facade.routing import Credential, Route, scope_of
+from rest_facade.routing import SCOPE, Credential, Route
 from tests.server.middleware_server import run_server
 
 
 async def reading(request: web.Request) -> web.Response:
     bound = await db.fetchval("select current_setting('vitrine.tenant', true)")
-    return json_response({"bound": int(bound) == scope_of(request).store.id})
+    return json_response({"bound": int(bound) == request[SCOPE].store.id})
 
 
 async def sleeping(request: web.Request) -> web.Response:
@@ -33,7 +33,7 @@ async def failing(request: web.Request) -> web.Response:
 
 
 async def shown_bytes(request: web.Request) -> web.Response:
-    return json_response({"user_agent": await db.fetchval("select $1::text", scope_of(request).user_agent)})
+    return json_response({"user_agent": await db.fetchval("select $1::text", request[SCOPE].user_agent)})
 
 
 ROUTES = (
@@ -87,7 +87,7 @@ async def test_a_database_error_reveals_no_details(store):
 
 async def test_a_lost_connection_is_503_and_the_next_request_works(store, kill_backend):
     async def losing(request: web.Request) -> web.Response:
-        async with db.transaction(scope_of(request)):
+        async with db.transaction(request[SCOPE]):
             await kill_backend(await db.fetchval("select pg_backend_pid()"))
             return json_response(await db.fetchval("select 1"))
 

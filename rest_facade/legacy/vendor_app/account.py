@@ -12,7 +12,7 @@ from aiohttp import web
 
 from kernel.errors import NotFound
 from kernel.scope import Scope
-from resolvers.execute import FacadeOperation, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy.engine import execute_mutation, render_ids
 from rest_facade.legacy.reshape import body_parser, message_renamer, record_renderer
@@ -20,7 +20,7 @@ from rest_facade.legacy.resource import RecordField, Resource
 from rest_facade.legacy.resources.stores import STORES
 from rest_facade.legacy.resources.users import USERS
 from rest_facade.responses import json_response
-from rest_facade.routing import Handler, authorized_scope
+from rest_facade.routing import SCOPE, Handler
 
 _COMPANY_WRITES = frozenset(
     {"company", "email", "phone", "address", "city", "state", "country", "zipcode", "url", "shippings"}
@@ -35,7 +35,7 @@ def show_company(operation: FacadeOperation) -> Handler:
     render = record_renderer(COMPANY)
 
     async def handler(request: web.Request) -> web.Response:
-        scope = authorized_scope(request, operation)
+        scope = authorize(request[SCOPE], operation)
         record = (await execute(scope, operation, {"id": _company_id(scope)}))["record"]
         if record is None:
             raise NotFound("vendor")
@@ -54,7 +54,7 @@ def show_profile(operation: FacadeOperation) -> Handler:
     render = record_renderer(USERS.fields)
 
     async def handler(request: web.Request) -> web.Response:
-        scope = authorized_scope(request, operation)
+        scope = authorize(request[SCOPE], operation)
         return json_response(render((await execute(scope, operation))["record"]))
 
     return handler
@@ -72,7 +72,7 @@ def _update_handler(
     parse, rename = body_parser(writable), message_renamer(writable, {})
 
     async def handler(request: web.Request) -> web.Response:
-        scope = authorized_scope(request, operation)
+        scope = authorize(request[SCOPE], operation)
         variables: dict[str, Any] = {"input": parse(await read_legacy(request))}
         variables["id"] = _company_id(scope) if key == "company_id" else str(scope.actor.user_id)
         done = await execute_mutation(scope, operation, variables, rename, resource)

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from kernel.errors import ValidationFailed
 from kernel.text import repr_value
-from resolvers.execute import FacadeOperation
+from resolvers.execute import FacadeOperation, authorize
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy.engine import execute_mutation, render_ids
 from rest_facade.legacy.reshape import body_parser, message_renamer
@@ -18,7 +18,7 @@ from rest_facade.legacy.resources.orders import ORDERS
 from rest_facade.legacy.resources.products import PRODUCTS
 from rest_facade.legacy.value_types import ORDER_STATUS, TEXT, as_list
 from rest_facade.responses import json_response
-from rest_facade.routing import Handler, authorized_scope
+from rest_facade.routing import SCOPE, Handler
 
 _IDS = "product_ids"
 _ORDER = (
@@ -33,7 +33,7 @@ def delete_products(operation: FacadeOperation) -> Handler:
     rename = message_renamer((), {"ids": _IDS})
 
     async def handler(request: web.Request) -> web.Response:
-        scope = authorized_scope(request, operation)
+        scope = authorize(request[SCOPE], operation)
         ids = _parse_ids((await read_legacy(request)).get(_IDS))
         done = await execute_mutation(scope, operation, {"ids": ids}, rename, PRODUCTS)
         deleted = [str(number) for number in done["deleted"]]
@@ -58,7 +58,7 @@ def update_order(operation: FacadeOperation) -> Handler:
     parse, rename = body_parser(_ORDER), message_renamer(_ORDER, {})
 
     async def handler(request: web.Request) -> web.Response:
-        scope = authorized_scope(request, operation)
+        scope = authorize(request[SCOPE], operation)
         body = {name: value for name, value in (await read_legacy(request)).items() if value != ""}
         variables = {**parse(body), "id": request.match_info["id"]}
         done = await execute_mutation(scope, operation, variables, rename, ORDERS)

@@ -11,13 +11,13 @@ from aiohttp import web
 from kernel.clock import format_rfc3339
 from kernel.codes import ORDER_STATUSES
 from kernel.money import format_cents
-from resolvers.execute import FacadeOperation, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.legacy.queries import query_parser
 from rest_facade.legacy.resource import CombinedFilter, Record
 from rest_facade.legacy.resources import order_parts
 from rest_facade.legacy.resources.orders import ORDERS
 from rest_facade.responses import json_response
-from rest_facade.routing import Handler, authorized_scope
+from rest_facade.routing import SCOPE, Handler
 
 _PERIOD = replace(
     ORDERS,
@@ -31,7 +31,7 @@ def start(operation: FacadeOperation) -> Handler:
     """Build the handler that returns the app's configuration."""
 
     async def handler(request: web.Request) -> web.Response:
-        scope = authorized_scope(request, operation)
+        scope = authorize(request[SCOPE], operation)
         config = (await execute(scope, operation))["start"]
         return json_response(_render_start(config))
 
@@ -43,7 +43,7 @@ def dashboard(operation: FacadeOperation) -> Handler:
     parse_query = query_parser(_PERIOD)
 
     async def handler(request: web.Request) -> web.Response:
-        scope = authorized_scope(request, operation)
+        scope = authorize(request[SCOPE], operation)
         query = parse_query(request.rel_url.raw_query_string, scope)
         period: dict[str, Any] = dict.fromkeys(("created_from", "created_before"), format_rfc3339(scope.now))
         if not query.matches_nothing:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from aiohttp import web
 
 from kernel.errors import NotFound, ValidationFailed
-from resolvers.execute import FacadeOperation, execute
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.legacy.queries import parse_query
 from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import Record, RecordField
@@ -16,7 +16,7 @@ from rest_facade.legacy.resources.options import OPTIONS
 from rest_facade.legacy.resources.products import PRODUCTS
 from rest_facade.legacy.value_types import BIGINT, ID
 from rest_facade.responses import json_response
-from rest_facade.routing import Handler, authorized_scope
+from rest_facade.routing import SCOPE, Handler
 
 RenderRows: TypeAlias = Callable[[list[Record]], Any]
 
@@ -45,7 +45,7 @@ def required_products(operation: FacadeOperation) -> Handler:
 
 def _detail_handler(operation: FacadeOperation, name: str, render: RenderRows) -> Handler:
     async def handler(request: web.Request) -> web.Response:
-        scope = authorized_scope(request, operation)
+        scope = authorize(request[SCOPE], operation)
         reference = parse_query(request.rel_url.raw_query_string).get(_PRODUCT)
         if not isinstance(reference, str) or not reference.strip():
             raise ValidationFailed(f"{_PRODUCT} is required", field=_PRODUCT, code="required")

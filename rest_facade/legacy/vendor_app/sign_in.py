@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from resolvers.execute import FacadeOperation
+from resolvers.execute import FacadeOperation, authorize
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy.engine import execute_mutation, render_ids
 from rest_facade.legacy.reshape import body_parser, message_renamer, require
@@ -15,7 +15,7 @@ from rest_facade.legacy.resources.stores import STORES
 from rest_facade.legacy.resources.users import USERS
 from rest_facade.legacy.value_types import PHONE, TEXT, document
 from rest_facade.responses import json_response
-from rest_facade.routing import Handler, authorized_scope, scope_of
+from rest_facade.routing import SCOPE, Handler
 
 _SIGN_IN = tuple(RecordField(name, TEXT, name) for name in ("email", "password", "code"))
 _NEW_PASSWORD = tuple(RecordField(name, TEXT, name) for name in ("token", "password"))
@@ -32,7 +32,7 @@ def sign_in(operation: FacadeOperation) -> Handler:
     parse, rename = body_parser(_SIGN_IN), message_renamer(_SIGN_IN, {})
 
     async def handler(request: web.Request) -> web.Response:
-        scope = authorized_scope(request, operation)
+        scope = authorize(request[SCOPE], operation)
         variables = parse(await read_legacy(request))
         done = await execute_mutation(scope, operation, variables, rename, USERS)
         result: dict[str, Any] = {
@@ -56,7 +56,7 @@ def reset_password(forgot: FacadeOperation, reset: FacadeOperation) -> Handler:
     rename = message_renamer(_NEW_PASSWORD, {})
 
     async def handler(request: web.Request) -> web.Response:
-        scope = scope_of(request)
+        scope = request[SCOPE]
         body = await read_legacy(request)
         if body.get("token") or body.get("password"):
             await execute_mutation(scope, reset, parse_token(body), rename, USERS)
@@ -73,7 +73,7 @@ def sign_up(operation: FacadeOperation) -> Handler:
     parse, rename = body_parser(_SIGN_UP), message_renamer(_SIGN_UP, {})
 
     async def handler(request: web.Request) -> web.Response:
-        scope = authorized_scope(request, operation)
+        scope = authorize(request[SCOPE], operation)
         body = await read_legacy(request)
         require(body, ("company", "email", "password"))
         done = await execute_mutation(scope, operation, {"input": parse(body)}, rename, STORES)
