@@ -52,16 +52,17 @@ def is_loopback(host: str) -> bool:
 def client_address(peer: str | None, forwarded_for: Sequence[str], trusted: Sequence[IPNetwork]) -> str:
     """Return the client's address: the peer's or, behind trusted proxies, the right-most X-Forwarded-For entry that isn't one.
 
+    Without such entries it is `peer_address`.
+
     `forwarded_for` holds the X-Forwarded-For values in order. An invalid entry ends the search, and the proxy that wrote it counts as
     the client: anything further left may be forged.
     """
     if not trusted or not forwarded_for:
-        return _format_peer(peer)
-    peer_address = parse_ip_address(peer) if peer else None
-    if peer_address is None:
+        return peer_address(peer)
+    client = parse_ip_address(peer) if peer else None
+    if client is None:
         return NO_ADDRESS
-    client = peer_address
-    if _is_in(peer_address, trusted):
+    if _is_in(client, trusted):
         entries = ",".join(forwarded_for).split(",")
         for entry in reversed(entries):
             address = parse_ip_address(entry)
@@ -74,7 +75,8 @@ def client_address(peer: str | None, forwarded_for: Sequence[str], trusted: Sequ
 
 
 @lru_cache(maxsize=16_384)
-def _format_peer(peer: str | None) -> str:
+def peer_address(peer: str | None) -> str:
+    """Return the address of the other end of a connection; NO_ADDRESS for a Unix socket."""
     address = parse_ip_address(peer) if peer else None
     return NO_ADDRESS if address is None else str(address)
 
@@ -88,7 +90,8 @@ def rate_limit_key(address: str) -> str:
     return address
 
 
-def is_trusted(peer: str, trusted: Sequence[IPNetwork]) -> bool:
+@lru_cache(maxsize=16_384)
+def is_trusted(peer: str, trusted: tuple[IPNetwork, ...]) -> bool:
     """Return whether the peer is one of the trusted proxies."""
     address = parse_ip_address(peer)
     return address is not None and _is_in(address, trusted)

@@ -26,7 +26,7 @@ from kernel.errors import (
     Unauthenticated,
     Unavailable,
 )
-from kernel.ip_addresses import client_address
+from kernel.ip_addresses import client_address, peer_address
 from kernel.scope import Scope, activate
 from kernel.settings import Settings
 from kernel.text import has_forbidden_characters
@@ -101,7 +101,10 @@ def pipeline(
     ) -> web.StreamResponse:
         headers = request.headers
         forwarded_for = headers.getall(hdrs.X_FORWARDED_FOR, ()) if trusted else ()
-        address = request[CLIENT_IP] = client_address(request.remote, forwarded_for, trusted)
+        address = (
+            client_address(request.remote, forwarded_for, trusted) if forwarded_for else peer_address(request.remote)
+        )
+        request[CLIENT_IP] = address
         if is_excess:
             limits.LIMITED.add("connections")
             raise RateLimited(f"more than {settings.address_connections} connections from this address", retry_after=1)
