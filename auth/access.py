@@ -1,11 +1,11 @@
-"""Access rules of root fields, types and personal fields (docs/reference/graphql.md#access)."""
+"""Access rules of root fields, types and personal fields (docs/reference/graphql.md#access), and of stores that are read-only."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernel.errors import DomainError, Forbidden, InsufficientPrivileges, MissingScope, Unauthenticated
-from kernel.scope import ActorKind, Scope
+from kernel.errors import DomainError, Forbidden, InsufficientPrivileges, MissingScope, TenantClosed, Unauthenticated
+from kernel.scope import ActorKind, Scope, Store
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,15 @@ class Access:
             return Unauthenticated("missing authorization header")
         is_allowed = self.vendor if kind is ActorKind.VENDOR else self.customer
         return None if is_allowed else Forbidden("insufficient permissions")
+
+
+MAINTENANCE = "Loja em manutenção. Volte em alguns minutos."
+
+
+def check_store_writable(store: Store) -> None:
+    """Raise `TenantClosed` for a mutation of a store that is read-only, as in maintenance; sign-ins are not checked."""
+    if store.is_read_only:
+        raise TenantClosed("tenant_maintenance", store.maintenance_message or MAINTENANCE)
 
 
 def open_to_shoppers(privilege: str, app_scope: str | tuple[str, ...]) -> Access:

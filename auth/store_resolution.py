@@ -18,6 +18,7 @@ from weakref import WeakSet
 import orjson
 from asyncpg import Record
 
+from auth.access import MAINTENANCE
 from kernel.cache import BoundedCache
 from kernel.errors import TenantClosed, TenantMismatch, TenantNotFound
 from kernel.ids import parse_uuid
@@ -30,7 +31,6 @@ CACHE_SECONDS = 300.0
 # A separate cache: an absent store may be created at any moment, and forged names must not evict real stores.
 ABSENT_CACHE_SECONDS = 2.0
 
-MAINTENANCE = "Loja em manutenção. Volte em alguns minutos."
 SUSPENDED = "Esta loja está suspensa."
 
 # Non-ASCII names arrive as punycode (RFC 5890).
@@ -151,12 +151,6 @@ def check_store_open(store: Store, *, allow_maintenance: bool = False) -> None:
     if store.status == "S":
         raise TenantClosed("tenant_suspended", SUSPENDED)
     if store.status == "M" and not allow_maintenance:
-        raise TenantClosed("tenant_maintenance", store.maintenance_message or MAINTENANCE)
-
-
-def check_store_writable(store: Store) -> None:
-    """Raise `TenantClosed` for a mutation of a store that is read-only, as in maintenance; sign-ins are not checked."""
-    if store.is_read_only:
         raise TenantClosed("tenant_maintenance", store.maintenance_message or MAINTENANCE)
 
 

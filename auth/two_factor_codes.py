@@ -17,8 +17,8 @@ import pyotp
 from asyncpg import Record
 
 from auth import lockout
+from auth.access import check_store_writable
 from auth.secrets import DecryptionError, decrypt, encrypt, keyed_hash, keyed_hashes
-from auth.store_resolution import check_store_writable
 from kernel import logging
 from kernel.errors import Unauthenticated
 from kernel.ids import uuid7

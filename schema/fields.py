@@ -31,8 +31,7 @@ from strawberry.annotation import StrawberryAnnotation
 from strawberry.types.arguments import StrawberryArgument
 from strawberry.types.field import StrawberryField
 
-from auth.access import Access
-from auth.store_resolution import check_store_writable
+from auth.access import Access, check_store_writable
 from models.connection.database import in_transaction, retry_conflicts
 from models.reading.queries import ColumnSql, Entity, Row, Sort, ToMany, ToOne
 from schema.scalars import ID, BigInt, DateTime

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from tqdm import tqdm
 
-from auth.store_resolution import check_store_writable
+from auth.access import check_store_writable
 from domain.imports import marketplace, orders
 from domain.stores import find_store
 from kernel.scope import Scope, active_scope
