@@ -2,7 +2,8 @@
 
 A query whose root fields all come from `resolvers.entity_queries`, search products or are declared in `resolvers.compiled_results` is
 compiled to a list of reads: entity, conditions, page bounds, and a compiled reader of the response shape. Running it executes only SQL
-statements and the domain's calculations. Whatever the compiled query can't answer exactly like the executor (an error, null in a non-null
+statements and the domain's calculations. A mutation with one root field runs its resolver, and a compiled builder makes the answer of its
+result. Whatever the compiled query can't answer exactly like the executor (an error, null in a non-null
 field, invalid page bounds) raises `NotCompiled` and the executor takes over; the executor is the reference, and
 `tests/graphql/test_query_compiler.py` compares the two.
 """
@@ -15,30 +16,37 @@ from typing import Any, TypeAlias
 
 import orjson
 from graphql import (
+    ExecutionResult,
     FieldNode,
+    FragmentDefinitionNode,
     GraphQLField,
     GraphQLObjectType,
+    GraphQLOutputType,
     GraphQLSchema,
     NameNode,
     OperationDefinitionNode,
     OperationType,
     get_named_type,
+    is_non_null_type,
+    located_error,
 )
-from graphql.execution.values import VariableValues
+from graphql.execution.values import VariableValues, get_argument_values
 
 from kernel.cache import BoundedCache
 from kernel.errors import DomainError
 from kernel.scope import Scope
 from models.connection import replicas
+from models.reading.answer_size import AnswerTooLarge
 from models.reading.response_shapes import NotCompiled
 from resolvers.compiled_fields import CompilationValues, CompiledRootField, CompiledTypename
-from resolvers.compiled_mutations import MutationPlan, only_field
 from resolvers.compiled_results import OWN_RECORD, RESULT, CompiledOwnRecord, CompiledResult
 from resolvers.compiled_search import CompiledSearch
 from resolvers.entity_queries import ENTITY_QUERY
+from resolvers.result_builder import ResultBuilder
 from resolvers.search_requests import SEARCH_FIELD
 from resolvers.variables import VariableUsage, accepts_integers, structural_variables, type_checks_of
 from schema.documents import PreparedDocument, coerced_variables
+from schema.execution import ExecutionContext, Outcome, refused
 from schema.fields import strawberry_field
 from schema.selection import collect_fields
 
@@ -72,6 +80,73 @@ class QueryPlan:
         for field in self._fields:
             data[field.key] = await field.run(scope, variables)
         return data
+
+
+def only_field(schema: GraphQLSchema, operation: OperationDefinitionNode) -> GraphQLField | None:
+    """Return the only root field of a mutation; None if the executor must run the operation."""
+    selections = operation.selection_set.selections
+    node = selections[0]
+    if len(selections) > 1 or not isinstance(node, FieldNode) or node.directives:
+        return None
+    assert schema.mutation_type is not None
+    return schema.mutation_type.fields.get(node.name.value)
+
+
+@dataclass(frozen=True, slots=True)
+class MutationInfo:
+    """What the resolver of a mutation, and Strawberry, read of graphql-core's `GraphQLResolveInfo`."""
+
+    field_name: str
+    field_nodes: list[FieldNode]
+    return_type: GraphQLOutputType
+    fragments: Mapping[str, FragmentDefinitionNode]
+    operation: OperationDefinitionNode
+    variable_values: VariableValues
+    context: ExecutionContext
+
+
+class MutationPlan:
+    """A compiled mutation, independent of its arguments."""
+
+    __slots__ = ("_builder", "_field", "_fragments", "_key", "_node", "_operation")
+
+    def __init__(
+        self, schema: GraphQLSchema, operation: OperationDefinitionNode, values: CompilationValues, *, native: bool
+    ) -> None:
+        [node], field = operation.selection_set.selections, only_field(schema, operation)
+        assert isinstance(node, FieldNode)
+        assert field is not None
+        self._key = (node.alias or node.name).value
+        self._operation, self._field, self._node = operation, field, node
+        self._fragments = values.fragments
+        # Conversions are applied to the data of every mutation, compiled or not.
+        self._builder = ResultBuilder(values, field.type, [node], native=native)
+
+    async def run(self, context: ExecutionContext, variables: VariableValues) -> ExecutionResult | None:
+        """Run the resolver; return the result, or None when the executor must complete it, whose context then has the outcome."""
+        resolve, node = self._field.resolve, self._node
+        assert resolve is not None
+        info = MutationInfo(
+            node.name.value, [node], self._field.type, self._fragments, self._operation, variables, context
+        )
+        context.readers = self._builder.records
+        try:
+            result = await resolve(None, info, **get_argument_values(self._field, node, variables))
+        except AnswerTooLarge as error:
+            return refused(error)
+        except Exception as error:
+            data = None if is_non_null_type(self._field.type) else {self._key: None}
+            return ExecutionResult(data, [located_error(error, [node], [self._key])])
+        try:
+            return ExecutionResult({self._key: await self._builder.build(context.scope, result)}, None)
+        except AnswerTooLarge as error:
+            return refused(error)
+        except Exception:
+            # What has changed is changed: any failure to show it is the executor's to report, at its path.
+            for link in context.links:
+                link()
+            context.outcome = Outcome(result)
+            return None
 
 
 Plan: TypeAlias = QueryPlan | MutationPlan

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
-from resolvers.compiled_mutations import MutationPlan
 from resolvers.operations import OperationExecutor
+from resolvers.query_compiler import MutationPlan
 from resolvers.result_builder import ResultBuilder
 from schema.execution import ExecutionContext, Outcome, ReadRecord, execute_document, format_error
 
