@@ -49,7 +49,10 @@ class CatalogueVersions:
 
     def __init__(self) -> None:
         self._versions: BoundedCache[int, _CachedVersion] = BoundedCache(MAX_STORES)
-        self._generation = 0
+        self.forget = self._versions.drop
+        """Ask PostgreSQL for the version of a store at its next read."""
+        self.clear = self._versions.clear
+        """Ask PostgreSQL for every version at the next read."""
 
     async def current(self, scope: Scope) -> str:
         """Return the version of the scope's store; what is read from the database afterwards is at least as new."""
@@ -57,14 +60,16 @@ class CatalogueVersions:
         known = self.known(store)
         if known is not None:
             return known
-        # A write that ends meanwhile may not be counted yet.
-        generation, asked_at = self._generation, monotonic()
+        # A write that ends meanwhile may not be counted yet: it drops this entry, and the version isn't kept.
+        asked_at = monotonic()
+        asking = _CachedVersion("", expires_at=0.0)
+        self._versions.keep(store, asking)
         row = await database.fetchrow(_READ, store)
         assert row is not None
         # No replica answers under this version with what came before it.
         require_position(store, row["position"])
         version = f"{row['changes']}.{row['passed']}"
-        if generation == self._generation:
+        if self._versions.find(store) is asking:
             seconds = MAX_AGE_SECONDS if row["seconds"] is None else min(MAX_AGE_SECONDS, row["seconds"])
             self._versions.keep(store, _CachedVersion(version, asked_at + seconds))
         return version
@@ -73,16 +78,6 @@ class CatalogueVersions:
         """Return the version of a store that is remembered and current."""
         known = self._versions.find(store)
         return known.version if known is not None and monotonic() < known.expires_at else None
-
-    def forget(self, store: int) -> None:
-        """Ask PostgreSQL for the store's version at the next read."""
-        self._generation += 1
-        self._versions.drop(store)
-
-    def clear(self) -> None:
-        """Ask PostgreSQL for every version at the next read."""
-        self._generation += 1
-        self._versions.clear()
 
 
 _process_versions = CatalogueVersions()
@@ -97,4 +92,4 @@ def process_versions() -> CatalogueVersions:
 async def listen(versions: CatalogueVersions | None = None) -> None:
     """Forget versions (by default this process's) when other processes write; needs the database connected."""
     target = _process_versions if versions is None else versions
-    await database.listen(database.WRITES_CHANNEL, lambda store: target.forget(int(store)), on_missed=target.clear)
+    await database.listen_for_writes(target.forget, on_missed=target.clear)

@@ -5,13 +5,16 @@ It uses private parts of asyncpg (its statement cache, its protocol), so the ver
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+import struct
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from datetime import datetime
 from hashlib import blake2b
 from time import perf_counter
 from typing import Any, TypeAlias
+from uuid import UUID
 
 import asyncpg
 from asyncpg.connection import Connection
@@ -19,16 +22,7 @@ from asyncpg.cursor import Cursor
 
 from kernel import tracing
 from kernel.request_parts import record_database
-from models.connection.binding import (
-    FLUSH,
-    NO_TARGET,
-    BindingTarget,
-    Plans,
-    StoreBinding,
-    bind_and_execute,
-    parameter_text,
-    parse,
-)
+from models.connection.binding import NO_TARGET, BindingTarget, Plans, StoreBinding
 
 ASYNCPG_VERSION = "0.32.0"
 _OVERHEAD = ("begin", "commit", "rollback", "savepoint", "release", "select 1 where set_config('vitrine.tenant'")
@@ -87,7 +81,76 @@ def _count(sql: str, args: Sequence[Any] = (), plans: Plans = Plans.AUTOMATIC) -
         counter.plans[sql] = plans
 
 
-RECOVERY_SECONDS = 5.0
+# --- Messages of PostgreSQL's protocol (its documentation, section 54.7) that are sent before those of asyncpg ---------------------
+
+# They have no Sync of their own: a statement in them and asyncpg's, which follows, are answered together, and if the first fails, the
+# second isn't executed. asyncpg takes no notice of statements that return no rows.
+FLUSH = b"H\0\0\0\4"
+
+_AS_THEY_ARE = (str, int, UUID)
+_LENGTH = struct.Struct("!i").pack
+_COUNTS = struct.Struct("!hh").pack
+_NULL = _LENGTH(-1)
+
+
+def parse(prepared_name: str, sql: str) -> bytes:
+    """Return Parse, for the unnamed statement with an empty name."""
+    return _message(b"P", b"%s\0%s\0\0\0" % (prepared_name.encode(), sql.encode()))
+
+
+def bind_and_execute(prepared_name: str, parameters: Sequence[str | None]) -> bytes:
+    """Return Bind and Execute of a prepared statement: the unnamed portal, parameters in text format, no limit of rows."""
+    parts = [b"\0%s\0%s" % (prepared_name.encode(), _COUNTS(0, len(parameters)))]
+    for parameter in parameters:
+        if parameter is None:
+            parts.append(_NULL)
+        else:
+            value = parameter.encode()
+            parts += (_LENGTH(len(value)), value)
+    parts.append(b"\0\0")
+    return _message(b"B", b"".join(parts)) + _EXECUTE
+
+
+def parameter_text(value: object) -> str | None:
+    """Return a parameter in PostgreSQL's text format, an array of such values as well; None is NULL. Raise TypeError for other types."""
+    if value is None or type(value) is str:
+        return value
+    if isinstance(value, bool):
+        return "t" if value else "f"
+    if isinstance(value, _AS_THEY_ARE):
+        return str(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return f"\\x{value.hex()}"
+    if isinstance(value, list):
+        return f"{{{','.join(map(_element, value))}}}"
+    raise TypeError(f"no text format for {type(value).__name__}")
+
+
+def _element(value: object) -> str:
+    text = parameter_text(value)
+    if text is None:
+        return "NULL"
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _message(kind: bytes, content: bytes) -> bytes:
+    return kind + _LENGTH(len(content) + 4) + content
+
+
+_EXECUTE = _message(b"E", b"\0\0\0\0\0")
+BEGIN = parse("", "begin") + bind_and_execute("", ())
+
+
+def binding_message(prepared_name: str, binding: StoreBinding, target: BindingTarget) -> bytes:
+    """Return Bind and Execute of the prepared statement of a binding, and BEGIN for a transaction that stays open."""
+    return bind_and_execute(prepared_name, binding.values(target)) + (BEGIN if target.begins else b"")
+
+
+# --- Connections ----------------------------------------------------------------------------------------------------
+
 MAX_MESSAGES = 1_000
 # The server does not know what this connection believes: a pooler stopped keeping track of prepared statements, or the protocol state is
 # lost, for example when the server closed the session between two responses.
@@ -359,8 +422,8 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         if self.names_statements and not self._bind_name:
             # Another name each time until the server is known to have it.
             name = self._sent_name = self._statement_name(self.binding.sql)
-            return parse(name, self.binding.sql) + self.binding.message(name, target)
-        message = self.binding.message(self._bind_name, target)
+            return parse(name, self.binding.sql) + binding_message(name, self.binding, target)
+        message = binding_message(self._bind_name, self.binding, target)
         if not self._bind_name:
             message = parse("", self.binding.sql) + message
         if len(self._messages) >= MAX_MESSAGES:
@@ -392,57 +455,6 @@ class StoreConnection(Connection):  # type: ignore[misc]  # asyncpg's metaclass
         except Exception as error:
             await self._recover(error)
             raise
-
-
-class SeparatelyBoundConnection(StoreConnection):
-    """A connection that binds its store by a statement of its own: nothing is written past asyncpg (`VITRINE_PIPELINED_BINDING=0`)."""
-
-    __slots__ = ()
-
-    async def _execute(self, query: str, args: Sequence[Any], limit: int, timeout: float | None, **options: Any) -> Any:
-        if self._protocol.is_in_transaction():
-            return await super()._execute(query, args, limit, timeout, **options)
-        if query == "begin":
-            await self._begin()
-            return [], b"BEGIN", True
-        if self.target.begins:
-            await self._begin()
-            return await super()._execute(query, args, limit, timeout, **options)
-        try:
-            return await self._in_transaction(super()._execute, query, args, limit, timeout, **options)
-        except asyncpg.InvalidCachedStatementError:
-            return await self._in_transaction(super()._execute, query, args, limit, timeout, **options)
-
-    async def _executemany(self, *args: Any, **kwargs: Any) -> Any:
-        if self.target.begins and not self._protocol.is_in_transaction():
-            await self._begin()
-        if self._protocol.is_in_transaction():
-            return await super()._executemany(*args, **kwargs)
-        return await self._in_transaction(super()._executemany, *args, **kwargs)
-
-    async def _in_transaction(self, run: Callable[..., Awaitable[Any]], *args: Any, **kwargs: Any) -> Any:
-        await self._begin()
-        try:
-            result = await run(*args, **kwargs)
-        except Exception:
-            if not self.is_closed():
-                await self._protocol.query("rollback", RECOVERY_SECONDS)
-            raise
-        await self._protocol.query("commit", None)
-        return result
-
-    async def _begin(self) -> None:
-        self._check_open()
-        await self._protocol.query("begin", None)
-        await super()._execute(self.binding.sql, self.binding.values(self.target), 0, None)
-
-    def defer(self, query: str, args: Sequence[Any]) -> bool:
-        """Defer nothing."""
-        return False
-
-    def _bind_next(self) -> bytes:
-        """Send nothing: statements are prepared and executed in a transaction with its binding."""
-        return b""
 
 
 def affected_rows(result: tuple[Any, bytes, Any]) -> int:

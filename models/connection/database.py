@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Any
@@ -36,6 +36,7 @@ from models.connection.database_errors import CheckViolation as CheckViolation
 from models.connection.database_errors import ConstraintViolation as ConstraintViolation
 from models.connection.database_errors import ReferenceViolation as ReferenceViolation
 from models.connection.database_errors import UniqueViolation as UniqueViolation
+from models.connection.database_errors import raise_translated
 from models.connection.database_errors import translate_errors as translate_errors
 from models.connection.database_errors import translated_error as translated_error
 from models.connection.database_errors import violated_constraint as violated_constraint
@@ -174,7 +175,7 @@ async def use_replicas(urls: Sequence[str]) -> None:
     opened = Replicas(watched, _primary_position, lambda: database.listener.is_listening)
     database.replicas = opened
     notices.observe(opened.record_write)
-    await listen(WRITES_CHANNEL, lambda store: opened.record_write(int(store)), on_missed=opened.forget)
+    await listen_for_writes(opened.record_write, on_missed=opened.forget)
     opened.start()
     replicas.use(opened)
 
@@ -420,10 +421,7 @@ async def _run(
             record_statement(target.store)
         return result
     except Exception as error:
-        translated = translated_error(error)
-        if translated is None:
-            raise
-        raise translated from error
+        raise_translated(error)
 
 
 async def execute_later(sql: str, *args: Any) -> None:
@@ -456,6 +454,11 @@ async def listen(channel: str, callback: NotificationCallback, *, on_missed: Com
     `on_missed` is called to invalidate caches when notifications may have been missed: while the listening connection is lost, and after.
     """
     await _connected().listener.listen(channel, callback, on_missed)
+
+
+async def listen_for_writes(callback: Callable[[int], object], *, on_missed: CommitCallback) -> None:
+    """Call the callback with the id of each store that a process wrote to, this one included; `on_missed` as in `listen`."""
+    await listen(WRITES_CHANNEL, lambda store: callback(int(store)), on_missed=on_missed)
 
 
 @asynccontextmanager

@@ -27,8 +27,9 @@ from asyncpg.pool import Pool, PoolConnectionHolder, PoolConnectionProxy, _PoolC
 from kernel.request_parts import record_connection_wait
 from kernel.scope import current_scope
 from models.connection.binding import NO_STORE, NO_TARGET, BindingTarget, StoreBinding
-from models.connection.connections import SeparatelyBoundConnection, StoreConnection
+from models.connection.connections import StoreConnection
 from models.connection.pooler import choose_statement_names
+from models.connection.separate_binding import SeparatelyBoundConnection
 
 RESET_SECONDS = 5.0
 CLOSE_SECONDS = 10.0

@@ -27,9 +27,10 @@ from typing import Any, TypeAlias, TypeVar
 import asyncpg
 
 from kernel.errors import TransactionConflict
+from kernel.scope import current_scope
 from models.connection.binding import BindingTarget, Plans
 from models.connection.connections import StoreConnection
-from models.connection.database_errors import translate_errors
+from models.connection.database_errors import raise_translated, translate_errors
 from models.connection.notices import record_write
 from models.connection.pool import StorePool, current_store_id
 from models.tables.base import WrongStore
@@ -81,7 +82,8 @@ class Transaction:
 
     async def acquire(self) -> StoreConnection:
         """Lock the connection until `release`; raise WrongStore in another store's scope, TransactionEnded after the end."""
-        if self.store != current_store_id():
+        scope = current_scope()
+        if scope is None or scope.store.id != self.store:
             raise WrongStore(f"the open transaction is of store {self.store}, the scope of store {current_store_id()}")
         await self._lock.acquire()
         if self.is_ended or self._connection is None:
@@ -105,8 +107,9 @@ class Transaction:
             if self._lock.locked() or (commit and self._callbacks):
                 await _run_shielded(self._finish(commit))
             else:
-                with translate_errors():
-                    await self._finish(commit)
+                await self._finish(commit)
+        except Exception as error:
+            raise_translated(error)
         finally:
             if self._is_committed:
                 await _run_callbacks(self._callbacks)
@@ -182,8 +185,10 @@ class OpenTransaction:
         self._transaction = Transaction(pool, store, plans)
 
     async def __aenter__(self) -> None:
-        with translate_errors():
+        try:
             await self._transaction.begin()
+        except Exception as error:
+            raise_translated(error)
         # No await from here to the return, so no cancellation can come between.
         self._token: Token[Transaction | None] = _open.set(self._transaction)
 
@@ -216,8 +221,7 @@ async def _run_shielded(coroutine: Coroutine[Any, Any, None]) -> None:
         if not task.cancelled() and (failure := task.exception()) is not None:
             raise cancelled from failure
         raise cancelled
-    with translate_errors():
-        task.result()
+    task.result()
 
 
 async def _run_callbacks(callbacks: list[CommitCallback]) -> None:

@@ -215,7 +215,7 @@ class EventTails:
         if self._listening is None:
             notices.observe(self._on_write)
             # In the background: the first stream doesn't wait for the listening connection.
-            listening = database.listen(database.WRITES_CHANNEL, self._on_notice, on_missed=self._wake_all)
+            listening = database.listen_for_writes(self._on_write, on_missed=self._wake_all)
             self._listening = asyncio.get_running_loop().create_task(listening, context=Context())
         start = await event_feed.start_position(scope, event_feed.LATEST)
         assert start is not None
@@ -226,9 +226,6 @@ class EventTails:
     def _on_write(self, store: int) -> None:
         if store in self._tails:
             self._tails[store][0].wake()
-
-    def _on_notice(self, payload: str) -> None:
-        self._on_write(int(payload))
 
     def _wake_all(self) -> None:
         for tail, _ in self._tails.values():

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from models.connection.binding import NO_STORE, NO_TARGET, BindingTarget, Plans, StoreBinding, parse
+from models.connection.binding import NO_STORE, NO_TARGET, BindingTarget, Plans, StoreBinding
+from models.connection.connections import binding_message, parse
 from models.connection.pool import DatabaseSettings, StorePool, close_pool, open_pool
 from server.embedded_postgres import EmbeddedServer
 from tests.harness.database import needs_pgbouncer, running_pgbouncer
@@ -177,12 +178,12 @@ def messages(sent: bytes) -> list[tuple[bytes, bytes]]:
 
 def test_the_binding_message_is_a_bind_and_an_execute_without_sync() -> None:
     binding = StoreBinding({"role": "vitrine_app"})
-    assert messages(binding.message("stmt_1", BindingTarget(42))) == [
+    assert messages(binding_message("stmt_1", binding, BindingTarget(42))) == [
         # Unnamed portal, statement, no parameter formats, three parameters with their lengths, no result formats.
         (b"B", b"\0stmt_1\0" + struct.pack("!hhi2si4si11sh", 0, 3, 2, b"42", 4, b"auto", 11, b"vitrine_app", 0)),
         (b"E", b"\0" + struct.pack("!i", 0)),
     ]
-    begun = messages(binding.message("stmt_1", BindingTarget(42, begins=True)))
+    begun = messages(binding_message("stmt_1", binding, BindingTarget(42, begins=True)))
     assert [kind for kind, _ in begun] == [b"B", b"E", b"P", b"B", b"E"]
     assert begun[2][1] == b"\0begin\0\0\0"
     assert messages(parse("stmt_1", binding.sql)) == [(b"P", b"stmt_1\0" + binding.sql.encode() + b"\0\0\0")]
