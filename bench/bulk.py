@@ -24,6 +24,8 @@ from bench.bars import Bar, table
 from bench.database import SQL, BenchDatabase, Size, create_database, running_postgres
 from domain.bulk import operations, uploads
 from domain.bulk.configuration import BulkConfiguration, configure
+from domain.storage import configure as configure_storage
+from domain.storage import open_storage
 from domain.stores import find_store
 from kernel.clock import now
 from kernel.scope import SYSTEM, Scope, active_scope
@@ -69,7 +71,8 @@ async def _measure_all(filled: BenchDatabase) -> list[Bar]:
     await database.connect(database.DatabaseSettings(filled.owner_url))
     try:
         with tempfile.TemporaryDirectory(prefix="vitrine-bulk-") as folder:
-            configure(BulkConfiguration(Path(folder)))
+            configure(BulkConfiguration(Path(folder) / "bulk"))
+            configure_storage(open_storage(Path(folder).as_uri()))
             bars = [bar for name, query in QUERIES.items() for bar in await _measure(name, query)]
             bars += await _measure_mutation()
             return [*bars, *await _measure_import(Path(folder) / "products.csv", filled.size.products)]
@@ -89,8 +92,8 @@ async def _measure_mutation() -> list[Bar]:
     caller = await _owner()
     with active_scope(caller):
         rows = await database.fetch("SELECT public_id FROM products WHERE tenant_id = 1 ORDER BY id")
-        upload, link = uploads.new_upload(caller)
-        file = uploads.UploadedFile(uploads.upload_path(caller.store.public_id, _name_in(link.url)))
+        upload, link = await uploads.new_upload(caller)
+        file = uploads.UploadedFile(caller.store.public_id, _name_in(link.url))
         for first in range(0, len(rows), ROWS_A_LINE):
             changed = [
                 {"id": str(row["public_id"]), "price_cents": 1_000 + n % 900, "stock": n % 50}

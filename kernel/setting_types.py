@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID
 
 from kernel.ids import parse_uuid
@@ -106,6 +106,28 @@ def _http_url(text: str) -> str:
     if not parts.hostname or parts.query or parts.fragment or parts.username is not None:
         raise InvalidSetting("an http or https address without query, fragment or log-in")
     return url.rstrip("/")
+
+
+_STORAGE_OPTIONS: dict[str, frozenset[str]] = {
+    "file": frozenset(),
+    "s3": frozenset({"endpoint", "region", "path_style"}),
+    "gs": frozenset(),
+    "az": frozenset({"account", "endpoint"}),
+}
+
+
+def _storage_url(text: str) -> str:
+    url = url_of(*_STORAGE_OPTIONS).parse(text)
+    parts = urlsplit(url)
+    options = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
+    # A folder has no host, a bucket is the host.
+    is_placed = parts.path.startswith("/") and not parts.netloc if parts.scheme == "file" else bool(parts.netloc)
+    if not is_placed or "@" in parts.netloc or options - _STORAGE_OPTIONS[parts.scheme]:
+        raise InvalidSetting(
+            "file:///folder, s3://bucket/prefix?endpoint=…&region=…&path_style=0, gs://bucket/prefix "
+            "or az://container/prefix?account=…"
+        )
+    return url
 
 
 def _name(text: str) -> str:
@@ -218,6 +240,7 @@ SECRETS: SettingType[tuple[str, ...]] = SettingType("texts", _secrets)
 STORE_ID: SettingType[UUID] = SettingType("UUID", _store_id)
 DIRECTORY: SettingType[Path] = SettingType("directory", Path)
 HTTP_URL: SettingType[str] = SettingType("URL", _http_url)
+STORAGE_URL: SettingType[str] = SettingType("URL", _storage_url)
 NAME: SettingType[str] = SettingType("text", _name)
 NETWORKS: SettingType[tuple[IPNetwork, ...]] = SettingType("networks", _networks)
 HOSTS: SettingType[tuple[str, ...]] = SettingType("host names", _hosts)

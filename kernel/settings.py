@@ -26,12 +26,12 @@ from kernel.setting_types import (
     HOSTS,
     HTTP_URL,
     MIN_SECRET_LENGTH,
-    NAME,
     NETWORKS,
     ORIGINS,
     RETENTION,
     SECRET,
     SECRETS,
+    STORAGE_URL,
     STORE_ID,
     InvalidSetting,
     SettingType,
@@ -261,11 +261,12 @@ class Settings:
         "How many days data are kept that grow without end, as audit_log=1825,mails=30; 0 for ever.",
         unset="the periods of [retention](deploy.md#retention)",
     )
-    bulk_dir: Path | None = _setting(
+    storage_url: str | None = _setting(
         None,
-        DIRECTORY,
-        "The directory of the files of bulk operations, shared by the machines with web processes and workers.",
-        unset="bulk in VITRINE_DATA_DIR",
+        STORAGE_URL,
+        "The storage of all files, shared by all machines: file:///folder, s3://bucket/prefix?endpoint=…&region=…, gs://bucket "
+        "or az://container; credentials in the provider's environment variables.",
+        unset="storage in VITRINE_DATA_DIR",
     )
     bulk_daily_rows: int = _setting(
         10_000_000, RATE, "The lines that the bulk queries of one user or app may have in a day; 0 for no limit."
@@ -276,20 +277,7 @@ class Settings:
     bulk_store_upload_bytes: int = _setting(
         2 * 1024**3,
         integer_between(1),
-        "The maximum size of all uploaded files of a store together in bytes; in an object storage its own quota limits them.",
-    )
-    bulk_s3_endpoint: str | None = _setting(
-        None,
-        HTTP_URL,
-        "The S3-compatible storage of the files of bulk operations, as clients of the links reach it too.",
-        unset="files are in VITRINE_BULK_DIR",
-    )
-    bulk_s3_bucket: str | None = _setting(None, NAME, "Its bucket, for this deployment alone.")
-    bulk_s3_region: str = _setting("us-east-1", NAME, "Its region.")
-    bulk_s3_access_key: str | None = _setting(None, NAME, "The access key of its account.")
-    bulk_s3_secret_key: str | None = _setting(None, NAME, "The secret key of its account.", unset="none", secret=True)
-    bulk_s3_path_style: bool = _setting(
-        True, BOOLEAN, "Whether addresses have the bucket in their path; otherwise in their host name."
+        "The maximum size of all uploaded files of a store together in bytes.",
     )
     data_dir: Path = _setting(
         Path(".vitrine"), DIRECTORY, "The directory of the embedded PostgreSQL and of generated development keys."
@@ -299,6 +287,10 @@ class Settings:
     def from_environment(cls, environ: Mapping[str, str]) -> Settings:
         """Load the settings; raise SettingError for the first that is invalid, or that production requires."""
         values: dict[str, Any] = {}
+        for name in (name for name in environ if name == "VITRINE_BULK_DIR" or name.startswith("VITRINE_BULK_S3_")):
+            raise SettingError(
+                f"{name} is no setting any more; expected VITRINE_STORAGE_URL, for all files (docs/deploy.md#files)"
+            )
         for field_ in dataclasses.fields(cls):
             text = environ.get(_name_of(field_), "").strip()
             if text:
@@ -316,10 +308,6 @@ class Settings:
         ):
             if value and settings.database_url is None:
                 raise SettingError(f"{name} is set without DATABASE_URL; expected both or neither")
-        s3 = {name: getattr(settings, f"bulk_s3_{name}") for name in ("endpoint", "bucket", "access_key", "secret_key")}
-        missing = [f"VITRINE_BULK_S3_{name.upper()}" for name, value in s3.items() if not value]
-        if 0 < len(missing) < len(s3):
-            raise SettingError(f"{', '.join(missing)} not set; expected all of VITRINE_BULK_S3_* or none")
         return settings
 
     @property

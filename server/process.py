@@ -17,7 +17,6 @@ from auth import credential_cache, hash_keys
 from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
 from domain.b2b import bureau
-from domain.bulk.configuration import configure as configure_bulk
 from domain.mails import order_mails
 from kernel import garbage_collection, logging
 from kernel.event_loop import measured_pauses
@@ -27,7 +26,7 @@ from models.connection.database import use_replicas
 from server import example_storefront, mail_page
 from server.app import create_app
 from server.database import DatabaseLocation, connection_pools, readiness_checks
-from server.http.bulk_files import bulk_configuration
+from server.files import configure_files
 from server.http.catalogue_cache import CATALOGUE_CACHE
 from server.http.connections import SETTINGS, Runner
 from server.http.health import HEALTH
@@ -73,7 +72,7 @@ async def process_resources(settings: Settings, location: DatabaseLocation) -> A
         image_renderer() as ProcessMetrics.renderer,
     ):
         auth.configure(*settings.secret_keys, access_lifetime=settings.access_lifetime)
-        configure_bulk(bulk_configuration(settings))
+        configure_files(settings)
         order_mails.configure(partial(example_storefront.is_served, settings), settings.public_url)
         await hash_keys.load()
         yield

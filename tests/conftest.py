@@ -21,6 +21,7 @@ pytest_plugins = ["tests.harness.selection"]
 FIXTURES = (
     "tests.harness.database",
     "tests.harness.passwords",
+    "tests.harness.files",
     "tests.harness.http",
     "tests.harness.sample_store",
     "tests.harness.clients",

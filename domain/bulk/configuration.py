@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from domain.bulk.storage import ObjectStorage
-
 
 @dataclass(frozen=True, slots=True)
 class BulkConfiguration:
-    """Where files of bulk operations are, and what a caller may use of them.
+    """What a caller may use of bulk operations, and the folder of files that are being written or executed, each machine's own.
 
-    `folder` is shared by all machines with web processes and workers. `daily_rows` are the lines that the bulk queries of a caller may
-    have in a day (UTC), 0 for no limit; `public_url` precedes the path of links; an upload has at most `upload_bytes`, all of
-    a store in the folder `store_upload_bytes`. With `objects` files
-    are there, and the folder is each machine's own, for the files it is working on.
+    `daily_rows` are the lines that the bulk queries of a caller may have in a day (UTC), 0 for no limit; `public_url` precedes the path
+    of links; an upload has at most `upload_bytes`, all of a store `store_upload_bytes`.
     """
 
     folder: Path
@@ -23,7 +19,6 @@ class BulkConfiguration:
     daily_rows: int = 0
     upload_bytes: int = 256 * 1024 * 1024
     store_upload_bytes: int = 2 * 1024**3
-    objects: ObjectStorage | None = None
 
 
 _configuration = BulkConfiguration(Path(".vitrine") / "bulk")

@@ -1,7 +1,7 @@
-"""The files of bulk operations, in a folder that web processes and workers share or in an object storage, and the signed links to them.
+"""The files of bulk operations in the storage (`domain/storage.py`), and the signed links to them.
 
-In the folder a result is kept twice, as it is and compressed with gzip: ranges of either can be loaded. For an object storage a result is
-written in the folder first and then stored as it is, outside of the transaction that reads it. Names are ours, never a client's.
+A result is written in a folder of the machine first and then stored, outside of the transaction that reads it. Where this server serves
+the files itself, it is stored twice, as it is and compressed with gzip: ranges of either can be loaded. Names are ours, never a client's.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from uuid import UUID
 
 from auth.secrets import keyed_hash, keyed_hashes
 from domain.bulk.configuration import configured
+from domain.storage import storage
 from kernel import logging
 from kernel.errors import Forbidden, StorageFull, Unavailable
 from kernel.scope import Scope
 
 LINK_LIFETIME = timedelta(hours=1)
 DOWNLOAD, UPLOAD = "download", "upload"
-RESULT, UPLOADED = ".jsonl", ".upload"
+RESULT, COMPRESSED, UPLOADED = ".jsonl", ".gz", ".upload"
 CONTENT_TYPE = "application/jsonl"
-_OBJECT_LINKS = {DOWNLOAD: ("GET", RESULT), UPLOAD: ("PUT", UPLOADED)}
 ROUTE = "/files/bulk"
+FOLDER = "bulk/"
 _PURPOSE = "bulk files"
 _GZIP_WINDOW = 31  # zlib's greatest window, with gzip's header
 _GZIP_LEVEL = 4
@@ -44,32 +45,34 @@ class SignedLink:
     expires_at: datetime
 
 
-def result_path(store: UUID, operation: UUID | str) -> Path:
-    """Return the path of an operation's result."""
-    return configured().folder / str(store) / f"{operation}{RESULT}"
+def folder_key(store: UUID) -> str:
+    """Return what the keys of a store's files begin with."""
+    return f"{FOLDER}{store}/"
 
 
-def compressed_path(path: Path) -> Path:
-    """Return the path of the same result compressed with gzip."""
-    return path.with_suffix(".gz")
+def file_key(store: UUID, name: UUID | str, suffix: str = RESULT) -> str:
+    """Return the key of a file: by its suffix a result, one compressed with gzip, or an upload."""
+    return f"{folder_key(store)}{name}{suffix}"
 
 
-def object_key(store: UUID, name: str, suffix: str = RESULT) -> str:
-    """Return the key of a file in the object storage."""
-    return f"{store}/{name}{suffix}"
+def working_path(store: UUID, name: UUID | str, suffix: str) -> Path:
+    """Return the path of a file of this machine that is being written or executed."""
+    return configured().folder / str(store) / f"{name}{suffix}"
 
 
-def signed_link(scope: Scope, action: str, name: str) -> SignedLink:
+async def signed_link(scope: Scope, action: str, name: str) -> SignedLink:
     """Return a link to load or store the file of the store with this name, valid for an hour."""
-    objects = configured().objects
-    if objects is not None:
-        method, suffix = _OBJECT_LINKS[action]
-        url = objects.link(method, object_key(scope.store.public_id, name, suffix), LINK_LIFETIME, scope.now)
-        return SignedLink(url, (scope.now + LINK_LIFETIME).replace(microsecond=0))
     expires_at = (scope.now + LINK_LIFETIME).replace(microsecond=0)
+    store = scope.store.public_id
+    if action == DOWNLOAD:
+        url = await storage().link("GET", file_key(store, name), LINK_LIFETIME)
+    else:
+        url = await storage().link("PUT", file_key(store, name, UPLOADED), LINK_LIFETIME)
+    if url is not None:
+        return SignedLink(url, expires_at)
     expires = int(expires_at.timestamp())
-    signature = keyed_hash(_PURPOSE, _signed_text(action, scope.store.public_id, name, expires))
-    path = f"{ROUTE}/{scope.store.public_id}/{name}.jsonl?expires={expires}&signature={signature}"
+    signature = keyed_hash(_PURPOSE, _signed_text(action, store, name, expires))
+    path = f"{ROUTE}/{store}/{name}.jsonl?expires={expires}&signature={signature}"
     return SignedLink(f"{configured().public_url}{path}", expires_at)
 
 
@@ -89,18 +92,19 @@ def _signed_text(action: str, store: UUID, name: str, expires: int) -> str:
 
 
 class ResultFile:
-    """The result of an operation while it is written: it appears at its path when it is complete.
+    """The result of an operation while it is written: it appears in the storage when it is complete.
 
     Each attempt writes files of its own, so that a worker that lost its claim damages nothing.
     """
 
     def __init__(self, store: UUID, operation: UUID, claim: UUID) -> None:
-        path = result_path(store, operation)
-        self._objects = configured().objects
-        self._key = object_key(store, str(operation))
-        self._headers = {"content-type": CONTENT_TYPE, "content-disposition": f'attachment; filename="{path.name}"'}
-        self._paths = (compressed_path(path), path) if self._objects is None else (path,)
-        self._parts = tuple(each.with_name(f"{each.name}.{claim}.part") for each in self._paths)
+        suffixes = (RESULT,) if storage().local_path("") is None else (COMPRESSED, RESULT)
+        self._keys = tuple(file_key(store, operation, suffix) for suffix in suffixes)
+        self._parts = tuple(working_path(store, operation, f"{suffix}.{claim}.part") for suffix in suffixes)
+        self._headers = {
+            "Content-Type": CONTENT_TYPE,
+            "Content-Disposition": f'attachment; filename="{operation}{RESULT}"',
+        }
         self._files: list[BinaryIO] = []
         self._compressor = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, _GZIP_WINDOW)
         self.size = 0
@@ -111,12 +115,10 @@ class ResultFile:
         self.size += len(content)
 
     async def finish(self) -> None:
-        """Make the result appear; raise `StorageFull` when it can't be written, `Unavailable` without the object storage."""
+        """Make the result appear; raise `StorageFull` when it can't be written, `Unavailable` without the storage."""
         await _in_thread(self._close)
-        if self._objects is None:
-            await _in_thread(self._publish)
-        else:
-            await self._objects.save(self._parts[0], self._key, self._headers)
+        for part, key in zip(self._parts, self._keys, strict=True):
+            await storage().put(key, part, self._headers)
 
     async def discard(self) -> None:
         """Remove what was written and has not appeared."""
@@ -130,7 +132,7 @@ class ResultFile:
 
     def _open(self) -> list[BinaryIO]:
         if not self._files:
-            self._paths[0].parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._parts[0].parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             for part in self._parts:
                 descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
                 self._files.append(os.fdopen(descriptor, "wb"))
@@ -141,13 +143,7 @@ class ResultFile:
         for file in compressed:
             file.write(self._compressor.flush())
         for file in self._files:
-            file.flush()
-            os.fsync(file.fileno())
             file.close()
-
-    def _publish(self) -> None:
-        for part, path in zip(self._parts, self._paths, strict=True):
-            part.rename(path)
 
     def _discard(self) -> None:
         for file in self._files:
@@ -175,14 +171,11 @@ def storage_error(error: OSError) -> StorageFull | Unavailable:
 
 async def delete_files(store: UUID, operations: list[UUID]) -> None:
     """Delete the results of operations, and what was left of interrupted ones; those that are gone already are no error."""
-    objects = configured().objects
-    if objects is not None:
-        await objects.delete([object_key(store, str(operation)) for operation in operations])
-    await asyncio.to_thread(_delete_local, store, operations)
+    await storage().delete(file_key(store, each, suffix) for each in operations for suffix in (RESULT, COMPRESSED))
+    await asyncio.to_thread(_delete_parts, store, operations)
 
 
-def _delete_local(store: UUID, operations: list[UUID]) -> None:
+def _delete_parts(store: UUID, operations: list[UUID]) -> None:
     for operation in operations:
-        path = result_path(store, operation)
-        for each in path.parent.glob(f"{operation}.*"):
+        for each in (configured().folder / str(store)).glob(f"{operation}.*"):
             each.unlink(missing_ok=True)

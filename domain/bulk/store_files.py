@@ -1,68 +1,51 @@
-"""All files of bulk operations of a store: deleted with the store, and where they are left of one that is gone.
+"""All files of a store: deleted with the store, and where they are left of one that is gone.
 
-Within a shared folder every store has a folder of its own, within an object storage a prefix.
+Every store has a folder of its own below `bulk/` and below `media/`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Iterable
-from contextlib import suppress
+import shutil
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from domain.bulk.configuration import configured
+from domain.storage import storage
 from kernel.ids import parse_uuid
 from models.connection.database import cross_store_connection
 
+FOLDERS = ("bulk/", "media/")
 _KNOWN = "SELECT public_id FROM tenants WHERE public_id = ANY($1::uuid[])"
 # Younger files may be of a store that is being moved here.
 MIN_AGE = timedelta(days=1)
 
 
-async def delete_store_files(store: UUID, now: datetime) -> list[str]:
-    """Delete the files of a store and return their names; raise `Unavailable` without the object storage."""
-    objects, deleted = configured().objects, await asyncio.to_thread(_delete_folder, store)
-    if objects is not None:
-        # Also what was stored by a clock that is ahead.
-        keys = await objects.keys_before(f"{store}/", now + MIN_AGE)
-        await objects.delete(keys)
-        deleted += [key.partition("/")[2] for key in keys]
-    return sorted(deleted)
+async def delete_store_files(store: UUID) -> list[str]:
+    """Delete the files of a store and return their names; raise `Unavailable` without the storage."""
+    prefixes = [f"{folder}{store}/" for folder in FOLDERS]
+    keys = [(key.key, key.key.removeprefix(prefix)) for prefix in prefixes async for key in storage().find(prefix)]
+    await storage().delete(key for key, _ in keys)
+    await asyncio.to_thread(shutil.rmtree, configured().folder / str(store), ignore_errors=True)
+    return sorted(name for _, name in keys)
 
 
 async def delete_files_of_unknown_stores(now: datetime) -> int:
-    """Delete the files older than a day of stores that don't exist; return the number of stores."""
-    objects = configured().objects
-    owners = await asyncio.to_thread(_old_folders)
-    if objects is not None:
-        keys = await objects.keys_before("", now - MIN_AGE)
-        owners |= _stores(key.partition("/")[0] for key in keys)
+    """Delete the files of stores that don't exist, a day after they were stored; return the number of stores."""
+    names = {name for folder in FOLDERS for name in await storage().folders(folder)}
+    owners = {store for name in names if (store := parse_uuid(name)) is not None}
     async with cross_store_connection() as platform:
         known = {row["public_id"] for row in await platform.fetch(_KNOWN, list(owners))}
-    for store in sorted(owners - known):
-        await delete_store_files(store, now)
-    return len(owners - known)
+    lost = [store for store in sorted(owners - known) if await _is_old(store, now - MIN_AGE)]
+    for store in lost:
+        await delete_store_files(store)
+    return len(lost)
 
 
-def _stores(names: Iterable[str]) -> set[UUID]:
-    return {store for name in names if (store := parse_uuid(name)) is not None}
-
-
-def _old_folders() -> set[UUID]:
-    limit = time.time() - MIN_AGE.total_seconds()
-    with suppress(FileNotFoundError):
-        return _stores(path.name for path in configured().folder.iterdir() if path.stat().st_mtime < limit)
-    return set()
-
-
-def _delete_folder(store: UUID) -> list[str]:
-    folder = configured().folder / str(store)
-    deleted = []
-    with suppress(FileNotFoundError):
-        for path in folder.iterdir():
-            path.unlink(missing_ok=True)
-            deleted.append(path.name)
-        folder.rmdir()
-    return deleted
+async def _is_old(store: UUID, limit: datetime) -> bool:
+    """Return whether a file of the store was stored before the time."""
+    for folder in FOLDERS:
+        async for file in storage().find(f"{folder}{store}/"):
+            if file.modified_at < limit:
+                return True
+    return False

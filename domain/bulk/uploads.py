@@ -1,7 +1,7 @@
 """Uploaded files of bulk mutations: stored once by a signed link, read line by line.
 
-The name of a file contains a hash of its caller, so that an upload is found by the caller that created it alone. A link to an object
-storage can be used again while it is valid: an operation is created with a copy of the file, and executes that.
+The name of a file contains a hash of its caller, so that an upload is found by the caller that created it alone. A provider's link can be
+used again while it is valid: an operation is created with a copy of the file, and executes that.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,7 +19,18 @@ from uuid import UUID
 
 from auth.secrets import keyed_hash
 from domain.bulk.configuration import configured
-from domain.bulk.files import LINK_LIFETIME, UPLOAD, UPLOADED, SignedLink, object_key, signed_link, storage_error
+from domain.bulk.files import (
+    LINK_LIFETIME,
+    UPLOAD,
+    UPLOADED,
+    SignedLink,
+    file_key,
+    folder_key,
+    signed_link,
+    storage_error,
+    working_path,
+)
+from domain.storage import StoredObject, storage
 from kernel.errors import Conflict, NotFound, TooLarge
 from kernel.ids import parse_uuid, uuid7
 from kernel.scope import Scope
@@ -55,26 +66,28 @@ async def new_upload(scope: Scope) -> tuple[UUID, SignedLink]:
     """
     upload, store = uuid7(), scope.store.public_id
     name = _name(scope, upload)
-    own = await asyncio.to_thread(_unused_names, store)
-    objects = configured().objects
-    if objects is not None:
-        keys = await objects.keys_before(f"{store}/", scope.now + RETENTION)
-        own |= {key.partition("/")[2].removesuffix(UPLOADED) for key in keys if key.endswith(UPLOADED)}
     caller = name.partition(".")[2]
+    files = [file async for file in storage().find(folder_key(store))]
+    own = {_name_of(file) for file in files if _is_unused(file, scope.now)}
     ids = {UUID(other.partition(".")[0]) for other in own if other.partition(".")[2] == caller}
     used = await fetch(_USED_UPLOADS, scope.store.id, list(ids))
     if len(ids) - len(used) >= MAX_UNUSED:
         raise Conflict(
             f"{MAX_UNUSED} uploads are unused; use one, or wait until its link expires", reason="too_many_uploads"
         )
-    await check_space(store, 0)
-    await asyncio.to_thread(_reserve, upload_path(store, name))
-    return upload, signed_link(scope, UPLOAD, name)
+    await _check_space(store, files, 0)
+    await storage().put(file_key(store, name, _PENDING), b"")
+    return upload, await signed_link(scope, UPLOAD, name)
 
 
 async def check_space(store: UUID, size: int) -> None:
-    """Raise `Conflict` (`upload_space_used`) if the uploads in the store's folder would exceed its budget with one of this size."""
-    taken = await asyncio.to_thread(lambda: sum(path.stat().st_size for path in _uploads(store)))
+    """Raise `Conflict` (`upload_space_used`) if the store's uploads would exceed its budget with one of this size."""
+    await _check_space(store, [file async for file in storage().find(folder_key(store))], size)
+
+
+async def _check_space(store: UUID, files: Sequence[StoredObject], size: int) -> None:
+    taken = sum(file.size for file in files if file.key.endswith(UPLOADED) and not file.key.endswith(_USED))
+    taken += await asyncio.to_thread(lambda: sum(path.stat().st_size for path in _arriving(store)))
     if taken + size > configured().store_upload_bytes or taken >= configured().store_upload_bytes:
         raise Conflict(
             f"the store's uploads take {taken} of {configured().store_upload_bytes} bytes; use them first",
@@ -82,62 +95,48 @@ async def check_space(store: UUID, size: int) -> None:
         )
 
 
-def _uploads(store: UUID) -> list[Path]:
-    """Return the files of uploads in the store's folder, those that are arriving included."""
+def _arriving(store: UUID) -> list[Path]:
+    """Return the files of uploads that are arriving at this machine, or are executed by it."""
     return list((configured().folder / str(store)).glob(f"*{UPLOADED}*"))
 
 
-def _unused_names(store: UUID) -> set[str]:
-    """Return the names of the uploads in the store's folder, and of those whose links are valid."""
-    limit = time.time() - LINK_LIFETIME.total_seconds()
-    names = {path.name.partition(UPLOADED)[0] for path in _uploads(store)}
-    for path in (configured().folder / str(store)).glob(f"*{_PENDING}"):
-        with suppress(OSError):
-            if path.stat().st_mtime > limit:
-                names.add(path.name.removesuffix(_PENDING))
-    return names
+def _is_unused(file: StoredObject, at: datetime) -> bool:
+    """Return whether a file is an upload, or the sign of one whose link is valid."""
+    if file.key.endswith(_PENDING):
+        return file.modified_at > at - LINK_LIFETIME
+    return file.key.endswith(UPLOADED) and not file.key.endswith(_USED)
 
 
-def _reserve(path: Path) -> None:
-    """Remember that a link to an upload was made."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.with_suffix(_PENDING).touch(mode=0o600)
-    except OSError as error:
-        raise storage_error(error) from error
-
-
-def upload_path(store: UUID, name: str) -> Path:
-    """Return the path of an upload by the name in its link."""
-    return configured().folder / str(store) / f"{name}{UPLOADED}"
+def _name_of(file: StoredObject) -> str:
+    return file.key.rpartition("/")[2].removesuffix(UPLOADED).removesuffix(_PENDING)
 
 
 async def use_upload(scope: Scope, upload: object) -> UUID | None:
     """Return the id of a complete upload of the caller, and keep it as it is now; None for an unknown one, or another caller's.
 
-    Raise `TooLarge`, and `Unavailable` and `StorageFull` of an object storage.
+    Raise `TooLarge`, and `Unavailable` and `StorageFull` of the storage.
     """
-    parsed, objects = parse_uuid(str(upload)), configured().objects
+    parsed = parse_uuid(str(upload))
     if parsed is None:
         return None
     store, name = scope.store.public_id, _name(scope, parsed)
-    path = upload_path(store, name)
-    if objects is None and not path.is_file():
-        return None
-    if objects is None:
-        await asyncio.to_thread(path.with_suffix(_PENDING).unlink, missing_ok=True)
-        return parsed
-    size = await objects.size(object_key(store, name, UPLOADED))
+    key, used = file_key(store, name, UPLOADED), file_key(store, name, _USED)
+    size = await _size(key)
     if size is None:
         return None
     if size <= configured().upload_bytes:
-        await objects.copy(object_key(store, name, UPLOADED), object_key(store, name, _USED))
+        await storage().copy(key, used)
         # It may have been stored again meanwhile.
-        size = await objects.size(object_key(store, name, _USED)) or 0
+        size = await _size(used) or 0
     if size > configured().upload_bytes:
         raise upload_too_large()
-    await asyncio.to_thread(path.with_suffix(_PENDING).unlink, missing_ok=True)
+    await storage().delete([file_key(store, name, _PENDING)])
     return parsed
+
+
+async def _size(key: str) -> int | None:
+    found = await storage().head(key)
+    return None if found is None else found.size
 
 
 @asynccontextmanager
@@ -148,30 +147,21 @@ async def used_upload(
 
     After success the upload is deleted.
     """
-    store, name, objects = scope.store.public_id, _name(scope, upload), configured().objects
-    path = upload_path(store, name)
-    if objects is None:
-
-        async def check() -> None:
-            if not path.is_file():
-                raise NotFound("upload")
-
-        yield path, check
-        await asyncio.to_thread(path.unlink, missing_ok=True)
-        return
-    used, copy = object_key(store, name, _USED), path.with_name(f"{path.name}.{claim}.part")
+    store, name = scope.store.public_id, _name(scope, upload)
+    used, copy = file_key(store, name, _USED), working_path(store, name, f"{UPLOADED}.{claim}.part")
 
     async def load() -> None:
-        if await objects.size(used) is None:
-            raise NotFound("upload")
         await asyncio.to_thread(copy.parent.mkdir, mode=0o700, parents=True, exist_ok=True)
-        await objects.load(used, copy)
+        try:
+            await storage().load(used, copy)
+        except FileNotFoundError as error:
+            raise NotFound("upload") from error
 
     try:
         yield copy, load
     finally:
         await asyncio.to_thread(copy.unlink, missing_ok=True)
-    await objects.delete([used, object_key(store, name, UPLOADED)])
+    await storage().delete([used, file_key(store, name, UPLOADED)])
 
 
 def _name(scope: Scope, upload: UUID) -> str:
@@ -180,16 +170,14 @@ def _name(scope: Scope, upload: UUID) -> str:
 
 async def delete_unused(store: UUID, at: datetime) -> None:
     """Delete uploads, and what was left of interrupted ones, after `RETENTION`."""
-    await asyncio.to_thread(_delete_unused_local, store)
-    objects = configured().objects
-    if objects is not None:
-        keys = await objects.keys_before(f"{store}/", at - RETENTION)
-        await objects.delete([key for key in keys if key.endswith(UPLOADED)])
+    files = [file async for file in storage().find(folder_key(store)) if file.modified_at < at - RETENTION]
+    await storage().delete(file.key for file in files if file.key.endswith((UPLOADED, _PENDING)))
+    await asyncio.to_thread(_delete_interrupted, store)
 
 
-def _delete_unused_local(store: UUID) -> None:
+def _delete_interrupted(store: UUID) -> None:
     limit = time.time() - RETENTION.total_seconds()
-    for path in [*_uploads(store), *(configured().folder / str(store)).glob(f"*{_PENDING}")]:
+    for path in _arriving(store):
         with suppress(OSError):
             if path.stat().st_mtime < limit:
                 path.unlink()
@@ -199,11 +187,11 @@ def _delete_unused_local(store: UUID) -> None:
 
 
 class UploadedFile:
-    """An upload while it arrives; it appears at its path when it is complete."""
+    """An upload while it arrives; it appears in the storage when it is complete."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._part = path.with_name(f"{path.name}.{uuid7()}.part")
+    def __init__(self, store: UUID, name: str) -> None:
+        self._key = file_key(store, name, UPLOADED)
+        self._part = working_path(store, name, f"{UPLOADED}.{uuid7()}.part")
         self._file: BinaryIO | None = None
         self._size = 0
 
@@ -220,11 +208,13 @@ class UploadedFile:
     async def finish(self) -> int:
         """Make the upload appear and return its size; raise `Conflict` (`uploaded`) if it is there already, `StorageFull`."""
         try:
-            await asyncio.to_thread(self._finish)
-        except FileExistsError as error:
-            raise Conflict("the file was uploaded before; create another upload", reason="uploaded") from error
+            await asyncio.to_thread(self._close)
         except OSError as error:
             raise storage_error(error) from error
+        try:
+            await storage().put(self._key, self._part, replaces=False)
+        except FileExistsError as error:
+            raise Conflict("the file was uploaded before; create another upload", reason="uploaded") from error
         return self._size
 
     async def discard(self) -> None:
@@ -240,13 +230,8 @@ class UploadedFile:
     def _write(self, content: bytes) -> None:
         self._open().write(content)
 
-    def _finish(self) -> None:
-        file = self._open()
-        file.flush()
-        os.fsync(file.fileno())
-        file.close()
-        # Unlike a renaming, a link replaces nothing: an operation may be reading the file.
-        os.link(self._part, self._path)
+    def _close(self) -> None:
+        self._open().close()
 
     def _discard(self) -> None:
         if self._file is not None:

@@ -38,7 +38,7 @@ class BulkFileObject:
 
 
 async def _result_links(scope: Scope, results: Sequence[Any]) -> list[Any]:
-    links = [None if result is None else signed_link(scope, DOWNLOAD, str(result)) for result in results]
+    links = [None if result is None else await signed_link(scope, DOWNLOAD, str(result)) for result in results]
     return [None if link is None else Row(url=link.url, expires_at=link.expires_at) for link in links]
 
 

@@ -70,7 +70,7 @@ class _ServeSession:
         self._is_embedded = location.is_embedded
         self._processes = settings.processes
         self._shows_mails = settings.is_private_development and settings.smtp_url is None
-        await _check_bulk_storage(settings)
+        await _check_storage(settings)
         if not location.is_embedded:
             yield
             return
@@ -143,15 +143,15 @@ def _workers(settings: Settings) -> tuple[JobWorker, WebhookWorker, BulkWorker]:
     return JobWorker(_jobs(settings)), WebhookWorker(run_query), bulk
 
 
-async def _check_bulk_storage(settings: Settings) -> None:
+async def _check_storage(settings: Settings) -> None:
     """Log why files of bulk operations can't be stored; everything else works without."""
     from kernel import logging
     from server.operations.check_results import Severity
-    from server.operations.checks import check_bulk_storage
+    from server.operations.checks import check_storage
 
-    result = await check_bulk_storage(settings)
+    result = await check_storage(settings)
     if result.level is Severity.FAIL:
-        logging.event("bulk files can't be stored", level="error", reason=result.text)
+        logging.event("files can't be stored", level="error", reason=result.text)
 
 
 def _jobs(settings: Settings) -> list[Job]:
@@ -181,10 +181,9 @@ def _worker(_: argparse.Namespace) -> None:
 async def _work(settings: Settings) -> None:
     import signal
 
-    from domain.bulk.configuration import configure
     from kernel import logging
     from kernel.event_loop import measured_pauses
-    from server.http.bulk_files import bulk_configuration
+    from server.files import configure_files
     from server.metrics import WORKER_PORT_OFFSET, metrics_server
     from server.outgoing import outgoing_client
     from server.start_checks import check_secret_key
@@ -202,8 +201,8 @@ async def _work(settings: Settings) -> None:
         metrics_server(settings, worker_values, port_offset=WORKER_PORT_OFFSET),
     ):
         await check_secret_key(context.settings, context.location)
-        configure(bulk_configuration(settings))
-        await _check_bulk_storage(settings)
+        configure_files(settings)
+        await _check_storage(settings)
         logging.event("worker started", env=settings.env)
         async with _running(*_workers(settings)) as tasks:
             # A worker task ends by itself only on an unexpected error.

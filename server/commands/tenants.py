@@ -205,13 +205,12 @@ def _print_moved(verb: str, moved: Moved, args: argparse.Namespace) -> None:
 
 
 async def _delete(args: argparse.Namespace) -> None:
-    from domain.bulk.configuration import configure
-    from server.http.bulk_files import bulk_configuration
+    from server.files import configure_files
     from server.operations import store_admin
     from server.operations.store_deletion import delete_store
 
     async with open_context(read_settings()) as context:
-        configure(bulk_configuration(context.settings))
+        configure_files(context.settings)
         entry = await store_admin.find_store(args.id)
         if not args.yes:
             _confirm(entry)

@@ -11,42 +11,30 @@ from uuid import UUID
 from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 
-from domain.bulk.configuration import BulkConfiguration, configured
+from domain.bulk.configuration import configured
 from domain.bulk.files import (
+    COMPRESSED,
     CONTENT_TYPE,
     DOWNLOAD,
     LINK_LIFETIME,
+    RESULT,
     ROUTE,
     UPLOAD,
-    compressed_path,
-    result_path,
+    file_key,
     verify_link,
 )
-from domain.bulk.uploads import UploadedFile, check_space, upload_path, upload_too_large
+from domain.bulk.uploads import UploadedFile, check_space, upload_too_large
+from domain.storage import storage
 from domain.stores import find_store
 from kernel.clock import now
 from kernel.errors import Forbidden, MalformedRequest, NotFound, TenantNotFound, Unavailable, UnsupportedEncoding
 from kernel.ids import parse_uuid
-from kernel.settings import Settings
 from rest_facade.aiohttp_internals import PayloadEncodingError
 from rest_facade.bodies import BODY_TIMEOUT_SECONDS
 from rest_facade.responses import RESTART_TIMEOUT, json_response, preferred_coding
-from server.s3 import bucket_from_settings
 
 _CHUNK = 256 * 1024
 _NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9a-f]{16})?")
-
-
-def bulk_configuration(settings: Settings) -> BulkConfiguration:
-    """Return the configuration of bulk operations."""
-    return BulkConfiguration(
-        folder=settings.bulk_dir or settings.data_dir / "bulk",
-        public_url=settings.public_url,
-        daily_rows=settings.bulk_daily_rows,
-        upload_bytes=settings.bulk_upload_bytes,
-        store_upload_bytes=settings.bulk_store_upload_bytes,
-        objects=bucket_from_settings(settings),
-    )
 
 
 def add_routes(app: web.Application) -> None:
@@ -59,11 +47,9 @@ def add_routes(app: web.Application) -> None:
 async def download(request: web.Request) -> web.StreamResponse:
     """Send a result, as it is or compressed with gzip, whole or a range of its bytes (RFC 9110, section 14)."""
     store, name = await _signed_file(request, DOWNLOAD)
-    path = result_path(store, name)
     is_compressed = preferred_coding(request, ("gzip",)) is not None
-    if is_compressed:
-        path = compressed_path(path)
-    if not path.is_file():
+    path = storage().local_path(file_key(store, name, COMPRESSED if is_compressed else RESULT))
+    if path is None or not path.is_file():
         raise NotFound("file", details={"detail": "the result was deleted"})
     headers = {
         hdrs.CONTENT_TYPE: CONTENT_TYPE,
@@ -105,7 +91,7 @@ async def upload(request: web.Request) -> web.StreamResponse:
     if (request.content_length or 0) > configured().upload_bytes:
         raise upload_too_large()
     await check_space(store, request.content_length or 0)
-    file = UploadedFile(upload_path(store, name))
+    file = UploadedFile(store, name)
     try:
         await _receive(request, file)
         return json_response({"size": await file.finish()}, status=201)

@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
-from tempfile import TemporaryFile
 
 import asyncpg
 
@@ -19,6 +18,7 @@ from auth import signing_keys
 from auth.secrets import DecryptionError, decrypt
 from domain.jobs import JOBS
 from domain.reencryption import current_key_id, survey_values
+from domain.storage import open_storage
 from domain.stores import GATEWAY_PURPOSE
 from kernel.errors import DomainError, StorageFull, Unavailable
 from kernel.ip_addresses import is_loopback
@@ -28,11 +28,11 @@ from models.connection import database
 from models.connection.roles import APP_ROLE, MIN_POSTGRESQL_VERSION
 from server.database import FOLDER, DatabaseLocation, connection_pools, database_location
 from server.embedded_postgres import EmbeddedPostgresError
+from server.files import storage_url
 from server.operations.check_results import CheckResult, Severity, fail, join_names, ok, warn
 from server.operations.operation_checks import check_operation
 from server.operations.privilege_checks import check_privileges
 from server.operations.storage_checks import MIN_FREE_BYTES
-from server.s3 import bucket_from_settings
 from server.secret_key import with_secret_key
 from server.start_checks import UNPROTECTED, check_login
 
@@ -53,7 +53,7 @@ async def run_checks() -> AsyncIterator[CheckResult]:
     for result in check_settings(settings):
         yield result
     yield await _check_redis(settings)
-    yield await check_bulk_storage(settings)
+    yield await check_storage(settings)
     if settings.secret_key is None and not _has_data(settings):
         yield warn("database", f"not created yet: vitrine serve creates an embedded one in {settings.data_dir}")
         return
@@ -141,34 +141,25 @@ async def _check_redis(settings: Settings) -> CheckResult:
     return ok("limits", "shared through Redis")
 
 
-async def check_bulk_storage(settings: Settings) -> CheckResult:
-    """Store and delete an object or a file in the storage of bulk files."""
-    bucket = bucket_from_settings(settings)
-    if bucket is None:
-        return await asyncio.to_thread(_check_bulk_folder, settings.bulk_dir or settings.data_dir / "bulk")
-    where = f"the bucket {settings.bulk_s3_bucket} at {settings.bulk_s3_endpoint}"
+async def check_storage(settings: Settings) -> CheckResult:
+    """Store and delete a file in the storage."""
+    url = storage_url(settings)
+    where = url.partition("?")[0]
     try:
+        storage = open_storage(url)
         async with asyncio.timeout(_TIMEOUT_SECONDS):
-            await bucket.check()
+            await storage.check()
     except TimeoutError:
-        return fail("bulk files", f"{where} does not answer")
-    except (StorageFull, Unavailable) as error:
-        return fail("bulk files", f"{where} can't be used: {_describe(error.__cause__ or error)}")
-    return ok("bulk files", f"in {where}")
-
-
-def _check_bulk_folder(folder: Path) -> CheckResult:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder) as file:
-            file.write(b"x")
-            file.flush()
-        free = shutil.disk_usage(folder).free
+        return fail("files", f"{where} does not answer")
     except OSError as error:
-        return fail("bulk files", f"{folder} can't be written to: {error.strerror}")
-    if free < MIN_FREE_BYTES:
-        return fail("bulk files", f"{folder} has {free // 2**20} MiB of free space")
-    return ok("bulk files", f"in {folder}, {free // 2**30} GiB free")
+        return fail("files", f"{where} can't be written to: {error.strerror}")
+    except (StorageFull, Unavailable, ValueError) as error:
+        return fail("files", f"{where} can't be used: {_describe(error.__cause__ or error)}")
+    folder = storage.local_path("")
+    free = None if folder is None else shutil.disk_usage(folder).free
+    if free is not None and free < MIN_FREE_BYTES:
+        return fail("files", f"{where} has {free // 2**20} MiB of free space")
+    return ok("files", f"in {where}" if free is None else f"in {where}, {free // 2**30} GiB free")
 
 
 def _describe(error: BaseException) -> str:

@@ -62,15 +62,15 @@ class Receipt:
 
 
 async def delete_store(url: str, store: Store, hosts: tuple[str, ...]) -> Receipt:
-    """Delete the store at the owner's URL, with the files of its bulk operations.
+    """Delete the store at the owner's URL, with its files.
 
-    Raises ArchiveError while a transaction stays open, `Unavailable` when the object storage doesn't answer: then nothing is deleted yet.
+    Raises ArchiveError while a transaction stays open, `Unavailable` when the storage of files doesn't answer: then nothing is deleted yet.
     """
     if store.status != stores.SUSPENDED:
         await stores.suspend(store.id)
     async with connect_owner(url, store.id) as connection:
         await wait_for_transactions(connection)
-        files = await delete_store_files(store.public_id, now())
+        files = await delete_store_files(store.public_id)
         tables = [table for table in await read_tables(connection) if table.is_of_store]
         of_store = f"t.{OF_STORE} = $1"
         before = {
@@ -84,7 +84,7 @@ async def delete_store(url: str, store: Store, hosts: tuple[str, ...]) -> Receip
         remaining_apps = await _delete_apps(connection, store.id)
         await _delete_last_rows(connection, tables, store.id)
     # What a worker or a client was still writing; a file that appears later is deleted by the worker.
-    files += await delete_store_files(store.public_id, now())
+    files += await delete_store_files(store.public_id)
     before[HOSTS] = Digest(len(hosts), "")
     return Receipt(store.public_id, store.name, hosts, now(), before, tuple(sorted(set(files))), remaining_apps)
 

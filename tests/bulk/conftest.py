@@ -15,6 +15,7 @@ from domain.bulk.configuration import BulkConfiguration, configure
 from domain.bulk.operations import MUTATION, QUERY
 from resolvers import bulk_mutations, bulk_queries
 from server.workers.bulk import BulkWorker
+from tests.harness.files import used_storage
 from tests.harness.http import Client, Response
 from tests.harness.oauth import graphql_error, graphql_result
 
@@ -109,8 +110,9 @@ async def download(client: Client, operation: Any, **headers: str) -> Response:
 @pytest.fixture
 async def bulk(database: object, tmp_path: Path) -> AsyncIterator[Bulk]:
     before = configuration.configured()
-    configure(BulkConfiguration(tmp_path))
+    configure(BulkConfiguration(tmp_path / "bulk"))
     bulk = Bulk(tmp_path)
-    await bulk.work()  # what tests of other modules created
-    yield bulk
+    with used_storage((tmp_path / "storage").as_uri()):
+        await bulk.work()  # what tests of other modules created
+        yield bulk
     configure(before)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from auth.configuration import configure
+from domain import storage
 from domain.bulk import configuration, operations
 from domain.bulk.configuration import BulkConfiguration
 from domain.bulk.files import ResultFile
@@ -21,7 +22,8 @@ from server.workers.bulk import BulkWorker
 
 async def main(url: str, secret: str, folder: str) -> None:
     configure(secret.encode())
-    configuration.configure(BulkConfiguration(Path(folder)))
+    configuration.configure(BulkConfiguration(Path(folder) / "bulk"))
+    storage.configure(storage.open_storage((Path(folder) / "storage").as_uri()))
     await database.connect(database.DatabaseSettings(url))
     save_results, write = operations.save_results, ResultFile.write
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from typing import Any
 
@@ -296,7 +295,7 @@ async def test_a_file_is_uploaded_once(bulk: Bulk, admin: Client, visitor: Clien
 
 
 async def test_a_file_over_the_limit_is_refused(bulk: Bulk, admin: Client, visitor: Client):
-    configure(BulkConfiguration(bulk.folder, upload_bytes=100))
+    configure(BulkConfiguration(bulk.folder / "bulk", upload_bytes=100))
     upload = await graphql_result(admin, UPLOAD)
     assert upload["max_bytes"] == 100
 
@@ -328,8 +327,8 @@ async def test_an_upload_needs_its_link(bulk: Bulk, admin: Client, visitor: Clie
 
 async def test_an_upload_that_can_not_be_stored_is_503(bulk: Bulk, admin: Client, visitor: Client):
     url = (await graphql_result(admin, UPLOAD))["url"]
-    shutil.rmtree(bulk.folder / str(admin.store.public_id))
-    (bulk.folder / str(admin.store.public_id)).write_text("a file where the folder would be")
+    (bulk.folder / "bulk").mkdir()
+    (bulk.folder / "bulk" / str(admin.store.public_id)).write_text("a file where the folder would be")
     response = await visitor.put(url, data=b"{}")
     assert (response.status, response.body["error"]) == (503, "files can't be stored at the moment")
 
@@ -379,7 +378,7 @@ async def test_a_link_that_expired_without_a_file_is_no_unused_upload(bulk: Bulk
 
 
 async def test_the_uploads_of_a_store_have_a_budget(bulk: Bulk, admin: Client, visitor: Client, new_app: NewApp):
-    configure(BulkConfiguration(bulk.folder, store_upload_bytes=10))
+    configure(BulkConfiguration(bulk.folder / "bulk", store_upload_bytes=10))
     first, second = [await graphql_result(admin, UPLOAD) for _ in range(2)]
     assert (await visitor.put(first["url"], data=b"x" * 6)).status == 201
     refused = await visitor.put(second["url"], data=b"x" * 5)

@@ -333,7 +333,7 @@ async def test_a_caller_has_one_bulk_query_at_a_time(bulk: Bulk, admin: Client, 
 
 
 async def test_lines_count_against_the_allowance_of_the_day(bulk: Bulk, admin: Client, new_client: NewClient):
-    configure(BulkConfiguration(bulk.folder, daily_rows=5))
+    configure(BulkConfiguration(bulk.folder / "bulk", daily_rows=5))
     await add_products(admin, 3)
     assert len(await bulk.result(admin, "{ products { id } }")) == 3
     created = await bulk.create(admin, "{ products { id } }")

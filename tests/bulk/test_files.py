@@ -99,7 +99,7 @@ async def test_a_link_ends_after_an_hour(operation: Any, admin: Client):
 
     scope = system_scope(admin.store)
     for age, status in ((timedelta(minutes=59), 200), (timedelta(minutes=61), 403)):
-        link = signed_link(replace(scope, now=scope.now - age), DOWNLOAD, operation["id"])
+        link = await signed_link(replace(scope, now=scope.now - age), DOWNLOAD, operation["id"])
         response = await download(admin, {"result": {"url": link.url}})
         assert response.status == status
     assert response.body["error"] == "link_expired"
@@ -108,12 +108,12 @@ async def test_a_link_ends_after_an_hour(operation: Any, admin: Client):
 async def test_a_link_is_for_one_file_one_store_and_one_action(operation: Any, admin: Client, other_admin: Client):
     file = operation["id"]
     for link in (
-        signed_link(system_scope(admin.store), UPLOAD, file),
-        signed_link(system_scope(other_admin.store), DOWNLOAD, file),
-        signed_link(system_scope(admin.store), DOWNLOAD, str(uuid7())),
+        await signed_link(system_scope(admin.store), UPLOAD, file),
+        await signed_link(system_scope(other_admin.store), DOWNLOAD, file),
+        await signed_link(system_scope(admin.store), DOWNLOAD, str(uuid7())),
     ):
         assert (await download(admin, {"result": {"url": link.url}})).status in (403, 404)
-    theirs = signed_link(system_scope(other_admin.store), DOWNLOAD, file).url
+    theirs = (await signed_link(system_scope(other_admin.store), DOWNLOAD, file)).url
     mixed = theirs.replace(str(other_admin.store.public_id), str(admin.store.public_id))
     assert (await download(admin, {"result": {"url": mixed}})).status == 403
 

@@ -176,8 +176,8 @@ def test_compose_and_the_image_check_readiness_alike():
     }
 
 
-def test_web_processes_and_workers_of_compose_share_the_files_of_bulk_operations():
-    directory = re.search(r"VITRINE_BULK_DIR=(\S+)", dict(instructions()[::-1])["ENV"])
+def test_web_processes_and_workers_of_compose_share_the_files():
+    directory = re.search(r"VITRINE_DATA_DIR=(\S+)", dict(instructions()[::-1])["ENV"])
     assert directory is not None
     for name in ("web", "worker"):
         volume, target = OWN[name]["volumes"][0].split(":")

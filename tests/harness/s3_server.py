@@ -12,12 +12,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from html import escape
 from urllib.parse import parse_qsl, quote, unquote
+from xml.etree import ElementTree
 
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 ACCESS_KEY, SECRET_KEY, REGION, BUCKET = "AKTEST", "a-secret/of+the=test", "test-1", "files"
+ENVIRONMENT = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY}
 _AUTHORIZATION = re.compile(r"AWS4-HMAC-SHA256 Credential=([^,]+), ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})")
 
 
@@ -63,7 +66,8 @@ class S3Server:
             return web.Response(status=error.status, text=text, content_type="application/xml")
 
     def _head(self, request: web.Request, key: str, query: dict[str, str], body: bytes) -> web.Response:
-        return web.Response(headers={"Content-Length": str(len(self._object(key).body))})
+        stored = self._object(key)
+        return web.Response(headers={**_facts(stored), "Content-Length": str(len(stored.body))})
 
     def _get(self, request: web.Request, key: str, query: dict[str, str], body: bytes) -> web.Response:
         if not key:
@@ -71,40 +75,65 @@ class S3Server:
         stored = self._object(key)
         match = re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("Range", ""))
         if match is None:
-            return web.Response(body=stored.body, headers=stored.headers)
+            return web.Response(body=stored.body, headers=_facts(stored))
         first, last = int(match[1]), min(int(match[2] or len(stored.body)), len(stored.body) - 1)
         if first > last:
             raise Refused(416, "InvalidRange")
-        headers = {**stored.headers, "Content-Range": f"bytes {first}-{last}/{len(stored.body)}"}
+        headers = {**_facts(stored), "Content-Range": f"bytes {first}-{last}/{len(stored.body)}"}
         return web.Response(status=206, body=stored.body[first : last + 1], headers=headers)
 
     def _put(self, request: web.Request, key: str, query: dict[str, str], body: bytes) -> web.Response:
         if "uploadId" in query:
             self._upload(key, query)[3][int(query["partNumber"])] = body
-            return web.Response(headers={"ETag": f'"{hashlib.md5(body).hexdigest()}"'})
+            return web.Response(headers={"ETag": _tag(body)})
         source = request.headers.get("x-amz-copy-source")
         if source is not None:
-            bucket, _, name = unquote(source)[1:].partition("/")
+            bucket, _, name = unquote(source).removeprefix("/").partition("/")
             assert bucket == BUCKET
             self.objects[key] = StoredObject(self._object(name).body)
-            return web.Response(text="<CopyObjectResult/>")
+            copied = self.objects[key]
+            return web.Response(
+                text=f"<CopyObjectResult><ETag>{_tag(copied.body)}</ETag>"
+                f"<LastModified>{_time(copied.at)}</LastModified></CopyObjectResult>"
+            )
+        if request.headers.get("If-None-Match") == "*" and key in self.objects:
+            raise Refused(412, "PreconditionFailed")
         self.objects[key] = StoredObject(body, _kept(request))
-        return web.Response()
+        return web.Response(headers={"ETag": _tag(body)})
 
     def _post(self, request: web.Request, key: str, query: dict[str, str], body: bytes) -> web.Response:
         if "uploads" in query:
             upload = f"upload/{len(self.uploads)}+"
             self.uploads[upload] = (key, datetime.now(UTC), _kept(request), {})
             return web.Response(text=f"<Result xmlns='http://s3/'><UploadId>{upload}</UploadId></Result>")
+        if "delete" in query:
+            return self._delete_several(request, body)
         _, _, headers, parts = self._upload(key, query)
-        listed = re.findall(r"<PartNumber>(\d+)</PartNumber><ETag>\"(\w+)\"</ETag>", body.decode())
-        if listed != [(str(number), hashlib.md5(part).hexdigest()) for number, part in sorted(parts.items())]:
+        root = ElementTree.fromstring(body)
+        listed = sorted(
+            (int(part.findtext("{*}PartNumber", "0")), part.findtext("{*}ETag", "").strip('"'))
+            for part in root.iter()
+            if part.tag.rpartition("}")[2] == "Part"
+        )
+        if listed != [(number, hashlib.md5(part).hexdigest()) for number, part in sorted(parts.items())]:
             raise Refused(400, "InvalidPart")
         if any(len(parts[number]) < 5 * 1024 * 1024 for number in sorted(parts)[:-1]):
             raise Refused(400, "EntityTooSmall")
         self.objects[key] = StoredObject(b"".join(parts[number] for number in sorted(parts)), headers)
         del self.uploads[query["uploadId"]]
-        return web.Response(text="<CompleteMultipartUploadResult/>")
+        tag = _tag(self.objects[key].body)
+        return web.Response(text=f"<CompleteMultipartUploadResult><ETag>{tag}</ETag></CompleteMultipartUploadResult>")
+
+    def _delete_several(self, request: web.Request, body: bytes) -> web.Response:
+        if "x-amz-checksum-sha256" not in request.headers and "Content-MD5" not in request.headers:
+            raise Refused(400, "InvalidRequest")
+        names = [
+            each.text or "" for each in ElementTree.fromstring(body).iter() if each.tag.rpartition("}")[2] == "Key"
+        ]
+        for name in names:
+            self.objects.pop(name, None)
+        deleted = "".join(f"<Deleted><Key>{escape(name)}</Key></Deleted>" for name in names)
+        return web.Response(text=f"<DeleteResult>{deleted}</DeleteResult>")
 
     def _delete(self, request: web.Request, key: str, query: dict[str, str], body: bytes) -> web.Response:
         if "uploadId" in query:
@@ -116,28 +145,23 @@ class S3Server:
 
     def _list(self, query: dict[str, str]) -> web.Response:
         # Pages of two, so that a client has to go on.
-        prefix = query["prefix"]
-        if "uploads" in query:
-            after = (query.get("key-marker", ""), query.get("upload-id-marker", ""))
-            uploads = sorted((key, id_, at) for id_, (key, at, _, _) in self.uploads.items() if key.startswith(prefix))
-            uploads = [upload for upload in uploads if upload[:2] > after]
-            items = [
-                f"<Upload><Key>{key}</Key><UploadId>{id_}</UploadId><Initiated>{_time(at)}</Initiated></Upload>"
-                for key, id_, at in uploads[:2]
-            ]
-            if len(uploads) > 2:
-                key, id_, _ = uploads[1]
-                items.append(f"<NextKeyMarker>{key}</NextKeyMarker><NextUploadIdMarker>{id_}</NextUploadIdMarker>")
-            return web.Response(text=f"<Result><KeyMarker/>{''.join(items)}</Result>")
-        keys = sorted(
-            key for key in self.objects if key.startswith(prefix) and key > query.get("continuation-token", "")
-        )
-        items = [
-            f"<Contents><Key>{key}</Key><LastModified>{_time(self.objects[key].at)}</LastModified></Contents>"
-            for key in keys[:2]
-        ]
-        more = f"<NextContinuationToken>{keys[1]}</NextContinuationToken>" if len(keys) > 2 else ""
-        return web.Response(text=f"<Result>{''.join(items)}{more}</Result>")
+        prefix, delimiter = query.get("prefix", ""), query.get("delimiter")
+        entries: dict[str, str] = {}
+        for key in sorted(key for key in self.objects if key.startswith(prefix)):
+            folder, found, _ = key[len(prefix) :].partition(delimiter) if delimiter else (key, "", "")
+            if found:
+                name = f"{prefix}{folder}{delimiter}"
+                entries[name] = f"<CommonPrefixes><Prefix>{escape(name)}</Prefix></CommonPrefixes>"
+            else:
+                stored = self.objects[key]
+                entries[key] = (
+                    f"<Contents><Key>{escape(key)}</Key><LastModified>{_time(stored.at)}</LastModified>"
+                    f"<ETag>{_tag(stored.body)}</ETag><Size>{len(stored.body)}</Size></Contents>"
+                )
+        names = [name for name in entries if name > query.get("continuation-token", "")]
+        more = f"<NextContinuationToken>{escape(names[1])}</NextContinuationToken>" if len(names) > 2 else ""
+        items = "".join(entries[name] for name in names[:2])
+        return web.Response(text=f"<ListBucketResult>{items}{more}</ListBucketResult>")
 
     def _object(self, key: str) -> StoredObject:
         if key not in self.objects:
@@ -149,6 +173,15 @@ class S3Server:
         if upload is None or upload[0] != key:
             raise Refused(404, "NoSuchUpload")
         return upload
+
+
+def _facts(stored: StoredObject) -> dict[str, str]:
+    modified = stored.at.strftime("%a, %d %b %Y %H:%M:%S GMT")
+    return {**stored.headers, "ETag": _tag(stored.body), "Last-Modified": modified}
+
+
+def _tag(body: bytes) -> str:
+    return f'"{hashlib.md5(body).hexdigest()}"'
 
 
 def _kept(request: web.Request) -> dict[str, str]:
@@ -223,3 +256,8 @@ async def running_s3() -> AsyncIterator[S3Server]:
         yield storage
     finally:
         await server.close()
+
+
+def s3_url(server: S3Server, bucket: str = BUCKET) -> str:
+    """Return the address of the storage as VITRINE_STORAGE_URL."""
+    return f"s3://{bucket}?endpoint={server.url}&region={REGION}"

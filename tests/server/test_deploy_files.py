@@ -12,7 +12,7 @@ import pytest
 from kernel.settings import Settings
 from server.embedded_postgres import EmbeddedServer
 from server.operations.check_results import Severity
-from server.operations.checks import check_bulk_storage, check_settings
+from server.operations.checks import check_settings, check_storage
 from tests.harness.database import needs_pgbouncer
 from tests.harness.programs import ROOT
 from tests.system.pgbouncer import PROGRAM, PgBouncer, shipped_settings
@@ -42,22 +42,22 @@ def test_the_tests_run_the_pooler_with_the_shipped_file(tmp_path: Path, postgres
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_units_may_write_the_files_of_bulk_operations(unit: str):
+def test_units_may_write_files(unit: str):
     lines = (ROOT / "deploy" / "systemd" / unit).read_text(encoding="utf-8").splitlines()
-    assert {"ProtectSystem=strict", "StateDirectory=vitrine", "Environment=VITRINE_BULK_DIR=/var/lib/vitrine/bulk"} <= {
+    assert {"ProtectSystem=strict", "StateDirectory=vitrine", "Environment=VITRINE_DATA_DIR=/var/lib/vitrine"} <= {
         *lines
     }
 
 
-async def test_doctor_names_a_folder_of_bulk_files_that_cannot_be_written_to():
-    result = await check_bulk_storage(Settings(bulk_dir=Path("/dev/null/bulk")))
-    assert (result.level, result.text) == (Severity.FAIL, "/dev/null/bulk can't be written to: Not a directory")
+async def test_doctor_names_a_folder_of_files_that_cannot_be_written_to():
+    result = await check_storage(Settings(storage_url="file:///dev/null/files"))
+    assert (result.level, result.text) == (Severity.FAIL, "file:///dev/null/files can't be written to: Not a directory")
 
 
-async def test_doctor_reports_the_free_space_for_bulk_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    assert (await check_bulk_storage(Settings(bulk_dir=tmp_path))).level is Severity.OK
+async def test_doctor_reports_the_free_space_for_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    assert (await check_storage(Settings(storage_url=tmp_path.as_uri()))).level is Severity.OK
     monkeypatch.setattr("server.operations.checks.MIN_FREE_BYTES", 2**62)
-    assert (await check_bulk_storage(Settings(bulk_dir=tmp_path))).level is Severity.FAIL
+    assert (await check_storage(Settings(storage_url=tmp_path.as_uri()))).level is Severity.FAIL
 
 
 @pytest.mark.parametrize(

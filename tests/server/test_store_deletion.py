@@ -15,14 +15,14 @@ import pytest
 
 from auth.store_resolution import CachedStoreResolver
 from domain.apps.registration import register_app
-from domain.bulk.configuration import BulkConfiguration, configure, configured
-from domain.bulk.files import DOWNLOAD, result_path, signed_link
+from domain.bulk.files import DOWNLOAD, file_key, signed_link
 from domain.jobs import JOBS
 from kernel.errors import TenantNotFound
 from kernel.ids import uuid7
 from kernel.scope import active_scope
 from server.operations import store_deletion
 from server.operations.store_deletion import delete_store
+from tests.harness.files import used_storage
 from tests.server.command_line import Vitrine
 from tests.server.test_store_transfer import rows_of
 
@@ -63,51 +63,58 @@ async def places_of(owner_url: str, public_id: object, store_id: int, host: str)
 
 
 @pytest.fixture(autouse=True)
-def bulk_folder(tmp_path: Path) -> Iterator[Path]:
-    """Return a folder for the files of bulk operations."""
-    usual, folder = configured(), tmp_path / "bulk"
-    configure(BulkConfiguration(folder))
-    yield folder
-    configure(usual)
+def files(tmp_path: Path) -> Iterator[Path]:
+    """Return the folder of a storage."""
+    with used_storage((tmp_path / "storage").as_uri()):
+        yield tmp_path / "storage"
 
 
-def _add_files(folder: Path, store: object, age: float = 0) -> None:
-    (folder / str(store)).mkdir(parents=True)
-    for name in ("a.jsonl", "a.gz", "b.0123456789abcdef.upload"):
-        (folder / str(store) / name).write_bytes(b"ana@example.com")
-    os.utime(folder / str(store), (time.time() - age,) * 2)
+def _add_files(files: Path, store: object, age: float = 0) -> None:
+    for name in ("bulk/{}/a.jsonl", "bulk/{}/a.gz", "bulk/{}/b.0123456789abcdef.upload", "media/{}/aa/bb/aabb"):
+        path = files / name.format(store)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"ana@example.com")
+        os.utime(path, (time.time() - age,) * 2)
 
 
-async def test_the_files_of_a_deleted_store_are_deleted_and_named(sample, other_sample, database_url, bulk_folder):
+def _stores(files: Path) -> set[str]:
+    """Return the names of the folders with files."""
+    return {path.relative_to(files).parts[1] for path in files.rglob("*") if path.is_file()}
+
+
+async def test_the_files_of_a_deleted_store_are_deleted_and_named(sample, other_sample, database_url, files):
     for store in (sample.store, other_sample.store):
-        _add_files(bulk_folder, store.public_id)
+        _add_files(files, store.public_id)
     name = str(uuid7())
     links = []
     for each in (sample, other_sample):
-        result_path(each.store.public_id, name).write_bytes(b"{}")
+        (files / file_key(each.store.public_id, name)).write_bytes(b"{}")
         with active_scope(each.scope):
-            links.append(signed_link(each.scope, DOWNLOAD, name).url)
+            links.append((await signed_link(each.scope, DOWNLOAD, name)).url)
     assert [(await sample.anonymous.get(link, headers=PLAIN)).status for link in links] == [
         200,
         200,
     ]
     receipt = await delete_store(database_url, sample.store, (sample.host,))
-    assert receipt.as_json()["files"] == sorted(["a.gz", "a.jsonl", "b.0123456789abcdef.upload", f"{name}.jsonl"])
-    assert [path.name for path in bulk_folder.iterdir()] == [str(other_sample.store.public_id)]
-    result_path(sample.store.public_id, name).parent.mkdir()
-    result_path(sample.store.public_id, name).write_bytes(b"{}")  # by a worker that noticed nothing
+    assert receipt.as_json()["files"] == sorted(
+        ["a.gz", "a.jsonl", "aa/bb/aabb", "b.0123456789abcdef.upload", f"{name}.jsonl"]
+    )
+    assert _stores(files) == {str(other_sample.store.public_id)}
+    result = files / file_key(sample.store.public_id, name)
+    result.parent.mkdir(exist_ok=True)
+    result.write_bytes(b"{}")  # by a worker that noticed nothing
     assert [(await other_sample.anonymous.get(link, headers=PLAIN)).status for link in links] == [404, 200]
 
 
-async def test_the_worker_deletes_old_files_of_unknown_stores(other_sample, bulk_folder):
+async def test_the_worker_deletes_old_files_of_unknown_stores(other_sample, files):
     unknown, new = uuid7(), uuid7()
-    _add_files(bulk_folder, unknown, age=90_000)
-    _add_files(bulk_folder, new, age=3_600)
-    _add_files(bulk_folder, other_sample.store.public_id, age=90_000)
-    (bulk_folder / "lost+found").mkdir()
+    _add_files(files, unknown, age=90_000)
+    _add_files(files, new, age=3_600)
+    _add_files(files, other_sample.store.public_id, age=90_000)
+    (files / "bulk" / "lost+found").mkdir()
     [job] = [job for job in JOBS if job.name == "delete_lost_files"]
     await job.work(lambda: True)
-    assert {path.name for path in bulk_folder.iterdir()} == {str(new), str(other_sample.store.public_id), "lost+found"}
+    assert _stores(files) == {str(new), str(other_sample.store.public_id)}
 
 
 async def test_no_row_of_a_deleted_store_is_left_and_other_stores_are_untouched(

@@ -64,7 +64,7 @@ async def test_the_worker_writes_files_of_bulk_operations_within_its_unit(
             assert process.returncode is None, await process.communicate()
             await asyncio.sleep(0.1)
     assert (operation["state"], operation["object_count"]) == ("completed", 1)
-    (file,) = (worker.state / "bulk").rglob("*.jsonl")
+    (file,) = (worker.state / "storage" / "bulk").rglob("*.jsonl")
     assert file.stat().st_size == operation["file_size"]
     assert process.returncode == 0
 
@@ -82,7 +82,7 @@ async def test_the_web_process_serves_and_takes_uploads_within_its_unit(
         address = URL(f"http://127.0.0.1:{port}").join(upload.relative() if upload.absolute else upload)
         async with client.put(address, data=b'{"n": 1}\n') as response:
             assert response.status == 201, await response.text()
-    assert [file.read_bytes() for file in (web.state / "bulk").rglob("*") if file.is_file()] == [b'{"n": 1}\n']
+    assert [file.read_bytes() for file in (web.state / "storage").rglob("*.upload")] == [b'{"n": 1}\n']
     assert process.returncode == 0
 
 
