@@ -32,6 +32,7 @@ from domain.event_types import (
     USER,
     USER_REGISTERED,
 )
+from domain.media.addresses import with_image_urls
 from domain.notifications import write as notifications
 from kernel import tracing
 from kernel.clock import RFC3339_SQL, format_rfc3339
@@ -168,10 +169,11 @@ async def emit_records(
 ) -> None:
     """Emit an event about each record (internal id → event name) as it is in the transaction; records that are gone are left out.
 
-    The statement `records` selects the `id`, `subject_id` and `data` of those whose id is in `$6`; its `parameters` begin with `$10`.
+    The statement `records` selects the `id`, `subject_id` and `data` of those whose id is in `$6`; its `parameters` begin with `$10`. In it
+    `[image:<alias>.<link>]` is the address of a row's image.
     """
     await execute_later(
-        _EMIT_RECORDS.format(records=records),
+        _EMIT_RECORDS.format(records=with_image_urls(records)),
         *_emit_arguments(scope),
         [*names],
         [uuid7() for _ in names],
@@ -366,7 +368,7 @@ _PRODUCT_SQL = {
     "category_id": "c.public_id",
     "category": "CASE WHEN c.id IS NOT NULL THEN jsonb_build_object('id', c.public_id, 'name', c.name) END",
     "images": """(
-        SELECT coalesce(jsonb_agg(jsonb_build_object('url', i.url, 'alt', i.alt) ORDER BY i.position, i.id), '[]')
+        SELECT coalesce(jsonb_agg(jsonb_build_object('url', [image:i.url], 'alt', i.alt) ORDER BY i.position, i.id), '[]')
         FROM product_images i WHERE i.tenant_id = p.tenant_id AND i.product_id = p.id
     )""",
     "created_at": RFC3339_SQL.format("p.created_at"),

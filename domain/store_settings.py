@@ -127,6 +127,12 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
         integer(0, 86_400),
         "For how many seconds caches may keep an answer of the catalogue without asking again; 0: they ask each time.",
     ),
+    "image_copies": StoreSetting(
+        "catalog",
+        False,
+        flag,
+        "Linked images are fetched once and shown from the store's own files; off: an image is shown with the URL that was sent.",
+    ),
     "cart_days": StoreSetting(
         "checkout", 14, integer(1, 365), "How many days after its last change a cart that was not ordered expires."
     ),

@@ -98,6 +98,20 @@ class OwnRows(VisibleRows):
         return None if sees_all else _condition(self.own, scope)
 
 
+@dataclass(frozen=True)
+class RowsOfRecord(VisibleRows):
+    """Rows that are reached only through a record that the caller sees: all of them."""
+
+    @property
+    def access(self) -> Access:
+        """Return the rule of the record."""
+        return Access(anonymous=True, note="Reachable only through a field with its own access rule.")
+
+    def __call__(self, scope: Scope) -> Condition | None:
+        """Return None: every row."""
+        return None
+
+
 def is_shopper(scope: Scope) -> bool:
     """Return whether the caller is a customer or a storefront."""
     return scope.actor.kind in (ActorKind.CUSTOMER, ActorKind.STOREFRONT)

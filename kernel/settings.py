@@ -135,6 +135,9 @@ class Settings:
     base_url: str = _setting(
         "", HTTP_URL, "The public URL, for links and issued tokens.", unset="http://localhost:PORT"
     )
+    media_url: str = _setting(
+        "", HTTP_URL, "The address before the paths of media files, such as a CDN's.", unset="the store's own host"
+    )
     processes: int = _setting(1, integer_between(1, 256), "The number of server processes.", name="WEB_CONCURRENCY")
     redis_url: str | None = _setting(
         None,

@@ -14,6 +14,7 @@ MODEL_MODULES = [
     "models.tables.mails",
     "models.tables.marketplace",
     "models.tables.catalog",
+    "models.tables.media",
     "models.tables.options",
     "models.tables.boxes",
     "models.tables.content",

@@ -54,6 +54,10 @@ _CROSS_STORE_GRANTS: dict[str, str] = {
     "wrong_attempts": "SELECT (tenant_id, id, at), DELETE",
     "lockouts": "SELECT (tenant_id, id, until), DELETE",
     "mails": "SELECT (tenant_id, id, status, created_at, due_at)",
+    "media_files": (
+        "SELECT (tenant_id, id, public_id, source_url, source_etag, source_modified, attempts, next_attempt_at),"
+        " UPDATE (attempts, next_attempt_at)"
+    ),
     # The only role that deletes entries (domain/retention.py).
     "audit_entries": "SELECT (tenant_id, id, at), DELETE",
     "bulk_operations": (

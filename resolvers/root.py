@@ -29,6 +29,7 @@ MODULES = (
     "stores",
     "catalog",
     "product_search",
+    "media",
     "options",
     "orders",
     "carts",

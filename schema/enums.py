@@ -20,6 +20,7 @@ from graphql import (
 )
 from strawberry.types.scalar import ScalarDefinition
 
+from domain.media.addresses import SIZES
 from kernel import codes
 from kernel.text import InvalidValue, repr_value
 
@@ -154,6 +155,9 @@ AppMode = NewType("AppMode", str)
 TextDirection = NewType("TextDirection", str)
 PromotionZone = NewType("PromotionZone", str)
 SettingType = NewType("SettingType", str)
+MediaStatus = NewType("MediaStatus", str)
+ImageSize = NewType("ImageSize", str)
+ImageFormat = NewType("ImageFormat", str)
 
 ENUMS: dict[object, ScalarDefinition] = {
     ProductStatus: _enum("ProductStatus", "The status of a product.", codes.PRODUCT_STATUSES),
@@ -308,5 +312,27 @@ ENUMS: dict[object, ScalarDefinition] = {
         U="A whole number.",
         I="A text.",
         P="A secret.",
+    ),
+    MediaStatus: _words(
+        "MediaStatus",
+        "The status of a media file.",
+        pending="Its upload, or the fetch of its source, is awaited.",
+        ready="It is shown.",
+        failed="It could not be fetched; `error` says why.",
+    ),
+    ImageSize: _words(
+        "ImageSize",
+        "The size of an image: its longest side in pixels. Smaller images are not enlarged.",
+        **{name: f"{pixels} pixels." for name, pixels in SIZES.items()},
+        ORIGINAL="As it was uploaded or fetched.",
+    ),
+    ImageFormat: _words(
+        "ImageFormat",
+        "The format of a size of an image.",
+        AUTO="By what the browser accepts: AVIF if there is one, else WebP, else that of the original.",
+        WEBP="WebP.",
+        AVIF="AVIF, where it was made already.",
+        JPEG="JPEG.",
+        PNG="PNG.",
     ),
 }

@@ -47,12 +47,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ColumnSource:
-    """A column of the row, or an SQL expression; `shows` is the column whose value it shows, where it reads others as well."""
+    """A column of the row, or an SQL expression; `shows` is the column whose value it shows, where it reads others as well.
+
+    The expression of a field with arguments is what `sql_of` returns for them.
+    """
 
     sql: ColumnSql | None
     guard: Access | None
     never_null: bool = False
     shows: str = ""
+    sql_of: Callable[..., ColumnSql] | None = None
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,13 @@ def referenced(table: str, key: str, name: str = "public_id") -> str:
 def computed(sql: ColumnSql, description: str, *, internal: bool = False, shows: str = "") -> Any:
     """Declare a field of an expression over the table alias `t` that is never null, whatever the row; `shows` as in `ColumnSource`."""
     return _field(ColumnSource(sql, None, never_null=True, shows=shows), description, None, internal)
+
+
+def parameterized(sql_of: Callable[..., ColumnSql], description: str, arguments: Sequence[StrawberryArgument]) -> Any:
+    """Declare a field of the expression over `t` that `sql_of` returns for the arguments; null only where the field may be."""
+    declared = _field(ColumnSource(sql_of(), None, never_null=True, sql_of=sql_of), description, None, False)
+    declared.arguments = list(arguments)
+    return declared
 
 
 def legacy_number(name: str, subject: str, zero: str = ", or 0") -> Any:
@@ -393,9 +404,9 @@ def bind_resolvers(schema: GraphQLSchema) -> None:
                     field.resolve = _loaded_resolver(name) if is_loaded else _resolver(name)
 
 
-def _resolver(key: str) -> Callable[..., Any]:
-    def resolve(row: Mapping[str, Any], _info: Any) -> Any:
-        return row[key]
+def _resolver(name: str) -> Callable[..., Any]:
+    def resolve(row: Mapping[str, Any], _info: Any, **arguments: Any) -> Any:
+        return row[row_key(name, arguments)]
 
     return resolve
 

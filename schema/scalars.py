@@ -31,6 +31,7 @@ from schema.enums import (
     DiscussionObjectType,
     ExceptionType,
     FeatureType,
+    MediaStatus,
     NotificationStatus,
     NotificationType,
     OptionType,
@@ -238,6 +239,7 @@ SCALARS: dict[object, ScalarDefinition] = {
 
 # Closed sets of which filters of the internal schema take any text: one outside of the set matches nothing.
 FILTER_ENUMS: dict[str, Any] = {
+    "media_status": MediaStatus,
     "bulk_operation_kind": BulkOperationKind,
     "bulk_operation_state": BulkOperationState,
     "delivery_state": DeliveryState,

@@ -164,7 +164,8 @@ class _FieldCollector:
             field = type_.fields[name]
             source, target = field_source(field), get_named_type(field.type)
             if isinstance(source, ColumnSource):
-                fields.append(_scalar(key, field, source, name, table))
+                arguments = self._arguments(field, group[0]) if field.args else {}
+                fields.append(_scalar(key, field, source, name, table, arguments))
             elif isinstance(source, RelationSource):
                 fields.append(self._relation(key, field, source, group))
             elif isinstance(source, CalculatedSource):
@@ -378,8 +379,12 @@ _VALUE_TYPES = {
 }
 
 
-def _scalar(key: str, field: GraphQLField, source: ColumnSource, name: str, table: str) -> ScalarField:
+def _scalar(
+    key: str, field: GraphQLField, source: ColumnSource, name: str, table: str, arguments: Mapping[str, Any]
+) -> ScalarField:
     sql = source.sql if source.sql is not None else name
+    if source.sql_of is not None:
+        sql = source.sql_of(**arguments)
     never_null = source.never_null
     if isinstance(sql, str) and sql.isidentifier():
         never_null = not is_nullable(table, sql)

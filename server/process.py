@@ -18,6 +18,7 @@ from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
 from domain.b2b import bureau
 from domain.mails import order_mails
+from domain.media import addresses
 from kernel import garbage_collection, logging
 from kernel.event_loop import measured_pauses
 from kernel.settings import Settings
@@ -73,6 +74,7 @@ async def process_resources(settings: Settings, location: DatabaseLocation) -> A
     ):
         auth.configure(*settings.secret_keys, access_lifetime=settings.access_lifetime)
         configure_files(settings)
+        addresses.configure(settings.public_url, settings.media_url)
         order_mails.configure(partial(example_storefront.is_served, settings), settings.public_url)
         await hash_keys.load()
         yield

@@ -7,14 +7,14 @@ store's tree are serialized, because two valid concurrent moves (A below B, B be
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from domain import event_types, record_events
+from domain.media.images import set_image
 from domain.records import Change, RecordType
 from kernel.codes import CATEGORY_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
-from kernel.fields import InputField, InputValues, check_fields, code_in, integer, name_text, raise_field_errors, text
-from kernel.product_fields import IMAGE_FIELDS, path_errors, slug_text
+from kernel.fields import InputField, code_in, integer, name_text, text
+from kernel.product_fields import slug_text
 from kernel.scope import Scope
 from models.connection.database import execute, fetchrow, fetchval
 from models.references import CATEGORY, VENDOR
@@ -35,7 +35,6 @@ _LOCK_TREE = "SELECT pg_advisory_xact_lock(hashtextextended('categories:' || $1:
 _LOCK = "SELECT id FROM categories WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
 _PATH = "SELECT id_path FROM categories WHERE tenant_id = $1 AND id = $2"
 _SET_PATH = "UPDATE categories SET id_path = $3 WHERE tenant_id = $1 AND id = $2"
-_IMAGE_URL = "SELECT image_url FROM categories WHERE tenant_id = $1 AND id = $2"
 _PUBLIC_ID = "SELECT public_id FROM categories WHERE tenant_id = $1 AND id = $2"
 _MOVE_SUBTREE = """
 UPDATE categories SET id_path = $3::text || substr(id_path, length($2::text) + 1)
@@ -54,22 +53,9 @@ SELECT EXISTS (SELECT 1 FROM categories c WHERE c.tenant_id = $1 AND c.parent_id
 
 
 async def _prepare(change: Change) -> None:
-    if "image" in change.values:
-        image = _image_columns(change.values["image"])
-        stored = await fetchval(_IMAGE_URL, change.scope.store.id, change.record_id)
-        raise_field_errors(path_errors(change.scope, "image.url", image["image_url"], (stored,)))
-        change.columns |= image
+    await set_image(change, "categories")
     if not change.is_new and "parent_id" in change.columns:
         await _move(change.scope, change.record_id, change.columns["parent_id"])
-
-
-def _image_columns(image: InputValues | None) -> dict[str, Any]:
-    """Return the columns of an image, `{url, alt?}`; None removes it."""
-    if image is None:
-        return {"image_url": "", "image_alt": ""}
-    columns, errors = check_fields(IMAGE_FIELDS, image, creating=True)
-    raise_field_errors({f"image.{name}": error for name, error in errors.items()})
-    return {"image_url": columns["url"], "image_alt": columns.get("alt", "")}
 
 
 async def _set_path(change: Change) -> None:

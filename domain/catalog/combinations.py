@@ -21,6 +21,7 @@ from domain.catalog.product_options import (
     load_shared_options,
     resolve_editable_product,
 )
+from domain.media.images import read_image, resolve_rows
 from kernel.errors import Conflict, NotFound, ValidationFailed
 from kernel.fields import (
     MAX_QUANTITY,
@@ -35,7 +36,7 @@ from kernel.fields import (
 )
 from kernel.ids import parse_reference, split_reference, uuid7
 from kernel.money import MAX_CENTS
-from kernel.product_fields import IMAGE_FIELDS, path_errors, trimmed
+from kernel.product_fields import trimmed
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 from models import audit
@@ -52,8 +53,7 @@ COMBINATION_FIELDS: Mapping[str, InputField] = {
 }
 MAX_BATCH = 500
 _HASH = re.compile(r"[0-9_]{3,1000}")
-_IMAGE_COLUMNS = ("image_url", "image_alt", "image_width", "image_height")
-_NO_IMAGE: Mapping[str, Any] = dict(zip(_IMAGE_COLUMNS, ("", "", 0, 0), strict=True))
+_NO_IMAGE: Mapping[str, Any] = {"image_url": "", "image_alt": "", "image_width": 0, "image_height": 0, "media_id": None}
 _NEW: Mapping[str, Any] = {"sku": "", "stock": 0, "price_cents": 0, "position": 0, **_NO_IMAGE}
 
 _LOCK_PRODUCT = "SELECT id FROM products WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
@@ -61,18 +61,18 @@ _EXISTING = "SELECT id, hash, sku FROM combinations WHERE tenant_id = $1 AND pro
 _INSERT = """
 WITH inserted AS (
     INSERT INTO combinations (tenant_id, public_id, product_id, hash, sku, on_hand, price_cents, position,
-        image_url, image_alt, image_width, image_height, created_at, updated_at)
+        image_url, image_alt, image_width, image_height, media_id, created_at, updated_at)
     SELECT $1, g.public_id, $2, g.hash, g.sku, g.stock, g.price_cents, g.position,
-        g.image_url, g.image_alt, g.image_width, g.image_height, $3, $3
+        g.image_url, g.image_alt, g.image_width, g.image_height, g.media_id, $3, $3
     FROM unnest($4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::int[], $10::text[], $11::text[], $12::int[],
-        $13::int[]) WITH ORDINALITY AS g (public_id, hash, sku, stock, price_cents, position, image_url, image_alt, image_width,
-        image_height, ordinal)
+        $13::int[], $14::bigint[]) WITH ORDINALITY AS g (public_id, hash, sku, stock, price_cents, position, image_url, image_alt,
+        image_width, image_height, media_id, ordinal)
     ORDER BY g.ordinal
     RETURNING id, hash
 ), choices AS (
     INSERT INTO combination_choices (tenant_id, public_id, combination_id, option_id, variant_id)
     SELECT $1, g.public_id, inserted.id, g.option_id, g.variant_id
-    FROM unnest($14::uuid[], $15::text[], $16::bigint[], $17::bigint[]) AS g (public_id, hash, option_id, variant_id)
+    FROM unnest($15::uuid[], $16::text[], $17::bigint[], $18::bigint[]) AS g (public_id, hash, option_id, variant_id)
     JOIN inserted ON inserted.hash = g.hash
 )
 SELECT id, hash FROM inserted
@@ -144,7 +144,8 @@ async def update_combination(
     raise_field_errors(errors)
     async with transaction(scope):
         current = await _lock_editable(scope, combination, product)
-        raise_field_errors(path_errors(scope, "image.url", image.get("image_url", ""), (current["image_url"],)))
+        refused = await resolve_rows(scope, [image], {0: current["image_url"]})
+        raise_field_errors({f"image.{name}": error for name, error in refused.values()})
         editable = EditableProduct(current["product_id"], current["product_public_id"], current["vendor_id"])
         others = [
             other for other in await fetch(_EXISTING, scope.store.id, editable.id) if other["id"] != current["id"]
@@ -261,12 +262,17 @@ async def _create(
     skus = {row["sku"] for row in existing if row["sku"]}
     ready: list[tuple[str, VariantPairs, dict[str, Any]]] = []
     all_errors: list[dict[str, Any]] = []
+    images = [_read_image(values) for values in inputs]
+    refused = await resolve_rows(scope, [image for image, _ in images])
     for index, values in enumerate(inputs):
         if values.get("refused"):
             continue
         columns, errors = check_fields(COMBINATION_FIELDS, values)
-        image, image_errors = _read_image(values)
-        errors |= image_errors | path_errors(scope, "image.url", image.get("image_url", ""))
+        image, image_errors = images[index]
+        errors |= image_errors
+        if not image_errors and index in refused:
+            member, error = refused[index]
+            errors[f"image.{member}"] = error
         pairs, choice_errors = parse_choices(options, values.get("choices"), inventory=True)
         errors |= choice_errors
         hash_ = combination_hash(pairs)
@@ -297,7 +303,7 @@ async def _create(
 async def _insert(
     scope: Scope, product: EditableProduct, combinations: Sequence[tuple[str, VariantPairs, Mapping[str, Any]]]
 ) -> dict[str, int]:
-    names = ("sku", "stock", "price_cents", "position", *_IMAGE_COLUMNS)
+    names = ("sku", "stock", "price_cents", "position", *_NO_IMAGE)
     choices = [(hash_, option, variant) for hash_, pairs, _ in combinations for option, variant in pairs]
     try:
         rows = await fetch(
@@ -320,13 +326,8 @@ async def _insert(
 
 def _read_image(values: InputValues) -> tuple[dict[str, Any], FieldErrors]:
     """Read the image of a combination; null removes it."""
-    if "image" not in values:
-        return {}, {}
-    if values["image"] is None:
-        return dict(_NO_IMAGE), {}
-    columns, errors = check_fields(IMAGE_FIELDS, values["image"], creating=True)
-    image = {**_NO_IMAGE, **{f"image_{name}": column_value for name, column_value in columns.items()}}
-    return image, {f"image.{name}": error for name, error in errors.items()}
+    image, errors = read_image(values)
+    return ({**_NO_IMAGE, **image} if image else {}), errors
 
 
 # --- Choices -----------------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from domain.catalog.product_options import (
     resolve_editable_product,
 )
 from domain.catalog.stock import lock_stock
+from domain.media.images import read_image, resolve_rows
 from kernel.codes import MODIFIER_TYPES, OPTION_TYPES, SWITCH_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import (
@@ -34,7 +35,7 @@ from kernel.fields import (
 )
 from kernel.ids import parse_reference
 from kernel.money import MAX_CENTS
-from kernel.product_fields import image_url, path_errors
+from kernel.product_fields import image_url
 from kernel.scope import ActorKind, Scope
 from models import audit
 from models.connection.database import execute, fetch, fetchval, transaction
@@ -59,7 +60,14 @@ VARIANT_FIELDS: Mapping[str, InputField] = {
     "image_url": InputField("image_url", lambda url: image_url(url) if url else "", code="url_invalid"),
     "image_alt": InputField("image_alt", short_text),
 }
-_NEW_VARIANT: Mapping[str, Any] = {"modifier": 0, "modifier_type": "A", "position": 0, "image_url": "", "image_alt": ""}
+_NEW_VARIANT: Mapping[str, Any] = {
+    "modifier": 0,
+    "modifier_type": "A",
+    "position": 0,
+    "image_url": "",
+    "image_alt": "",
+    "media_id": None,
+}
 MAX_VARIANTS = 500
 MAX_PRODUCTS = 1_000
 
@@ -67,7 +75,7 @@ _LOCK = """
 SELECT id, public_id, product_id, vendor_id, type, inventory FROM options WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE
 """
 _VARIANTS = """
-SELECT id, public_id, name, modifier, modifier_type, position, image_url, image_alt FROM option_variants
+SELECT id, public_id, name, modifier, modifier_type, position, image_url, image_alt, media_id FROM option_variants
 WHERE tenant_id = $1 AND option_id = $2 ORDER BY position, id
 """
 _COMBINATIONS = """
@@ -280,17 +288,18 @@ async def _replace_variants(scope: Scope, option_id: int, type_: str, values: Se
     kept: dict[int, dict[str, Any]] = {}
     new: list[dict[str, Any]] = []
     for index, variant_values in enumerate(values):
-        columns = read_fields(
-            VARIANT_FIELDS, variant_values, creating=variant_values.get("id") is None, within="variants"
-        )
+        columns = _read_variant(variant_values)
         variant_id = _match_variant(variant_values, columns, by_reference, by_name, kept)
-        stored = existing[variant_id]["image_url"] if variant_id is not None else ""
-        raise_field_errors(path_errors(scope, "variants.image_url", columns.get("image_url", ""), (stored,)))
         if variant_id is None:
             new.append({"option_id": option_id, **_NEW_VARIANT, "position": index, **columns})
         else:
-            merged = {**existing[variant_id], **columns}
-            kept[variant_id] = {"id": variant_id, **{name: merged[name] for name in VARIANT_FIELDS}}
+            kept[variant_id] = {"id": variant_id, **columns}
+    # Those that stay first, as `existing` has the link of each.
+    links = {index: existing[variant_id]["image_url"] for index, variant_id in enumerate(kept)}
+    await _resolve_images(scope, [*kept.values(), *new], links)
+    for variant_id, columns in kept.items():
+        merged = {**existing[variant_id], **columns}
+        kept[variant_id] = {name: merged[name] for name in ("id", *_NEW_VARIANT, "name")}
     deleted = [variant for variant in existing if variant not in kept]
     await _delete_variants(scope, option_id, deleted)
     changed = await update_rows(scope, "option_variants", list(kept.values()))
@@ -338,7 +347,25 @@ async def _set_images(scope: Scope, option_id: int, images: Sequence[InputValues
         if variant_id is None:
             raise ValidationFailed(f"variant {image['variant']} not found", field="variant_pictures", code="not_found")
         changed[variant_id] = {"id": variant_id, "image_url": columns["image_url"]}
+    await _resolve_images(
+        scope, [*changed.values()], {index: columns["image_url"] for index, columns in enumerate(changed.values())}
+    )
     return bool(await update_rows(scope, "option_variants", list(changed.values())))
+
+
+def _read_variant(values: InputValues) -> dict[str, Any]:
+    """Return the columns of a variant's input; `image` takes precedence over `image_url` and `image_alt`."""
+    columns = read_fields(VARIANT_FIELDS, values, creating=values.get("id") is None, within="variants")
+    image, errors = read_image(values)
+    raise_field_errors({f"variants.{name}": error for name, error in errors.items()})
+    return columns | image
+
+
+async def _resolve_images(scope: Scope, variants: Sequence[dict[str, Any]], links: Mapping[int, str]) -> None:
+    """Set the files of the variants' images; `links` are those of existing ones by position."""
+    errors = await resolve_rows(scope, variants, links)
+    names = {"url": "image_url", "media_id": "image.media_id"}
+    raise_field_errors({f"variants.{names[member]}": error for member, error in errors.values()})
 
 
 def _match_variant(

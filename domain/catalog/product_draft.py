@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from domain.media.images import check_image
 from domain.store_settings import setting
 from kernel.errors import NotFound
 from kernel.fields import FieldErrors, InputField, InputValues, check_fields, raise_field_errors, timestamp
 from kernel.ids import uuid7
-from kernel.product_fields import IMAGE_FIELDS, PRODUCT_FIELDS
+from kernel.product_fields import PRODUCT_FIELDS
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 
@@ -55,6 +56,16 @@ class ProductDraft:
     def changes_row(self) -> bool:
         """Return whether the product's row has to be written: it is new, or has another value in a column."""
         return self.current is None or any(self.current[name] != value for name, value in self.columns.items())
+
+    def named_images(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Iterate over the images of the input, with the name of the field of each."""
+        for name, images in (
+            ("images", self.images),
+            ("main_image", self.main_image),
+            ("more_images", self.more_images),
+        ):
+            for image in images or ():
+                yield name, image
 
 
 def read_draft(scope: Scope, values: InputValues) -> ProductDraft:
@@ -125,7 +136,7 @@ def raise_draft_errors(drafts: Sequence[ProductDraft]) -> None:
 def _read_images(value: object, errors: FieldErrors, name: str) -> list[dict[str, Any]]:
     images = []
     for image in _read_list(value, MAX_IMAGES, errors, name):
-        columns, image_errors = check_fields(IMAGE_FIELDS, image, creating=True)
+        columns, image_errors = check_image(image)
         for image_field, error in image_errors.items():
             errors[f"{name}.{image_field}"] = error
         images.append(columns)

@@ -12,6 +12,7 @@ from uuid import UUID
 from domain.catalog.availability import IS_COMBINED
 from domain.catalog.listing import of_row
 from domain.catalog.product_draft import ProductDraft
+from domain.media.images import resolve_images
 from domain.store_settings import setting
 from kernel.fields import FieldErrors
 from kernel.ids import Reference, parse_reference
@@ -110,7 +111,7 @@ async def match_drafts(
         _check_skus(drafts, by_sku_key)
     await _resolve_categories(scope, drafts)
     await _resolve_taxes(scope, drafts)
-    await _check_image_paths(scope, drafts)
+    await _resolve_images(scope, drafts)
 
 
 async def _load_existing(
@@ -182,9 +183,14 @@ def _check_skus(drafts: Sequence[ProductDraft], by_sku_key: Mapping[tuple[int | 
         earlier.add(key)
 
 
-async def _check_image_paths(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
-    """Record an error for images whose URL is a path that the product doesn't have already."""
-    refused = {index: errors for index, draft in enumerate(drafts) if (errors := _path_errors(scope, draft, ()))}
+async def _resolve_images(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
+    """Set the file of each image, and record an error for one that isn't there or a path that the product doesn't have already."""
+    named = [(draft, name, image) for draft in drafts for name, image in draft.named_images() if not draft.errors]
+    errors = await resolve_images(scope, [image for _, _, image in named])
+    for index, (member, error) in errors.items():
+        draft, name, _ = named[index]
+        draft.errors[f"{name}.{member}"] = error
+    refused = [index for index, draft in enumerate(drafts) if _path_errors(scope, draft, ())]
     ids = [product_id for index in refused if (product_id := drafts[index].product_id) is not None]
     stored = await fetch(_IMAGE_PATHS, scope.store.id, ids) if ids else ()
     for index in refused:
@@ -194,9 +200,9 @@ async def _check_image_paths(scope: Scope, drafts: Sequence[ProductDraft]) -> No
 
 
 def _path_errors(scope: Scope, draft: ProductDraft, stored: Sequence[str]) -> FieldErrors:
-    named = {"images": draft.images, "main_image": draft.main_image, "more_images": draft.more_images}
-    urls = [(f"{name}.url", image.get("url", "")) for name, images in named.items() for image in images or ()]
-    return {key: error for field, url in urls for key, error in path_errors(scope, field, url, stored).items()}
+    links = [(name, image) for name, image in draft.named_images() if image.get("media_id") is None]
+    errors = [path_errors(scope, f"{name}.url", image.get("url", ""), stored) for name, image in links]
+    return {field: error for of_image in errors for field, error in of_image.items()}
 
 
 # --- Categories ------------------------------------------------------------------------------------------------------------

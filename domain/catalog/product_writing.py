@@ -37,10 +37,10 @@ WITH inserted AS (
     FROM jsonb_to_recordset($3::text::jsonb) AS c (product uuid, public_id uuid, category_id bigint, position integer)
     JOIN inserted ON inserted.public_id = c.product
 ), pictured AS (
-    INSERT INTO product_images (tenant_id, public_id, product_id, position, url, alt, width, height)
-    SELECT $1, i.public_id, inserted.id, i.position, i.url, i.alt, i.width, i.height
+    INSERT INTO product_images (tenant_id, public_id, product_id, position, url, alt, width, height, media_id)
+    SELECT $1, i.public_id, inserted.id, i.position, i.url, i.alt, i.width, i.height, i.media_id
     FROM jsonb_to_recordset($4::text::jsonb)
-        AS i (product uuid, public_id uuid, position integer, url text, alt text, width integer, height integer)
+        AS i (product uuid, public_id uuid, position integer, url text, alt text, width integer, height integer, media_id bigint)
     JOIN inserted ON inserted.public_id = i.product
 )
 SELECT id, public_id FROM inserted
@@ -69,7 +69,7 @@ WHERE c.tenant_id = $1 AND c.product_id = g.product_id
 RETURNING c.product_id
 """
 _IMAGES = """
-SELECT i.id, i.product_id, i.url, i.alt, i.position, i.width, i.height
+SELECT i.id, i.product_id, i.url, i.alt, i.position, i.width, i.height, i.media_id
 FROM product_images i JOIN unnest($2::bigint[], $3::boolean[], $4::boolean[]) AS g (product_id, main, more) USING (product_id)
 WHERE i.tenant_id = $1 AND CASE i.position WHEN 0 THEN g.main ELSE g.more END
 ORDER BY i.position, i.id
@@ -275,7 +275,7 @@ def _positioned_images(draft: ProductDraft) -> list[tuple[int, Mapping[str, Any]
 
 
 def _image_row(position: int, image: Mapping[str, Any]) -> dict[str, Any]:
-    return {"alt": "", "width": 0, "height": 0, **image, "position": position}
+    return {"alt": "", "width": 0, "height": 0, "media_id": None, **image, "position": position}
 
 
 def _replaces_main(draft: ProductDraft) -> bool:

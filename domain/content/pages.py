@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from domain.content.languages import set_language
+from domain.media.images import set_image
 from domain.records import Change, RecordType
 from kernel.codes import PAGE_STATUSES, PAGE_TYPES
 from kernel.errors import ValidationFailed
@@ -46,6 +47,7 @@ WHERE tenant_id = $1 AND parent_id = $2
 
 async def _prepare(change: Change) -> None:
     await set_language(change)
+    await set_image(change, "pages")
     store_id, parent = change.scope.store.id, change.columns.get("parent_id")
     # The tree has no page of the id 0, which a new record has.
     if parent is not None and await fetchval(_IS_DESCENDANT, store_id, parent, change.record_id):

@@ -6,14 +6,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from domain.media.images import read_image, resolve_rows
 from domain.store_settings import setting
 from kernel.codes import DISCUSSION_OBJECT_TYPES, DISCUSSION_TYPES, SWITCH_STATUSES, CodeTable
 from kernel.errors import NotFound, ValidationFailed
-from kernel.fields import InputField, InputValues, code_in, integer, read_fields, short_text, text, timestamp
+from kernel.fields import (
+    FieldErrors,
+    InputField,
+    InputValues,
+    check_count,
+    code_in,
+    integer,
+    raise_field_errors,
+    read_fields,
+    short_text,
+    text,
+    timestamp,
+)
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope
 from models import audit
-from models.connection.database import execute, fetchrow, fetchval, transaction
+from models.connection.database import execute, fetch, fetchrow, fetchval, transaction
 from models.numbers import take_number
 from models.references import (
     CATEGORY,
@@ -29,11 +42,12 @@ from models.references import (
     resolve,
     resolve_optional,
 )
-from models.rows import insert_row, update_row
+from models.rows import insert_row, insert_rows, update_row
 
 REVIEW_STATUSES = CodeTable("status", {**SWITCH_STATUSES.labels, "P": ("pending",)})
 PENDING = "P"
 STORE_OBJECT_ID = 0
+MAX_IMAGES = 10
 
 # The subjects of a thread; the store itself (`E`, testimonials) has no record to look up.
 SUBJECT_TYPES: Mapping[str, ReferenceType] = {"P": PRODUCT, "C": CATEGORY, "A": PAGE, "O": ORDER}
@@ -79,6 +93,10 @@ _RETURN_OWN_POST = (
     "ON CONFLICT (tenant_id, thread_id, user_id) WHERE one_per_user DO UPDATE SET thread_id = excluded.thread_id"
 )
 _AUTHOR = "SELECT name FROM users WHERE tenant_id = $1 AND id = $2"
+_IMAGES = """
+SELECT position, image_url, image_alt, media_id FROM review_images WHERE tenant_id = $1 AND post_id = $2 ORDER BY position, id
+"""
+_DELETE_IMAGES = "DELETE FROM review_images WHERE tenant_id = $1 AND post_id = $2"
 _POST = """
 SELECT p.user_id, t.type FROM discussion_posts p JOIN discussion_threads t ON t.tenant_id = p.tenant_id AND t.id = p.thread_id
 WHERE p.tenant_id = $1 AND p.id = $2 FOR NO KEY UPDATE OF p
@@ -100,7 +118,8 @@ async def create_review(scope: Scope, values: InputValues) -> int:
 
     It is about a `product`, or an `object` of an `object_type` (`P`, `C`, `A`, `O`; `E` is the store itself), or goes into a `thread`.
     Keys: `name` (default: the author's), `message`, `rating` (1 to 5), `user`; for staff also `status`, `type` of a new thread,
-    `ip_address`, `created_at`. A customer is always the author, and its post waits for approval if the store requires it.
+    `ip_address`, `created_at`; `images`, of customers only uploaded files. A customer is always the author, and its post waits for
+    approval if the store requires it.
     """
     columns = read_fields(STAFF_FIELDS if _is_staff(scope) else REVIEW_FIELDS, values)
     async with transaction(scope):
@@ -113,10 +132,10 @@ async def create_review(scope: Scope, values: InputValues) -> int:
         author = await _author(scope, values)
         one_per_user = author is not None and thread.object_type == "P" and thread.type != "C"
         if one_per_user and (own := await fetchval(_OWN_POST, scope.store.id, thread.id, author)):
-            return await _change(scope, own, columns)
+            return await _change(scope, own, columns, values)
         if author is not None and not columns.get("name"):
             columns["name"] = await fetchval(_AUTHOR, scope.store.id, author)
-        return await _insert(scope, columns, thread_id=thread.id, user_id=author, one_per_user=one_per_user)
+        return await _insert(scope, columns, values, thread_id=thread.id, user_id=author, one_per_user=one_per_user)
 
 
 async def update_review(scope: Scope, review: object, values: InputValues) -> int:
@@ -125,7 +144,7 @@ async def update_review(scope: Scope, review: object, values: InputValues) -> in
     async with transaction(scope):
         post_id, thread_type = await _find_editable(scope, review)
         _check_rating(thread_type, columns)
-        return await _change(scope, post_id, columns)
+        return await _change(scope, post_id, columns, values)
 
 
 async def delete_review(scope: Scope, review: object) -> None:
@@ -137,7 +156,7 @@ async def delete_review(scope: Scope, review: object) -> None:
         await execute("DELETE FROM discussion_posts WHERE tenant_id = $1 AND id = $2", scope.store.id, post_id)
 
 
-async def _insert(scope: Scope, columns: Mapping[str, Any], **place: Any) -> int:
+async def _insert(scope: Scope, columns: Mapping[str, Any], values: InputValues, **place: Any) -> int:
     """Insert a post and return its id, or change the review that the user has written at the same time, and return that one's."""
     row = {"ip_address": scope.client_ip, "created_at": scope.now, "updated_at": scope.now, **columns, **place}
     if not _is_staff(scope) and setting(scope, "reviews_need_approval"):
@@ -147,20 +166,45 @@ async def _insert(scope: Scope, columns: Mapping[str, Any], **place: Any) -> int
         scope, "discussion_posts", id=number, public_id=public_id, **row, conflict=_RETURN_OWN_POST
     )
     if post_id != number:
-        return await _change(scope, post_id, columns)
+        return await _change(scope, post_id, columns, values)
+    await _replace_images(scope, post_id, values)
     if _is_staff(scope):
         await audit.record(scope, "review.created", "review", public_id)
     return post_id
 
 
-async def _change(scope: Scope, post_id: int, columns: Mapping[str, Any]) -> int:
+async def _change(scope: Scope, post_id: int, columns: Mapping[str, Any], values: InputValues) -> int:
     """Change a post, and return its id; what a customer changed may have to be approved again."""
-    if await update_row(scope, "discussion_posts", post_id, **columns, updated_at=scope.now):
+    has_other_images = await _replace_images(scope, post_id, values)
+    if await update_row(scope, "discussion_posts", post_id, touch=has_other_images, **columns, updated_at=scope.now):
         if _is_staff(scope):
             await audit.record_update(scope, "review", post_id, columns)
         elif setting(scope, "reviews_need_approval"):
             await update_row(scope, "discussion_posts", post_id, status=PENDING)
     return post_id
+
+
+async def _replace_images(scope: Scope, post_id: int, values: InputValues) -> bool:
+    """Replace the pictures of a post by those of the input, if it has them; return whether they were others."""
+    if values.get("images") is None:
+        return False
+    check_count(values["images"], MAX_IMAGES, "images", field="images")
+    rows: list[dict[str, Any]] = []
+    errors: FieldErrors = {}
+    for image in values["images"]:
+        columns, wrong = read_image({"images": image}, "images")
+        rows.append(columns)
+        errors |= wrong
+    raise_field_errors(errors)
+    stored = await fetch(_IMAGES, scope.store.id, post_id)
+    refused = await resolve_rows(scope, rows)
+    raise_field_errors({f"images.{name}": error for name, error in refused.values()})
+    wanted = [{"position": position, **row} for position, row in enumerate(rows)]
+    if [dict(row) for row in stored] == wanted:
+        return False
+    await execute(_DELETE_IMAGES, scope.store.id, post_id)
+    await insert_rows(scope, "review_images", [{"post_id": post_id, **row} for row in wanted])
+    return True
 
 
 def _is_staff(scope: Scope) -> bool:

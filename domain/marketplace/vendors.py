@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from auth.credential_cache import invalidate_credentials
 from auth.sessions import revoke_all_sessions
 from domain import events
 from domain.mails import outbox
 from domain.mails.texts import MailType
+from domain.media.images import set_image
 from domain.orders.draft import cep_text, email_text, json_object
 from domain.orders.transitions import unfinished_statuses
 from domain.records import Change, RecordType
@@ -102,12 +104,12 @@ async def create_vendor(scope: Scope, values: InputValues) -> int:
 
 
 async def update_vendor(scope: Scope, vendor: object, values: InputValues) -> int:
-    """Update a vendor partially and return its internal id; a vendor can update only itself, and only `OWN_FIELDS`.
+    """Update a vendor partially and return its internal id; a vendor can update only itself, and only `OWN_FIELDS` and its image.
 
     Approving a pending vendor approves its pending users.
     """
     if scope.actor.kind is ActorKind.VENDOR:
-        values = {name: value for name, value in values.items() if name in OWN_FIELDS}
+        values = {name: value for name, value in values.items() if name in {*OWN_FIELDS, "image"}}
     return await VENDOR_RECORDS.update(scope, vendor, values)
 
 
@@ -172,6 +174,7 @@ VENDOR_RECORDS = RecordType(
     Vendor,
     VENDOR_FIELDS,
     lock_row=_LOCK,
+    prepare=partial(set_image, table="vendors"),
     defaults={"commission": "0.00", "commission_type": "P"},
     find=_find_vendor,
     check=_check_commission,

@@ -86,7 +86,7 @@ STORED_FIELDS: Mapping[str, InputField] = {
 }
 """The fields of accounts that exist, here or in another system: what they have may be sent back."""
 
-OWN_FIELDS = frozenset({"email", "password", "firstname", "lastname", "name", "phone"})
+OWN_FIELDS = frozenset({"email", "password", "firstname", "lastname", "name", "phone", "image"})
 """The fields that users without `manage_users` may change of their own account."""
 
 GUARDED = frozenset({"email", "password_hash", "status", "user_type"})

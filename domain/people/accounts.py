@@ -19,6 +19,7 @@ from auth.passwords import hash_password
 from domain import events, record_events
 from domain.mails import outbox
 from domain.mails.texts import MailType
+from domain.media.images import image_columns
 from domain.people.account_fields import ACCOUNT_FIELDS, GUARDED, OWN_FIELDS, STORED_FIELDS, split_name
 from domain.points.ledger import ADJUSTED, Movement, write_entries
 from kernel.errors import InsufficientPrivileges, NotFound, RuleViolation, ValidationFailed
@@ -44,8 +45,12 @@ _COLUMNS = (
     "vendor_id",
     "privileges",
     "password_changed_at",
+    "image_url",
+    "image_alt",
+    "media_id",
 )
-_NEW = {"user_type": "C", "status": "A", "firstname": "", "lastname": "", "company_name": "", "privileges": []}
+_TEXTS = ("firstname", "lastname", "company_name", "image_url", "image_alt")
+_NEW = {"user_type": "C", "status": "A", **dict.fromkeys(_TEXTS, ""), "privileges": []}
 
 # Changes that could remove the last administrator are serialized here, before any row lock, so that two can't remove each other.
 _LOCK_ADMINISTRATORS = "select pg_advisory_xact_lock(hashtextextended('administrators:' || $1::text, 0))"
@@ -63,13 +68,14 @@ async def create_user(scope: Scope, values: InputValues, *, verified: bool = Tru
     """Create a user and emit `user.registered`; a new administrator has no privileges.
 
     `values` may have `email` (required), `password`, `user_type`, `status`, `firstname`, `lastname` or `name`, `phone`, `cpf`, `cnpj`,
-    `vendor_id` and `company_name`. Unless `verified`, the e-mail must be confirmed before the user can sign in. Raises `ValidationFailed`
-    (`email_taken` for an existing e-mail).
+    `vendor_id`, `company_name` and `image`. Unless `verified`, the e-mail must be confirmed before the user can sign in. Raises
+    `ValidationFailed` (`email_taken` for an existing e-mail).
     """
     privileges.check_may_edit_users(scope)
     draft = await prepare_user(scope, read_fields(ACCOUNT_FIELDS, split_name(values), creating=True))
     async with database.transaction(scope):
         draft["vendor_id"] = await _resolve_vendor(scope, values, None)
+        draft |= await image_columns(scope, values, "users", 0)
         return await add_user(scope, draft, verified=verified)
 
 
@@ -94,7 +100,7 @@ async def add_user(scope: Scope, user: Mapping[str, Any], *, verified: bool) -> 
 
 
 async def update_user(scope: Scope, user: Reference | str, values: InputValues) -> UserRef:
-    """Update a user partially: user administrators can change anything, others their own name and phone.
+    """Update a user partially: user administrators can change anything, others their own name, phone and picture.
 
     Other fields are ignored for vendors and customers, and refused to administrators without `manage_users`; one's own password and e-mail
     change only by `own_account`. Raises `NotFound`, `ValidationFailed`, `InsufficientPrivileges`, and `RuleViolation` for the status or
@@ -112,6 +118,7 @@ async def update_user(scope: Scope, user: Reference | str, values: InputValues) 
         row = await lock_user(scope, user_id)
         if "vendor_id" in values:
             columns["vendor_id"] = await _resolve_vendor(scope, values, row["vendor_id"])
+        columns |= await image_columns(scope, values, "users", user_id)
         changes = {name: value for name, value in columns.items() if value != row[name]}
         read_fields({"phone": ACCOUNT_FIELDS["phone"]}, changes)
         if changes:

@@ -187,6 +187,11 @@ PLACES: tuple[Place, ...] = (
         exported=False,
     ),
     Place("notifications", _OF_USER),
+    Place(
+        "review_images",
+        "EXISTS (SELECT FROM discussion_posts p WHERE p.tenant_id = t.tenant_id AND p.id = t.post_id"
+        f" AND ({_OF_USER.replace('t.', 'p.')} OR {_ABOUT_ORDER.replace('t.', 'p.')}))",
+    ),
     # A rating stays, without its author and text: it is part of the product's.
     Place("discussion_posts", f"t.rating IS NULL AND ({_OF_USER} OR {_ABOUT_ORDER})"),
     Place(
@@ -227,13 +232,21 @@ PLACES: tuple[Place, ...] = (
     Place("persisted_documents", _SAYS_EMAIL % "t.text", exported=False),
     Place("bulk_operations", f"t.due_at IS NULL AND {_SAYS_EMAIL % 't.document'}", {"document": "'#'"}, exported=False),
     Place("audit_entries", _OF_USER, _NOTHING),
+    # What they uploaded; the job deletes the content at its next run, unless another record shows it.
+    Place(
+        "media_files",
+        _OF_USER,
+        {"file_name": "''", "alt": "''", "user_id": "null::bigint", "unused_since": "'-infinity'::timestamptz"},
+        has_update_time=True,
+    ),
     Place(
         "users",
         "t.id = ANY({users})",
         {
             **dict.fromkeys(("email", "password_hash", "phone", "cpf", "cnpj"), "null"),
             **dict.fromkeys(("email_verified_at", "password_changed_at", "last_login_at"), "null::timestamptz"),
-            **dict.fromkeys(("firstname", "lastname", "company_name"), "''"),
+            **dict.fromkeys(("firstname", "lastname", "company_name", "image_url", "image_alt"), "''"),
+            "media_id": "null::bigint",
             "status": "'D'",
             "privileges": "'{}'::text[]",
         },

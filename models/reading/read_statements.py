@@ -334,4 +334,4 @@ def _literal(text: str) -> str:
 def _replace_alias(sql: str, alias: str, *, table: bool = False) -> str:
     """Replace the alias `t` in an expression; other aliases belong to its own subqueries."""
     replaced = re.sub(r"\bt\.", f"{alias}.", sql)
-    return re.sub(r"\b(\w+) t\b(?= ON)", rf"\1 {alias}", replaced) if table else replaced
+    return re.sub(r"(?<=[\w)]) t\b(?= ON|$)", f" {alias}", replaced) if table else replaced

@@ -8,7 +8,7 @@ from models.tables.base import SoftDeletable, StoreModel, Timestamped
 
 
 class Attachment(Timestamped, table="attachments"):
-    """A product's attachment: a URL, never fetched. `filesize` in bytes, 0 when unknown."""
+    """A product's attachment: its link, and the file if there is one. `filesize` in bytes, 0 when unknown."""
 
     product = fields.ForeignKeyField("models.Product", related_name="attachments")
     description = fields.TextField(default="")
@@ -17,6 +17,7 @@ class Attachment(Timestamped, table="attachments"):
     filesize = fields.BigIntField(default=0)
     position = fields.IntField(default=0)
     status = fields.TextField(default="A")
+    media = fields.ForeignKeyField("models.MediaFile", null=True, related_name="attachments")
 
 
 class RequiredProduct(StoreModel, table="required_products"):

@@ -19,6 +19,7 @@ class Category(SoftDeletable, table="categories"):
     description = fields.TextField(default="")
     image_url = fields.TextField(default="")
     image_alt = fields.TextField(default="")
+    media = fields.ForeignKeyField("models.MediaFile", null=True, related_name="categories")
     vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="categories")
 
 
@@ -63,7 +64,7 @@ class ProductCategory(StoreModel, table="product_categories"):
 
 
 class ProductImage(StoreModel, table="product_images"):
-    """An image URL; position 0 is the main image. Width and height in pixels, 0 when unknown."""
+    """An image: its link, and the file if there is one; position 0 is the main image. Width and height in pixels, 0 when unknown."""
 
     product = fields.ForeignKeyField("models.Product", related_name="images")
     url = fields.TextField()
@@ -71,6 +72,7 @@ class ProductImage(StoreModel, table="product_images"):
     position = fields.IntField(default=0)
     width = fields.IntField(default=0)
     height = fields.IntField(default=0)
+    media = fields.ForeignKeyField("models.MediaFile", null=True, related_name="product_images")
 
 
 class Feature(SoftDeletable, table="features"):

@@ -41,6 +41,9 @@ class Page(SoftDeletable, table="pages"):
     position = fields.IntField(default=0)
     status = fields.TextField(default="A")
     lang_code = fields.TextField()
+    image_url = fields.TextField(default="")
+    image_alt = fields.TextField(default="")
+    media = fields.ForeignKeyField("models.MediaFile", null=True, related_name="pages")
 
 
 class Block(SoftDeletable, table="blocks"):

@@ -29,6 +29,9 @@ class Vendor(SoftDeletable, table="vendors"):
     commission = fields.TextField(default="0.00")
     commission_type = fields.TextField(default="P")
     shippings = fields.JSONField[dict[str, object]](default=dict)
+    image_url = fields.TextField(default="")
+    image_alt = fields.TextField(default="")
+    media = fields.ForeignKeyField("models.MediaFile", null=True, related_name="vendors")
     first_commission = fields.TextField(null=True)
     first_commission_type = fields.TextField(null=True)
 

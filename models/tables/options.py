@@ -34,6 +34,7 @@ class OptionVariant(StoreModel, table="option_variants"):
     position = fields.IntField(default=0)
     image_url = fields.TextField(default="")
     image_alt = fields.TextField(default="")
+    media = fields.ForeignKeyField("models.MediaFile", null=True, related_name="option_variants")
 
 
 class ProductOption(StoreModel, table="product_options"):
@@ -62,6 +63,7 @@ class Combination(SoftDeletable, table="combinations"):
     image_alt = fields.TextField(default="")
     image_width = fields.IntField(default=0)
     image_height = fields.IntField(default=0)
+    media = fields.ForeignKeyField("models.MediaFile", null=True, related_name="combinations")
 
 
 class CombinationChoice(StoreModel, table="combination_choices"):

@@ -32,6 +32,9 @@ class User(SoftDeletable, table="users"):
     email_verified_at = fields.DatetimeField(null=True)
     password_changed_at = fields.DatetimeField(null=True)
     last_login_at = fields.DatetimeField(null=True)
+    image_url = fields.TextField(default="")
+    image_alt = fields.TextField(default="")
+    media = fields.ForeignKeyField("models.MediaFile", null=True, related_name="users")
 
 
 class UserAddress(Timestamped, table="user_addresses"):

@@ -48,6 +48,7 @@ from schema.inputs import input_type, optional_copies, optional_field
 from schema.pagination import connection_type
 from schema.scalars import ID, BigInt, DateTime
 from schema.types.marketplace import ReviewObject, VendorObject
+from schema.types.media import ImageInput, image_relation, with_files, with_image_fields
 from schema.types.options import AttachmentObject, CombinationObject, OptionObject, ProductImageInput
 from schema.types.pricing import TaxObject
 from schema.types.product_prices import ProductPricingObject, pricing
@@ -56,11 +57,9 @@ _INVENTORY_READERS = Access(privileges=("view_products",), app_scope="read_produ
 
 
 @entity_type(CATEGORY_IMAGES, "CategoryImage")
+@with_image_fields
 class CategoryImageObject:
     """The image of a category."""
-
-    url: str = column("image_url", "The image URL; the platform never fetches it.")
-    alt: str = column("image_alt", "The alternative text.")
 
 
 @entity_type(CATEGORIES, "Category", key="category_id", times="created_at updated_at created_unix")
@@ -70,9 +69,7 @@ class CategoryObject:
     name: str = column(description="The name.")
     slug: str = column(description="The URL slug, unique in the store.")
     description: str = column(description="The description as unsanitized HTML.")
-    image: CategoryImageObject | None = relation(
-        ToMany("t.id", "t.id", where="t.image_url <> ''"), "The image.", single=True
-    )
+    image: CategoryImageObject | None = image_relation("categories")
     status: CategoryStatus = column(description="The status code.")
     position: int = column(description="The sort position among sibling categories, lowest first.")
     parent_id: ID | None = column(
@@ -124,15 +121,15 @@ class CategoryObject:
 
 
 @entity_type(PRODUCT_IMAGES, "ProductImage", key="pair_id")
+@with_image_fields
 class ProductImageObject:
     """An image of a product."""
 
     product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
-    url: str = column(description="The image URL; the platform never fetches it.")
-    alt: str = column(description="The alternative text.")
     position: int = column(description="The sort position; 0 for the main image.")
-    width: int = column(description="The size in pixels; 0 if unknown.")
-    height: int = column(description="The size in pixels; 0 if unknown.")
+
+
+_IMAGE_ROWS = with_files("product_images", url="url", alt="alt", width="i.width", height="i.height")
 
 
 @entity_type(FEATURE_VARIANTS, "FeatureVariant", key="variant_id")
@@ -276,13 +273,15 @@ class ProductObject:
     )
     vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor that sells the product.")
     images: list[ProductImageObject] = relation(
-        ToMany("t.product_id", "t.position, t.id"), "The images, the main image first."
+        ToMany("t.product_id", "t.position, t.id", through=_IMAGE_ROWS), "The images, the main image first."
     )
     main_image: ProductImageObject | None = relation(
-        ToMany("t.product_id", "t.position, t.id", where="t.position = 0"), "The main image.", single=True
+        ToMany("t.product_id", "t.position, t.id", through=_IMAGE_ROWS, where="t.position = 0"),
+        "The main image.",
+        single=True,
     )
     more_images: list[ProductImageObject] = relation(
-        ToMany("t.product_id", "t.position, t.id", where="t.position > 0"),
+        ToMany("t.product_id", "t.position, t.id", through=_IMAGE_ROWS, where="t.position > 0"),
         "The images other than the main image.",
         internal=True,
     )
@@ -379,11 +378,8 @@ class ProductUpsertInput(ProductInput):
 
 
 @input_type
-class CategoryImageInput:
-    """The image of a category."""
-
-    url: str = strawberry.field(description="The URL of the image, http or https.")
-    alt: str | None = optional_field("The alternative text.")
+class CategoryImageInput(ImageInput):
+    """The image of a category: a file of the store or a link, exactly one of them."""
 
 
 @input_type

@@ -10,6 +10,7 @@ from schema.fields import column, entity_type, legacy_number, referenced, relati
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.marketplace import VendorObject
+from schema.types.media import ImageInput, ImageObject, image_relation
 
 
 @entity_type(LANGUAGES, "Language", key="lang_id", times="updated_at")
@@ -53,6 +54,7 @@ class PageObject:
     parent_number: BigInt = legacy_number("parent_id", "the parent page")
     vendor: VendorObject | None = relation(ToOne("vendor_id"), "The vendor that owns the page.")
     vendor_number: BigInt = legacy_number("vendor_id", "the owning vendor")
+    image: ImageObject | None = image_relation("pages")
 
 
 @entity_type(BLOCKS, "Block", key="block_id", times="created_at updated_at")
@@ -95,6 +97,7 @@ class PageInput:
     description: str | None = optional_field("The content, HTML.")
     lang_code: str | None = optional_field("The language code; defaults to the store's first language.")
     parent_id: ID | None = optional_field("The parent page; null or 0 for none.")
+    image: ImageInput | None = optional_field("The image; null removes it.")
     vendor_id: ID | None = optional_field("The vendor that owns the page.")
 
 

@@ -23,6 +23,7 @@ from schema.fields import column, computed, entity_type, referenced, relation, u
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.pagination import connection_type
 from schema.scalars import ID, JSON, BigInt, DateTime
+from schema.types.media import ImageInput, ImageObject, image_relation, with_files
 from schema.types.references import Product, User
 
 _VENDOR_DATA = Access(privileges=("view_marketplace",), vendor=True)
@@ -55,6 +56,7 @@ class VendorObject:
     average_rating: float | None = column(
         AVERAGE_RATING, "The average rating of the vendor's products, 1 to 5; null without ratings."
     )
+    image: ImageObject | None = image_relation("vendors", "The logo.")
     created_at: DateTime = column(description="When the vendor was created.")
 
 
@@ -112,6 +114,9 @@ class ReviewObject:
     vendor_number: BigInt = column(
         f"coalesce({REVIEWED_VENDOR}, 0)", "The legacy numeric ID of the vendor of the product, or 0.", internal=True
     )
+    images: list[ImageObject] = relation(
+        ToMany("t.post_id", "t.position, t.id", through=with_files("review_images")), "The pictures."
+    )
     ip_address: str | None = column(description="The client IP address.", guard=Access(privileges=("manage_products",)))
     created_at: DateTime = column(description="When the review was written.")
     updated_at: DateTime = column(description="When the record was last updated.")
@@ -137,6 +142,7 @@ class VendorInput:
         "Whether the commission is a fixed amount or a percentage.", text_internally=True
     )
     shippings: JSON | None = optional_field("The vendor's shipping method settings, a JSON object.")
+    image: ImageInput | None = optional_field("The logo; null removes it.")
 
 
 @input_type
@@ -157,4 +163,5 @@ class ReviewInput:
     message: str | None = optional_field("The text.")
     rating: int | None = optional_field("The rating, 1 to 5 stars.")
     status: ReviewStatus | None = optional_field("The status code.")
+    images: list[ImageInput] | None = optional_field("The pictures, all of them; a customer's are uploaded files.")
     customer_id: ID | None = optional_field("The author's account.")

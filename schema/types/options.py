@@ -19,6 +19,7 @@ from domain.catalog.read_options import (
     OPTION_VARIANTS,
     OPTIONS,
 )
+from domain.media.addresses import RowImageUrl
 from models.reading.queries import Sort, ToMany, ToOne, many_to_many
 from schema.enums import (
     ExceptionType,
@@ -30,6 +31,7 @@ from schema.fields import column, computed, connection, entity_type, legacy_numb
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt
 from schema.types.marketplace import VendorObject
+from schema.types.media import ImageInput, ImageObject, image_relation
 from schema.types.references import Product, ProductConnection
 
 _INVENTORY_READERS = Access(privileges=("view_catalog", "view_products"), app_scope="read_products", vendor=True)
@@ -59,8 +61,9 @@ class OptionVariantObject:
     )
     modifier_type: ModifierType = column(description="`A` absolute, `P` percentage.")
     position: int = column(description="The sort position among the values.")
-    image_url: str = column(description="The image URL; empty if not set.")
+    image_url: str = computed(RowImageUrl("image_url"), "The image URL; empty if not set.", shows="image_url")
     image_alt: str = column(description="The alternative text of the image.")
+    image: ImageObject | None = image_relation("option_variants")
 
 
 @entity_type(OPTIONS, "Option", key="option_id", times="created_at updated_at")
@@ -124,10 +127,11 @@ class CombinationObject:
     on_hand: BigInt | None = column(description="The stock on hand, reserved units included.", guard=_INVENTORY_READERS)
     reserved: BigInt | None = column(description="The stock reserved by open orders.", guard=_INVENTORY_READERS)
     position: int = column(description="The sort position.")
-    image_url: str = column(description="The image URL; empty if not set.")
+    image_url: str = computed(RowImageUrl("image_url"), "The image URL; empty if not set.", shows="image_url")
     image_alt: str = column(description="The alternative text of the image.")
     image_width: int = column(description="The size in pixels; 0 if unknown.")
     image_height: int = column(description="The size in pixels; 0 if unknown.")
+    image: ImageObject | None = image_relation("combinations", width="i.image_width", height="i.image_height")
     choices: list[CombinationChoiceObject] = relation(
         ToMany("t.combination_id", "t.option_id, t.id"), "The chosen variants."
     )
@@ -214,11 +218,9 @@ class ProductBoxObject:
 
 
 @input_type
-class ProductImageInput:
-    """An image of a product."""
+class ProductImageInput(ImageInput):
+    """An image of a product: a file of the store or a link, exactly one of them."""
 
-    url: str = strawberry.field(description="The URL of the image, http or https.")
-    alt: str | None = optional_field("The alternative text.")
     width: int | None = optional_field("The size in pixels.", internal=True)
     height: int | None = optional_field("The size in pixels.", internal=True)
 
@@ -230,6 +232,7 @@ class OptionVariantInput:
 
     id: ID | None = optional_field("The existing variant to keep; omitted, the variant is matched by name or created.")
     image_url: str | None = optional_field("The image URL; empty removes the image.")
+    image: ImageInput | None = optional_field("The image, in place of `image_url` and `image_alt`; null removes it.")
     key: str | None = optional_field("The name by which `variant_pictures` refers to it.", internal=True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import strawberry
 
 from auth.access import Access
+from domain.media.addresses import RowImageUrl
 from domain.orders.read import (
     AMOUNTS,
     DELIVERY_TIME,
@@ -20,7 +21,7 @@ from domain.orders.read import (
 )
 from domain.payments.read import PAYMENTS
 from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS
-from models.reading.queries import ToMany, ToOne
+from models.reading.queries import Condition, ToMany, ToOne
 from schema.enums import (
     ActorKind,
     AddressKind,
@@ -139,9 +140,12 @@ class OrderLineObject:
         ToOne("product_id"), "The product in its current state; null for callers without access to it."
     )
     picture: JSON | None = column(
-        "(SELECT jsonb_build_object('number', i.id, 'product_number', i.product_id, 'url', i.url, 'alt', i.alt,"
-        " 'position', i.position, 'width', i.width, 'height', i.height) FROM product_images i"
-        " WHERE i.tenant_id = t.tenant_id AND i.product_id = t.product_id AND i.position = 0 LIMIT 1)",
+        lambda _: Condition(
+            "(SELECT jsonb_build_object('number', i.id, 'product_number', i.product_id,"
+            f" 'url', {RowImageUrl('url', 'i')().sql}, 'alt', i.alt,"
+            " 'position', i.position, 'width', i.width, 'height', i.height) FROM product_images i"
+            " WHERE i.tenant_id = t.tenant_id AND i.product_id = t.product_id AND i.position = 0 LIMIT 1)"
+        ),
         "The product's main image, for callers who see the order and not the catalog.",
         internal=True,
     )

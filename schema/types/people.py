@@ -31,6 +31,7 @@ from schema.filters import build_filter_input, build_sort_enum
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
 from schema.types.marketplace import ReviewConnectionObject, VendorObject
+from schema.types.media import ImageInput, ImageObject, image_relation
 from schema.types.references import CustomerCart, OrderConnection
 from schema.types.rewards import PointEntryObject
 
@@ -84,6 +85,7 @@ class UserObject:
     point_entries: list[PointEntryObject] | None = relation(
         ToMany("t.user_id", "t.created_at DESC, t.id DESC"), "The changes of the points, newest first.", limited="first"
     )
+    image: ImageObject | None = image_relation("users", "The picture.")
     vendor_number: BigInt = legacy_number("vendor_id", "the user's vendor")
     vendor_name: str = computed(
         "coalesce((SELECT v.name FROM vendors v WHERE v.tenant_id = t.tenant_id AND v.id = t.vendor_id), '')",
@@ -140,6 +142,7 @@ class UserInput:
     cnpj: str | None = optional_field("The CNPJ.")
     vendor_id: ID | None = optional_field("The vendor a vendor user belongs to.")
     points: int | None = optional_field("The reward points; the difference becomes an entry of the ledger.")
+    image: ImageInput | None = optional_field("The picture; null removes it. A customer's is an uploaded file.")
 
 
 @input_type

@@ -33,6 +33,7 @@ from models.tables.content import Block, CallRequest, Language, LanguageVariable
 from models.tables.credentials import AuditEntry, Session
 from models.tables.events import EventDelivery, EventEndpoint, OutboxEvent
 from models.tables.marketplace import DiscussionPost, DiscussionThread, Vendor
+from models.tables.media import MediaFile
 from models.tables.notifications import Notification
 from models.tables.options import (
     Combination,
@@ -181,7 +182,17 @@ async def create_records(scope: Scope) -> StoreRecords:
         )
         draft = await Product.create(name="Prato", slug="prato", price_cents=100, status="D", vendor_id=rival.id)
         await ProductCategory.create(product_id=product.id, category_id=child_category.id)
+        media_file = await MediaFile.create(
+            sha256=uuid4().hex * 2,
+            mime_type="image/jpeg",
+            bytes=90_000,
+            width=900,
+            height=600,
+            status="ready",
+            alt="Caneca azul",
+        )
         await ProductImage.create(product_id=product.id, url="https://img.example.com/caneca.jpg", alt="Caneca")
+        await ProductImage.create(product_id=product.id, url="/media/caneca", position=1, media_id=media_file.id)
         feature = await Feature.create(name="Cor", type="S")
         variant = await FeatureVariant.create(feature_id=feature.id, name="Azul")
         await FeatureValue.create(product_id=product.id, feature_id=feature.id, variant_id=variant.id)
@@ -287,6 +298,7 @@ async def create_records(scope: Scope) -> StoreRecords:
         audit_entry = await AuditEntry.create(action="product.deleted", subject_type="product", subject_id="1")
     created = {
         **pricing,
+        "media_file": media_file,
         **choice_records,
         **b2b,
         "cart": cart,

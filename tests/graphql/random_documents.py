@@ -85,7 +85,10 @@ class DocumentGenerator:
                 arguments.append(f"sort: {self.rng.choice(list(target.values))}")
             elif key == "status" and self.rng.random() < 0.2:
                 # Most entities have the status A; call requests have N.
-                arguments.append('status: "A"' if name not in _WITHOUT_STATUS_A else 'status: "N"')
+                code = "A" if name not in _WITHOUT_STATUS_A else "N"
+                if isinstance(target, GraphQLEnumType) and code not in target.values:
+                    code = self.rng.choice(list(target.values))
+                arguments.append(f'status: "{code}"')
             elif key == "filter" and isinstance(target, GraphQLInputObjectType) and self.rng.random() < 0.4:
                 arguments.append(f"filter: {{{self._filter(target)}}}")
         return f"({', '.join(arguments)})" if arguments else ""
@@ -101,6 +104,14 @@ class DocumentGenerator:
             assert isinstance(sort, GraphQLEnumType)
             sizes.append(f"sort: {self.rng.choice(list(sort.values))}")
         return f"({', '.join(sizes)})"
+
+    def _image_arguments(self, declared: GraphQLField) -> str:
+        values = {}
+        for name, argument in declared.args.items():
+            type_ = get_named_type(argument.type)
+            assert isinstance(type_, GraphQLEnumType)
+            values[name] = self.rng.choice(list(type_.values))
+        return ", ".join(f"{name}: {value}" for name, value in values.items())
 
     def _filter(self, target: GraphQLInputObjectType) -> str:
         values = {
@@ -152,6 +163,8 @@ class DocumentGenerator:
         if is_object_type(get_named_type(declared.type)):
             deeper = depth if self._is_wrapper(target) else depth - 1
             below = f"{self._relation_arguments(declared)} {self._selection(declared, deeper)}"
+        elif "format" in declared.args and self.rng.random() < 0.7:
+            below = f"({self._image_arguments(declared)}) {{"
         alias, directive = "", ""
         is_list = is_list_type(getattr(declared.type, "of_type", declared.type))
         if self.rng.random() < 0.2 or below:
@@ -163,5 +176,5 @@ class DocumentGenerator:
                 [" @include(if: $yes)", " @skip(if: $no)", " @skip(if: true)", " @include(if: false)"]
             )
         call, _, rest = below.partition(" {") if below.startswith("(") else ("", "", below)
-        rest = f"{{{rest}" if call else rest
+        rest = f"{{{rest}" if call and rest else "" if call else rest
         return f"{alias}{name}{call}{directive} {rest}".strip()

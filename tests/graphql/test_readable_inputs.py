@@ -25,7 +25,6 @@ RECORDS = {
 }
 # Where a field is read under another name, a path from the record.
 RENAMED = {
-    "CombinationInput.image": "image_url",
     "FeatureInput.category_ids": "categories.id",
     "FeatureValueInput.values": "variants.name",
     "FeatureValueInput.variant_ids": "variants.id",

@@ -65,13 +65,18 @@ COMBINATION = {
 # Per mutation: the columns of the vendor's own rows that may change, by table, and the tables whose rows may be inserted or deleted.
 MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
     "user_update": (
-        {"users": {"email", "password_hash", "password_changed_at", "firstname", "lastname", "phone", "name", "search"}},
+        {
+            "users": {
+                "email", "password_hash", "password_changed_at", "firstname", "lastname", "phone", "name", "search", "image_url",
+                "image_alt",
+            }
+        },
         set(),
     ),
     "vendor_update": (
         {
             "vendors": {
-                "name", "email", "phone", "address", "city", "state", "country", "zipcode", "url", "shippings",
+                "name", "email", "phone", "address", "city", "state", "country", "zipcode", "url", "shippings", "image_url", "image_alt",
             }
         },
         set(),

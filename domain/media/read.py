@@ -1,0 +1,48 @@
+"""Which callers see images and media files, and what lists of files are filtered and sorted by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from domain.filters import exact_second, ids, sorts
+from domain.media.addresses import source_digest
+from domain.visibility import RowsOfRecord, VisibleRows
+from models.reading.queries import Condition, Entity, EntityFilter, any_of
+
+# An image is reached only through its record, whose rows are already filtered.
+IMAGES = Entity(table="media_files", visible=RowsOfRecord())
+
+
+def _uploaded_by(column: str, caller: str) -> str:
+    """Return the condition for the files that a caller uploaded, also where another had the same content before."""
+    return (
+        f"t.{column} = {caller} OR EXISTS (SELECT FROM media_files c"
+        f" WHERE c.tenant_id = t.tenant_id AND c.original_id = t.id AND c.{column} = {caller})"
+    )
+
+
+def _from_sources(value: Any) -> Condition:
+    urls = value if isinstance(value, list) else [value]
+    # The index has digests.
+    return Condition(
+        "md5(t.source_url) = ANY({}::text[]) AND t.source_url = ANY({}::text[])", ([*map(source_digest, urls)], urls)
+    )
+
+
+MEDIA_FILES = Entity(
+    table="media_files",
+    visible=VisibleRows(
+        admin=("view_products", "view_catalog", "view_content", "view_marketplace", "view_users", "view_settings"),
+        app="read_products",
+        vendor=_uploaded_by("vendor_id", "{company}"),
+        customer=_uploaded_by("user_id", "{user}"),
+    ),
+    base_condition="t.original_id IS NULL",
+    filters={
+        "id": ids("media files"),
+        "status": EntityFilter("media_status", any_of("t.status", skewed=True), "any of these statuses", many=True),
+        "source_url": EntityFilter("text", _from_sources, "fetched from any of these URLs", many=True),
+        "created_at": exact_second("t.created_at", "created within that second"),
+    },
+    sorts=sorts("created_at", "id"),
+)
