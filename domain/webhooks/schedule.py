@@ -1,28 +1,14 @@
-"""Retry schedule of webhook deliveries: exponential backoff with jitter, Retry-After, the endpoint's circuit breaker, and when to give up.
+"""What a delivery's receiver decides about its retries (`kernel.retries`): Retry-After, the endpoint's circuit breaker, when to give up.
 
 Pure functions: no clock, no database (docs/reference/shared.md#webhook-retries).
 """
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-# The delays after the first attempt, the second, ...; after the last one the delivery is dead.
-RETRY_DELAYS = (
-    timedelta(seconds=5),
-    timedelta(minutes=5),
-    timedelta(minutes=30),
-    timedelta(hours=2),
-    timedelta(hours=5),
-    timedelta(hours=10),
-    timedelta(hours=14),
-    timedelta(hours=20),
-    timedelta(hours=24),
-)
-JITTER = 0.2
 # Longer Retry-After values are capped.
 MAX_RETRY_AFTER = timedelta(hours=24)
 
@@ -35,20 +21,6 @@ MAX_PAUSE = timedelta(minutes=10)
 
 GONE = 410
 _RETRY_AFTER_STATUSES = (429, 503)
-
-
-def retry_delay(
-    attempts: int, retry_after: timedelta | None = None, *, chance: float | None = None
-) -> timedelta | None:
-    """Return the delay after this many attempts, with 20 % jitter by `chance` (0 to 1); None if there are no more attempts.
-
-    A longer Retry-After of the receiver takes precedence.
-    """
-    if attempts > len(RETRY_DELAYS):
-        return None
-    drawn = random.random() if chance is None else chance
-    delay = RETRY_DELAYS[attempts - 1] * (1 - JITTER + 2 * JITTER * drawn)
-    return max(delay, retry_after) if retry_after is not None else delay
 
 
 def retry_after(status: int, header: str | None, at: datetime) -> timedelta | None:
