@@ -81,6 +81,9 @@ _BY_NAME: Mapping[str, str] = {
     "zipcode": "The CEP.",
 }
 _BY_FIELD: Mapping[str, str] = {
+    "media_create.source_url": "The URL from which the file is fetched, http or https.",
+    "media_create.alt": "The alternative text of a new file.",
+    "media_update.alt": "The alternative text.",
     "bulk_query_create.query": "The document: a query whose root fields are lists or connections, without variables and pages.",
     "bulk_mutation_create.mutation": "The document: a mutation with variables.",
     "bulk_mutation_create.upload": "The ID of the upload with the variables, a JSON object on each line.",

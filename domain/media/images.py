@@ -32,7 +32,7 @@ SELECT f.public_id AS named_id, f.sha256 AS named_sha256, f.source_url AS named_
         SELECT FROM media_files c WHERE c.tenant_id = o.tenant_id AND (c.id = o.id OR c.original_id = o.id) AND c.user_id = $5
     ) AS is_own
 FROM media_files f JOIN media_files o ON o.tenant_id = f.tenant_id AND o.id = coalesce(f.original_id, f.id)
-WHERE f.tenant_id = $1 AND (
+WHERE f.tenant_id = $1 AND o.unused_since IS DISTINCT FROM '-infinity' AND (
     f.public_id = ANY($2::uuid[]) OR f.sha256 = ANY($3::text[]) OR f.source_url IS NOT NULL AND md5(f.source_url) = ANY($4::text[])
 )
 """

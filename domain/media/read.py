@@ -37,7 +37,7 @@ MEDIA_FILES = Entity(
         vendor=_uploaded_by("vendor_id", "{company}"),
         customer=_uploaded_by("user_id", "{user}"),
     ),
-    base_condition="t.original_id IS NULL",
+    base_condition="t.original_id IS NULL AND t.unused_since IS DISTINCT FROM '-infinity'",
     filters={
         "id": ids("media files"),
         "status": EntityFilter("media_status", any_of("t.status", skewed=True), "any of these statuses", many=True),

@@ -236,7 +236,7 @@ PLACES: tuple[Place, ...] = (
     Place(
         "media_files",
         _OF_USER,
-        {"file_name": "''", "alt": "''", "user_id": "null::bigint", "unused_since": "'-infinity'::timestamptz"},
+        {"file_name": "''", "alt": "''", "user_id": "null::bigint", "unused_since": "'epoch'::timestamptz"},
         has_update_time=True,
     ),
     Place(

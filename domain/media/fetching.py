@@ -1,0 +1,149 @@
+"""The fetching of files from their sources, as the worker does it: claim what is due, and store what came of each attempt.
+
+A file is claimed by moving `next_attempt_at` past a lease and counting the attempt; a result counts only for the attempt that made it, so
+that a worker that lost its claim changes nothing. Attempts follow the schedule of webhook deliveries, at most `MAX_ATTEMPTS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from domain.media.addresses import original_path
+from domain.media.usage import REFERRERS
+from kernel.errors import Conflict
+from kernel.retries import retry_delay
+from kernel.scope import Scope
+from models.connection.database import cross_store_connection, execute, fetchrow, transaction
+from models.rows import from_row, update_row
+
+MAX_ATTEMPTS = 5
+# A fetch ends long before this: 20 s, and the time that the renderer takes.
+LEASE = timedelta(minutes=2)
+_MAX_ERROR = 1_000
+
+_CLAIM = """
+WITH due AS (
+    SELECT tenant_id, id FROM media_files
+    WHERE next_attempt_at <= clock_timestamp() AND lower(substring(source_url from '^[a-zA-Z]+://([^/?#]*)')) <> ALL($2::text[])
+    ORDER BY next_attempt_at LIMIT $1 FOR UPDATE SKIP LOCKED
+)
+UPDATE media_files f SET next_attempt_at = clock_timestamp() + $3, attempts = f.attempts + 1
+FROM due WHERE f.tenant_id = due.tenant_id AND f.id = due.id
+RETURNING f.tenant_id AS store_id, f.id, f.public_id, f.source_url, f.source_etag, f.source_modified, f.attempts
+"""
+_LOCK = """
+SELECT id, sha256 FROM media_files
+WHERE tenant_id = $1 AND id = $2 AND attempts = $3 AND next_attempt_at IS NOT NULL FOR NO KEY UPDATE
+"""
+_SAME = """
+SELECT id, sha256, mime_type, source_url, unused_since = '-infinity' AS is_deleted FROM media_files
+WHERE tenant_id = $1 AND sha256 = $2 AND id <> $3 FOR NO KEY UPDATE
+"""
+_MOVE_COPIES = "UPDATE media_files SET original_id = $3 WHERE tenant_id = $1 AND original_id = $2"
+_FAILED = """
+UPDATE media_files SET status = CASE WHEN sha256 IS NULL THEN 'failed' ELSE status END, error = $4, next_attempt_at = $5, updated_at = $6
+WHERE tenant_id = $1 AND id = $2 AND attempts = $3 AND next_attempt_at IS NOT NULL
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedFile:
+    """A file to fetch; `attempts` counts this one. `source_etag` and `source_modified` are those of the stored content, empty for none."""
+
+    store_id: int
+    id: int
+    public_id: UUID
+    source_url: str
+    source_etag: str
+    source_modified: str
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """What is known of a content that is stored under its digest: an image has a size and a placeholder."""
+
+    sha256: str
+    mime_type: str
+    bytes: int
+    width: int = 0
+    height: int = 0
+    blurhash: str = ""
+
+
+async def claim_pending(limit: int, *, busy_hosts: Sequence[str] = (), lease: timedelta = LEASE) -> list[ClaimedFile]:
+    """Claim up to `limit` files of all stores whose attempt is due, the longest waiting first, but none of the hosts (with port)."""
+    async with cross_store_connection() as platform:
+        rows = await platform.fetch(_CLAIM, limit, list(busy_hosts), lease)
+    return [from_row(ClaimedFile, row) for row in rows]
+
+
+async def mark_ready(
+    scope: Scope, claimed: ClaimedFile, content: FileContent, *, etag: str = "", modified: str = ""
+) -> bool:
+    """Store what a fetch found; the content is in the storage already. Return whether the file is another than before.
+
+    A content that another file has makes this one a source of that: records refer to it from then on. Raises Conflict while that one is
+    deleted; the attempt may be repeated.
+    """
+    async with transaction(scope):
+        row = await fetchrow(_LOCK, scope.store.id, claimed.id, claimed.attempts)
+        if row is None:
+            return False
+        is_other: bool = row["sha256"] != content.sha256
+        source: dict[str, Any] = {
+            "source_etag": etag,
+            "source_modified": modified,
+            "error": "",
+            "next_attempt_at": None,
+        }
+        if await become(scope, claimed.id, content):
+            await update_row(scope, "media_files", claimed.id, **source)
+        else:
+            await update_row(scope, "media_files", claimed.id, **source, updated_at=scope.now)
+    return is_other
+
+
+async def become(scope: Scope, file_id: int, content: FileContent) -> int | None:
+    """Give a file its content, in the open transaction; return the id of the file that has the same content already, if there is one."""
+    same = await fetchrow(_SAME, scope.store.id, content.sha256, file_id)
+    if same is None:
+        columns = {name: getattr(content, name) for name in FileContent.__slots__}
+        await update_row(scope, "media_files", file_id, status="ready", **columns, updated_at=scope.now)
+        return None
+    if same["is_deleted"]:
+        raise Conflict("the same content is being deleted; try again", reason="media_deleted")
+    link = same["source_url"] or original_path(same["sha256"], same["mime_type"])
+    for table, column in REFERRERS.items():
+        sql = f"UPDATE {table} SET media_id = $3, {column} = $4 WHERE tenant_id = $1 AND media_id = $2"
+        await execute(sql, scope.store.id, file_id, same["id"], link)
+    await execute(_MOVE_COPIES, scope.store.id, file_id, same["id"])
+    await update_row(
+        scope, "media_files", file_id, status="ready", sha256=None, original_id=same["id"], updated_at=scope.now
+    )
+    return int(same["id"])
+
+
+async def mark_unchanged(scope: Scope, claimed: ClaimedFile) -> None:
+    """Store that the source has the content that is there already (304)."""
+    async with transaction(scope):
+        if await fetchrow(_LOCK, scope.store.id, claimed.id, claimed.attempts) is not None:
+            await update_row(scope, "media_files", claimed.id, error="", next_attempt_at=None)
+
+
+async def mark_failed(
+    scope: Scope, claimed: ClaimedFile, error: str, *, retry_after: timedelta | None = None, chance: float | None = None
+) -> bool:
+    """Store why an attempt failed; return whether there will be another one. A content that was fetched earlier stays.
+
+    `retry_after` is what the source asked for; `chance` as in `kernel.retries.retry_delay`.
+    """
+    delay = None if claimed.attempts >= MAX_ATTEMPTS else retry_delay(claimed.attempts, retry_after, chance=chance)
+    due_at = None if delay is None else scope.now + delay
+    async with transaction(scope):
+        await execute(_FAILED, scope.store.id, claimed.id, claimed.attempts, error[:_MAX_ERROR], due_at, scope.now)
+    return delay is not None

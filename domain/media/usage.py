@@ -1,0 +1,74 @@
+"""Which files records refer to, and the deletion of the others: bytes first, then the row, whose digest keeps the content from coming back.
+
+A file that nothing refers to is noted by `unused_files`. After 7 days it is deleted: no longer listed and not to be referred to. At a later
+run, when every transaction that might have referred to it has ended, its bytes may be deleted, and then its row (`forget_files`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from kernel.scope import Scope
+from models.connection.database import execute, fetch, transaction
+
+REFERRERS: Mapping[str, str] = {
+    "product_images": "url",
+    **dict.fromkeys(
+        ("categories", "option_variants", "combinations", "pages", "vendors", "users", "review_images"), "image_url"
+    ),
+    "attachments": "url",
+}
+"""The tables whose column `media_id` refers to files, with the column of the link."""
+UNUSED_FOR = timedelta(days=7)
+# No transaction is open for so long.
+_SETTLED = timedelta(hours=1)
+
+_REFERENCES = [
+    f"EXISTS (SELECT FROM {table} r WHERE r.tenant_id = f.tenant_id AND r.media_id = f.id)" for table in REFERRERS
+]
+IS_USED = f"({' OR '.join(_REFERENCES)})"
+"""The condition that a record refers to the file `f`."""
+_MARK = f"""
+UPDATE media_files f SET unused_since = n.unused_since, updated_at = $2
+FROM (
+    SELECT f.id, CASE
+        WHEN {IS_USED} THEN NULL
+        WHEN f.unused_since IS NULL THEN $2::timestamptz
+        WHEN f.unused_since <= $2::timestamptz - $3::interval THEN '-infinity'
+        ELSE f.unused_since
+    END AS unused_since
+    FROM media_files f WHERE f.tenant_id = $1 AND f.original_id IS NULL AND f.next_attempt_at IS NULL
+) AS n
+WHERE f.tenant_id = $1 AND f.id = n.id AND f.unused_since IS DISTINCT FROM n.unused_since
+"""
+_DELETED = f"""
+SELECT f.id, f.sha256 FROM media_files f
+WHERE f.tenant_id = $1 AND f.unused_since = '-infinity' AND f.updated_at <= $2 AND NOT {IS_USED} ORDER BY f.id LIMIT $3
+"""
+_FORGET = "DELETE FROM media_files WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND unused_since = '-infinity'"
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedFile:
+    """A file whose bytes are to be deleted; `sha256` is None for one that never had any."""
+
+    id: int
+    sha256: str | None
+
+
+async def unused_files(
+    scope: Scope, *, limit: int, older_than: timedelta = UNUSED_FOR, settled: timedelta = _SETTLED
+) -> list[DeletedFile]:
+    """Note which files are unused since when, and return some that have been for longer, deleted at an earlier run."""
+    async with transaction(scope):
+        await execute(_MARK, scope.store.id, scope.now, older_than)
+    rows = await fetch(_DELETED, scope.store.id, scope.now - settled, limit)
+    return [DeletedFile(row["id"], row["sha256"]) for row in rows]
+
+
+async def forget_files(scope: Scope, files: Sequence[DeletedFile]) -> None:
+    """Delete the rows of files whose bytes were deleted."""
+    async with transaction(scope):
+        await execute(_FORGET, scope.store.id, [file.id for file in files])

@@ -1,0 +1,225 @@
+"""Media files: made from the URLs of sources, fetched by the worker, merged, and deleted when nothing shows them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from domain.media import fetching, usage
+from domain.media.fetching import ClaimedFile, FileContent
+from kernel.scope import active_scope
+from tests.harness.row_versions import changed_tables, row_versions
+from tests.harness.sample_store import SampleStore
+from tests.media.test_images import PRODUCT_UPDATE, add_file, graphql, update
+
+CREATE = "mutation($url: String!, $alt: String) { media_create(source_url: $url, alt: $alt) { id status url source_url alt } }"
+FILES = "query($filter: MediaFileFilter) { media_files(filter: $filter) { id status } }"
+PRODUCT = "query($id: ID!) { product(id: $id) { images { url status media_id } } }"
+
+
+def new_link() -> str:
+    return f"https://img.example.com/{uuid4().hex}.png"
+
+
+def content() -> FileContent:
+    return FileContent(uuid4().hex * 2, "image/png", 1_000, 40, 30, "LEHV6n")
+
+
+async def claim(sample: SampleStore, url: str) -> ClaimedFile:
+    """Claim the store's file with this source, now; others may be claimed with it."""
+    await sample.execute("update media_files set next_attempt_at = now() where source_url = $1", url)
+    claimed = await fetching.claim_pending(1_000)
+    [file] = [file for file in claimed if file.source_url == url]
+    assert file.store_id == sample.store.id
+    return file
+
+
+async def code_of(sample: SampleStore, text: str, **variables: Any) -> tuple[str, Any]:
+    answer = await sample.post("/graphql", {"query": text, "variables": variables}, auth="bearer")
+    extensions = answer.body["errors"][0]["extensions"]
+    return extensions["code"], extensions.get("details")
+
+
+async def test_a_file_of_a_source_is_fetched_once(sample: SampleStore) -> None:
+    url = new_link()
+    created = (await graphql(sample, CREATE, url=url, alt="Caneca"))["media_create"]
+    assert created == {"id": created["id"], "status": "pending", "url": url, "source_url": url, "alt": "Caneca"}
+    assert (await graphql(sample, CREATE, url=url))["media_create"] == created
+    assert (await graphql(sample, FILES, filter={"source_url": [url]}))["media_files"] == [
+        {"id": created["id"], "status": "pending"}
+    ]
+    claimed = await claim(sample, url)
+    assert [file for file in await fetching.claim_pending(1_000) if file.id == claimed.id] == []
+    with active_scope(sample.scope):
+        assert await fetching.mark_ready(sample.scope, claimed, content(), etag='"1"')
+    shown = (await graphql(sample, CREATE, url=url))["media_create"]
+    assert (shown["id"], shown["status"], "/media/" in shown["url"]) == (created["id"], "ready", True)
+
+
+async def test_addresses_that_are_never_requested_are_refused(sample: SampleStore) -> None:
+    for url in ("ftp://x.example/a.png", "nonsense", "", "https://user:secret@x.example/a.png"):
+        code, details = await code_of(sample, CREATE, url=url)
+        assert (code, [*details["fields"]]) == ("VALIDATION_FAILED", ["source_url"]), url
+
+
+async def test_links_become_files_with_image_copies(new_sample: Any) -> None:
+    sample = await new_sample(image_copies=True)
+    url = new_link()
+    image = await update(sample, "product", {"url": url, "alt": "Caneca"})
+    assert (image["url"], image["status"], image["alt"]) == (url, "pending", "Caneca")
+    before = await row_versions(sample.store)
+    assert await update(sample, "product", {"url": url, "alt": "Caneca"}) == image
+    assert changed_tables(before, await row_versions(sample.store)) == []
+    claimed = await claim(sample, url)
+    with active_scope(sample.scope):
+        await fetching.mark_ready(sample.scope, claimed, content())
+    [shown] = (await graphql(sample, PRODUCT, id=sample.mug.id))["product"]["images"]
+    assert shown["status"] == "ready"
+    assert shown["url"] != url
+    before = await row_versions(sample.store)
+    for sent in (url, shown["url"]):
+        assert (await update(sample, "product", {"url": sent, "alt": "Caneca"}))["url"] == shown["url"], sent
+    assert changed_tables(before, await row_versions(sample.store)) == []
+    assert (await update(sample, "category", {"url": url}))["media_id"] == image["media_id"]
+
+
+async def test_a_link_stays_a_link_without_image_copies(sample: SampleStore) -> None:
+    url = new_link()
+    await graphql(sample, CREATE, url=url)
+    image = await update(sample, "product", {"url": url})
+    assert (image["url"], image["status"], image["media_id"]) == (url, None, None)
+
+
+async def test_two_sources_with_the_same_content_are_one_file(new_sample: Any) -> None:
+    sample = await new_sample(image_copies=True)
+    first, second, same = new_link(), new_link(), content()
+    kept = await update(sample, "category", {"url": first})
+    moved = await update(sample, "product", {"url": second})
+    assert kept["media_id"] != moved["media_id"]
+    for url in (first, second):
+        claimed = await claim(sample, url)
+        with active_scope(sample.scope):
+            await fetching.mark_ready(sample.scope, claimed, same)
+    [shown] = (await graphql(sample, PRODUCT, id=sample.mug.id))["product"]["images"]
+    assert shown["media_id"] == kept["media_id"]
+    files = (await graphql(sample, FILES, filter={"source_url": [first, second]}))["media_files"]
+    assert files == [{"id": kept["media_id"], "status": "ready"}]
+    before = await row_versions(sample.store)
+    assert (await update(sample, "product", {"url": second}))["media_id"] == kept["media_id"]
+    assert changed_tables(before, await row_versions(sample.store)) == []
+
+
+async def test_a_failed_fetch_is_tried_again_five_times_in_all(sample: SampleStore) -> None:
+    url = new_link()
+    await graphql(sample, CREATE, url=url)
+    for attempt in range(1, 6):
+        claimed = await claim(sample, url)
+        assert claimed.attempts == attempt
+        with active_scope(sample.scope):
+            assert await fetching.mark_failed(sample.scope, claimed, "404 Not Found", chance=0.5) is (attempt < 5)
+        [row] = await sample.rows("select status, error, next_attempt_at from media_files where source_url = $1", url)
+        assert (row["status"], row["error"], row["next_attempt_at"] is None) == (
+            "failed",
+            "404 Not Found",
+            attempt == 5,
+        )
+    shown = (await graphql(sample, CREATE, url=url))["media_create"]
+    refreshed = await graphql(sample, "mutation($id: ID!) { media_refresh(id: $id) { status } }", id=shown["id"])
+    assert refreshed == {"media_refresh": {"status": "pending"}}
+    assert (await claim(sample, url)).attempts == 1
+
+
+async def test_a_worker_that_lost_its_claim_changes_nothing(sample: SampleStore) -> None:
+    url = new_link()
+    await graphql(sample, CREATE, url=url)
+    lost = await claim(sample, url)
+    claimed = await claim(sample, url)
+    with active_scope(sample.scope):
+        await fetching.mark_failed(sample.scope, lost, "timed out")
+        assert not await fetching.mark_ready(sample.scope, lost, content())
+        assert await fetching.mark_ready(sample.scope, claimed, content())
+        await fetching.mark_failed(sample.scope, claimed, "timed out")
+    assert await sample.value("select status || error from media_files where source_url = $1", url) == "ready"
+
+
+async def test_a_refreshed_file_keeps_its_content_until_there_is_another(sample: SampleStore) -> None:
+    url, first = new_link(), content()
+    file = (await graphql(sample, CREATE, url=url))["media_create"]["id"]
+    with active_scope(sample.scope):
+        await fetching.mark_ready(sample.scope, await claim(sample, url), first, etag='"1"')
+        await graphql(sample, "mutation($id: ID!) { media_refresh(id: $id) { id } }", id=file)
+        claimed = await claim(sample, url)
+        assert claimed.source_etag == '"1"'
+        await fetching.mark_failed(sample.scope, claimed, "500")
+        assert await sample.value("select status from media_files where source_url = $1", url) == "ready"
+        await fetching.mark_unchanged(sample.scope, await claim(sample, url))
+    row = (await sample.rows("select sha256, error, next_attempt_at from media_files where source_url = $1", url))[0]
+    assert tuple(row) == (first.sha256, "", None)
+
+
+async def test_hosts_with_many_fetches_wait(sample: SampleStore) -> None:
+    host = f"{uuid4().hex}.example:8443"
+    await graphql(sample, CREATE, url=f"https://{host.upper()}/a.png")
+    claimed = await fetching.claim_pending(1_000, busy_hosts=[host])
+    assert [file for file in claimed if host in file.source_url.lower()] == []
+    assert [file for file in await fetching.claim_pending(1_000) if host in file.source_url.lower()] != []
+
+
+async def test_a_file_that_a_record_shows_is_not_deleted(sample: SampleStore) -> None:
+    file = await add_file(sample)
+    await update(sample, "product", {"media_id": file.id})
+    delete = "mutation($id: ID!) { media_delete(id: $id) { id } }"
+    code, details = await code_of(sample, delete, id=file.id)
+    assert (code, details) == ("RULE_VIOLATION", {"reason": "media_in_use"})
+    await graphql(sample, PRODUCT_UPDATE, id=sample.mug.id, input={"images": []})
+    await graphql(sample, delete, id=file.id)
+    assert (await graphql(sample, "query($id: ID!) { media_file(id: $id) { id } }", id=file.id))["media_file"] is None
+    code, _ = await code_of(sample, delete, id=file.id)
+    assert code == "NOT_FOUND"
+
+
+async def test_unused_files_are_deleted_after_seven_days(sample: SampleStore) -> None:
+    used, unused = await add_file(sample), await add_file(sample)
+    await update(sample, "category", {"media_id": used.id})
+    start = sample.scope
+
+    async def run(days: float) -> list[int]:
+        scope = replace(start, now=start.now + timedelta(days=days))
+        with active_scope(scope):
+            files = await usage.unused_files(scope, limit=100)
+            await usage.forget_files(scope, files)
+        return [file.id for file in files]
+
+    assert await run(0) == []
+    assert await run(6.9) == []
+    assert (await graphql(sample, FILES, filter={"id": [unused.id]}))["media_files"] != []
+    assert await run(7.1) == []  # transactions that refer to it may be open
+    assert (await graphql(sample, FILES, filter={"id": [unused.id]}))["media_files"] == []
+    assert await run(8) == [unused.number]
+    assert await sample.value("select count(*) from media_files where id = $1", unused.number) == 0
+    assert await sample.value("select count(*) from media_files where id = $1", used.number) == 1
+
+
+async def test_a_file_that_is_used_again_stays(sample: SampleStore) -> None:
+    file = await add_file(sample, unused_since=sample.scope.now - timedelta(days=30))
+    await update(sample, "category", {"media_id": file.id})
+    with active_scope(sample.scope):
+        assert await usage.unused_files(sample.scope, limit=100) == []
+    assert await sample.value("select unused_since from media_files where id = $1", file.number) is None
+
+
+@pytest.mark.parametrize("caller", ["caio", "vendor_user"])
+async def test_customers_and_vendors_see_their_own_files_only(sample: SampleStore, caller: str) -> None:
+    user = getattr(sample, caller)
+    other = await add_file(sample)
+    owner = {"user_id": user.number} if caller == "caio" else {"vendor_id": sample.vendor.number}
+    own = await add_file(sample, **owner)
+    await add_file(sample, sha256=None, status="ready", original_id=other.number, **owner)
+    client = await sample.client(user)
+    answer = await client.post("/graphql", {"query": "{ media_files { id } }"})
+    # A content that another had before is theirs as well.
+    assert {file["id"] for file in answer.body["data"]["media_files"]} == {own.id, other.id}
