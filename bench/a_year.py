@@ -31,7 +31,8 @@ from bench.multiply import Copies, SampleOfWork
 from bench.requests import RequestData, http, public_id
 from domain import event_feed, retention
 from domain.gateway import notifications
-from domain.orders import lifecycle, placement
+from domain.orders import lifecycle
+from domain.purchase import placement
 from domain.store_settings import STORE_SETTINGS
 from kernel.retention import DEFAULT_DAYS
 from kernel.scope import SYSTEM, Scope, Store, active_scope

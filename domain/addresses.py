@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from domain.orders.draft import cep_text, phone_errors, state_errors
+from domain.purchase.draft import cep_text, phone_errors, state_errors
 from kernel.documents import MIN_PHONE_DIGITS, normalize_cep
 from kernel.fields import InputField, raise_field_errors, short_text
 from kernel.geography import BRAZIL

@@ -17,7 +17,7 @@ from auth import hash_keys, signing_keys, two_factor_codes
 from auth.configuration import configured
 from auth.secrets import APP_SECRET_PURPOSE, DecryptionError, is_encrypted, key_id, reencrypt
 from auth.store_resolution import build_store
-from domain import idempotency, order_tokens, store_settings
+from domain import idempotency, order_access, store_settings
 from domain.mails import outbox
 from domain.payments import methods
 from domain.store_settings import STORE_SETTINGS
@@ -117,7 +117,7 @@ ENCRYPTED_COLUMNS = (
 )
 """Every encrypted column; tests/domain/test_reencryption.py finds those that are missing."""
 
-LASTING_HASHES = (two_factor_codes.RECOVERY_PURPOSE, order_tokens.TOKEN_PURPOSE, idempotency.PURPOSE)
+LASTING_HASHES = (two_factor_codes.RECOVERY_PURPOSE, order_access.TOKEN_PURPOSE, idempotency.PURPOSE)
 """The purposes of keyed hashes whose keys are retained; those of lockouts expire within 15 minutes."""
 
 

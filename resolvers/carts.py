@@ -8,7 +8,8 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from domain.carts import change, checkout, placed_orders
+from domain import order_access
+from domain.carts import change, checkout
 from domain.carts.items import FIRST_PARAMETER, ITEM
 from domain.carts.locked import find_cart
 from domain.carts.merge import merge_cart
@@ -46,7 +47,7 @@ _SEE_PLACED = Access(
     privileges=("view_orders",),
     app_scope="read_orders",
     customer=True,
-    storefront=placed_orders.CHECKOUT,
+    storefront=order_access.CHECKOUT,
     note="The order's access token grants access to it; a customer token grants access to that customer's orders.",
 )
 _CHECKOUT_FIELD_NAMES = {"customer_id": "customer", "payment_id": "payment"}
@@ -103,7 +104,7 @@ class CartQueries:
     async def placed_order(self, info: Info, id: ID, token: str | None = None) -> PlacedOrderObject | None:
         """Return an order for the customer who placed it through a storefront; null if it doesn't exist."""
         scope = info.context.scope
-        condition = placed_orders.order_filter(scope, id, token)
+        condition = order_access.order_filter(scope, id, token)
         if condition is None:
             return None
         return await row_reads.fetch_first(scope, requested_shape(info), condition)  # type: ignore[return-value]

@@ -8,7 +8,8 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from domain.orders import deletion, edit, fiscal, lifecycle, placement
+from domain.orders import deletion, fiscal, lifecycle
+from domain.purchase import edit, placement
 from kernel.scope import Scope
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import (

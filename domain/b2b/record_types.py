@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from domain.marketplace.vendors import cnpj_text
-from domain.orders.draft import email_text
+from domain.purchase.draft import email_text
 from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import ValidationFailed

@@ -17,9 +17,10 @@ from domain.addresses import ADDRESS, check_address
 from domain.carts import events
 from domain.carts.items import (
     MAX_ITEMS,
-    PricedCartItem,
+    SAVE_ITEM_PRICES,
     RequestedItem,
     checked_quantity,
+    item_price_columns,
     parse_items,
     read_quantity,
     too_many_items_error,
@@ -34,9 +35,9 @@ from domain.carts.totals import (
     shipping_options_for,
 )
 from domain.carts.warnings import CartWarning
-from domain.orders.draft import email_text
 from domain.points.ledger import POINTS_UNAVAILABLE
 from domain.promotions.rewards import coupon_key
+from domain.purchase.draft import email_text
 from domain.store_settings import setting
 from kernel.errors import Forbidden, NotFound, RuleViolation
 from kernel.fields import InputField, InputValues, integer, read_fields, short_text
@@ -86,13 +87,6 @@ WHERE tenant_id = $1 AND public_id = $2
 _SAVE_TOTALS = """
 UPDATE carts SET subtotal_cents = $3, discount_cents = $4, shipping_cents = $5, total_cents = $6
 WHERE tenant_id = $1 AND id = $2
-"""
-# The price of an item that was just added, or whose quantity was set, is the one its customer has seen.
-SAVE_ITEM_PRICES = """
-UPDATE cart_items i SET product_name = p.name, price_cents = p.price, added_price_cents = coalesce(i.added_price_cents, p.price)
-FROM unnest($3::bigint[], $4::text[], $5::bigint[]) AS p (id, name, price)
-WHERE i.tenant_id = $1 AND i.cart_id = $2 AND i.id = p.id
-    AND (i.product_name, i.price_cents, i.added_price_cents IS NULL) IS DISTINCT FROM (p.name, p.price, false)
 """
 
 
@@ -329,8 +323,3 @@ async def save_totals(scope: Scope, cart: LockedCart, totals: CartTotals) -> Non
         cart.id,
         *item_price_columns(totals.items),
     )
-
-
-def item_price_columns(items: Sequence[PricedCartItem]) -> tuple[list[int], list[str], list[int]]:
-    """Return the ids, names and prices of items, as `SAVE_ITEM_PRICES` takes them."""
-    return [item.id for item in items], [item.name for item in items], [item.price_cents for item in items]

@@ -7,29 +7,28 @@ rejected (docs/reference/current.md#checkout).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import orjson
 
 from domain import events
 from domain.addresses import DELIVERED
-from domain.carts.change import SAVE_ITEM_PRICES, item_price_columns
-from domain.carts.items import CART_WITH_ITEMS, PricedCartItem, items_of
+from domain.carts.items import CART_WITH_ITEMS, SAVE_ITEM_PRICES, PricedCartItem, item_price_columns, items_of
 from domain.carts.locked import LockedCart, lock_open_cart_with
-from domain.carts.messages import ERROR_TEXTS, portuguese_errors
+from domain.carts.messages import ERROR_TEXTS, portuguese_error
 from domain.carts.shipping import load_selected_option
 from domain.carts.totals import calculate_cart_totals, cart_totals, lines_subtotal, order_lines
 from domain.idempotency import current_claim
-from domain.order_tokens import order_token
-from domain.orders.draft import SHIPPING, DraftLine, OrderDraft, email_text
-from domain.orders.lines import PricedLine, needs_shipping
-from domain.orders.option_selection import selection_input
-from domain.orders.order_references import CustomerAccount, load_references
-from domain.orders.placement import LoadedDraft, PlacedOrder, draft_purchase, place_order
+from domain.order_access import order_token
+from domain.purchase.draft import SHIPPING, DraftLine, OrderDraft, email_text
+from domain.purchase.lines import PricedLine, needs_shipping
+from domain.purchase.option_selection import selection_input
+from domain.purchase.placement import LoadedPurchase, PlacedOrder, draft_purchase, place_order
+from domain.purchase.references import CustomerAccount, load_references
 from kernel.errors import Conflict, Forbidden, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, read_fields, short_text, text
 from kernel.ids import parse_uuid
@@ -42,6 +41,8 @@ FOREIGN_CUSTOMER = "customer_id needs the customer's own token beside the key, o
 DUPLICATE = "duplicate_order"
 DUPLICATE_WINDOW = timedelta(seconds=30)
 _STOREFRONT_ACTORS = (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
+
+Result = TypeVar("Result")
 
 _PORTUGUESE: Mapping[str, str] = {"name": "o nome de quem recebe", "city": "a cidade"}
 
@@ -166,31 +167,44 @@ async def _reject_duplicate(scope: Scope, content_hash: bytes) -> None:
 
 async def _place(scope: Scope, cart: LockedCart, draft: OrderDraft, lines: Sequence[PricedLine]) -> PlacedOrder:
     """Place the order of a cart, shipped by its method if that is still available."""
-    with portuguese_errors(scope):
-        try:
-            references = await load_references(scope, user=draft.user, payment_method=draft.payment_method)
-        except ValidationFailed as error:
-            # A missing method looks like an unavailable one.
-            if "payment_method" in error.fields:
-                raise _rule_error("payment_unavailable") from error
-            raise
-        terms = None
-        if cart.shipping_method_id is not None:
-            purchase = draft_purchase(scope, draft, references, lines)
-            terms, selected = await load_selected_option(
-                scope, purchase, cart, cart.shipping_method_id, lines_subtotal(lines)
-            )
-            if selected is not None:
-                option, method = selected
-                method = replace(method, delivery_time=option.delivery_time)
-                references = replace(references, shipping_method=method)
-        if references.shipping_method is None and needs_shipping(lines):
-            raise _rule_error("shipping_unavailable")
-    draft = _with_recipient(draft, references.customer)
+    loaded = await _in_portuguese(scope, _load(scope, cart, draft, lines))
+    draft = _with_recipient(draft, loaded.purchase.references.customer)
     if needs_shipping(lines):
         _reject_undeliverable(draft.addresses[SHIPPING])
-    with portuguese_errors(scope):
-        return await place_order(scope, draft, loaded=LoadedDraft(lines, references, terms))
+    return await _in_portuguese(scope, place_order(scope, draft, loaded=loaded))
+
+
+async def _load(scope: Scope, cart: LockedCart, draft: OrderDraft, lines: Sequence[PricedLine]) -> LoadedPurchase:
+    """Load the purchase of a cart, by its shipping method if that is still available, and what applies to it."""
+    try:
+        references = await load_references(scope, user=draft.user, payment_method=draft.payment_method)
+    except ValidationFailed as error:
+        # A missing method looks like an unavailable one.
+        if "payment_method" in error.fields:
+            raise _rule_error("payment_unavailable") from error
+        raise
+    purchase, terms, selected = draft_purchase(scope, draft, references, lines), None, None
+    if cart.shipping_method_id is not None:
+        terms, selected = await load_selected_option(
+            scope, purchase, cart, cart.shipping_method_id, lines_subtotal(lines)
+        )
+    if selected is not None:
+        option, method = selected
+        method = replace(method, delivery_time=option.delivery_time)
+        purchase = replace(purchase, references=replace(references, shipping_method=method))
+    elif needs_shipping(lines):
+        raise _rule_error("shipping_unavailable")
+    return LoadedPurchase(purchase, terms)
+
+
+async def _in_portuguese(scope: Scope, step: Awaitable[Result]) -> Result:
+    """Await a step, and raise its RuleViolations with their Portuguese text."""
+    try:
+        return await step
+    except RuleViolation as error:
+        if error.reason not in ERROR_TEXTS:
+            raise
+        raise portuguese_error(scope, error) from error
 
 
 def _with_recipient(draft: OrderDraft, customer: CustomerAccount | None) -> OrderDraft:

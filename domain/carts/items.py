@@ -1,4 +1,4 @@
-"""Load the items of a cart at current names and prices, and parse requested items."""
+"""Load the items of a cart at current names and prices, store these, and parse requested items."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import orjson
 
 from domain.carts.locked import statement_with_items
 from domain.carts.messages import portuguese_errors
-from domain.orders.draft import MAX_UNITS, DraftLine, options_object
-from domain.orders.lines import OFFER_COLUMNS, OFFER_VENDOR, Offer, PricedLine, load_offers, offers_of, price_lines
-from domain.orders.option_selection import select_options, selection_input, selection_key
-from domain.orders.totals import TotalsLine
+from domain.purchase.draft import MAX_UNITS, DraftLine, options_object
+from domain.purchase.lines import OFFER_COLUMNS, OFFER_VENDOR, Offer, PricedLine, load_offers, offers_of, price_lines
+from domain.purchase.option_selection import select_options, selection_input, selection_key
+from domain.purchase.totals import TotalsLine
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, integer, read_fields
 from kernel.ids import parse_uuid
@@ -36,6 +36,13 @@ CART_WITH_ITEMS = statement_with_items(_COLUMNS, _JOINS)
 ITEM, FIRST_PARAMETER = "i", 3
 """The alias of an item in it, and the number of the first parameter of further columns."""
 _ITEMS = f"SELECT {_COLUMNS} FROM {_JOINS} WHERE i.tenant_id = $1 AND i.cart_id = $2 ORDER BY i.id"
+# The price of an item that was just added, or whose quantity was set, is the one its customer has seen.
+SAVE_ITEM_PRICES = """
+UPDATE cart_items i SET product_name = p.name, price_cents = p.price, added_price_cents = coalesce(i.added_price_cents, p.price)
+FROM unnest($3::bigint[], $4::text[], $5::bigint[]) AS p (id, name, price)
+WHERE i.tenant_id = $1 AND i.cart_id = $2 AND i.id = p.id
+    AND (i.product_name, i.price_cents, i.added_price_cents IS NULL) IS DISTINCT FROM (p.name, p.price, false)
+"""
 
 QUANTITY: Mapping[str, InputField] = {
     "quantity": InputField("quantity", integer(1, MAX_UNITS), code="quantity_invalid", required="required")
@@ -147,6 +154,11 @@ def checked_quantity(quantity: int, field: str = "") -> int:
 def too_many_items_error() -> ValidationFailed:
     """Return the error for more items than a cart may have."""
     return ValidationFailed(f"a cart holds at most {MAX_ITEMS} items", field="items", code="too_many")
+
+
+def item_price_columns(items: Sequence[PricedCartItem]) -> tuple[list[int], list[str], list[int]]:
+    """Return the ids, names and prices of items, as `SAVE_ITEM_PRICES` takes them."""
+    return [item.id for item in items], [item.name for item in items], [item.price_cents for item in items]
 
 
 def _item(row: tuple[Any, ...], offers: Mapping[object, Offer]) -> PricedCartItem:

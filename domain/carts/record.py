@@ -14,7 +14,7 @@ from domain.carts.messages import portuguese_error
 from domain.carts.shipping import ShippingOption
 from domain.carts.totals import CartTotals, calculate_cart_totals, find_coupon_refusal
 from domain.carts.warnings import COUPON_UNAVAILABLE, SHIPPING_UNAVAILABLE, CartWarning, item_warnings
-from domain.orders.option_selection import selection_input
+from domain.purchase.option_selection import selection_input
 from kernel.errors import NotFound, RuleViolation
 from kernel.scope import Scope
 from models.reading.related_columns import BoundColumn

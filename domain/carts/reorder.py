@@ -11,10 +11,10 @@ from domain.carts.change import check_caller, finish_change, insert_cart, insert
 from domain.carts.items import MAX_ITEMS, RequestedItem
 from domain.carts.locked import lock_open_cart
 from domain.carts.warnings import LESS_AVAILABLE, OUT_OF_STOCK, UNAVAILABLE, CartWarning, available_units
-from domain.order_tokens import is_order_token
-from domain.orders.draft import MAX_UNITS, DraftLine
-from domain.orders.lines import PricedLine, load_offers, price_lines
-from domain.orders.option_selection import selection_input, selection_key
+from domain.order_access import is_order_token
+from domain.purchase.draft import MAX_UNITS, DraftLine
+from domain.purchase.lines import PricedLine, load_offers, price_lines
+from domain.purchase.option_selection import selection_input, selection_key
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.ids import parse_uuid
 from kernel.scope import ActorKind, Scope, active_scope

@@ -12,11 +12,10 @@ import orjson
 
 from domain.carts.locked import LockedCart
 from domain.destinations.matching import DestinationAddress
-from domain.orders.lines import PricedLine, needs_shipping
-from domain.orders.order_references import ChosenShippingMethod
-from domain.orders.terms import FIRST_PARAMETER, ExtraRead, Purchase, Terms, load_terms, terms_statement
-from domain.orders.vendor_shippings import offers_method
 from domain.promotions.calculation import Reward
+from domain.purchase.lines import PricedLine, needs_shipping
+from domain.purchase.references import ChosenShippingMethod, offers_method
+from domain.purchase.terms import FIRST_PARAMETER, ExtraRead, Purchase, Terms, load_terms, terms_statement
 from domain.shipping.quotes import MethodsForAddress, Quote, method_sql, method_to, quote_methods, quote_shipping
 from domain.warehouses.dispatch import (
     Dispatch,

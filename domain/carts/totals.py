@@ -1,6 +1,6 @@
 """Calculate the totals of a cart: current prices, promotions and coupon discount, shipping, taxes.
 
-It is priced like the order it may become (`domain.orders.pricing`), but without a payment method. No amount ever comes from a client.
+It is priced like the order it may become (`domain.purchase.pricing`), but without a payment method. No amount ever comes from a client.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ from domain.carts.shipping import (
     load_selected_option,
     load_shipping_option,
 )
-from domain.orders.draft import SHIPPING
-from domain.orders.lines import PricedLine
-from domain.orders.order_references import NO_REFERENCES, OrderReferences, load_references
-from domain.orders.pricing import PricingResult, price_purchase
-from domain.orders.terms import Purchase, Terms
-from domain.orders.totals import OrderTotals, subtotal_cents
-from domain.points.spending import NOTHING_SPENT, SpentPoints, requested_points
+from domain.purchase.draft import SHIPPING
+from domain.purchase.lines import PricedLine
+from domain.purchase.pricing import PricingResult, price_purchase
+from domain.purchase.references import NO_REFERENCES, OrderReferences, load_references
+from domain.purchase.terms import Purchase, Terms, requested_points
+from domain.purchase.totals import NOTHING_SPENT, OrderTotals, SpentPoints, subtotal_cents
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope, active_scope

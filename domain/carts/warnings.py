@@ -1,6 +1,6 @@
 """What a customer should know of a cart before the checkout refuses it, or charges another price than the one seen.
 
-Each refusal of `domain.orders.lines.reject_unsaleable` and of the stock has its warning, with the text that the checkout would answer.
+Each refusal of `domain.purchase.lines.reject_unsaleable` and of the stock has its warning, with the text that the checkout would answer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from uuid import UUID
 
 from domain.carts.messages import ERROR_TEXTS
 from domain.catalog.stock import sum_quantities
-from domain.orders.lines import PricedLine, combination_units, tracked_units
+from domain.purchase.lines import PricedLine, combination_units, tracked_units
 
 if TYPE_CHECKING:
     from domain.carts.items import PricedCartItem

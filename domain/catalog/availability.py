@@ -30,7 +30,7 @@ COMBINATION_IS_AVAILABLE = (
 )
 """Of a combination `t`: whether its product is on sale, and the minimum quantity of the combination is in stock."""
 
-# As `domain.orders.option_selection.select_options`: numeric `round` rounds half away from zero.
+# As `domain.purchase.option_selection.select_options`: numeric `round` rounds half away from zero.
 _MODIFIERS = (
     "(SELECT coalesce(sum(CASE v.modifier_type WHEN 'A' THEN v.modifier"
     " ELSE round(t.price_cents::numeric * v.modifier / 10000) END), 0)"

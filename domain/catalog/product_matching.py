@@ -186,7 +186,7 @@ def _check_skus(drafts: Sequence[ProductDraft], by_sku_key: Mapping[tuple[int | 
 async def _resolve_images(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
     """Set the file of each image, and record an error for one that isn't there or a path that the product doesn't have already."""
     named = [(draft, name, image) for draft in drafts for name, image in draft.named_images() if not draft.errors]
-    errors = await resolve_images(scope, [image for _, _, image in named])
+    errors = await resolve_images(scope, [image for _, _, image in named]) if named else {}
     for index, (member, error) in errors.items():
         draft, name, _ = named[index]
         draft.errors[f"{name}.{member}"] = error

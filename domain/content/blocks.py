@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from domain.content.languages import set_language
-from domain.orders.draft import json_object
+from domain.purchase.draft import json_object
 from domain.records import RecordType
 from kernel.codes import SWITCH_STATUSES
 from kernel.fields import InputField, code_in, name_text, text

@@ -43,8 +43,3 @@ EFFECTS: Mapping[str, NotificationEffect] = {
     "order.updated": NotificationEffect.CHARGE_ONLY,
     "order.closed": NotificationEffect.CHARGE_ONLY,
 }
-
-
-def effect_of(event_type: str) -> NotificationEffect | None:
-    """Return the effect of an event type; None for an unknown type."""
-    return EFFECTS.get(event_type)

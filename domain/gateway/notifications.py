@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from datetime import timedelta
 from functools import partial
 
-from domain.gateway.payload import NotificationPayload, parse_notification
+from domain.gateway.payload import NotificationPayload, VerifiedBody, parse_notification, verify
 from domain.gateway.processing import apply_notification
-from domain.gateway.signature import VerifiedBody, verify
 from kernel import logging
 from kernel.errors import NotFound, RuleViolation, TransactionConflict, Unavailable
 from kernel.ids import parse_reference

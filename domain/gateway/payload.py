@@ -1,19 +1,22 @@
-"""Parse gateway notifications (Pagar.me v5).
+"""Verify a gateway notification's signature on its raw bytes, then parse it (Pagar.me v5; docs/reference/current.md#gateway-signature).
 
-Only the outer form is required, a JSON object: members of a wrong type are ignored, so that any notification is stored and can be examined.
+Nothing parses a body that isn't verified. Only the outer form is required, a JSON object: members of a wrong type are ignored, so that any
+notification is stored and can be examined.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from domain.gateway.signature import VerifiedBody
-from kernel.errors import MalformedRequest
+from domain import stores
+from kernel.errors import MalformedRequest, Unauthenticated
 from kernel.money import MAX_CENTS
 from kernel.request_bodies import MalformedBody, parse_json_object
+from kernel.scope import Scope
+from kernel.signatures import constant_time_equal, hmac_sha256_hex
 
 MAX_TEXT = 255
 # Bounds the work per notification; no order has that many charges.
@@ -23,6 +26,15 @@ _MAX_INSTALLMENTS = 1_000
 # Transaction statuses of a technical failure, as opposed to a declined payment (Pagar.me v5).
 _TECHNICAL_FAILURES = ("with_error",)
 _TIMED_OUT, _SERVER_ERRORS = 408, 500
+_SCHEME = "sha256="
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedBody:
+    """A body that may be parsed: signed with the store's secret, or `unsigned` when the store has no secret."""
+
+    body: bytes
+    unsigned: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,24 @@ class NotificationPayload:
     amount: int | None
     is_technical: bool
     fingerprint: bytes
+
+
+async def verify(scope: Scope, body: bytes, signatures: Iterable[str | None]) -> VerifiedBody:
+    """Verify the body against any of the signatures, `sha256=<hex>` each; without a secret nothing is verified.
+
+    Raises Unauthenticated `invalid signature` for a missing or wrong one.
+    """
+    secret = await stores.gateway_secret(scope)
+    if secret is None:
+        return VerifiedBody(body, unsigned=True)
+    expected = _SCHEME + hmac_sha256_hex(secret, body)
+    # All are compared, in constant time each.
+    matches = [
+        constant_time_equal(signature.strip().lower(), expected) for signature in signatures if signature is not None
+    ]
+    if not any(matches):
+        raise Unauthenticated("invalid signature")
+    return VerifiedBody(body, unsigned=False)
 
 
 def parse_notification(verified: VerifiedBody) -> NotificationPayload:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from domain import events
 from domain.catalog.stock import OUT_OF_STOCK
 from domain.gateway.charges import ChargeTotals, ReceivedPayment, save_charges
-from domain.gateway.mapping import NotificationEffect, effect_of
+from domain.gateway.mapping import EFFECTS, NotificationEffect
 from domain.gateway.payload import NotificationPayload
 from domain.mails.order_mails import is_wanted
 from domain.mails.texts import MailType
 from domain.orders.lifecycle import apply_transition
 from domain.orders.locked import LockedOrder, lock_order
-from domain.orders.payments import CHARGEBACK, add_payment, update_payment_totals
-from domain.orders.transitions import CANCELLED, DECLINED, FAILED, PROCESSED
+from domain.orders.payments import add_payment, update_payment_totals
+from domain.orders.transitions import CANCELLED, CHARGEBACK, DECLINED, FAILED, PROCESSED
 from kernel.errors import NotFound, RuleViolation
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope
@@ -34,7 +34,7 @@ async def apply_notification(scope: Scope, payload: NotificationPayload, *, forc
 
     The scope is the system's. Lock order: the order, its charges, then whatever the status change locks.
     """
-    effect = effect_of(payload.event_type)
+    effect = EFFECTS.get(payload.event_type)
     if effect is None:
         return ""
     locked = await _lock_order(scope, payload)

@@ -10,8 +10,8 @@ from typing import Any
 
 from domain import events
 from domain.imports.references import begin_import, find_imported_ids, store_external_ids
-from domain.orders.commissions import keep_commissions
-from domain.orders.payments import payment_status
+from domain.orders.transitions import payment_status
+from domain.purchase.commissions import keep_commissions
 from kernel.scope import Scope
 from models.connection.database import Plans, fetch, transaction
 from models.numbers import take_numbers

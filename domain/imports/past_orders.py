@@ -19,9 +19,9 @@ from domain.imports.customers import SOURCE
 from domain.imports.numbered import ImportedRecord, ImportKind, ImportTable, PartNumbers, Row, Rows, write_records
 from domain.imports.references import lock_import
 from domain.imports.results import RecordProblem, RecordResult, TakeNumbers
-from domain.orders.commissions import keep_commissions
-from domain.orders.draft import ADDRESS_FIELDS, MAX_LINES, MAX_UNITS
-from domain.orders.payments import payment_status
+from domain.orders.transitions import payment_status
+from domain.purchase.commissions import keep_commissions
+from domain.purchase.draft import ADDRESS_FIELDS, MAX_LINES, MAX_UNITS
 from kernel.codes import order_statuses
 from kernel.documents import is_email, normalize_email
 from kernel.fields import (

@@ -15,7 +15,7 @@ import orjson
 from domain.mails import outbox
 from domain.mails.blocks import MailedLine, write_lines, write_totals, write_tracking
 from domain.mails.texts import MailType
-from domain.order_tokens import order_token
+from domain.order_access import order_token
 from domain.store_settings import setting
 from kernel.money import format_price
 from kernel.scope import Scope, Store

@@ -6,7 +6,7 @@ taxes are the store's. The commission is on the lines. A refund takes back its p
 
 from __future__ import annotations
 
-from domain.orders.commissions import COMMISSION_SQL, RATE_OF_OLD_LINES, RATE_TYPE_OF_OLD_LINES
+from domain.purchase.commissions import COMMISSION_SQL, RATE_OF_OLD_LINES, RATE_TYPE_OF_OLD_LINES
 
 _OLD_COMMISSION = COMMISSION_SQL.format(cents="l.old_cents", rate=RATE_OF_OLD_LINES, type=RATE_TYPE_OF_OLD_LINES)
 

@@ -11,8 +11,8 @@ from domain import events
 from domain.mails import outbox
 from domain.mails.texts import MailType
 from domain.media.images import set_image
-from domain.orders.draft import cep_text, email_text, json_object
 from domain.orders.transitions import unfinished_statuses
+from domain.purchase.draft import cep_text, email_text, json_object
 from domain.records import Change, RecordType
 from kernel.codes import COMMISSION_TYPES, VENDOR_STATUSES
 from kernel.documents import has_cnpj_form, normalize_document

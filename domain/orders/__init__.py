@@ -1,1 +1,1 @@
-"""Place, change, move and end orders."""
+"""Orders once they are placed: change their status, move and end them, record payments and shipments."""

@@ -7,8 +7,7 @@ from functools import partial
 from domain import events
 from domain.orders.lifecycle import apply_transition
 from domain.orders.locked import LockedOrder, lock_order
-from domain.orders.payments import UNPAID
-from domain.orders.transitions import FAILED, OPEN
+from domain.orders.transitions import FAILED, OPEN, UNPAID
 from kernel.errors import NotFound
 from kernel.scope import Scope, active_scope
 from models.connection.database import fetch, retry_conflicts, transaction

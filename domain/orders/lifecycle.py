@@ -16,7 +16,7 @@ from domain.mails.texts import MailType
 from domain.orders import limits
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
 from domain.orders.shipment_rows import NewShipment, insert_shipment, resolve_units, set_tracking_code
-from domain.orders.transitions import CANCELLED, COMPLETE, Transition, decide_transition
+from domain.orders.transitions import CANCELLED, COMPLETE, PAID, Transition, decide_transition
 from domain.points.orders import settle_points
 from domain.promotions.issued_coupons import settle_coupons
 from domain.promotions.rewards import release_uses, restore_uses
@@ -154,7 +154,8 @@ async def apply_transition(
     )
     if transition is None:
         return None
-    await lock_custom_status(scope, to_status)
+    if to_status in scope.store.order_statuses:
+        await lock_custom_status(scope, to_status)
     # Imported orders never affect stock.
     stock_state = locked.stock_state if locked.imported else transition.stock_state
     notify = notify and not await _ships(scope, locked, to_status, tracking)
@@ -182,8 +183,8 @@ def after_transition(locked: LockedOrder, transition: Transition | None, trackin
 
 
 async def lock_custom_status(scope: Scope, status: str) -> None:
-    """Lock a custom status against deletion while it is assigned; built-in ones need no statement."""
-    if status in scope.store.order_statuses and await fetchrow(_LOCK_STATUS, scope.store.id, status) is None:
+    """Lock a custom status against deletion while it is assigned."""
+    if await fetchrow(_LOCK_STATUS, scope.store.id, status) is None:
         raise ValidationFailed(f"status is {status!r}; the letter was deleted", field="status", code="status_invalid")
 
 
@@ -287,5 +288,5 @@ async def _change(
     if changed is None:
         raise Conflict(f"order {locked.id} is no longer in status {locked.status}")
     if notify and not locked.imported and changed["notified_status"] is not None:
-        was_paid = locked.payment_status == "paid"
+        was_paid = locked.payment_status == PAID
         await order_mails.queue_status_mail(scope, changed, to_status, changed["notified_status"], was_paid=was_paid)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from domain import events, record_events
 from domain.mails import order_mails
 from domain.orders.locked import LockedOrder, lock_order
-from domain.orders.transitions import COMPLETE, PROCESSED
+from domain.orders.transitions import CHARGEBACK, COMPLETE, PAID, PROCESSED, payment_status
 from domain.points.orders import settle_points
 from kernel.errors import ValidationFailed
 from kernel.fields import InputField, integer, read_fields, short_text
@@ -20,9 +20,6 @@ from kernel.money import MAX_CENTS
 from kernel.scope import Scope
 from models import audit
 from models.connection.database import fetchrow, fetchval, transaction
-
-UNPAID, PAID = "unpaid", "paid"
-PARTIALLY_REFUNDED, REFUNDED, CHARGEBACK = "partially_refunded", "refunded", "chargeback"
 
 _PAYMENT_FIELDS: Mapping[str, InputField] = {
     "kind": InputField("kind", short_text),
@@ -54,17 +51,6 @@ class PaymentResult:
     paid_cents: int
     refunded_cents: int
     payment_id: int | None = None
-
-
-def payment_status(total_cents: int, paid_cents: int, refunded_cents: int = 0, *, charged_back: bool = False) -> str:
-    """Return the payment status: a partial payment is `unpaid`, a partial refund `partially_refunded`."""
-    if charged_back:
-        return CHARGEBACK
-    if refunded_cents and refunded_cents >= paid_cents:
-        return REFUNDED
-    if refunded_cents:
-        return PARTIALLY_REFUNDED
-    return PAID if paid_cents and paid_cents >= total_cents else UNPAID
 
 
 async def record_payment(

@@ -1,4 +1,4 @@
-"""Decide status transitions of an order and the stock state of each status; pure. `lifecycle` applies them.
+"""Decide status transitions of an order, the stock state of each status, and the payment status; pure. `lifecycle` applies transitions.
 
 See docs/reference/shared.md#order-lifecycle and, for vendors, docs/reference/legacy.md#vendor-app.
 """
@@ -16,6 +16,10 @@ from kernel.errors import RuleViolation, ValidationFailed
 
 OPEN, PROCESSED, COMPLETE = "O", "P", "C"
 DECLINED, FAILED, CANCELLED, BACKORDERED = "D", "F", "I", "B"
+
+# Payment statuses, which don't depend on the order's.
+UNPAID, PAID = "unpaid", "paid"
+PARTIALLY_REFUNDED, REFUNDED, CHARGEBACK = "partially_refunded", "refunded", "chargeback"
 
 # Lines, and with them totals and stock, may change only before the order is paid.
 EDITABLE = (OPEN, BACKORDERED)
@@ -152,3 +156,14 @@ def check_status(status: str, custom: CustomStatuses = NO_CUSTOM_STATUSES) -> No
             field="status",
             code="status_invalid",
         )
+
+
+def payment_status(total_cents: int, paid_cents: int, refunded_cents: int = 0, *, charged_back: bool = False) -> str:
+    """Return the payment status: a partial payment is `unpaid`, a partial refund `partially_refunded`."""
+    if charged_back:
+        return CHARGEBACK
+    if refunded_cents and refunded_cents >= paid_cents:
+        return REFUNDED
+    if refunded_cents:
+        return PARTIALLY_REFUNDED
+    return PAID if paid_cents and paid_cents >= total_cents else UNPAID

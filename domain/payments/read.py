@@ -7,7 +7,7 @@ from domain.taxes.read import has_tax
 from domain.visibility import ORDER_OF_CUSTOMER, ORDER_OF_VENDOR, VisibleRows, published
 from models.reading.queries import Condition, Entity, Sort
 
-# As `domain.orders.order_references`.
+# As `domain.purchase.references`.
 ACCEPTED = Condition("t.status = 'A'")
 """The payment methods that a new order may name."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from domain.content.languages import default_language, read_language
-from domain.orders.draft import email_text
+from domain.purchase.draft import email_text
 from domain.records import Change, RecordType
 from kernel.codes import CALL_REQUEST_STATUSES, SWITCH_STATUSES
 from kernel.errors import ValidationFailed

@@ -5,7 +5,7 @@
         ...                                              # insert the order
         await redeem(scope, reward, order_id)            # before any product is locked
 
-`domain.orders.pricing` does the first with the rows of `active_sql`, `domain.orders.placement` the second. For the lock order see
+`domain.purchase.pricing` does the first with the rows of `active_sql`, `domain.purchase.placement` the second. For the lock order see
 `domain.orders.locked`.
 """
 

@@ -1,4 +1,4 @@
-"""Shipping methods. Prices are quoted in `quotes` and totalled in `domain.orders.totals`."""
+"""Shipping methods. Prices are quoted in `quotes` and totalled in `domain.purchase.totals`."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ import orjson
 
 from domain.catalog.availability import STOCK
 from domain.catalog.listing import LISTED, OPEN, of_row
-from domain.orders.totals import TotalsLine
-from domain.orders.vendor_shippings import offers_method
+from domain.purchase.references import offers_method
+from domain.purchase.totals import TotalsLine
 from domain.shipping.quotes import Quote, find_methods, quote_methods, quote_shipping
 from domain.warehouses.dispatch import find_dispatches
 from kernel.documents import normalize_cep

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from domain.destinations.matching import destination_address, find_destination
-from domain.orders.totals import MethodRate, TotalsLine, shipping_cents, weight_grams
-from domain.warehouses.dispatch import Dispatch, add_days, find_dispatches, slowest_dispatch
+from domain.purchase.totals import MethodRate, TotalsLine, shipping_cents, weight_grams
+from domain.warehouses.dispatch import Dispatch, find_dispatches, slowest_dispatch
 from kernel.geography import BRAZIL
 from kernel.scope import Scope, active_scope
 from models.connection.database import fetch
+
+_NUMBERS = re.compile(r"[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,7 @@ def quote_methods(
             public_id=method["public_id"],
             name=method["name"],
             price_cents=shipping_cents(_rate(method), lines, subtotal_cents),
-            delivery_time=add_days(method["delivery_time"], dispatch.days),
+            delivery_time=_add_days(method["delivery_time"], dispatch.days),
             vendor_id=method["vendor_id"],
             destination_id=method["destination_id"],
             warehouse_id=dispatch.warehouse_id,
@@ -161,3 +164,17 @@ def _rate(method: Mapping[str, Any]) -> MethodRate:
             method["base_cents"], method["per_kg_cents"], method["per_item_cents"], method["free_from_cents"]
         )
     return MethodRate(method["rate_base"], method["rate_per_kg"], method["rate_per_item"], method["free_from_cents"])
+
+
+def _add_days(delivery_time: str, days: int) -> str:
+    """Add days to a delivery time in text form: `2 a 4 dias` and 3 days are `5 a 7 dias`.
+
+    A text without a number of days gets the days appended.
+    """
+    if not days:
+        return delivery_time
+    shifted, numbers = _NUMBERS.subn(lambda match: str(int(match[0]) + days), delivery_time)
+    if numbers and not re.search(r"\b(h|horas?|hours?)\b", delivery_time, re.IGNORECASE):
+        return shifted
+    days_text = "1 dia" if days == 1 else f"{days} dias"
+    return f"{delivery_time} + {days_text}" if delivery_time.strip() else days_text

@@ -7,7 +7,6 @@ one with other groups serves their members first.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -60,8 +59,6 @@ WHERE w.tenant_id = $1 AND w.status = 'A' AND w.deleted_at IS NULL
 
 
 _CANDIDATES = candidates_sql("$2", "$3", "$4", "$5", "$6")
-
-_NUMBERS = re.compile(r"[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,17 +150,3 @@ def slowest_dispatch(dispatched: Iterable[Dispatch]) -> Dispatch:
         warehouses.pop() if len(warehouses) == 1 else None,
         max((dispatch.days for dispatch in all_dispatches), default=0),
     )
-
-
-def add_days(delivery_time: str, days: int) -> str:
-    """Add days to a delivery time in text form: `2 a 4 dias` and 3 days are `5 a 7 dias`.
-
-    A text without a number of days gets the days appended.
-    """
-    if not days:
-        return delivery_time
-    shifted, numbers = _NUMBERS.subn(lambda match: str(int(match[0]) + days), delivery_time)
-    if numbers and not re.search(r"\b(h|horas?|hours?)\b", delivery_time, re.IGNORECASE):
-        return shifted
-    days_text = "1 dia" if days == 1 else f"{days} dias"
-    return f"{delivery_time} + {days_text}" if delivery_time.strip() else days_text

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from domain.addresses import country_or_brazil
-from domain.orders.draft import email_text
+from domain.purchase.draft import email_text
 from kernel.codes import ALLOCATION_TYPES, WAREHOUSE_STATUSES
 from kernel.documents import normalize_cep
 from kernel.fields import InputField, code_in, flag, integer, name_text, short_text, text

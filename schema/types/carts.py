@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from auth.access import Access
-from domain.carts.placed_orders import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDERS, own_data
 from domain.carts.read import CUSTOMER_CART_ITEMS, CUSTOMER_CARTS
+from domain.order_access import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDERS, own_data
 from domain.orders.read import DELIVERY_TIME, ORDER_LINE_CHOICES
 from models.reading.queries import ToMany, ToOne
 from schema.enums import CartStatus, CartWarningCode, ModifierType, PaymentStatus

@@ -11,7 +11,7 @@ import pyotp
 import pytest
 
 from domain import stores
-from domain.orders.placement import place_order
+from domain.purchase.placement import place_order
 from kernel.clock import now
 from kernel.ids import uuid7
 from kernel.scope import Store

@@ -11,19 +11,18 @@ from hypothesis import strategies as st
 from domain.imports.past_orders import import_past_orders
 from domain.marketplace.dashboard import load_dashboard
 from domain.marketplace.vendors import update_vendor
-from domain.orders.commissions import (
+from domain.orders.lifecycle import change_status
+from domain.orders.locked import lock_order
+from domain.orders.payments import record_payment, update_payment_totals
+from domain.purchase.commissions import (
     COLUMNS,
     COMMISSION_SQL,
     Rate,
-    divide,
     keep_commissions,
     line_commissions,
     order_commission_cents,
 )
-from domain.orders.edit import update_order
-from domain.orders.lifecycle import change_status
-from domain.orders.locked import lock_order
-from domain.orders.payments import record_payment, update_payment_totals
+from domain.purchase.edit import update_order
 from kernel.scope import active_scope
 from models.connection.database import fetchval, transaction
 
@@ -163,15 +162,6 @@ async def test_imported_orders_keep_the_rate_of_their_import(kit):
     assert not result.problems
     await update_vendor(kit.scope, vendor, {"commission": "50"})
     assert await balance(kit, vendor) == 1_800
-
-
-@given(cents=AMOUNTS, weights=st.lists(st.integers(0, 10**6), min_size=1, max_size=20))
-def test_divided_amounts_add_up_to_the_cent(cents, weights):
-    shares = divide(cents, weights)
-    total = sum(weights)
-    assert sum(shares) == (cents if total else 0)
-    for share, weight in zip(shares, weights, strict=True):
-        assert abs(share * total - cents * weight) < max(total, 1), (share, weight)
 
 
 @given(lines=st.lists(st.tuples(st.sampled_from([None, 1, 2]), RATES, AMOUNTS), max_size=12))

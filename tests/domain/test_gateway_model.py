@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from domain.gateway import notifications
 from domain.orders.lifecycle import change_status
-from domain.orders.payments import payment_status
-from domain.orders.transitions import STOCK_STATES
+from domain.orders.transitions import STOCK_STATES, payment_status
 from domain.stores import set_gateway_secret
 from kernel.errors import RuleViolation
 from tests.harness.domain_store import DomainStore

@@ -8,10 +8,10 @@ import orjson
 import pytest
 
 from domain.mails.outbox import list_latest
-from domain.orders.edit import update_order
 from domain.orders.lifecycle import change_status
 from domain.promotions.promotions import PROMOTION_RECORDS
 from domain.promotions.rules import RuleContext, evaluate
+from domain.purchase.edit import update_order
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.scope import active_scope
 

@@ -12,8 +12,8 @@ from domain.catalog.option_exceptions import create_exception
 from domain.catalog.options import create_option, delete_option, update_option
 from domain.catalog.products import delete_product
 from domain.orders.deletion import delete_order
-from domain.orders.edit import update_order
 from domain.orders.lifecycle import change_status
+from domain.purchase.edit import update_order
 from kernel.errors import RuleViolation, ValidationFailed
 
 

@@ -9,15 +9,15 @@ import pytest
 from auth.store_resolution import build_store
 from domain.mails import order_mails, outbox
 from domain.mails.html import html_mail
-from domain.order_tokens import order_token
+from domain.order_access import order_token
 from domain.orders.deletion import delete_order
-from domain.orders.edit import update_order
 from domain.orders.expiry import expire_orders
 from domain.orders.lifecycle import change_status
 from domain.orders.payments import record_payment
 from domain.orders.shipments import create_shipment, update_shipment
 from domain.orders.statuses import create_status, update_status
 from domain.orders.vendor_update import update_as_vendor
+from domain.purchase.edit import update_order
 from domain.stores import update_settings
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.scope import active_scope

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from domain.orders.placement import PlacedOrder
 from domain.people.accounts import create_user
+from domain.purchase.placement import PlacedOrder
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.connection.database import count_statements, execute, transaction

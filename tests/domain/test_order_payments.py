@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from domain.orders.payments import payment_status, record_payment
+from domain.orders.payments import record_payment
+from domain.orders.transitions import payment_status
 from kernel.errors import NotFound, ValidationFailed
 from kernel.money import MAX_CENTS
 

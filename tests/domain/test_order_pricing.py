@@ -8,11 +8,11 @@ import pytest
 
 from domain.destinations.destinations import DESTINATION_RECORDS
 from domain.orders.deletion import delete_order
-from domain.orders.draft import DraftLine, OrderDraft
-from domain.orders.edit import update_order
 from domain.orders.lifecycle import change_status
-from domain.orders.placement import place_order
 from domain.promotions.promotions import PROMOTION_RECORDS
+from domain.purchase.draft import DraftLine, OrderDraft
+from domain.purchase.edit import update_order
+from domain.purchase.placement import place_order
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from domain.taxes.taxes import TAX_RECORDS
 from kernel.errors import RuleViolation, ValidationFailed

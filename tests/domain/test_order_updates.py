@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from domain.orders.edit import update_order
 from domain.orders.shipments import create_shipment
+from domain.purchase.edit import update_order
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
 from tests.harness.domain_store import unknown

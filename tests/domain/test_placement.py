@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 
 from domain.catalog.products import delete_product
-from domain.orders.draft import DraftLine, OrderDraft
-from domain.orders.edit import update_order
-from domain.orders.placement import place_order
 from domain.payments.methods import PAYMENT_METHOD_RECORDS
+from domain.purchase.draft import DraftLine, OrderDraft
+from domain.purchase.edit import update_order
+from domain.purchase.placement import place_order
 from kernel.errors import Forbidden, RuleViolation, ValidationFailed
 from kernel.money import MAX_CENTS
 from kernel.scope import ActorKind

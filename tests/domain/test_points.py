@@ -9,13 +9,13 @@ import pytest
 
 from domain.carts import change, checkout
 from domain.orders.deletion import delete_order
-from domain.orders.edit import update_order
 from domain.orders.lifecycle import change_status
 from domain.orders.locked import lock_order
 from domain.orders.payments import record_payment, update_payment_totals
 from domain.people.accounts import update_user
 from domain.points.ledger import adjust_points
 from domain.promotions.promotions import PROMOTION_RECORDS
+from domain.purchase.edit import update_order
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.scope import Actor, ActorKind, active_scope
 from models.connection.database import transaction

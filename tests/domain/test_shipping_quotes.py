@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from domain.destinations.destinations import DESTINATION_RECORDS
-from domain.orders.totals import TotalsLine
+from domain.purchase.totals import TotalsLine
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from domain.shipping.quotes import quote_shipping
 from kernel.errors import ValidationFailed

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from domain.orders.deletion import delete_order
-from domain.orders.edit import update_order
 from domain.orders.lifecycle import change_status
 from domain.orders.transitions import STOCK_STATES, TRANSITIONS
+from domain.purchase.edit import update_order
 from kernel.errors import RuleViolation
 from tests.harness.domain_store import DomainStore
 from tests.harness.scopes import system_scope

@@ -10,10 +10,11 @@ import pytest
 from domain.carts import change, checkout
 from domain.carts.record import load_cart_record
 from domain.destinations.destinations import DESTINATION_RECORDS
-from domain.orders import terms
-from domain.orders.edit import update_order
-from domain.orders.terms_cache import MAX_ROWS, TABLES, TermsCache
 from domain.promotions.promotions import PROMOTION_RECORDS
+from domain.purchase import terms
+from domain.purchase.edit import update_order
+from domain.purchase.terms import TermsCache
+from domain.purchase.terms_version import MAX_ROWS, TABLES
 from domain.taxes.taxes import TAX_RECORDS
 from kernel.ids import uuid7
 from kernel.scope import Scope, active_scope

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.orders.totals import MethodRate, PaymentSurcharge, TotalsLine, calculate_totals, shipping_cents
+from domain.purchase.totals import MethodRate, PaymentSurcharge, TotalsLine, calculate_totals, shipping_cents
 from kernel.errors import ValidationFailed
 from kernel.money import MAX_CENTS, divide_half_up
 

@@ -15,13 +15,13 @@ import pytest
 from domain.catalog.categories import CATEGORY_RECORDS
 from domain.catalog.features import FEATURE_RECORDS
 from domain.catalog.products import MAX_ROWS, bulk_upsert_products, update_product
-from domain.orders.edit import update_order
 from domain.orders.fiscal import set_fiscal_data
 from domain.orders.lifecycle import change_status
 from domain.orders.limits import set_limit
 from domain.people.accounts import set_privileges
 from domain.people.usergroups import create_usergroup, set_membership
 from domain.promotions.promotions import PROMOTION_RECORDS
+from domain.purchase.edit import update_order
 from domain.stores import set_gateway_secret, update_settings, update_store
 from domain.taxes.taxes import TAX_RECORDS
 from domain.warehouses.areas import create_area, update_area

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from domain.orders.vendor_shippings import offers_method
+from domain.purchase.references import offers_method
 from tests.harness.storefront import open_storefront
 
 METHOD = UUID("01a20340-c766-77ee-8094-0da4cefa23d0")

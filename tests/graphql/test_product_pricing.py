@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from domain.carts.placed_orders import CHECKOUT
+from domain.order_access import CHECKOUT
 from domain.orders.lifecycle import change_status
 from domain.points.ledger import adjust_points
 from domain.promotions.promotions import PROMOTION_RECORDS

@@ -11,8 +11,8 @@ import orjson
 
 from domain.catalog.products import create_product
 from domain.marketplace.vendors import create_vendor
-from domain.orders.placement import PlacedOrder, place_order
 from domain.payments.methods import PAYMENT_METHOD_RECORDS
+from domain.purchase.placement import PlacedOrder, place_order
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from kernel.ids import uuid7
 from kernel.scope import Scope, Store, active_scope

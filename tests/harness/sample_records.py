@@ -11,7 +11,7 @@ from uuid import uuid4
 from domain.catalog import combinations, option_exceptions, options
 from domain.catalog.attachments import ATTACHMENT_RECORDS
 from domain.catalog.boxes import BOX_RECORDS, DESCRIPTION_RECORDS
-from domain.orders.placement import place_order
+from domain.purchase.placement import place_order
 from domain.settings import find_setting
 from domain.store_settings import SANDBOX_BUREAU
 from kernel.scope import Scope, active_scope

@@ -50,9 +50,9 @@ CONTENT: Mapping[str, str] = {
 }
 """Texts and pictures by entity."""
 
-_PRODUCTS, _LINES, _TERMS = "domain/catalog/read.py", "domain/orders/lines.py", "domain/orders/terms.py"
-_OPTIONS, _FEATURES = "domain/orders/option_selection.py", "domain/catalog/feature_values.py"
-_RATES, _PEOPLE = "domain/orders/order_references.py", "domain/people/accounts.py"
+_PRODUCTS, _LINES, _TERMS = "domain/catalog/read.py", "domain/purchase/lines.py", "domain/purchase/terms.py"
+_OPTIONS, _FEATURES = "domain/purchase/option_selection.py", "domain/catalog/feature_values.py"
+_RATES, _PEOPLE = "domain/purchase/references.py", "domain/people/accounts.py"
 _PROMOTIONS, _LEGACY = "domain/promotions/rewards.py", "rest_facade/legacy/resources"
 DECIDED: Mapping[str, Mapping[str, str]] = {
     "products": {
@@ -90,7 +90,7 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "user_id": f"{_PROMOTIONS} user_id", "status": "domain/orders/lifecycle.py status", "email": f"{_PROMOTIONS} email",
         "products": f"{_LINES} quantity", "payment_id": f"{_RATES} payment_method_id", "shipping_id": f"{_RATES} shipping_method_id",
         "shipping_ids": f"{_RATES} shipping_method_id", "restock": "domain/orders/transitions.py restock",
-        "coupon_code": f"{_TERMS} coupon_code", "points_to_use": "domain/points/spending.py points",
+        "coupon_code": f"{_TERMS} coupon_code", "points_to_use": "domain/purchase/totals.py points",
         **dict.fromkeys(("b_state", "b_country", "b_zipcode"), f"{_TERMS} billed"),
         **dict.fromkeys(("s_state", "s_country", "s_zipcode", "s_city"), f"{_TERMS} shipped"),
     },
@@ -101,13 +101,13 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "order_status": "domain/orders/shipments.py order_status",
     },
     "payments": {
-        "processor_type": "domain/orders/placement.py processor", "a_surcharge": "domain/orders/totals.py surcharge",
-        "p_surcharge": "domain/orders/totals.py percent", "tax_ids": f"{_TERMS} payment_method_taxes",
+        "processor_type": "domain/purchase/placement.py processor", "a_surcharge": "domain/purchase/totals.py surcharge",
+        "p_surcharge": "domain/purchase/totals.py percent", "tax_ids": f"{_TERMS} payment_method_taxes",
         "position": "domain/payments/read.py position", "status": f"{_RATES} payment_available",
     },
     "shippings": {
         "company_id": "domain/shipping/quotes.py vendor_id", "min_weight": f"{_RATES} min_weight_grams",
-        "max_weight": f"{_RATES} max_weight_grams", "free_from": "domain/orders/totals.py free_from_cents",
+        "max_weight": f"{_RATES} max_weight_grams", "free_from": "domain/purchase/totals.py free_from_cents",
         "tax_ids": f"{_TERMS} shipping_method_taxes", "position": "domain/shipping/quotes.py position",
         "status": f"{_RATES} shipping_available", "rates": f"{_TERMS} shipping_rates",
     },
@@ -131,8 +131,8 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
     "stores": {
         "email": "domain/marketplace/vendors.py email", "status": "domain/catalog/listing.py vendor",
         "CNPJ": "domain/marketplace/signup.py cnpj",
-        "commission": "domain/orders/commissions.py commission", "commission_type": "domain/orders/commissions.py commission_type",
-        "shippings": "domain/orders/vendor_shippings.py shippings", "seo_name": "domain/marketplace/read.py slug",
+        "commission": "domain/purchase/commissions.py commission", "commission_type": "domain/purchase/commissions.py commission_type",
+        "shippings": "domain/purchase/references.py shippings", "seo_name": "domain/marketplace/read.py slug",
     },
     "users": {
         "email": "auth/password_authentication.py email", "user_type": f"{_PEOPLE} user_type",

@@ -11,10 +11,10 @@ from uuid import UUID
 
 from domain.catalog.product_options import TYPES_WITH_VARIANTS
 from domain.imports.numbered import ImportKind, ImportTable, PartNumbers, Row, Rows, load_references
-from domain.orders.commissions import keep_commissions
-from domain.orders.draft import MAX_UNITS
-from domain.orders.payments import payment_status
 from domain.orders.statuses import ORDERS, SHIPMENTS
+from domain.orders.transitions import payment_status
+from domain.purchase.commissions import keep_commissions
+from domain.purchase.draft import MAX_UNITS
 from kernel.codes import TAX_RATE_TYPES
 from kernel.documents import normalize_email
 from kernel.fields import MAX_INTEGER, MAX_NAME, InputField, read_fields, short_text
@@ -226,7 +226,7 @@ async def load_option_ids(context: Context) -> None:
 
 
 def _options(context: Context, extra: Record) -> list[Row]:
-    """Return the choices of a line as `domain.orders.option_selection` stores them; those of deleted options are in `extra` only."""
+    """Return the choices of a line as `domain.purchase.option_selection` stores them; those of deleted options are in `extra` only."""
     choices: list[Row] = []
     for entry in objects(extra.get("product_options_value")):
         has_variants = text(entry, "option_type", "S") in TYPES_WITH_VARIANTS

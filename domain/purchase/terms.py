@@ -1,14 +1,15 @@
 """Load what applies to a purchase: destinations, the rates of its shipping method, taxes and promotions.
 
-It takes one statement, and none where a process has kept what the store's settings say (`domain.orders.terms_cache`) and the purchase asks
-nothing of its own: no coupon, no points, no promotion that depends on the customer.
+It takes one statement, and none where a process has cached what the store's settings say and the purchase asks nothing of its own: no
+coupon, no points, no promotion that depends on the customer. The cached terms are those that the process read last, each with its version
+(`domain.purchase.terms_version`), and used for products of the same version only: nothing is invalidated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import orjson
 
@@ -20,11 +21,6 @@ from domain.destinations.matching import (
     most_specific,
     width_sql,
 )
-from domain.orders.draft import BILLING, SHIPPING, fill_missing_address
-from domain.orders.lines import PROMOTIONS, PricedLine
-from domain.orders.order_references import OrderReferences
-from domain.orders.terms_cache import VERSION_SQL, TermsCache
-from domain.points.spending import NO_POINTS, PointsRequest
 from domain.promotions.calculation import ActivePromotion
 from domain.promotions.rewards import (
     ONCE,
@@ -34,7 +30,14 @@ from domain.promotions.rewards import (
     depend_on_customer,
     promotions_of_json,
 )
+from domain.purchase.draft import BILLING, SHIPPING, fill_missing_address
+from domain.purchase.lines import PROMOTIONS, PricedLine
+from domain.purchase.references import OrderReferences
+from domain.purchase.terms_version import VERSION_SQL
+from domain.purchase.totals import NO_POINTS, PointsRequest
+from domain.store_settings import setting
 from domain.taxes.calculation import AppliedTax
+from kernel.cache import BoundedCache
 from kernel.scope import Scope
 from models.connection.database import Plans, fetch
 
@@ -68,6 +71,7 @@ FROM (SELECT json_agg(active) AS entries FROM active) AS promotions LEFT JOIN LA
     SELECT {context_columns(_ONCE, "$5", "$11::bigint", "$12::text", "$13::bigint")}
 ) AS context ON promotions.entries IS NOT NULL
 """
+MAX_BYTES = 8_000_000
 FIRST_PARAMETER = 14
 """The number of the first parameter of an extra read in a statement of terms."""
 
@@ -103,6 +107,11 @@ class Purchase:
     points: PointsRequest = NO_POINTS
 
 
+def requested_points(scope: Scope, points: int, *, up_to: bool = False) -> PointsRequest:
+    """Return a request to spend points at the store's present rate."""
+    return PointsRequest(points, setting(scope, "point_value_cents"), up_to=up_to) if points else NO_POINTS
+
+
 @dataclass(frozen=True, slots=True)
 class StoreTerms:
     """What the settings of a store say of purchases to an address by certain methods, whatever their products, customers and coupons.
@@ -129,6 +138,35 @@ class Terms:
     on_products: Mapping[int, Sequence[int]]
     balance: int
     context: Mapping[str, Any] | None
+
+
+CachedTerms = TypeVar("CachedTerms")
+
+
+class TermsCache(Generic[CachedTerms]):
+    """The terms that a process read, each under a key that begins with its store: the most recently used up to a number of bytes."""
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._terms: BoundedCache[Hashable, tuple[int, CachedTerms, int]] = BoundedCache(
+            max_weight=max_bytes, weigh=lambda entry: entry[2]
+        )
+
+    @property
+    def size(self) -> int:
+        """The bytes of all terms."""
+        return self._terms.weight
+
+    def find(self, key: Hashable, version: int | None) -> CachedTerms | None:
+        """Return the terms of this version, None where they are not cached."""
+        entry = self._terms.find(key)
+        return entry[1] if entry is not None and entry[0] == version else None
+
+    def keep(self, key: Hashable, version: int | None, terms: CachedTerms, size: int) -> None:
+        """Cache the terms of a version in place of another version's; `size` is about that of the terms in bytes."""
+        if version is None:
+            self._terms.drop(key)
+        else:
+            self._terms.keep(key, (version, terms, size))
 
 
 @dataclass(frozen=True, slots=True)

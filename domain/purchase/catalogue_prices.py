@@ -1,7 +1,7 @@
 """Calculate the prices that the catalogue shows a caller: after the catalogue promotions that apply to this caller.
 
 One unit of a product costs as much in a new cart or order of the caller, without a coupon: the same offer, options and promotions are
-evaluated by the same functions (`domain.orders.lines`, `domain.promotions`).
+evaluated by the same functions (`domain.purchase.lines`, `domain.promotions`).
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from domain.orders.draft import options_object
-from domain.orders.lines import catalogue_price, load_offers
-from domain.orders.option_selection import select_options
 from domain.promotions.catalogue import CatalogueProduct, lower_catalogue_prices
+from domain.purchase.draft import options_object
+from domain.purchase.lines import catalogue_price, load_offers
+from domain.purchase.option_selection import select_options
 from kernel.errors import DomainError, NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, read_fields
 from kernel.scope import ActorKind, Scope, active_scope

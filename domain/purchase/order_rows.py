@@ -12,9 +12,9 @@ from typing import Any
 from domain import events
 from domain.catalog import stock
 from domain.notifications import write as notifications
-from domain.orders.commissions import line_commissions
-from domain.orders.draft import ADDRESS_FIELDS
-from domain.orders.lines import PricedLine
+from domain.purchase.commissions import line_commissions
+from domain.purchase.draft import ADDRESS_FIELDS
+from domain.purchase.lines import PricedLine
 from domain.store_settings import setting
 from domain.taxes.calculation import ChargedTax
 from kernel.errors import Conflict

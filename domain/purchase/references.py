@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 from uuid import UUID
 
-from domain.orders.lines import PricedLine, needs_shipping
-from domain.orders.totals import MethodRate, PaymentSurcharge, weight_grams
-from domain.orders.vendor_shippings import offers_method
+from domain.purchase.lines import PricedLine, needs_shipping
+from domain.purchase.totals import MethodRate, PaymentSurcharge, weight_grams
 from kernel.errors import RuleViolation, ValidationFailed
-from kernel.ids import parse_reference
+from kernel.ids import Reference, parse_reference
 from kernel.scope import Scope
 from models.connection.database import fetchrow
 from models.references import NOT_FOUND, PAYMENT_METHOD, SHIPPING_METHOD, USER, ReferenceType, missing_message
 
 # The text that docs/reference/legacy.md#errors prescribes.
 _LEGACY_SHIPPING_REQUIRED = "shipping_service_unavailable: a shipping method is required for physical products"
+# Values of a vendor's `shippings`.
+_FLAGS: Mapping[str, bool] = {"y": True, "n": False, "true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +162,24 @@ def reject_unavailable(scope: Scope, references: OrderReferences, lines: Sequenc
             reason="shipping_unavailable",
             details={"weight_grams": weight},
         )
+
+
+def offers_method(shippings: Mapping[str, Any], method_id: int, public_id: UUID) -> bool:
+    """Return whether a vendor offers the method (docs/reference/legacy.md#stores); without any method in its `shippings` it offers all.
+
+    `shippings` has either methods as values (`{"0": "8"}`) or a flag for each (`{"8": "Y"}`); other members are the client's own.
+    """
+    named = list(_named_methods(shippings))
+    return not named or any(is_offered and method in (method_id, public_id) for method, is_offered in named)
+
+
+def _named_methods(shippings: Mapping[str, Any]) -> Iterator[tuple[Reference, bool]]:
+    for key, value in shippings.items():
+        flag = _FLAGS.get(str(value).strip().lower()) if isinstance(value, str | bool) else None
+        is_id = isinstance(value, str | int) and not isinstance(value, bool)
+        method = parse_reference(key if flag is not None else value if is_id else None)
+        if method is not None:
+            yield method, flag is not False
 
 
 def _is_offered(shipping: ChosenShippingMethod, lines: Sequence[PricedLine]) -> bool:

@@ -11,9 +11,10 @@ import orjson
 
 from domain.catalog import stock
 from domain.catalog.listing import OPEN, of_row
-from domain.orders.commissions import PERCENTAGE, Rate
-from domain.orders.draft import DraftLine
-from domain.orders.option_selection import (
+from domain.promotions.promotion_cache import PromotionCache
+from domain.purchase.commissions import PERCENTAGE, Rate
+from domain.purchase.draft import DraftLine
+from domain.purchase.option_selection import (
     OptionSelection,
     SelectableOptions,
     default_options,
@@ -21,9 +22,8 @@ from domain.orders.option_selection import (
     select_options,
     selection_key,
 )
-from domain.orders.terms_cache import VERSION_SQL
-from domain.orders.totals import TotalsLine
-from domain.promotions.promotion_cache import PromotionCache
+from domain.purchase.terms_version import VERSION_SQL
+from domain.purchase.totals import TotalsLine
 from kernel.errors import RuleViolation
 from kernel.ids import Reference, ShownId, parse_reference
 from kernel.scope import Scope
@@ -40,7 +40,7 @@ class Offer:
 
     `required` maps the ids of products it must be bought with to their names; `selectable_options` is None without options. `taxes` are the
     ids of the product's taxes, `category_paths` what promotions ask of it; the versions are those of the store when it was read
-    (`domain.orders.terms_cache`, `domain.promotions.promotion_cache`). `commission` is the vendor's rate (`domain.orders.commissions`).
+    (`domain.purchase.terms_version`, `domain.promotions.promotion_cache`). `commission` is the vendor's rate.
     """
 
     id: int

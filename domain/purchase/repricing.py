@@ -14,18 +14,17 @@ from typing import Any
 import orjson
 
 from domain.destinations.matching import destination_address
-from domain.orders.commissions import RATE_OF_OLD_LINES, RATE_TYPE_OF_OLD_LINES
-from domain.orders.draft import BILLING, ORDER_FIELDS, SHIPPING, parse_addresses
-from domain.orders.lines import Offer, PricedLine
 from domain.orders.locked import LockedOrder
-from domain.orders.option_selection import OptionCombination, OptionSelection
-from domain.orders.order_references import OrderReferences
-from domain.orders.order_rows import tax_rows
-from domain.orders.pricing import PricingResult, price_purchase
-from domain.orders.terms import Purchase
-from domain.orders.totals import OrderTotals, calculate_totals
-from domain.points.spending import NO_POINTS, PointsRequest
 from domain.promotions.rewards import delete_uses, load_order_promotions
+from domain.purchase.commissions import RATE_OF_OLD_LINES, RATE_TYPE_OF_OLD_LINES
+from domain.purchase.draft import BILLING, ORDER_FIELDS, SHIPPING, parse_addresses
+from domain.purchase.lines import Offer, PricedLine
+from domain.purchase.option_selection import OptionCombination, OptionSelection
+from domain.purchase.order_rows import tax_rows
+from domain.purchase.pricing import PricingResult, price_purchase
+from domain.purchase.references import OrderReferences
+from domain.purchase.terms import Purchase
+from domain.purchase.totals import NO_POINTS, OrderTotals, PointsRequest, calculate_totals
 from kernel.fields import InputValues, read_fields
 from kernel.scope import Scope
 from models.connection.database import execute, fetch

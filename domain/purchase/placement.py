@@ -1,7 +1,7 @@
 """Place an order: load its references, validate, calculate prices, insert it, reserve stock, emit the event.
 
 Whatever the number of lines, this takes four statements: references, products, prices, and the order with all its rows, its event, its
-notifications and its stock (`domain.orders.order_rows`). The last needs no transaction around it, unless limits, promotions, combinations
+notifications and its stock (`domain.purchase.order_rows`). The last needs no transaction around it, unless limits, promotions, combinations
 or a custom status are to be locked first, or the stock is short or low. Lock order (`domain.orders.locked`): limits, promotions, stock;
 stock comes last, so that rows of popular products stay locked briefly. The conditional stock update prevents an oversell under
 concurrency.
@@ -23,9 +23,24 @@ from domain.mails import order_mails
 from domain.mails.blocks import MailedLine, write_delivery, write_payment
 from domain.mails.texts import MailType
 from domain.orders import limits
-from domain.orders.draft import SHIPPING, OrderDraft, fill_missing_address, parse_draft
 from domain.orders.lifecycle import lock_custom_status
-from domain.orders.lines import (
+from domain.orders.transitions import (
+    CANCELLED,
+    COMPLETE,
+    DECLINED,
+    FAILED,
+    OPEN,
+    PROCESSED,
+    check_status,
+    payment_status,
+    stock_state_of,
+)
+from domain.points.ledger import lock_account
+from domain.points.orders import settle_points
+from domain.promotions.issued_coupons import issue_coupons, settle_coupons
+from domain.promotions.rewards import Reward, redeem
+from domain.purchase.draft import SHIPPING, OrderDraft, fill_missing_address, parse_draft
+from domain.purchase.lines import (
     PricedLine,
     combination_units,
     load_offers,
@@ -37,38 +52,22 @@ from domain.orders.lines import (
     tracked_units,
     with_default_options,
 )
-from domain.orders.order_references import (
-    ChosenPaymentMethod,
-    CustomerAccount,
-    OrderReferences,
-    load_references,
-    reject_unavailable,
-)
-from domain.orders.order_rows import (
+from domain.purchase.order_rows import (
     InitialPayment,
     NewOrder,
     StockNeedsAttention,
     insert_order,
     insert_order_alone,
 )
-from domain.orders.payments import payment_status
-from domain.orders.pricing import PricingResult, price_purchase
-from domain.orders.terms import Purchase, Terms
-from domain.orders.transitions import (
-    CANCELLED,
-    COMPLETE,
-    DECLINED,
-    FAILED,
-    OPEN,
-    PROCESSED,
-    check_status,
-    stock_state_of,
+from domain.purchase.pricing import PricingResult, price_purchase
+from domain.purchase.references import (
+    ChosenPaymentMethod,
+    CustomerAccount,
+    OrderReferences,
+    load_references,
+    reject_unavailable,
 )
-from domain.points.ledger import lock_account
-from domain.points.orders import settle_points
-from domain.points.spending import requested_points
-from domain.promotions.issued_coupons import issue_coupons, settle_coupons
-from domain.promotions.rewards import Reward, redeem
+from domain.purchase.terms import Purchase, Terms, requested_points
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope, active_scope
@@ -102,11 +101,10 @@ class PlacedOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedDraft:
-    """What has been loaded for a draft: its lines at current prices, what it refers to, and what applies to its `draft_purchase`."""
+class LoadedPurchase:
+    """What has been loaded for a draft: its `draft_purchase` with lines at current prices, and what applies to it if that is known."""
 
-    lines: Sequence[PricedLine]
-    references: OrderReferences
+    purchase: Purchase
     terms: Terms | None
 
 
@@ -114,7 +112,7 @@ async def place_order(
     scope: Scope,
     draft: OrderDraft | Mapping[str, Any],
     *,
-    loaded: LoadedDraft | None = None,
+    loaded: LoadedPurchase | None = None,
     emit_events: bool = True,
 ) -> PlacedOrder:
     """Place an order and return its ids and its prices.
@@ -133,18 +131,12 @@ async def place_order(
     draft = draft if isinstance(draft, OrderDraft) else parse_draft(draft)
     _validate(scope, draft)
     with active_scope(scope):
-        if loaded is not None:
-            references, lines = loaded.references, loaded.lines
-        else:
-            references = await load_references(
-                scope, user=draft.user, payment_method=draft.payment_method, shipping_method=draft.shipping_method
-            )
-            lines = await _load_lines(scope, draft)
+        purchase = loaded.purchase if loaded is not None else await _load_purchase(scope, draft)
+        references, lines = purchase.references, purchase.lines
         _check_customer(scope, references)
         await _reject_other_vendors(scope, draft, lines)
         reject_unsaleable(lines)
         reject_unavailable(scope, references, lines)
-        purchase = draft_purchase(scope, draft, references, lines)
         priced = await price_purchase(scope, purchase, loaded.terms if loaded is not None else None)
         columns, initial_payment = _order_columns(scope, draft, references, priced)
         await _reject_oversell(scope, columns["stock_state"], priced.lines)
@@ -176,20 +168,16 @@ async def _insert(
     units, combinations = _stock_changes(order.columns["stock_state"], order.lines)
     is_limited = references.customer is not None and references.customer.is_limited
     has_points = bool(order.columns["points_spent"] or order.columns["points_earned"])
-    needs_locks = bool(
-        is_limited
-        or has_points
-        or reward.promotions
-        or combinations
-        or order.columns["status"] in scope.store.order_statuses
-    )
+    is_custom = order.columns["status"] in scope.store.order_statuses
+    needs_locks = bool(is_limited or has_points or reward.promotions or combinations or is_custom)
     if not needs_locks and not in_transaction():
         try:
             return await insert_order_alone(scope, order, units)
         except StockNeedsAttention:
             pass  # with the explanation or the notifications below
     async with nullcontext() if is_nested else transaction(scope, Plans.REUSED):
-        await lock_custom_status(scope, order.columns["status"])
+        if is_custom:
+            await lock_custom_status(scope, order.columns["status"])
         if has_points and references.customer is not None:
             await lock_account(scope, references.customer.id)
         await _check_limits(scope, order.columns, references, order.lines)
@@ -264,10 +252,14 @@ async def _reject_other_vendors(scope: Scope, draft: OrderDraft, lines: Sequence
             raise ValidationFailed(f"product '{line.offer.id}' is not of the vendor", field="product", code="not_found")
 
 
-async def _load_lines(scope: Scope, draft: OrderDraft) -> list[PricedLine]:
+async def _load_purchase(scope: Scope, draft: OrderDraft) -> Purchase:
+    references = await load_references(
+        scope, user=draft.user, payment_method=draft.payment_method, shipping_method=draft.shipping_method
+    )
     offers = await load_offers(scope, [line.product for line in draft.lines])
     drafts = with_default_options(draft.lines, offers) if scope.family == "legacy" else draft.lines
-    return price_lines(drafts, offers, trusted=_prices_are_trusted(scope, draft))
+    lines = price_lines(drafts, offers, trusted=_prices_are_trusted(scope, draft))
+    return draft_purchase(scope, draft, references, lines)
 
 
 def _prices_are_trusted(scope: Scope, draft: OrderDraft) -> bool:

@@ -11,6 +11,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from domain.purchase.totals import allocate
 from kernel.money import divide_half_up, parse_cents
 from kernel.scope import Scope
 from models.connection.database import fetch
@@ -44,18 +45,6 @@ RATE_OF_OLD_LINES = "coalesce(v.first_commission, v.commission)"
 RATE_TYPE_OF_OLD_LINES = "coalesce(v.first_commission_type, v.commission_type)"
 
 
-def divide(cents: int, weights: Sequence[int]) -> list[int]:
-    """Divide an amount in proportion to weights, to the cent: the largest remainders get what is left; equal ones in their order."""
-    total = sum(weights)
-    if not total:
-        return [0] * len(weights)
-    shares = [cents * weight // total for weight in weights]
-    remainders = sorted(range(len(weights)), key=lambda index: -(cents * weights[index] % total))
-    for index in remainders[: cents - sum(shares)]:
-        shares[index] += 1
-    return shares
-
-
 def line_commissions(lines: Iterable[tuple[int | None, Rate, int]]) -> list[int | None]:
     """Return the commission of each line of an order, of `(vendor, rate, cents)`; None for the store's own."""
     numbered = list(enumerate(lines))
@@ -66,7 +55,7 @@ def line_commissions(lines: Iterable[tuple[int | None, Rate, int]]) -> list[int 
             groups.setdefault((vendor, rate), []).append((index, cents))
     for (_, rate), members in groups.items():
         amounts = [cents for _, cents in members]
-        divided = divide(order_commission_cents(rate, sum(amounts)), amounts)
+        divided = allocate(order_commission_cents(rate, sum(amounts)), amounts)
         for (index, _), commission in zip(members, divided, strict=True):
             commissions[index] = commission
     return commissions

@@ -15,8 +15,7 @@ import orjson
 
 from domain import events
 from domain.catalog import stock
-from domain.orders import limits, repricing
-from domain.orders.draft import CONTACT_FIELDS, ORDER_FIELDS, DraftLine, check_addresses, parse_addresses, parse_lines
+from domain.orders import limits
 from domain.orders.lifecycle import (
     OrderUpdateResult,
     after_transition,
@@ -24,7 +23,13 @@ from domain.orders.lifecycle import (
     read_tracking,
     update_tracking,
 )
-from domain.orders.lines import (
+from domain.orders.locked import LockedOrder, lock_order, reject_shared
+from domain.orders.transitions import CANCELLED, EDITABLE, STOCK_STATES
+from domain.points.orders import settle_points
+from domain.promotions.rewards import lock_uses
+from domain.purchase import repricing
+from domain.purchase.draft import CONTACT_FIELDS, ORDER_FIELDS, DraftLine, check_addresses, parse_addresses, parse_lines
+from domain.purchase.lines import (
     Offer,
     PricedLine,
     combination_units,
@@ -35,13 +40,9 @@ from domain.orders.lines import (
     tracked_units,
     with_default_options,
 )
-from domain.orders.locked import LockedOrder, lock_order, reject_shared
-from domain.orders.option_selection import options_key, selection_input, selection_key
-from domain.orders.order_references import OrderReferences, load_references, reject_unavailable
-from domain.orders.order_rows import address_row, line_rows
-from domain.orders.transitions import CANCELLED, EDITABLE, STOCK_STATES
-from domain.points.orders import settle_points
-from domain.promotions.rewards import lock_uses
+from domain.purchase.option_selection import options_key, selection_input, selection_key
+from domain.purchase.order_rows import address_row, line_rows
+from domain.purchase.references import OrderReferences, load_references, reject_unavailable
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import InputValues, read_fields
 from kernel.scope import ActorKind, Scope

@@ -1,4 +1,4 @@
-"""Calculate the totals of an order. Pure arithmetic in whole cents; no amount is ever taken from a client.
+"""Calculate the totals of an order and the points it spends. Pure arithmetic in whole cents; no amount is ever taken from a client.
 
     subtotal   the sum of price × quantity
     shipping   base + per kilogram × weight + per item × items, of the shipped lines without free shipping; free when the subtotal
@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from domain.points.ledger import unavailable_error
 from kernel.errors import ValidationFailed
 from kernel.money import MAX_CENTS, divide_half_up
 
@@ -66,6 +67,32 @@ class OrderTotals:
     surcharge_cents: int
     tax_cents: int
     total_cents: int
+
+
+@dataclass(frozen=True, slots=True)
+class PointsRequest:
+    """Points to spend, each worth `value_cents`; 0 cents: they can't be spent.
+
+    With `up_to` fewer are spent when the account has fewer (carts). `agreed`: the order spent them already, so that the balance doesn't
+    matter.
+    """
+
+    points: int = 0
+    value_cents: int = 0
+    up_to: bool = False
+    agreed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SpentPoints:
+    """The points that a purchase spends and their worth in cents."""
+
+    points: int = 0
+    cents: int = 0
+
+
+NO_POINTS = PointsRequest()
+NOTHING_SPENT = SpentPoints()
 
 
 def calculate_totals(
@@ -137,3 +164,31 @@ def surcharge_cents(surcharge: PaymentSurcharge, amount_cents: int) -> int:
 def weight_grams(lines: Sequence[TotalsLine]) -> int:
     """Return the total weight of the shipped lines."""
     return sum(line.quantity * line.weight_grams for line in lines if line.is_shipped)
+
+
+def spend_points(request: PointsRequest, balance: int, remaining_cents: int) -> SpentPoints:
+    """Return what is spent on the remaining amount: whole points, at most as many as needed.
+
+    Raises RuleViolation `points_unavailable` for more points than the account has.
+    """
+    points = request.points
+    if not request.agreed and points > balance:
+        if not request.up_to:
+            raise unavailable_error(balance)
+        points = max(0, balance)
+    if not points or not request.value_cents:
+        return NOTHING_SPENT
+    points = min(points, max(0, remaining_cents) // request.value_cents)
+    return SpentPoints(points, points * request.value_cents)
+
+
+def allocate(amount: int, weights: Sequence[int]) -> list[int]:
+    """Divide an amount among weights, to the cent; the rounding remainder goes to the largest remainders, first come first."""
+    total = sum(weights)
+    if not total:
+        return [0] * len(weights)
+    parts = [amount * weight // total for weight in weights]
+    remainders = sorted(range(len(weights)), key=lambda index: (-(amount * weights[index] % total), index))
+    for index in remainders[: amount - sum(parts)]:
+        parts[index] += 1
+    return parts

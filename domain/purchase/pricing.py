@@ -1,6 +1,6 @@
 """Price an order: the shipping rate of its address, promotions and coupons, taxes.
 
-What applies to it is loaded by `domain.orders.terms` (and one statement if promotions ask for features or earlier purchases); the rest is
+What applies to it is loaded by `domain.purchase.terms` (and one statement if promotions ask for features or earlier purchases); the rest is
 arithmetic. Rules:
 
 * An explicit discount (an administrator's `discount_cents`) replaces all promotions, and promotions never change an explicit price.
@@ -19,16 +19,24 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from domain.orders.draft import SHIPPING, fill_missing_address
-from domain.orders.lines import Offer, PricedLine, catalogue_price, load_offers, needs_shipping
-from domain.orders.option_selection import OptionSelection, default_options, select_options
-from domain.orders.order_references import ChosenShippingMethod
-from domain.orders.terms import Purchase, Terms, load_terms
-from domain.orders.totals import MethodRate, OrderTotals, add_tax, calculate_totals, weight_grams
-from domain.points.spending import SpentPoints, spend_points
 from domain.promotions.calculation import FreeProduct
 from domain.promotions.refusals import CouponRefusal, find_refusal_by_dates
 from domain.promotions.rewards import PromotedLine, PromotionContext, Reward, coupon_key, evaluate_promotions
+from domain.purchase.draft import SHIPPING, fill_missing_address
+from domain.purchase.lines import Offer, PricedLine, catalogue_price, load_offers, needs_shipping
+from domain.purchase.option_selection import OptionSelection, default_options, select_options
+from domain.purchase.references import ChosenShippingMethod
+from domain.purchase.terms import Purchase, Terms, load_terms
+from domain.purchase.totals import (
+    MethodRate,
+    OrderTotals,
+    SpentPoints,
+    add_tax,
+    allocate,
+    calculate_totals,
+    spend_points,
+    weight_grams,
+)
 from domain.taxes.calculation import ChargedTax, TaxableAmount, added_tax_cents, calculate_taxes
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import MAX_INTEGER
@@ -220,15 +228,3 @@ def _taxable_amounts(
     amounts.append(TaxableAmount(totals.shipping_cents, terms.store.on_shipping))
     amounts.append(TaxableAmount(totals.surcharge_cents, terms.store.on_surcharge))
     return amounts
-
-
-def allocate(amount: int, weights: Sequence[int]) -> list[int]:
-    """Divide an amount among weights, to the cent; the rounding remainder goes to the largest remainders, first come first."""
-    total = sum(weights)
-    if not total:
-        return [0] * len(weights)
-    parts = [amount * weight // total for weight in weights]
-    remainders = sorted(range(len(weights)), key=lambda index: (-(amount * weights[index] % total), index))
-    for index in remainders[: amount - sum(parts)]:
-        parts[index] += 1
-    return parts
