@@ -7,7 +7,6 @@ Three signatures, all HMAC-SHA256 with the app's client secret: `signature` insi
 from __future__ import annotations
 
 import base64
-import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from uuid import UUID
 import orjson
 
 from kernel.clock import format_rfc3339
-from kernel.signatures import hmac_sha256_hex
 
 SIGNATURE_HEADER = "X-Service-Signature"
 EVENT_HEADER = "X-Service-Event"
@@ -93,9 +91,12 @@ def build_request(event: EventRecord, secrets: Sequence[str], at: datetime) -> S
 
 def sign(secret: str, content: bytes) -> str:
     """Return the signature of bytes as `sha256=<hex digest>`."""
-    return f"sha256={hmac_sha256_hex(secret, content)}"
+    return f"sha256={_digest(secret, content).hex()}"
 
 
 def _standard(secret: str, content: bytes) -> str:
-    digest = hmac.new(secret.encode(), content, hashlib.sha256).digest()
-    return f"v1,{base64.b64encode(digest).decode()}"
+    return f"v1,{base64.b64encode(_digest(secret, content)).decode()}"
+
+
+def _digest(secret: str, content: bytes) -> bytes:
+    return hmac.digest(secret.encode(), content, "sha256")
