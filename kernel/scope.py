@@ -143,6 +143,13 @@ _current: ContextVar[Scope | None] = ContextVar("vitrine_scope", default=None)
 current_scope: Callable[[], Scope | None] = _current.get
 """Return the scope of the running task, or None (the variable's own method: each statement asks)."""
 
+
+def requires_uuid() -> bool:
+    """Return whether the running request names records by UUID only."""
+    scope = _current.get()
+    return scope is not None and scope.names_by_uuid
+
+
 activate: Callable[[Scope], object] = _current.set
 """Activate the scope for the rest of the running task, as `active_scope`; for one that is its own, such as a request's."""
 

@@ -11,14 +11,14 @@ from strawberry import Info
 from auth.access import Access
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.ids import PublicId
-from kernel.scope import Scope
+from kernel.scope import Scope, requires_uuid
 from models.reading import row_reads
 from models.reading.queries import Row, by_id
 from models.reading.response_shapes import NotCompiled
 from schema.execution import ReadRecord
 from schema.fields import INHERITED, object_type, output_field, root_field
 from schema.inputs import provided_fields
-from schema.scalars import ID, requires_uuid
+from schema.scalars import ID
 from schema.selection import is_requested, requested_shape
 
 LINE_FIELD_NAMES = {"product_id": "product"}

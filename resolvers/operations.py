@@ -19,13 +19,14 @@ from domain.idempotency import KeyClaim, complete, current_claim, release
 from kernel import tracing
 from kernel.errors import TransactionConflict
 from kernel.record_conversion import convert_records
+from kernel.request_bodies import has_many_values
 from kernel.scope import Scope
 from models.connection.database import retry_conflicts, transaction
 from models.reading.answer_size import AnswerLimits, AnswerSize, AnswerTooLarge, limited_answer
 from models.reading.response_shapes import NotCompiled
 from resolvers.introspection import Introspector, is_introspection
 from resolvers.query_compiler import QueryCompiler
-from schema.documents import PreparedDocument, has_many_values
+from schema.documents import PreparedDocument
 from schema.execution import ExecutionContext, error_code, error_of, execute_document, refused
 
 # Errors that a retry may not meet, so the idempotency key is released.

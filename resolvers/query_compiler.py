@@ -10,7 +10,7 @@ field, invalid page bounds) raises `NotCompiled` and the executor takes over; th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -44,7 +44,7 @@ from resolvers.compiled_search import CompiledSearch
 from resolvers.entity_queries import ENTITY_QUERY
 from resolvers.result_builder import ResultBuilder
 from resolvers.search_requests import SEARCH_FIELD
-from resolvers.variables import VariableUsage, accepts_integers, structural_variables, type_checks_of
+from resolvers.variables import VariableConversion, accepts_integers, conversion_of, structural_variables
 from schema.documents import PreparedDocument, coerced_variables
 from schema.execution import ExecutionContext, Outcome, refused
 from schema.fields import strawberry_field
@@ -166,25 +166,21 @@ class CompiledQuery:
 
 @dataclass(frozen=True, slots=True)
 class ReusablePlan:
-    """A query plan whose structure and cost don't depend on the variables, which only need a type check per request."""
+    """A query plan whose structure and cost don't depend on the variables."""
 
     plan: QueryPlan
-    type_checks: tuple[tuple[str, Callable[[Any], bool]], ...]
+    values: VariableConversion
     cost: int
-
-    def values(self, variables: Mapping[str, Any]) -> VariableValues | None:
-        """Return the variable values; None if graphql-core must coerce them."""
-        coerced = {}
-        for name, check in self.type_checks:
-            value = variables.get(name)
-            if not check(value):
-                return None
-            coerced[name] = value
-        return VariableValues({}, coerced) if coerced else _NO_VARIABLES
 
 
 _NO_VARIABLES = VariableValues({}, {})
+# The structural variables, and the conversion of all.
+VariableUsage: TypeAlias = tuple[tuple[str, ...], VariableConversion]
 _enabled = True
+
+
+def _no_variables(_: Mapping[str, Any]) -> VariableValues:
+    return _NO_VARIABLES
 
 
 def set_enabled(enabled: bool) -> None:
@@ -254,10 +250,10 @@ class QueryCompiler:
         if len(prepared.operations) != 1:
             return
         name = operation.name.value if operation.name else None
-        structural, checks = self._usage(prepared, operation, name or "")
+        structural, conversion = self._usage(prepared, operation, name or "")
         # An integer variable may be a list size and thus affect the cost.
-        if not structural and checks is not None and not accepts_integers(operation):
-            plan = ReusablePlan(compiled.plan, checks, cost)
+        if not structural and not accepts_integers(operation):
+            plan = ReusablePlan(compiled.plan, conversion, cost)
             prepared.reusable_plans.update({None: plan, name: plan})
             return
         key = orjson.dumps(variables or {})
@@ -265,17 +261,15 @@ class QueryCompiler:
             repeated = prepared.repeated_plans
             if key not in repeated and len(repeated) >= _MAX_REPEATED:
                 del repeated[next(iter(repeated))]
-            repeated[key] = ReusablePlan(compiled.plan, (), cost), compiled.variables
+            repeated[key] = ReusablePlan(compiled.plan, _no_variables, cost), compiled.variables
 
     def _values(
         self, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any]
     ) -> VariableValues | None:
         if not operation.variable_definitions:
             return _NO_VARIABLES
-        checks = self._usage(prepared, operation, operation.name.value if operation.name else "")[1]
-        if checks is not None and all(check(variables.get(name)) for name, check in checks):
-            return VariableValues({}, {name: variables[name] for name, _ in checks})
-        return coerced_variables(self._schema, prepared, operation, variables)
+        convert = self._usage(prepared, operation, operation.name.value if operation.name else "")[1]
+        return convert(variables) or coerced_variables(self._schema, prepared, operation, variables)
 
     def _plan(
         self, prepared: PreparedDocument, operation: OperationDefinitionNode, values: VariableValues
@@ -298,14 +292,14 @@ class QueryCompiler:
         return plan
 
     def _usage(self, prepared: PreparedDocument, operation: OperationDefinitionNode, name: str) -> VariableUsage:
-        """Return the structural variables and the type checks of all variables."""
+        """Return the structural variables and the conversion of all variables."""
         if not operation.variable_definitions:
-            return (), ()
+            return (), _no_variables
         key = name + str(id(prepared))
         cached = self._variable_usage.find(key)
         if cached is not None and cached[0] is prepared:
             return cached[1]
-        usage = (structural_variables(prepared, operation), type_checks_of(operation))
+        usage = (structural_variables(prepared, operation), conversion_of(self._schema, operation))
         self._variable_usage.keep(key, (prepared, usage))
         return usage
 

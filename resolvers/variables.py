@@ -1,30 +1,41 @@
-"""Determine which variables of an operation affect its query plan, and which are only arguments of root fields."""
+"""The variables of an operation: which of them affect its query plan, and how their values are converted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, TypeAlias
 
 from graphql import (
     FieldNode,
     FragmentDefinitionNode,
+    GraphQLEnumType,
     GraphQLError,
     GraphQLField,
+    GraphQLInputField,
+    GraphQLInputObjectType,
+    GraphQLInputType,
+    GraphQLList,
+    GraphQLNonNull,
+    GraphQLScalarType,
+    GraphQLSchema,
     NamedTypeNode,
     Node,
     NonNullTypeNode,
     OperationDefinitionNode,
+    Undefined,
+    VariableDefinitionNode,
     VariableNode,
     Visitor,
+    is_input_type,
+    is_required_input_field,
+    type_from_ast,
     visit,
 )
 from graphql.execution.values import VariableValues, get_argument_values
 
+from kernel.scope import requires_uuid
 from schema.documents import PreparedDocument
-from schema.scalars import is_plain_id
-
-# The structural variables, and the type check of each variable (None if one needs coercion by graphql-core).
-VariableUsage: TypeAlias = tuple[tuple[str, ...], tuple[tuple[str, Callable[[Any], bool]], ...] | None]
 
 
 def constant_arguments(
@@ -72,25 +83,141 @@ def structural_variables(prepared: PreparedDocument, operation: OperationDefinit
     return tuple(sorted(names))
 
 
-# Values of these types that need no coercion; graphql-core coerces all others, and null or missing values.
-_TYPE_CHECKS: dict[str, Callable[[Any], bool]] = {
-    "ID": is_plain_id,
+# --- Conversion ---------------------------------------------------------------------------------------------------------------
+
+Convert: TypeAlias = Callable[[Any], Any]
+VariableConversion: TypeAlias = Callable[[Mapping[str, Any]], VariableValues | None]
+
+
+class NotConverted(Exception):
+    """A value that graphql-core must coerce: an error, which it words, or what clients rarely send, such as one item for a list."""
+
+
+def conversion_of(schema: GraphQLSchema, operation: OperationDefinitionNode) -> VariableConversion:
+    """Return the function that converts the variables of an operation as graphql-core does, or returns None if that must do it.
+
+    It is compiled of the types once, while graphql-core looks at them for each value.
+    """
+    definitions = operation.variable_definitions or ()
+    variables = [
+        (node.variable.name.value, _convert_variable(schema, node), _may_be_absent(node)) for node in definitions
+    ]
+
+    def convert_all(values: Mapping[str, Any]) -> VariableValues | None:
+        coerced = {}
+        try:
+            for name, convert, may_be_absent in variables:
+                if name in values:
+                    coerced[name] = convert(values[name])
+                elif not may_be_absent:
+                    return None
+        except NotConverted:
+            return None
+        return VariableValues({}, coerced)
+
+    return convert_all
+
+
+def _may_be_absent(node: VariableDefinitionNode) -> bool:
+    return node.default_value is None and not isinstance(node.type, NonNullTypeNode)
+
+
+def _convert_variable(schema: GraphQLSchema, node: VariableDefinitionNode) -> Convert:
+    type_ = type_from_ast(schema, node.type)
+    return _reject if type_ is None or not is_input_type(type_) else _converter(type_)
+
+
+def _reject(value: Any) -> Any:
+    raise NotConverted
+
+
+@cache
+def _converter(type_: GraphQLInputType, parents: tuple[GraphQLInputType, ...] = ()) -> Convert:
+    """Return the function that converts a value of a type; `parents` are the input objects around it."""
+    if isinstance(type_, GraphQLNonNull):
+        inner = type_.of_type
+        if isinstance(inner, GraphQLScalarType | GraphQLEnumType):
+            return _leaf(inner, is_nullable=False)
+        return _required(_converter(inner, parents))
+    if isinstance(type_, GraphQLList):
+        return _list(_converter(type_.of_type, parents))
+    if isinstance(type_, GraphQLScalarType | GraphQLEnumType):
+        return _leaf(type_, is_nullable=True)
+    # How deep an object in itself may be is for graphql-core to check.
+    return _reject if type_.is_one_of or type_ in parents else _object(type_, (*parents, type_))
+
+
+def _required(convert: Convert) -> Convert:
+    def convert_required(value: Any) -> Any:
+        if value is None:
+            raise NotConverted
+        return convert(value)
+
+    return convert_required
+
+
+def _list(convert: Convert) -> Convert:
+    def convert_list(value: Any) -> Any:
+        if value is None:
+            return None
+        if type(value) is not list:
+            raise NotConverted
+        return [convert(item) for item in value]
+
+    return convert_list
+
+
+def _object(type_: GraphQLInputObjectType, parents: tuple[GraphQLInputType, ...]) -> Convert:
+    fields = [(name, field.out_name or name, _converter(field.type, parents)) for name, field in type_.fields.items()]
+    needed = {name for name, field in type_.fields.items() if is_required_input_field(field) or _has_default(field)}
+    build = type_.out_type
+
+    def convert_object(value: Any) -> Any:
+        if value is None:
+            return None
+        if type(value) is not dict or not needed <= value.keys():
+            raise NotConverted
+        converted = {out_name: convert(value[name]) for name, out_name, convert in fields if name in value}
+        if len(converted) < len(value):  # there are unknown fields
+            raise NotConverted
+        return build(converted)
+
+    return convert_object
+
+
+def _has_default(field: GraphQLInputField) -> bool:
+    return field.default is not None or field.default_value is not Undefined
+
+
+def _leaf(type_: GraphQLScalarType | GraphQLEnumType, *, is_nullable: bool) -> Convert:
+    is_plain, coerce = _PLAIN.get(type_.name, _never), type_.coerce_input_value
+
+    def convert_leaf(value: Any) -> Any:
+        if is_plain(value):
+            return value
+        if value is None:
+            return None if is_nullable else _reject(value)
+        try:
+            return coerce(value)
+        except Exception as error:  # whatever a scalar raises means that the value is invalid
+            raise NotConverted from error
+
+    return convert_leaf
+
+
+def _never(_: Any) -> bool:
+    return False
+
+
+# Values that need no coercion.
+_PLAIN: Mapping[str, Callable[[Any], bool]] = {
+    "ID": lambda value: type(value) is str and not (value.isdecimal() and requires_uuid()),
     "String": lambda value: type(value) is str,
     "Boolean": lambda value: type(value) is bool,
     "Int": lambda value: type(value) is int and -(2**31) <= value < 2**31,
+    "BigInt": lambda value: type(value) is int and -(2**63) <= value < 2**63,
+    "Bytes": lambda value: type(value) is bytes,
 }
-
-
-def type_checks_of(operation: OperationDefinitionNode) -> tuple[tuple[str, Callable[[Any], bool]], ...] | None:
-    """Return the type check of each variable of an operation; None if a variable has another type."""
-    checks = []
-    for definition in operation.variable_definitions or ():
-        type_ = definition.type.type if isinstance(definition.type, NonNullTypeNode) else definition.type
-        check = _TYPE_CHECKS.get(type_.name.value) if isinstance(type_, NamedTypeNode) else None
-        if check is None:
-            return None
-        checks.append((definition.variable.name.value, check))
-    return tuple(checks)
 
 
 def accepts_integers(operation: OperationDefinitionNode) -> bool:

@@ -72,8 +72,6 @@ _SHORT_DOCUMENTS = WorkQueue("short documents", most_waiting=20)
 # A document without a credential signs in or registers.
 MAX_ANONYMOUS_LENGTH = 2_000
 MAX_ANONYMOUS_TOKENS = 200
-# Variables with more values are coerced in a thread: a value takes up to 50 microseconds.
-MAX_VALUES_ON_LOOP = 200
 # Errors of validation and of the coercion of variables that are reported.
 MAX_ERRORS = 5
 # Nested fragments recurse; Python's stack overflows at a chain of about 300.
@@ -473,17 +471,3 @@ def _named_type(node: VariableDefinitionNode) -> str:
     """Return the type of a variable without its `!`; empty for a list."""
     type_ = node.type.type if isinstance(node.type, NonNullTypeNode) else node.type
     return type_.name.value if isinstance(type_, NamedTypeNode) else ""
-
-
-def has_many_values(variables: Mapping[str, Any] | None) -> bool:
-    """Return whether the coercion of variables takes so long that it is done in a thread."""
-    pending: list[Any] = [variables]
-    count = 0
-    while pending:
-        value = pending.pop()
-        if isinstance(value, list | dict):
-            count += len(value)
-            if count > MAX_VALUES_ON_LOOP:
-                return True
-            pending += value.values() if isinstance(value, dict) else value
-    return False

@@ -19,7 +19,7 @@ from domain.payments.methods import decrypt_params, mask_params
 from kernel import codes
 from kernel.clock import format_rfc3339
 from kernel.ids import PublicId, Reference, parse_reference
-from kernel.scope import current_scope
+from kernel.scope import requires_uuid
 from kernel.text import InvalidValue, has_forbidden_characters, repr_value
 from schema.enums import (
     ENUMS,
@@ -96,17 +96,6 @@ def _id_type() -> GraphQLScalarType:
     # graphql-core reserves the name for its own type when a type is created, and looks types up by name later.
     type_.name = "ID"
     return type_
-
-
-def requires_uuid() -> bool:
-    """Return whether the running request names records by UUID only."""
-    scope = current_scope()
-    return scope is not None and scope.names_by_uuid
-
-
-def is_plain_id(value: object) -> bool:
-    """Return whether an id is valid input of `ID` that needs no parsing."""
-    return type(value) is str and not (value.isdecimal() and requires_uuid())
 
 
 def _parse_int64(value: Any) -> int:
