@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from domain.media import files
+from domain.media import files, uploads
+from models.reading.queries import Row
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, load_record
 from schema.fields import root_field
+from schema.inputs import provided_fields
 from schema.scalars import ID
-from schema.types.media import MediaFileObject
+from schema.types.media import MediaFileObject, MediaUploadInput, MediaUploadObject
 
 _WRITE = Access(
     privileges=(
@@ -28,9 +32,31 @@ _WRITE = Access(
 )
 
 
+_UPLOAD = replace(
+    _WRITE, customer=True, note="A customer uploads pictures, at most 20 a day, and completes only own uploads."
+)
+
+
 @strawberry.type
 class MediaMutations:
     """Mutations of media files."""
+
+    @root_field(_UPLOAD, secret=True)
+    async def media_upload_create(self, info: Info, input: MediaUploadInput) -> MediaUploadObject:
+        """Begin an upload; send the file to the address, then complete it with `media_upload_complete`."""
+        upload = await uploads.register_upload(info.context.scope, provided_fields(input))
+        return Row(  # type: ignore[return-value]
+            media_id=str(upload.media_id),
+            url=upload.url,
+            method=upload.method,
+            headers=dict(upload.headers),
+            expires_at=upload.expires_at,
+        )
+
+    @root_field(_UPLOAD)
+    async def media_upload_complete(self, info: Info, media_id: ID) -> MediaFileObject | None:
+        """Check what was uploaded: its size, its type by content, its dimensions. Return the file, another one if that has the content."""
+        return await load_record(info, await uploads.complete_upload(info.context.scope, media_id))
 
     @root_field(_WRITE)
     async def media_create(self, info: Info, source_url: str, alt: str | None = None) -> MediaFileObject | None:

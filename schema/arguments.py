@@ -83,6 +83,7 @@ _BY_NAME: Mapping[str, str] = {
 _BY_FIELD: Mapping[str, str] = {
     "media_create.source_url": "The URL from which the file is fetched, http or https.",
     "media_create.alt": "The alternative text of a new file.",
+    "media_upload_complete.media_id": "The media file that `media_upload_create` returned.",
     "media_update.alt": "The alternative text.",
     "bulk_query_create.query": "The document: a query whose root fields are lists or connections, without variables and pages.",
     "bulk_mutation_create.mutation": "The document: a mutation with variables.",

@@ -50,8 +50,16 @@ GENERATED_OPERATIONS = [
     "apps",
     "legacy",
 ]
-# What the worker of media files calls.
-AWAITED = {"claim_pending", "mark_ready", "mark_unchanged", "mark_failed", "unused_files", "forget_files"}
+# What the worker and the routes of media files call.
+AWAITED = {
+    "claim_pending",
+    "mark_ready",
+    "mark_unchanged",
+    "mark_failed",
+    "unused_files",
+    "forget_files",
+    "verify_upload_link",
+}
 # Started by name in another process.
 STARTED_BY_NAME = {"run_child"}
 

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from kernel.scope import Scope
 from models.reading.queries import Condition
@@ -173,6 +174,16 @@ def original_path(sha256: str, mime_type: str) -> str:
     """Return the path of a file's own content."""
     kind, _, name = mime_type.partition("/")
     return f"/media/{sha256}/{ORIGINAL}.{name if kind == 'image' and name.isalnum() else 'bin'}"
+
+
+def base_url() -> str:
+    """Return the address of this server, without a trailing slash."""
+    return _addresses.base_url
+
+
+def media_key(store: UUID, sha256: str) -> str:
+    """Return the key of a file in the object storage; its rendered sizes are at `<key>.<size>.<format>`."""
+    return f"media/{store}/{sha256[:2]}/{sha256[2:4]}/{sha256}"
 
 
 def _literal(text: str) -> str:

@@ -23,8 +23,8 @@ JOIN media_files o ON o.tenant_id = f.tenant_id AND o.id = coalesce(f.original_i
 WHERE f.tenant_id = $1 AND md5(f.source_url) = $2 AND f.source_url = $3
 """
 _LOCK = """
-SELECT f.id, f.public_id, f.sha256, f.source_url FROM media_files f
-WHERE f.tenant_id = $1 AND f.public_id = $2 AND f.original_id IS NULL AND f.unused_since IS DISTINCT FROM '-infinity'
+SELECT f.id, f.public_id, f.sha256, f.source_url, f.mime_type, f.bytes, f.original_id FROM media_files f
+WHERE f.tenant_id = $1 AND f.public_id = $2 AND ($5 OR f.original_id IS NULL) AND f.unused_since IS DISTINCT FROM '-infinity'
     AND ($3::bigint IS NULL OR f.vendor_id = $3) AND ($4::bigint IS NULL OR f.user_id = $4)
 FOR NO KEY UPDATE
 """
@@ -116,11 +116,14 @@ async def delete_file(scope: Scope, file: object) -> None:
         await audit.record(scope, "media_file.deleted", "media_file", row["public_id"])
 
 
-async def lock_file(scope: Scope, file: object) -> Any:
-    """Return the locked row of a file that the caller may change: vendors and customers those that they uploaded. Raises NotFound."""
+async def lock_file(scope: Scope, file: object, *, with_copies: bool = False) -> Any:
+    """Return the locked row of a file that the caller may change: vendors and customers those that they uploaded. Raises NotFound.
+
+    Uploads whose content another file has are found `with_copies`.
+    """
     public_id = parse_uuid(str(file))
     own = uploader(scope)
-    row = public_id and await fetchrow(_LOCK, scope.store.id, public_id, own["vendor_id"], own["user_id"])
+    row = public_id and await fetchrow(_LOCK, scope.store.id, public_id, own["vendor_id"], own["user_id"], with_copies)
     if not row:
         raise NotFound("media file")
     return row

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from typing import Any, Optional, TypeVar
 
+import strawberry
+
 from domain.media.addresses import ImageSource, image_srcset, image_url
 from domain.media.read import IMAGES, MEDIA_FILES
 from models.reading.queries import ColumnSql, ToMany, ToOne
 from schema.enums import ImageFormat, ImageSize, MediaStatus
-from schema.fields import column, computed, entity_type, optional_argument, parameterized, relation
+from schema.fields import (
+    INHERITED,
+    column,
+    computed,
+    entity_type,
+    object_type,
+    optional_argument,
+    output_field,
+    parameterized,
+    relation,
+)
 from schema.inputs import input_type, optional_field
-from schema.scalars import ID, BigInt, DateTime
+from schema.scalars import ID, JSON, BigInt, DateTime
 
 T = TypeVar("T")
 
@@ -136,3 +148,23 @@ class ImageInput:
     media_id: ID | None = optional_field("The media file.")
     url: str | None = optional_field("The URL of the image, http or https.")
     alt: str | None = optional_field("The alternative text.")
+
+
+@object_type("MediaUpload", access=INHERITED)
+class MediaUploadObject:
+    """An upload that is awaited."""
+
+    media_id: ID = output_field("The media file, for `media_upload_complete`.")
+    url: str = output_field("Where to send the file. It needs no credential.")
+    method: str = output_field("The HTTP method, PUT.")
+    headers: JSON = output_field("The headers to send with it, an object.")
+    expires_at: DateTime = output_field("Until when the address takes the file.")
+
+
+@input_type
+class MediaUploadInput:
+    """A file to upload."""
+
+    file_name: str = strawberry.field(description="The name of the file.")
+    mime_type: str = strawberry.field(description="The type of the content, such as `image/jpeg`.")
+    bytes: int = strawberry.field(description="The size in bytes, at most 20 MiB.")

@@ -223,3 +223,12 @@ async def test_customers_and_vendors_see_their_own_files_only(sample: SampleStor
     answer = await client.post("/graphql", {"query": "{ media_files { id } }"})
     # A content that another had before is theirs as well.
     assert {file["id"] for file in answer.body["data"]["media_files"]} == {own.id, other.id}
+
+
+async def test_the_same_alternative_text_writes_nothing(sample: SampleStore) -> None:
+    file = await add_file(sample)
+    text = 'mutation($id: ID!) { media_update(id: $id, alt: "Caneca") { alt } }'
+    assert await graphql(sample, text, id=file.id) == {"media_update": {"alt": "Caneca"}}
+    before = await row_versions(sample.store)
+    await graphql(sample, text, id=file.id)
+    assert changed_tables(before, await row_versions(sample.store)) == []

@@ -1,0 +1,156 @@
+"""Uploads of media files: an address for one PUT, at the object storage or at this server, and the check of what arrived.
+
+An upload is an object of its own until it is complete; then its content is stored under its digest, where the same content may be already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from auth.secrets import keyed_hash, keyed_hashes
+from domain.media import renderer
+from domain.media.addresses import base_url, media_key
+from domain.media.fetching import FileContent, become
+from domain.media.files import lock_file, uploader
+from domain.media.renderer import ImageError
+from domain.storage import storage
+from kernel.errors import Forbidden, RateLimited, RuleViolation, ValidationFailed
+from kernel.fields import InputField, InputValues, integer, name_text, read_fields, text
+from kernel.ids import uuid7
+from kernel.scope import ActorKind, Scope
+from models import audit
+from models.connection.database import execute, fetchval, transaction
+from models.rows import insert_row, update_row
+
+MAX_BYTES = 20 * 1024 * 1024
+LIFETIME = timedelta(minutes=15)
+MAX_DAILY = 20
+"""The uploads that a customer may begin in 24 hours."""
+ROUTE = "/files/media"
+_PURPOSE = "media uploads"
+_MIME_TYPE = 255
+
+UPLOAD_FIELDS: Mapping[str, InputField] = {
+    "file_name": InputField("file_name", name_text, code="file_name_invalid", required="required"),
+    "mime_type": InputField("mime_type", text(_MIME_TYPE, blank=False), code="mime_type_invalid", required="required"),
+    "bytes": InputField("bytes", integer(1, MAX_BYTES), code="bytes_invalid", required="required"),
+}
+_LOCK_CUSTOMER = "SELECT pg_advisory_xact_lock(hashtextextended('uploads:' || $1::bigint || ':' || $2::bigint, 0))"
+_RECENT = "SELECT count(*) FROM media_files WHERE tenant_id = $1 AND user_id = $2 AND created_at > $3"
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """An upload that is awaited: where and how to send it."""
+
+    media_id: UUID
+    url: str
+    method: str
+    headers: Mapping[str, str]
+    expires_at: datetime
+
+
+async def register_upload(scope: Scope, values: InputValues) -> Upload:
+    """Begin an upload of the caller, `{file_name, mime_type, bytes}`, and return the address for it, valid for 15 minutes.
+
+    Raises ValidationFailed, and RateLimited for a customer with more than 20 in a day.
+    """
+    columns = read_fields(UPLOAD_FIELDS, values, creating=True)
+    is_customer = scope.actor.kind is ActorKind.CUSTOMER
+    if is_customer and not columns["mime_type"].startswith("image/"):
+        raise ValidationFailed("expected the type of an image", field="mime_type", code="mime_type_invalid")
+    public_id = uuid7()
+    async with transaction(scope):
+        if is_customer:
+            await _check_daily_limit(scope)
+        new = {**columns, **uploader(scope), "created_at": scope.now, "updated_at": scope.now}
+        await insert_row(scope, "media_files", public_id=public_id, **new)
+    expires_at = (scope.now + LIFETIME).replace(microsecond=0)
+    url = await storage().link("PUT", upload_key(scope.store.public_id, public_id), LIFETIME)
+    url = url or _own_link(scope.store.public_id, public_id, columns["bytes"], int(expires_at.timestamp()))
+    return Upload(public_id, url, "PUT", {"Content-Type": columns["mime_type"]}, expires_at)
+
+
+async def complete_upload(scope: Scope, media: object) -> int:
+    """Check what was uploaded, store it, and return the internal id of the file: of another one that has the same content.
+
+    A complete one is returned as it is. Raises NotFound, RuleViolation `upload_missing` before anything arrived, and ValidationFailed
+    for what is too large or no image, with which the upload has failed.
+    """
+    async with transaction(scope):
+        row = await lock_file(scope, media, with_copies=True)
+    if row["sha256"] is not None or row["original_id"] is not None:
+        return int(row["original_id"] or row["id"])
+    key = upload_key(scope.store.public_id, row["public_id"])
+    stored = await storage().head(key)
+    if stored is None:
+        raise RuleViolation("nothing was uploaded yet", reason="upload_missing")
+    if stored.size > row["bytes"]:
+        await _refuse(scope, row, f"the file has {stored.size} bytes; {row['bytes']} were announced", "too_large")
+    content = await storage().get(key)
+    if content is None:
+        raise RuleViolation("nothing was uploaded yet", reason="upload_missing")
+    facts = await _inspect(scope, row, content)
+    await storage().put(media_key(scope.store.public_id, facts.sha256), content, {"content-type": facts.mime_type})
+    async with transaction(scope):
+        await lock_file(scope, media)
+        same = await become(scope, row["id"], facts)
+        await audit.record(scope, "media_file.uploaded", "media_file", row["public_id"], {"bytes": facts.bytes})
+    await storage().delete([key])
+    return int(same or row["id"])
+
+
+async def _inspect(scope: Scope, row: Mapping[str, Any], content: bytes) -> FileContent:
+    """Return the facts of a content: an image by its content, whatever its name says, else a file of the announced type."""
+    sha256 = await asyncio.to_thread(lambda: hashlib.sha256(content).hexdigest())
+    try:
+        info = await renderer.configured().inspect(content)
+    except ImageError as error:
+        if row["mime_type"].startswith("image/"):
+            await _refuse(scope, row, error.message, "media_invalid")
+        return FileContent(sha256, row["mime_type"], len(content))
+    return FileContent(sha256, info.mime_type, len(content), info.width, info.height, info.blurhash)
+
+
+async def _refuse(scope: Scope, row: Mapping[str, Any], reason: str, code: str) -> None:
+    """Let the upload fail; raise ValidationFailed."""
+    await storage().delete([upload_key(scope.store.public_id, row["public_id"])])
+    async with transaction(scope):
+        await update_row(scope, "media_files", row["id"], status="failed", error=reason[:1_000], updated_at=scope.now)
+    raise ValidationFailed(reason, field="media_id", code=code)
+
+
+async def _check_daily_limit(scope: Scope) -> None:
+    user = scope.actor.user_id
+    await execute(_LOCK_CUSTOMER, scope.store.id, user)
+    if await fetchval(_RECENT, scope.store.id, user, scope.now - timedelta(days=1)) >= MAX_DAILY:
+        raise RateLimited(f"a customer uploads at most {MAX_DAILY} pictures a day", retry_after=3_600)
+
+
+# --- Addresses at this server ----------------------------------------------------------------------------------------------
+
+
+def upload_key(store: UUID, media: UUID) -> str:
+    """Return the key of an upload that is not complete."""
+    return f"media/{store}/uploads/{media}"
+
+
+def _own_link(store: UUID, media: UUID, size: int, expires: int) -> str:
+    signature = keyed_hash(_PURPOSE, f"{store}:{media}:{size}:{expires}")
+    return f"{base_url()}{ROUTE}/{store}/{media}?bytes={size}&expires={expires}&signature={signature}"
+
+
+def verify_upload_link(store: UUID, media: UUID, size: int, expires: int, signature: str, now: datetime) -> None:
+    """Raise `Forbidden` for an address that this deployment did not sign, and after its time; it takes at most `size` bytes."""
+    known = keyed_hashes(_PURPOSE, f"{store}:{media}:{size}:{expires}")
+    if not signature.isascii() or not any(hmac.compare_digest(each, signature) for each in known):
+        raise Forbidden("link_invalid", details={"detail": "the signature of the link is wrong"})
+    if now.timestamp() > expires:
+        raise Forbidden("link_expired", details={"detail": "the link has expired; ask for another one"})
