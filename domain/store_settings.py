@@ -205,6 +205,11 @@ def setting(scope: Scope, name: str) -> Any:
     return scope.store.settings.get(declaration.stored_as or name, declaration.default)
 
 
+def sends_order_mail(scope: Scope, name: str) -> bool:
+    """Return whether the store sends its customers the mail of this name about their orders."""
+    return bool(setting(scope, "order_mails") and setting(scope, f"mail_{name}"))
+
+
 def secret_setting(scope: Scope, name: str) -> str:
     """Return a secret setting decrypted; empty if it was never set."""
     return _decrypted(setting(scope, name))

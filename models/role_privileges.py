@@ -58,6 +58,7 @@ _CROSS_STORE_GRANTS: dict[str, str] = {
         "SELECT (tenant_id, id, public_id, source_url, source_etag, source_modified, attempts, next_attempt_at),"
         " UPDATE (attempts, next_attempt_at)"
     ),
+    "order_mails": "SELECT (tenant_id, id, created_at)",
     # The only role that deletes entries (domain/retention.py).
     "audit_entries": "SELECT (tenant_id, id, at), DELETE",
     "bulk_operations": (

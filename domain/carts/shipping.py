@@ -125,9 +125,7 @@ def _selected_method(
     return _SelectedMethod(
         MethodsForAddress([method_to(row, rates, destination if address.is_specified else None)], address.is_specified),
         dispatch,
-        ChosenShippingMethod.from_row(
-            row, id=row["id"], public_id=row["public_id"], name=row["name"], available=True, is_current=False
-        ),
+        ChosenShippingMethod.from_row(row, id=row["id"], public_id=row["public_id"], available=True, is_current=False),
     )
 
 

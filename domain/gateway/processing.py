@@ -9,12 +9,12 @@ from domain.catalog.stock import OUT_OF_STOCK
 from domain.gateway.charges import ChargeTotals, ReceivedPayment, save_charges
 from domain.gateway.mapping import EFFECTS, NotificationEffect
 from domain.gateway.payload import NotificationPayload
-from domain.mails.order_mails import is_wanted
 from domain.mails.texts import MailType
 from domain.orders.lifecycle import apply_transition
 from domain.orders.locked import LockedOrder, lock_order
 from domain.orders.payments import add_payment, update_payment_totals
 from domain.orders.transitions import CANCELLED, CHARGEBACK, DECLINED, FAILED, PROCESSED
+from domain.store_settings import sends_order_mail
 from kernel.errors import NotFound, RuleViolation
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope
@@ -54,7 +54,7 @@ async def apply_notification(scope: Scope, payload: NotificationPayload, *, forc
     status_changed = False
     if status is not None:
         # The mail about a refund takes the place of the one about the status.
-        is_refund = sums.refunded > locked.refunded_cents and is_wanted(scope, MailType.ORDER_REFUNDED)
+        is_refund = sums.refunded > locked.refunded_cents and sends_order_mail(scope, MailType.ORDER_REFUNDED.value)
         status_changed, problem = await _change_status(
             scope, locked, status, force=force, reason=reason, notify=not is_refund
         )

@@ -1,11 +1,14 @@
-"""Queue the mails to customers about their orders, in the transaction of the change (docs/reference/shared.md#order-mails).
+"""Queue the mails to customers about their orders in the transaction of the change, and write them (docs/reference/shared.md#order-mails).
 
-Each change queues one mail at most, none for an imported order, one without an e-mail, and where the store turned the mail off.
+Each change queues one mail at most, none for an imported order, one without an e-mail, and where the store turned the mail off. What is
+queued is a row of `order_mails` with the kind of the mail and what it says of its moment; a job writes it and moves it to
+`mails` in one transaction, so that it is written once. The mail about a shipment is written at once: it says what has been shipped so far.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -13,13 +16,14 @@ from uuid import UUID
 import orjson
 
 from domain.mails import outbox
-from domain.mails.blocks import MailedLine, write_lines, write_totals, write_tracking
+from domain.mails.blocks import MailedLine, write_delivery, write_lines, write_payment, write_totals, write_tracking
 from domain.mails.texts import MailType
 from domain.order_access import order_token
-from domain.store_settings import setting
+from domain.store_settings import sends_order_mail, setting
 from kernel.money import format_price
 from kernel.scope import Scope, Store
-from models.connection.database import fetchrow, fetchval
+from models.connection.database import execute_later, fetch, fetchrow, fetchval, transaction
+from models.rows import json_text
 
 # Statuses without a mail of their own get MailType.ORDER_STATUS.
 STATUS_MAILS: Mapping[str, MailType] = {
@@ -33,6 +37,29 @@ STATUS_MAILS: Mapping[str, MailType] = {
 SHIPPED_STATUSES = ("P", "S")
 _PAGE_OF_EXAMPLE = "/pedido"
 
+_QUEUE = """
+INSERT INTO order_mails (tenant_id, order_id, kind, details, created_at) VALUES ($1, $2, $3, $4::text::jsonb, $5)
+"""
+_TAKE = """
+WITH taken AS (
+    DELETE FROM order_mails WHERE tenant_id = $1 AND id IN (
+        SELECT id FROM order_mails WHERE tenant_id = $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
+    )
+    RETURNING id, order_id, kind, details, created_at
+)
+SELECT o.id, o.public_id, o.user_id, o.email, o.firstname, o.currency, o.subtotal_cents, o.discount_cents, o.shipping_cents,
+    o.surcharge_cents, o.tax_cents, o.total_cents, o.paid_cents, o.delivery_time, p.name AS payment_name, p.instructions,
+    s.name AS shipping_name, t.kind, t.details::text AS details, t.created_at AS queued_at,
+    (SELECT json_agg(json_build_object('name', l.product_name, 'quantity', l.quantity, 'options', l.options,
+        'total_cents', l.quantity * l.price_cents) ORDER BY l.position, l.id)
+        FROM order_lines l WHERE l.tenant_id = o.tenant_id AND l.order_id = o.id AND t.kind = 'order_placed')::text AS lines,
+    (SELECT row_to_json(a) FROM order_addresses a
+        WHERE a.tenant_id = o.tenant_id AND a.order_id = o.id AND a.kind = 'S' AND t.kind = 'order_placed')::text AS address
+FROM taken t JOIN orders o ON o.tenant_id = $1 AND o.id = t.order_id
+LEFT JOIN payment_methods p ON p.tenant_id = $1 AND p.id = o.payment_method_id
+LEFT JOIN shipping_methods s ON s.tenant_id = $1 AND s.id = o.shipping_method_id
+ORDER BY t.id
+"""
 _HOST = "SELECT host FROM store_hosts WHERE store_id = $1 ORDER BY host LIKE '%.localhost', host LIMIT 1"
 _SHIPMENT = """
 SELECT o.id, o.public_id, o.user_id, o.email, o.firstname, o.currency, s.status, s.carrier, s.tracking_number, s.shipping_name,
@@ -62,11 +89,6 @@ def configure(shows_example: Callable[[Store], bool], base_url: str) -> None:
     _shows_example, _base_url = shows_example, base_url
 
 
-def is_wanted(scope: Scope, mail_type: MailType) -> bool:
-    """Return whether the store sends its customers this type of mail."""
-    return bool(setting(scope, "order_mails") and setting(scope, f"mail_{mail_type.value}"))
-
-
 async def order_page(scope: Scope) -> str:
     """Return the address of the page that shows orders, empty for none: the store's setting, else that of the example storefront."""
     page: str = setting(scope, "order_url")
@@ -80,53 +102,58 @@ async def order_page(scope: Scope) -> str:
     return f"{base.scheme}://{host}{port}{_PAGE_OF_EXAMPLE}"
 
 
-def placed_order_mail(
-    scope: Scope, order: Mapping[str, Any], lines: list[MailedLine], delivery: str, payment: str, page: str
-) -> dict[str, Any]:
-    """Return the columns of the mail about a new order (its columns with the `id`); `page` is that of `order_page`."""
-    details = {
-        "lines": write_lines(lines, order["currency"]),
-        "totals": write_totals(order),
-        "delivery": delivery,
-        "payment": payment,
+async def queue(scope: Scope, mail_type: MailType, order: Mapping[str, Any], **details: Any) -> None:
+    """Queue a mail about an order to be written, if its store sends it; `details` are what it says of this moment."""
+    if order["email"] and sends_order_mail(scope, mail_type.value):
+        await execute_later(_QUEUE, scope.store.id, order["id"], mail_type.value, json_text(details), scope.now)
+
+
+async def write_queued(scope: Scope, *, limit: int) -> int:
+    """Write queued mails, oldest first, and return how many were queued; one whose order has no e-mail any more is dropped."""
+    async with transaction(scope):
+        rows = await fetch(_TAKE, scope.store.id, limit)
+        page = await order_page(scope) if rows else ""
+        for row in rows:
+            if row["email"]:
+                await _write(replace(scope, now=row["queued_at"]), row, page)
+    return len(rows)
+
+
+async def _write(scope: Scope, row: Mapping[str, Any], page: str) -> None:
+    mail_type = MailType(row["kind"])
+    said = _placed_order(row) if mail_type is MailType.ORDER_PLACED else _moment(row)
+    await outbox.queue_mail(scope, mail_type, _recipient(row), details=_details(scope, row, page) | said)
+
+
+def _placed_order(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the mail about a new order says."""
+    address = orjson.loads(row["address"]) if row["address"] else None
+    is_due = row["total_cents"] > row["paid_cents"]
+    has_shipping, has_payment = row["shipping_name"] is not None, row["payment_name"] is not None
+    return {
+        "lines": write_lines([MailedLine(**line) for line in orjson.loads(row["lines"] or "[]")], row["currency"]),
+        "totals": write_totals(row),
+        "delivery": write_delivery(address, row["shipping_name"], row["delivery_time"] or "") if has_shipping else "",
+        "payment": write_payment(row["payment_name"], row["instructions"], is_due=is_due) if has_payment else "",
     }
-    return outbox.mail_columns(
-        scope, MailType.ORDER_PLACED, _recipient(order), details=_details(scope, order, page) | details
-    )
 
 
-async def queue_status_mail(
-    scope: Scope, order: Mapping[str, Any], status: str, description: str, *, was_paid: bool
-) -> None:
-    """Queue the mail about an order's new status; none about a payment that was recorded earlier."""
-    mail_type = STATUS_MAILS.get(status, MailType.ORDER_STATUS)
-    if mail_type is MailType.ORDER_PAID and was_paid:
-        return
-    paid_cents = order["paid_cents"] - order["refunded_cents"]
-    paid = f"Você já tinha pago {format_price(paid_cents, order['currency'])}: a loja fará a devolução do valor."
-    await _queue(
-        scope,
-        mail_type,
-        order,
-        total=format_price(order["total_cents"], order["currency"]),
-        paid=paid if paid_cents > 0 else "",
-        status=description,
-    )
-
-
-async def queue_paid_mail(scope: Scope, order: Mapping[str, Any]) -> None:
-    """Queue the mail about a payment that covers an order."""
-    await _queue(scope, MailType.ORDER_PAID, order, total=format_price(order["total_cents"], order["currency"]))
-
-
-async def queue_refund_mail(scope: Scope, order: Mapping[str, Any], amount_cents: int) -> None:
-    """Queue the mail about a refund."""
-    await _queue(scope, MailType.ORDER_REFUNDED, order, amount=format_price(amount_cents, order["currency"]))
+def _moment(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the other mails say, of the moment when they were queued."""
+    details, currency = orjson.loads(row["details"]), row["currency"]
+    price = {name: format_price(details.get(f"{name}_cents", 0), currency) for name in ("total", "paid", "amount")}
+    has_paid = details.get("paid_cents", 0) > 0
+    return {
+        "total": price["total"],
+        "amount": price["amount"],
+        "paid": f"Você já tinha pago {price['paid']}: a loja fará a devolução do valor." if has_paid else "",
+        "status": details.get("status", ""),
+    }
 
 
 async def queue_shipment_mail(scope: Scope, shipment_id: int) -> bool:
     """Queue the mail about a shipment that left the vendor; return whether one was queued."""
-    if not is_wanted(scope, MailType.ORDER_SHIPPED):
+    if not sends_order_mail(scope, MailType.ORDER_SHIPPED.value):
         return False
     row = await fetchrow(_SHIPMENT, scope.store.id, shipment_id)
     if row is None or not row["email"] or row["status"] not in SHIPPED_STATUSES:
@@ -137,25 +164,17 @@ async def queue_shipment_mail(scope: Scope, shipment_id: int) -> bool:
         what = "Parte do seu pedido"
     elif row["has_earlier"]:
         what = "O restante do seu pedido"
-    await _queue(
-        scope,
-        MailType.ORDER_SHIPPED,
-        row,
-        what=what,
-        lines=write_lines(lines, row["currency"]),
-        tracking=write_tracking(
+    details = {
+        "what": what,
+        "lines": write_lines(lines, row["currency"]),
+        "tracking": write_tracking(
             row["carrier"] or row["shipping_name"], row["tracking_number"], setting(scope, "tracking_url")
         ),
-        remaining="O restante do pedido segue em outro envio." if row["has_remaining"] else "",
-    )
+        "remaining": "O restante do pedido segue em outro envio." if row["has_remaining"] else "",
+    }
+    details |= _details(scope, row, await order_page(scope))
+    await outbox.queue_mail(scope, MailType.ORDER_SHIPPED, _recipient(row), details=details)
     return True
-
-
-async def _queue(scope: Scope, mail_type: MailType, order: Mapping[str, Any], **details: str) -> None:
-    if not order["email"] or not is_wanted(scope, mail_type):
-        return
-    page = await order_page(scope)
-    await outbox.queue_mail(scope, mail_type, _recipient(order), details=_details(scope, order, page) | details)
 
 
 def _recipient(order: Mapping[str, Any]) -> outbox.Recipient:

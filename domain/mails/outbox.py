@@ -59,28 +59,23 @@ async def queue_mail(
     scope: Scope, mail_type: MailType, to: Recipient | None, token: str = "", details: Mapping[str, str] | None = None
 ) -> None:
     """Queue a mail to a recipient, or to none, as part of the current transaction; `details` are further values of its text."""
-    await insert_row_later(scope, "mails", **mail_columns(scope, mail_type, to, token, details))
-
-
-def mail_columns(
-    scope: Scope, mail_type: MailType, to: Recipient | None, token: str = "", details: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    """Return the columns of a queued mail (`queue_mail`) without its public id."""
     name = (printable_name(to.name) or to.email) if to is not None else ""
     values = {"store": scope.store.name, "name": name, "token": _format_token(scope, mail_type, token)}
     values |= details or {}
     subject, body = render_mail(mail_type, values)
-    return {
-        "user_id": None if to is None else to.user_id,
-        "kind": mail_type.value,
-        "recipient": "" if to is None else to.email,
-        "subject": subject,
-        "body": encrypt(BODY_PURPOSE, body.encode()),
-        "status": WITHOUT_RECIPIENT if to is None else QUEUED,
-        "created_at": scope.now,
-        "due_at": scope.now,
-        "expires_at": scope.now + TEMPLATES[mail_type].lifetime,
-    }
+    await insert_row_later(
+        scope,
+        "mails",
+        user_id=None if to is None else to.user_id,
+        kind=mail_type.value,
+        recipient="" if to is None else to.email,
+        subject=subject,
+        body=encrypt(BODY_PURPOSE, body.encode()),
+        status=WITHOUT_RECIPIENT if to is None else QUEUED,
+        created_at=scope.now,
+        due_at=scope.now,
+        expires_at=scope.now + TEMPLATES[mail_type].lifetime,
+    )
 
 
 async def is_over_hourly_limit(scope: Scope, mail_type: MailType, user_id: int | None) -> bool:

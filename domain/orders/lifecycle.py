@@ -12,6 +12,7 @@ from uuid import UUID
 from domain import event_types, events, record_events
 from domain.catalog import stock
 from domain.mails import order_mails
+from domain.mails.order_mails import STATUS_MAILS
 from domain.mails.texts import MailType
 from domain.orders import limits
 from domain.orders.locked import LockedOrder, lock_order, reject_shared
@@ -20,11 +21,12 @@ from domain.orders.transitions import CANCELLED, COMPLETE, PAID, Transition, dec
 from domain.points.orders import settle_points
 from domain.promotions.issued_coupons import settle_coupons
 from domain.promotions.rewards import release_uses, restore_uses
+from domain.store_settings import sends_order_mail
 from kernel.errors import Conflict, ValidationFailed
 from kernel.fields import InputField, read_fields, short_text, text
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope
-from models.connection.database import Plans, fetchrow, transaction
+from models.connection.database import Plans, fetchrow, fetchval, transaction
 
 _TRACKING = {"tracking_code": InputField("code", short_text), "carrier": InputField("carrier", short_text)}
 _REASON = {"reason": InputField("reason", text(2_000))}
@@ -34,7 +36,7 @@ _CHANGE_STATUS = """
 WITH changed AS (
     UPDATE orders SET status = $4, stock_state = $5, hold_until = NULL, updated_at = $6, tracking_code = coalesce($15, tracking_code)
     WHERE tenant_id = $1 AND id = $2 AND status = $3
-    RETURNING id, public_id, user_id, email, firstname, currency, total_cents, paid_cents, refunded_cents
+    RETURNING id, public_id, email, total_cents, paid_cents, refunded_cents
 ), history AS (
     INSERT INTO order_status_changes
         (tenant_id, public_id, order_id, at, from_status, to_status, forced, reason, actor_kind, user_id, app_id)
@@ -45,10 +47,14 @@ WITH changed AS (
     SELECT $1, $7, $6, $10, $11, $12, 'order.status_changed', 'order', public_id::text,
         jsonb_build_object('from', $3::text, 'to', $4::text), $13, $14
     FROM changed
+), mailed AS (
+    INSERT INTO order_mails (tenant_id, order_id, kind, details, created_at)
+    SELECT $1, c.id, $16, jsonb_build_object('status', s.description, 'total_cents', c.total_cents,
+        'paid_cents', c.paid_cents - c.refunded_cents), $6
+    FROM changed c JOIN statuses s ON s.tenant_id = $1 AND s.type = 'O' AND s.letter = $4 AND s.notify AND s.deleted_at IS NULL
+    WHERE $16::text IS NOT NULL AND c.email <> ''
 )
-SELECT c.*, s.description AS notified_status
-FROM changed c LEFT JOIN statuses s
-    ON s.tenant_id = $1 AND s.type = 'O' AND s.letter = $4 AND s.notify AND s.deleted_at IS NULL AND c.email <> ''
+SELECT id FROM changed
 """
 
 _LOCK_STATUS = """
@@ -249,7 +255,7 @@ async def mail_shipment(scope: Scope, locked: LockedOrder, shipment_id: int) -> 
 
 async def _ships(scope: Scope, locked: LockedOrder, status: str, tracking: Tracking | None) -> bool:
     """Return whether the change records a shipment, whose mail takes the place of the status's."""
-    if tracking is None or status != COMPLETE or not order_mails.is_wanted(scope, MailType.ORDER_SHIPPED):
+    if tracking is None or status != COMPLETE or not sends_order_mail(scope, MailType.ORDER_SHIPPED.value):
         return False
     return bool(await resolve_units(scope, locked, None))
 
@@ -267,7 +273,8 @@ async def _change(
 ) -> None:
     """Update the order, insert the entries of its history and of the audit log, and queue the customer's mail."""
     actor = scope.actor
-    changed = await fetchrow(
+    mail_type = _mail_type(scope, locked, to_status) if notify else None
+    changed = await fetchval(
         _CHANGE_STATUS,
         scope.store.id,
         locked.id,
@@ -284,9 +291,14 @@ async def _change(
         scope.client_ip,
         scope.request_id,
         None if tracking is None else tracking.code,
+        mail_type,
     )
     if changed is None:
         raise Conflict(f"order {locked.id} is no longer in status {locked.status}")
-    if notify and not locked.imported and changed["notified_status"] is not None:
-        was_paid = locked.payment_status == PAID
-        await order_mails.queue_status_mail(scope, changed, to_status, changed["notified_status"], was_paid=was_paid)
+
+
+def _mail_type(scope: Scope, locked: LockedOrder, to_status: str) -> str | None:
+    """Return the mail about a new status, None for none: the store sends none, or it was sent when the payment was recorded."""
+    mail_type = STATUS_MAILS.get(to_status, MailType.ORDER_STATUS)
+    was_mailed = mail_type is MailType.ORDER_PAID and locked.payment_status == PAID
+    return None if locked.imported or was_mailed or not sends_order_mail(scope, mail_type.value) else mail_type.value

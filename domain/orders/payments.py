@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from domain import events, record_events
 from domain.mails import order_mails
+from domain.mails.texts import MailType
 from domain.orders.locked import LockedOrder, lock_order
 from domain.orders.transitions import CHARGEBACK, COMPLETE, PAID, PROCESSED, payment_status
 from domain.points.orders import settle_points
@@ -38,7 +39,7 @@ _UPDATE_TOTALS = """
 UPDATE orders SET paid_cents = $3, refunded_cents = $4, payment_status = $5, updated_at = $6,
     hold_until = CASE WHEN $5 = 'unpaid' THEN hold_until END
 WHERE tenant_id = $1 AND id = $2
-RETURNING id, public_id, user_id, email, firstname, currency, total_cents
+RETURNING id, email
 """
 
 
@@ -100,9 +101,10 @@ async def update_payment_totals(
     order = await fetchrow(_UPDATE_TOTALS, scope.store.id, locked.id, paid_cents, refunded_cents, status, scope.now)
     assert order is not None  # it is locked
     if not locked.imported and refunded_cents > locked.refunded_cents:
-        await order_mails.queue_refund_mail(scope, order, refunded_cents - locked.refunded_cents)
+        amount_cents = refunded_cents - locked.refunded_cents
+        await order_mails.queue(scope, MailType.ORDER_REFUNDED, order, amount_cents=amount_cents)
     elif not locked.imported and emit_events and _becomes_paid(locked, status):
-        await order_mails.queue_paid_mail(scope, order)
+        await order_mails.queue(scope, MailType.ORDER_PAID, order, total_cents=locked.total_cents)
     if refunded_cents > locked.refunded_cents:
         await record_events.emit_refund(
             scope,

@@ -180,6 +180,7 @@ PLACES: tuple[Place, ...] = (
     Place("manager_transactions", _OF_ORDER, {"description": "''"}, exported=False),
     Place("gateway_notifications", _BODY_OF_PERSON, {"body": "''::bytea"}, exported=False),
     Place("outbox_events", _OF_EVENT, {"data": _WITHOUT_CUSTOMER}),
+    Place("order_mails", _OF_ORDER, exported=False),
     Place("mails", "t.user_id = ANY({users}) OR lower(t.recipient) = ANY({emails})"),
     Place(
         "mailed_tokens",

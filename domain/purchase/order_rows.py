@@ -5,12 +5,13 @@ Foreign keys are checked at its end, so that child rows may refer to the order i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from domain import events
 from domain.catalog import stock
+from domain.mails.texts import MailType
 from domain.notifications import write as notifications
 from domain.purchase.commissions import line_commissions
 from domain.purchase.draft import ADDRESS_FIELDS
@@ -76,10 +77,9 @@ WITH inserted AS (
 ), {events.event_sql(_parameters(22, 9))}, notifications AS (
     {notifications.placed_order_sql(_parameters(31, 8))} RETURNING 1
 ), mailed AS (
-    INSERT INTO mails (tenant_id, public_id, user_id, kind, recipient, subject, body, status, created_at, due_at, expires_at)
-    SELECT $1, $7, m.user_id, m.kind, m.recipient, m.subject, m.body, m.status, m.created_at, m.due_at, m.expires_at
-    FROM jsonb_populate_record(NULL::mails, $39::text::jsonb) AS m
-    WHERE m.kind IS NOT NULL AND coalesce((SELECT s.notify FROM statuses s
+    INSERT INTO order_mails (tenant_id, order_id, kind, created_at)
+    SELECT $1, inserted.id, '{MailType.ORDER_PLACED}', $14 FROM inserted
+    WHERE $39::boolean AND coalesce((SELECT s.notify FROM statuses s
         WHERE s.tenant_id = $1 AND s.type = 'O' AND s.letter = $9 AND s.deleted_at IS NULL), true)
 ), vendors_locked AS MATERIALIZED (
     -- Foreign keys lock the vendors only at the end of the statement; a vendor's deletion locks it before its products.
@@ -121,7 +121,7 @@ class InitialPayment:
 class NewOrder:
     """An order to insert: `columns` has every column, `addresses` are keyed by kind; `event` None emits and notifies nothing.
 
-    `mail` returns the columns of the customer's mail for the columns of the order with its id; None sends none.
+    With `is_mailed` the customer gets a mail about it (`domain.mails.order_mails`), if its status sends any.
     """
 
     columns: Mapping[str, Any]
@@ -130,7 +130,7 @@ class NewOrder:
     payment: InitialPayment | None
     taxes: Sequence[ChargedTax]
     event: events.Event | None
-    mail: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+    is_mailed: bool = False
 
 
 class StockNeedsAttention(Exception):
@@ -192,17 +192,12 @@ async def _insert(
         is_strict,
         *events.event_arguments(scope, order.event),
         *notifications.placed_order_arguments(scope, vendors, is_wanted=order.event is not None),
-        None if order.mail is None else _mail_text(order.mail(columns)),
+        order.is_mailed,
     )
     try:
         return await fetch(_INSERT, *parameters, plans=Plans.REUSED)
     except ReferenceViolation as error:
         raise Conflict("what the order refers to was removed meanwhile; try again") from error
-
-
-def _mail_text(columns: Mapping[str, Any]) -> str:
-    """Return the columns of a mail as JSON, its body as PostgreSQL writes bytes."""
-    return json_text({**columns, "body": f"\\x{columns['body'].hex()}"})
 
 
 def line_rows(lines: Sequence[PricedLine], numbers: Sequence[int]) -> list[dict[str, Any]]:

@@ -9,18 +9,15 @@ concurrency.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 from uuid import UUID
 
 from domain import events
 from domain.catalog import stock
-from domain.mails import order_mails
-from domain.mails.blocks import MailedLine, write_delivery, write_payment
 from domain.mails.texts import MailType
 from domain.orders import limits
 from domain.orders.lifecycle import lock_custom_status
@@ -39,7 +36,7 @@ from domain.points.ledger import lock_account
 from domain.points.orders import settle_points
 from domain.promotions.issued_coupons import issue_coupons, settle_coupons
 from domain.promotions.rewards import Reward, redeem
-from domain.purchase.draft import SHIPPING, OrderDraft, fill_missing_address, parse_draft
+from domain.purchase.draft import OrderDraft, fill_missing_address, parse_draft
 from domain.purchase.lines import (
     PricedLine,
     combination_units,
@@ -68,6 +65,7 @@ from domain.purchase.references import (
     reject_unavailable,
 )
 from domain.purchase.terms import Purchase, Terms, requested_points
+from domain.store_settings import sends_order_mail
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope, active_scope
@@ -143,8 +141,8 @@ async def place_order(
         event_data = _event_data(columns, references, priced.lines)
         event = events.order_created(event_data) if emit_events else None
         addresses = fill_missing_address(draft.addresses)
-        mail = await _mail(scope, columns, references, priced.lines, addresses) if emit_events else None
-        order = NewOrder(columns, priced.lines, addresses, initial_payment, priced.taxes, event, mail)
+        is_mailed = emit_events and _is_mailed(scope, columns)
+        order = NewOrder(columns, priced.lines, addresses, initial_payment, priced.taxes, event, is_mailed)
         order_id = await _insert(scope, order, references, priced.reward, is_nested=loaded is not None)
     return PlacedOrder(
         order_id,
@@ -197,32 +195,10 @@ async def _insert(
     return order_id
 
 
-async def _mail(
-    scope: Scope,
-    order: Mapping[str, Any],
-    references: OrderReferences,
-    lines: Sequence[PricedLine],
-    addresses: Mapping[str, Mapping[str, str]],
-) -> Callable[[Mapping[str, Any]], Mapping[str, Any]] | None:
-    """Return what writes the customer's mail about the order, None where none is sent."""
+def _is_mailed(scope: Scope, order: Mapping[str, Any]) -> bool:
+    """Return whether the customer gets a mail about the order, unless its status says otherwise."""
     is_closed = order["status"] in (DECLINED, FAILED, CANCELLED)
-    if is_closed or not order["email"] or not order_mails.is_wanted(scope, MailType.ORDER_PLACED):
-        return None
-    mailed = [
-        MailedLine(
-            line.offer.name,
-            line.quantity,
-            line.selection.options if line.selection is not None else (),
-            line.quantity * line.price_cents,
-        )
-        for line in lines
-    ]
-    shipping, payment = references.shipping_method, references.payment_method
-    delivery = write_delivery(addresses.get(SHIPPING), shipping.name, shipping.delivery_time) if shipping else ""
-    due = order["total_cents"] > order["paid_cents"]
-    how = write_payment(payment.name, payment.instructions, is_due=due) if payment else ""
-    page = await order_mails.order_page(scope)
-    return partial(order_mails.placed_order_mail, scope, lines=mailed, delivery=delivery, payment=how, page=page)
+    return not is_closed and bool(order["email"]) and sends_order_mail(scope, MailType.ORDER_PLACED.value)
 
 
 def _validate(scope: Scope, draft: OrderDraft) -> None:

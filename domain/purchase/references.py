@@ -49,8 +49,6 @@ class ChosenPaymentMethod:
     settles_at_once: bool
     hold_minutes: int
     surcharge: PaymentSurcharge
-    name: str
-    instructions: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,6 @@ class ChosenShippingMethod:
     min_weight_grams: int
     max_weight_grams: int
     rate: MethodRate
-    name: str
     delivery_time: str
 
     @classmethod
@@ -99,10 +96,10 @@ SELECT u.id AS user_id, u.public_id AS user_public_id, coalesce(u.email, '') AS 
     coalesce(u.phone, '') AS phone,
     EXISTS (SELECT 1 FROM order_limits ol WHERE ol.tenant_id = u.tenant_id AND ol.user_id = u.id) AS is_limited,
     pm.id AS payment_method_id, pm.status = 'A' OR pm.id = $8 AS payment_available, pm.processor, pm.settles_at_once, pm.hold_minutes,
-    pm.surcharge_cents, pm.surcharge_percent, pm.name AS payment_name, pm.instructions,
+    pm.surcharge_cents, pm.surcharge_percent,
     sm.id AS shipping_method_id, sm.public_id AS shipping_public_id, sm.id = $9 AS is_current_shipping,
     sm.status = 'A' OR sm.id = $9 AS shipping_available, sm.min_weight_grams, sm.max_weight_grams,
-    sm.base_cents, sm.per_kg_cents, sm.per_item_cents, sm.free_from_cents, sm.delivery_time, sm.name AS shipping_name
+    sm.base_cents, sm.per_kg_cents, sm.per_item_cents, sm.free_from_cents, sm.delivery_time
 FROM (VALUES (1)) AS one
 LEFT JOIN users u
     ON u.tenant_id = $1 AND (u.id = $2 OR u.public_id = $3) AND u.deleted_at IS NULL
@@ -226,8 +223,6 @@ def _payment_method(record: Mapping[str, Any]) -> ChosenPaymentMethod:
         settles_at_once=record["settles_at_once"],
         hold_minutes=record["hold_minutes"],
         surcharge=PaymentSurcharge(record["surcharge_cents"], record["surcharge_percent"]),
-        name=record["payment_name"],
-        instructions=record["instructions"],
     )
 
 
@@ -238,5 +233,4 @@ def _shipping_method(record: Mapping[str, Any]) -> ChosenShippingMethod:
         public_id=record["shipping_public_id"],
         available=record["shipping_available"],
         is_current=bool(record["is_current_shipping"]),
-        name=record["shipping_name"],
     )

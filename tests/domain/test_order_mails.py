@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
 from auth.store_resolution import build_store
+from domain import jobs
 from domain.mails import order_mails, outbox
 from domain.mails.html import html_mail
 from domain.order_access import order_token
@@ -45,7 +47,8 @@ PAGE = "https://loja.example/pedido"
 
 
 async def mails(kit):
-    """Return the mails in the order they were queued."""
+    """Write the queued mails, and return all in the order they were queued."""
+    await order_mails.write_queued(kit.scope, limit=100)
     with active_scope(kit.scope):
         return list(reversed(await outbox.list_latest(kit.scope)))
 
@@ -56,6 +59,7 @@ async def kinds(kit):
 
 async def clear(kit):
     await execute(kit.store, "delete from mails")
+    await execute(kit.store, "delete from order_mails")
 
 
 async def order_of(kit, *quantities, **draft):
@@ -396,6 +400,56 @@ async def test_a_silent_change_a_refused_one_and_a_deletion_mail_nothing(kit):
     assert await kinds(kit) == []
 
 
+# --- Written later -----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_queued_mail_is_written_once_however_many_workers_write(kit):
+    for _ in range(3):
+        await kit.order((await kit.product(), 1))
+    written = await asyncio.gather(*(order_mails.write_queued(kit.scope, limit=2) for _ in range(4)))
+    assert sum(written) == 3
+    assert await kinds(kit) == ["order_placed"] * 3
+
+
+async def test_the_job_writes_the_mails_of_every_store_that_has_some(kit):
+    await kit.order((await kit.product(), 1))
+    [job] = [job for job in jobs.JOBS if job.name == "write_order_mails"]
+    outcome = await job.work(lambda: True)
+    assert outcome.failures == ()
+    assert await kit.value("select count(*) from order_mails where tenant_id = $1") == 0
+    assert await kinds(kit) == ["order_placed"]
+
+
+async def test_the_mail_about_a_status_says_what_was_so_when_it_changed(kit):
+    status = await create_status(kit.as_admin(), {"description": "Em produção", "letter": "X"})
+    kit = await with_settings(kit)
+    order, _ = await order_of(kit)
+    await record_payment(kit.scope, order.id, 1_000)
+    await change_status(kit.as_admin(), order.id, "X")
+    await change_status(kit.as_admin(), order.id, "I")
+    await update_status(kit.as_admin(), status, {"description": "Pronto"})
+    await execute(kit.store, "update orders set refunded_cents = paid_cents")
+    _, custom, cancelled = await mails(kit)
+    assert custom.subject.endswith(": Em produção")
+    assert "Você já tinha pago R$ 10,00" in cancelled.body
+
+
+async def test_the_mail_about_a_new_order_shows_it_as_it_is_when_it_is_written(kit):
+    order = await kit.order((await kit.product(name="Jarro"), 1))
+    prato = await kit.product(name="Prato", price_cents=700)
+    await update_order(kit.as_admin(), order.id, {"lines": [{"product": prato, "quantity": 2}]})
+    (mail,) = await mails(kit)
+    assert ("2 × Prato  R$ 14,00" in mail.body, "Jarro" in mail.body) == (True, False)
+
+
+async def test_a_mail_of_an_order_whose_address_was_erased_meanwhile_is_not_written(kit):
+    await kit.order((await kit.product(), 1))
+    await execute(kit.store, "update orders set email = ''")
+    assert await order_mails.write_queued(kit.scope, limit=10) == 1
+    assert await kinds(kit) == []
+    assert await order_mails.write_queued(kit.scope, limit=10) == 0
+
+
 # --- Links -------------------------------------------------------------------------------------------------------------------
 
 
@@ -412,9 +466,9 @@ async def test_the_link_is_the_example_storefront_s_page_where_the_store_shows_i
     order_mails.configure(lambda store: store.id == kit.store.id, "https://vitrine.example:8443/base")
     try:
         order = await kit.order((await kit.product(), 1))
+        (mail,) = await mails(kit)
     finally:
         order_mails.configure(lambda store: False, "http://localhost")
-    (mail,) = await mails(kit)
     assert f"    https://{host}:8443/pedido#id={order.public_id}&token=" in mail.body
 
 

@@ -36,6 +36,7 @@ SIDE_EFFECTS = {
     "outbox_events",
     "event_sequences",
     "mails",
+    "order_mails",
     "sessions",
     "legacy_tokens",
 }

@@ -16,7 +16,7 @@ DATABASE_ONLY = {("products", "search"), ("users", "search")}
 # Tables without a model.
 WITHOUT_MODEL = {
     "tortoise_migrations", "number_counters", "catalogue_versions", "search_entries", "search_words", "unlisted_products", "bulk_results",
-    "event_feeds", "stock_changes",
+    "event_feeds", "stock_changes", "order_mails",
 }  # fmt: skip
 # Store tables that are no records: they have no ids, and another key.
 WITHOUT_IDS = {
@@ -28,6 +28,7 @@ WITHOUT_IDS = {
     "bulk_results": ["tenant_id", "operation_id", "first_line"],
     "event_feeds": ["tenant_id"],
     "stock_changes": ["tenant_id", "id"],
+    "order_mails": ["tenant_id", "id"],
 }
 # Platform tables, which belong to no store.
 PLATFORM_TABLES = {
@@ -130,7 +131,8 @@ async def test_the_only_other_policies_are_for_platform_tables_the_worker_and_se
                 "tenants", "apps", "outbox_events", "app_installations", "event_endpoints", "event_deliveries",
                 "orders", "gateway_notifications", "sessions", "refresh_tokens", "legacy_tokens",
                 "wrong_attempts", "lockouts", "mails", "carts", "audit_entries", "bulk_operations", "stock_changes",
-                    "media_files",
+                "media_files",
+                "order_mails",
             )
         ),
     }  # fmt: skip
