@@ -14,13 +14,12 @@ import asyncpg
 import pytest
 
 from models import migrate as migrations
-from models.migrate import FOLDER, LAST_OF_PREVIOUS_RELEASE, MigrationError, disk_migrations, migrate, revert
+from models.migrate import LAST_OF_PREVIOUS_RELEASE, MigrationError, disk_migrations, migrate, revert
 from server.embedded_postgres import EmbeddedServer
 from server.embedded_postgres.data_folder import OWNER
 from tests.harness.cloning import copy_store
 from tests.harness.database import TEMPLATE, new_database
-from tests.harness.programs import ROOT
-from tests.harness.releases import git, released_commit
+from tests.harness.releases import migrations_of, released_commit
 from tests.harness.sample_store import NewSampleStore
 
 pytestmark = pytest.mark.slow
@@ -185,8 +184,7 @@ def test_the_last_migration_of_the_previous_release_is_known():
     commit = released_commit()
     if commit is None:
         pytest.skip("the previous release is not in the history of this checkout: git fetch --unshallow")
-    names = git("ls-tree", "-d", "--name-only", f"{commit}:{FOLDER.relative_to(ROOT)}").decode().split()
-    assert max(names) == LAST_OF_PREVIOUS_RELEASE
+    assert max(migrations_of(commit)) == LAST_OF_PREVIOUS_RELEASE
 
 
 async def _check_migrations(names: list[str], filled: str, postgres: EmbeddedServer) -> None:
