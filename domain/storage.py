@@ -131,8 +131,8 @@ class Storage:
     async def folders(self, prefix: str) -> list[str]:
         """Return the names of the folders right below a prefix, which ends with `/`."""
         with _failures("LIST", prefix):
-            found = await obstore.list_with_delimiter_async(self._store, prefix)
-        return [each.rstrip("/").rpartition("/")[2] for each in found["common_prefixes"]]
+            listed = await obstore.list_with_delimiter_async(self._store, prefix)
+        return [each.rstrip("/").rpartition("/")[2] for each in listed["common_prefixes"]]
 
     async def check(self) -> None:
         """Store and delete an object."""
@@ -230,5 +230,5 @@ def _error(action: str, key: str, error: Exception) -> StorageFull | Unavailable
 def _reason(error: Exception) -> StorageRefused:
     """Return the status and the provider's code of an error, or the end of its text."""
     text = str(error).partition("\n\nDebug source")[0]
-    found = [match[1] for match in (_STATUS.search(text), _CODE.search(text)) if match]
-    return StorageRefused(" ".join(found) or text.rpartition(" - ")[2][:200])
+    parts = [match[1] for match in (_STATUS.search(text), _CODE.search(text)) if match]
+    return StorageRefused(" ".join(parts) or text.rpartition(" - ")[2][:200])

@@ -135,8 +135,8 @@ async def use_upload(scope: Scope, upload: object) -> UUID | None:
 
 
 async def _size(key: str) -> int | None:
-    found = await storage().head(key)
-    return None if found is None else found.size
+    head = await storage().head(key)
+    return None if head is None else head.size
 
 
 @asynccontextmanager
