@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from datetime import timedelta
 
-# The delays after the first attempt, the second, ...; after the last one there are no more.
+# The backoff after the first attempt, the second, ...; after the last one there are no more.
 RETRY_DELAYS = (
     timedelta(seconds=5),
     timedelta(minutes=5),
@@ -23,7 +23,7 @@ JITTER = 0.2
 def retry_delay(
     attempts: int, retry_after: timedelta | None = None, *, chance: float | None = None
 ) -> timedelta | None:
-    """Return the delay after this many attempts, with 20 % jitter by `chance` (0 to 1); None if there are no more attempts.
+    """Return the backoff after this many attempts, with 20 % jitter by `chance` (0 to 1); None if there are no more attempts.
 
     A longer Retry-After of the receiver takes precedence.
     """

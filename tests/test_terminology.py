@@ -36,7 +36,7 @@ REPLACED_NAMES = {
 # Names that a database, a GraphQL schema or a library prescribes.
 PRESCRIBED_NAMES = {
     "NotFound", "NOT_FOUND", "not_found", "TenantNotFound", "FileNotFoundError", "HTTPNotFound", "ProcessLookupError",
-    "status_letters", "letter", "told_at", "is_untold", "given_back", "ascii_letters", "_ONE_LETTER", "_SINGLE_LETTER",
+    "status_letters", "letter", "given_back", "ascii_letters", "_ONE_LETTER", "_SINGLE_LETTER",
     "given",  # hypothesis.given, in tests
 }  # fmt: skip
 
@@ -83,6 +83,13 @@ SEARCHES = {
     "dataloader": "models/reading/row_reads.py",
     "lockout": "auth/lockout.py",
     "facet": "domain/search/statement.py",
+    "full-text search": "domain/search/statement.py",
+    "cache": "kernel/cache.py",
+    "dead letter": "domain/webhooks/attempt_results.py",
+    "backoff": "kernel/retries.py",
+    "outbox": "domain/mails/outbox.py",
+    "row-level security": "models/tables/base.py",
+    "ETag": "rest_facade/responses.py",
 }
 # A search is good when its file is among the first results.
 SHOWN = 5

@@ -74,7 +74,7 @@ async def approve_app(
     approved = _approved_scopes(app, scopes)
     check_may_grant_scopes(scope, approved)
     redirect_to = resolve_redirect_uri(app, redirect_uri)
-    _validate_request(state, code_challenge)
+    _check_request(state, code_challenge)
     code = new_code(scope.store.public_id)
     async with database.transaction(scope):
         installed = await database.fetchrow(_INSTALL, scope.store.id, uuid7(), app.number, approved, scope.now)
@@ -189,7 +189,7 @@ def _parse_scopes(scopes: Sequence[str]) -> list[str]:
         raise ValidationFailed(f"scopes {error}", field="scopes", code="scope_unknown") from error
 
 
-def _validate_request(state: str | None, code_challenge: str | None) -> None:
+def _check_request(state: str | None, code_challenge: str | None) -> None:
     if state is not None and (len(state) > MAX_STATE or has_forbidden_characters(state)):
         raise ValidationFailed(
             f"state has {len(state)} characters; expected at most {MAX_STATE}", field="state", code="too_long"

@@ -97,4 +97,4 @@ async def _emit_if_abandoned(scope: Scope, public_id: object, unchanged_since: d
 
 
 def _is_throttled(scope: Scope, cart: LockedCart) -> bool:
-    return cart.told_at is not None and cart.told_at > scope.now - MIN_INTERVAL
+    return cart.emitted_at is not None and cart.emitted_at > scope.now - MIN_INTERVAL

@@ -59,7 +59,7 @@ class LockedCart:
     discount_cents: int
     shipping_cents: int
     total_cents: int
-    told_at: datetime | None
+    emitted_at: datetime | None  # column told_at
     expires_at: datetime
     updated_at: datetime
     customer: events.EventCustomer | None

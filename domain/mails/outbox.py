@@ -1,4 +1,4 @@
-"""Queue mails in the transaction that causes them; the worker sends them later (`domain.mails.sending`).
+"""Queue mails in the outbox, in the transaction that causes them; the worker sends them later (`domain.mails.sending`).
 
 Some responses must take the same time whether an account exists or not, so a mail can be queued without a recipient: the same work is done,
 but the row is never sent or shown.

@@ -1,1 +1,1 @@
-"""The search of products: words, facets, corrections."""
+"""The full-text search of products: words, facets, corrections."""

@@ -55,7 +55,7 @@ async def update_area(scope: Scope, warehouse: object, area: object, values: Inp
     """Update a delivery area partially and return its internal id; `zipcodes` replace the existing ones."""
     async with transaction(scope):
         warehouse_row = await lock_warehouse(scope, warehouse)
-        current = _get_area(await _load_areas(scope, warehouse_row["id"]), area)
+        current = _find_area(await _load_areas(scope, warehouse_row["id"]), area)
         changed = await _write(
             scope, warehouse_row["id"], [_read({**values, "area_id": current["id"]}, {current["id"]: current})]
         )
@@ -68,7 +68,7 @@ async def delete_area(scope: Scope, warehouse: object, area: object) -> None:
     """Delete a delivery area."""
     async with transaction(scope):
         warehouse_row = await lock_warehouse(scope, warehouse)
-        current = _get_area(await _load_areas(scope, warehouse_row["id"]), area)
+        current = _find_area(await _load_areas(scope, warehouse_row["id"]), area)
         await execute(_DELETE, scope.store.id, warehouse_row["id"], [current["id"]])
         await _audit(scope, "warehouse.area_removed", warehouse_row, current["id"])
 
@@ -114,7 +114,7 @@ async def _load_areas(scope: Scope, warehouse_id: int) -> dict[Reference, Mappin
     return areas
 
 
-def _get_area(areas: Mapping[Reference, Mapping[str, Any]], area: object) -> Mapping[str, Any]:
+def _find_area(areas: Mapping[Reference, Mapping[str, Any]], area: object) -> Mapping[str, Any]:
     reference = parse_reference(area)
     if reference is None or reference not in areas:
         raise NotFound("delivery area")

@@ -53,7 +53,7 @@ async def update_group(scope: Scope, warehouse: object, usergroup: object, value
     async with transaction(scope):
         warehouse_row = await lock_warehouse(scope, warehouse)
         existing = await _load_groups(scope, warehouse_row["id"])
-        current = _get_group(existing, usergroup)
+        current = _find_group(existing, usergroup)
         group = {current["usergroup_id"]: {**current, **columns}}
         if await _write(scope, warehouse_row["id"], group, existing):
             await _audit(scope, "warehouse.usergroup_changed", warehouse_row, current["usergroup_id"])
@@ -64,7 +64,7 @@ async def remove_group(scope: Scope, warehouse: object, usergroup: object) -> No
     """Remove a usergroup from a warehouse."""
     async with transaction(scope):
         warehouse_row = await lock_warehouse(scope, warehouse)
-        current = _get_group(await _load_groups(scope, warehouse_row["id"]), usergroup)
+        current = _find_group(await _load_groups(scope, warehouse_row["id"]), usergroup)
         await execute(_DELETE, scope.store.id, warehouse_row["id"], [current["usergroup_id"]])
         await _audit(scope, "warehouse.usergroup_removed", warehouse_row, current["usergroup_id"])
 
@@ -107,7 +107,7 @@ async def _load_groups(scope: Scope, warehouse_id: int) -> dict[int, Mapping[str
     return {row["usergroup_id"]: dict(row) for row in rows}
 
 
-def _get_group(groups: Mapping[int, Mapping[str, Any]], usergroup: object) -> Mapping[str, Any]:
+def _find_group(groups: Mapping[int, Mapping[str, Any]], usergroup: object) -> Mapping[str, Any]:
     reference = parse_reference(usergroup)
     for group in groups.values():
         if reference is not None and reference in (group["usergroup_id"], group["group_public_id"]):

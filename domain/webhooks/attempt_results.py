@@ -1,7 +1,8 @@
 """Store the results of delivery attempts in batches, and update the health of their endpoints.
 
 Only the holder of a claim can store a result: a delivery whose lease expired belongs to another worker. Endpoints are locked first and in
-key order, as by every change of an endpoint and its deliveries.
+key order, as by every change of an endpoint and its deliveries. A delivery without a further attempt is a dead letter (state `dead`): it
+stays for a redelivery on request.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ class Cart(Timestamped, table="carts"):
     """A cart. `public_id` is an unguessable UUIDv4, because it grants access to the cart. `status` is `open`, `ordered` or `expired`.
 
     Amounts, in cents, are those of the last change: the totals of an open cart are calculated at each read. `content_hash` identifies
-    the ordered content and the customer. `told_at` is the time of the last `cart.updated` event, `is_untold` is set when the cart has
-    changed since, `abandoned_at` when nothing had changed for so long that it counts as abandoned. `merged_into` is the cart that took
+    the ordered content and the customer. `emitted_at` is the time of the last `cart.updated` event, `is_pending` is set when the cart
+    has changed since, `abandoned_at` when nothing had changed for so long that it counts as abandoned. `merged_into` is the cart that took
     over the items.
     """
 
@@ -32,8 +32,8 @@ class Cart(Timestamped, table="carts"):
     merged_into = fields.ForeignKeyField("models.Cart", null=True, related_name="merged")
     content_hash = fields.BinaryField(null=True)
     ordered_at = fields.DatetimeField(null=True)
-    told_at = fields.DatetimeField(null=True)
-    is_untold = fields.BooleanField(default=False)
+    emitted_at = fields.DatetimeField(null=True, source_field="told_at")
+    is_pending = fields.BooleanField(default=False, source_field="is_untold")
     abandoned_at = fields.DatetimeField(null=True)
     expires_at = fields.DatetimeField()
 
