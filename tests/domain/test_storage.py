@@ -29,9 +29,9 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Storage]:
 
 async def test_an_object_is_stored_found_copied_listed_and_deleted(files: Storage):
     await files.put("a/b/c é.txt", b"content")
-    found = await files.head("a/b/c é.txt")
-    assert found is not None
-    assert (found.key, found.size, await files.get("a/b/c é.txt")) == ("a/b/c é.txt", 7, b"content")
+    head = await files.head("a/b/c é.txt")
+    assert head is not None
+    assert (head.key, head.size, await files.get("a/b/c é.txt")) == ("a/b/c é.txt", 7, b"content")
     await files.copy("a/b/c é.txt", "a/d")
     await files.put("other/e", b"")
     assert sorted([each.key async for each in files.find("a/")]) == ["a/b/c é.txt", "a/d"]

@@ -148,8 +148,8 @@ class S3Server:
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter")
         entries: dict[str, str] = {}
         for key in sorted(key for key in self.objects if key.startswith(prefix)):
-            folder, found, _ = key[len(prefix) :].partition(delimiter) if delimiter else (key, "", "")
-            if found:
+            folder, separator, _ = key[len(prefix) :].partition(delimiter) if delimiter else (key, "", "")
+            if separator:
                 name = f"{prefix}{folder}{delimiter}"
                 entries[name] = f"<CommonPrefixes><Prefix>{escape(name)}</Prefix></CommonPrefixes>"
             else:
