@@ -1,4 +1,4 @@
-"""Write the statement of the full-text search of products: a page of ids with sort keys, the number of products, and the groups of its facets.
+"""Write the statement of the full-text search of products: a page of ids with sort keys, the number of products, and the facets' groups.
 
     found, exact    the products that match the words, and those that have them exactly as written
     entries         those that the caller sees, with their score and sort key; `failed` has a bit for each choice that a product fails
