@@ -94,7 +94,7 @@ class PreparedDocument:
     repeated_plans: dict[bytes, Any] = field(default_factory=dict, compare=False, repr=False)
     """The same for the variables of recent requests, with their values: where those affect structure or cost, or need coercion."""
     catalogue_reads: dict[str | None, bool] = field(default_factory=dict, compare=False, repr=False)
-    """Whether each operation reads the catalogue alone (`resolvers.catalogue_reads`), once it was asked."""
+    """Whether each operation reads the catalogue alone (`resolvers.catalog_reads`), once it was asked."""
     variables: dict[Any, VariableValues] = field(default_factory=dict, compare=False, repr=False)
     """The cache of `coerced_variables`."""
     conversions: Conversions = field(default_factory=dict, compare=False, repr=False)

@@ -27,7 +27,7 @@ from server.http import (
     limits,
 )
 from server.http.authentication import Authenticate, Authenticator, StoreResolver
-from server.http.catalogue_cache import CATALOGUE_CACHE, REQUEST_CACHE, CatalogueCache, RequestCache
+from server.http.catalog_cache import CATALOGUE_CACHE, REQUEST_CACHE, CatalogueCache, RequestCache
 from server.http.connections import PIPELINE, RequestTimeouts
 from server.http.connections import SETTINGS as SETTINGS
 from server.http.cross_origin import allow_cross_origin

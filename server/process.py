@@ -22,13 +22,13 @@ from domain.media import addresses
 from kernel import garbage_collection, logging
 from kernel.event_loop import measured_pauses
 from kernel.settings import Settings
-from models.connection import catalogue_versions
+from models.connection import catalog_versions
 from models.connection.database import use_replicas
 from server import example_storefront, mail_page
 from server.app import create_app
 from server.database import DatabaseLocation, connection_pools, readiness_checks
 from server.files import configure_files
-from server.http.catalogue_cache import CATALOGUE_CACHE
+from server.http.catalog_cache import CATALOGUE_CACHE
 from server.http.connections import SETTINGS, Runner
 from server.http.health import HEALTH
 from server.media.renderer import image_renderer
@@ -85,7 +85,7 @@ async def build_application(settings: Settings, location: DatabaseLocation) -> w
     store_resolver = CachedStoreResolver(settings.shared_hosts, settings.default_store)
     await store_resolver.listen()
     await credential_cache.listen()
-    await catalogue_versions.listen()
+    await catalog_versions.listen()
     if settings.replica_urls:
         await use_replicas(settings.replica_urls)
     counters = ProcessMetrics.counters = _shared_counters(settings)

@@ -9,7 +9,7 @@ from pathlib import Path
 from auth.credential_cache import process_cache
 from kernel import metrics
 from models.connection import database
-from server.http.catalogue_cache import CatalogueCache
+from server.http.catalog_cache import CatalogueCache
 from server.http.limits import Counters
 from server.media.renderer import Renderer
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from domain.promotions.catalogue import product_sql
-from domain.purchase.catalogue_prices import CataloguePrice, catalogue_prices
+from domain.promotions.catalog import product_sql
+from domain.purchase.catalog_prices import CataloguePrice, catalogue_prices
 from kernel.errors import DomainError
 from kernel.scope import Scope
 from models.reading.queries import Condition, Row

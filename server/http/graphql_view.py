@@ -25,7 +25,7 @@ from kernel.scope import Actor, ActorKind, Scope
 from models.reading.answer_size import AnswerLimits, LargeAnswer, too_many_bytes
 from models.reading.response_shapes import NotCompiled
 from resolvers import root
-from resolvers.catalogue_reads import is_catalogue_read
+from resolvers.catalog_reads import is_catalogue_read
 from resolvers.operations import OperationExecutor
 from resolvers.persisted_documents import find_document, save_document
 from rest_facade.apps.events import EVENT_STREAM
@@ -35,7 +35,7 @@ from rest_facade.routing import SCOPE
 from schema.documents import INTROSPECTION_FIELDS, DocumentCache, PreparedDocument, calculate_cost, check_cost
 from schema.execution import error_extensions, format_document_error, format_error
 from schema.secret_fields import returns_secret
-from server.http.catalogue_cache import CATALOGUE_CACHE, REQUEST_CACHE, is_cacheable
+from server.http.catalog_cache import CATALOGUE_CACHE, REQUEST_CACHE, is_cacheable
 from server.http.graphql_errors import ERROR_FORMAT
 from server.http.idempotency import HEADER, handle_once
 from server.http.playground import add_asset_routes, playground

@@ -35,7 +35,7 @@ from rest_facade.responses import add_vary, allow_header, compress, is_compressi
 from rest_facade.routing import CLIENT_IP, REQUEST_ID, SCOPE, Credential
 from server.http import idempotency, limits, telemetry
 from server.http.authentication import Authenticator
-from server.http.catalogue_cache import CatalogueCache, is_cacheable
+from server.http.catalog_cache import CatalogueCache, is_cacheable
 from server.http.connections import SERVER_NAME, RequestTimeout, RequestTimeouts
 from server.http.cross_origin import AddHeaders
 from server.http.errors import error_response

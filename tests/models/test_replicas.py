@@ -14,7 +14,7 @@ import pytest
 
 from kernel import metrics
 from kernel.scope import Scope, active_scope
-from models.connection import catalogue_versions, replicas
+from models.connection import catalog_versions, replicas
 from models.connection import database as db
 from models.connection.pool import DatabaseSettings
 from models.connection.replicas import Replica, ReplicaStatus, WritePositions
@@ -283,7 +283,7 @@ async def test_nothing_read_from_a_replica_is_older_than_the_version_of_the_cata
     replica, scope, standby, database_url
 ):
     """The write of a program that sends no notices."""
-    versions = catalogue_versions.CatalogueVersions()
+    versions = catalog_versions.CatalogueVersions()
     with active_scope(scope):
         before = await versions.current(scope)
     await has_replayed(replica, scope.store.id)

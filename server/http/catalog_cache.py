@@ -1,7 +1,7 @@
 """Answer repeated reads of the catalogue from memory, and those of a client that has the answer with 304.
 
 For storefront keys without a shopper (docs/reference/shared.md#catalogue-caching). An answer belongs to a version of the store's catalogue
-(`models.connection.catalogue_versions`), the key's scopes and the request; it is found only while that version is current. Those of an
+(`models.connection.catalog_versions`), the key's scopes and the request; it is found only while that version is current. Those of an
 earlier version are dropped with the first answer of a later one, so that they take no memory from the answers of other stores.
 """
 
@@ -19,7 +19,7 @@ from domain.store_settings import setting
 from kernel import metrics
 from kernel.cache import BoundedCache
 from kernel.scope import ActorKind, Scope, Store
-from models.connection.catalogue_versions import CatalogueVersions, process_versions
+from models.connection.catalog_versions import CatalogueVersions, process_versions
 from rest_facade.responses import BytesResponse, add_vary
 
 CATALOGUE_CACHE: web.AppKey[CatalogueCache] = web.AppKey("catalogue_cache")

@@ -22,16 +22,16 @@ from graphql import GraphQLObjectType, get_named_type, is_required_argument
 
 from domain.promotions.promotions import PROMOTION_RECORDS
 from kernel.scope import Scope, active_scope
-from models.connection import catalogue_versions, database
-from models.connection.catalogue_versions import TABLES, CatalogueVersions
+from models.connection import catalog_versions, database
+from models.connection.catalog_versions import TABLES, CatalogueVersions
 from models.connection.database import transaction
 from resolvers import root
-from resolvers.catalogue_reads import is_catalogue_read
+from resolvers.catalog_reads import is_catalogue_read
 from rest_facade.responses import BytesResponse
 from schema.documents import prepare_document
 from schema.fields import entity_of
 from server.embedded_postgres import EmbeddedServer
-from server.http.catalogue_cache import CatalogueCache
+from server.http.catalog_cache import CatalogueCache
 from tests.graphql.full_selections import full_selection
 from tests.harness.http import Client, Response
 from tests.harness.records import Record
@@ -249,7 +249,7 @@ async def test_a_change_is_visible_at_once_to_its_process(shop: StorefrontClient
 async def other_process(database: object) -> CatalogueVersions:
     """Return the versions that another process would remember."""
     versions = CatalogueVersions()
-    await catalogue_versions.listen(versions)
+    await catalog_versions.listen(versions)
     return versions
 
 
@@ -268,8 +268,8 @@ async def test_a_change_is_visible_to_other_processes_by_a_notification(
 async def test_a_change_from_outside_is_visible_when_the_version_is_asked_again(
     shop: StorefrontClient, postgres: EmbeddedServer, database_name: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(catalogue_versions, "MAX_AGE_SECONDS", 0.2)
-    catalogue_versions.process_versions().clear()
+    monkeypatch.setattr(catalog_versions, "MAX_AGE_SECONDS", 0.2)
+    catalog_versions.process_versions().clear()
     outside = await asyncpg.connect(postgres.superuser_url(database_name))
     try:
         assert (await shop.get(f"products/{shop.sample.mug.id}")).body["name"] != "De fora"

@@ -17,7 +17,7 @@ from graphql import (
     get_named_type,
 )
 
-from models.connection.catalogue_versions import TABLES
+from models.connection.catalog_versions import TABLES
 from resolvers.entity_queries import ENTITY_QUERY
 from schema.documents import PreparedDocument
 from schema.fields import entity_of, strawberry_field

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from domain.promotions.catalogue import CatalogueProduct, lower_catalogue_prices
+from domain.promotions.catalog import CatalogueProduct, lower_catalogue_prices
 from domain.purchase.draft import options_object
 from domain.purchase.lines import catalogue_price, load_offers
 from domain.purchase.option_selection import select_options
@@ -33,7 +33,7 @@ async def catalogue_prices(
 ) -> list[CataloguePrice | DomainError]:
     """Return the price of each product for the caller, or why it has none with these options.
 
-    `products` are values of `domain.promotions.catalogue.product_sql`, of one statement. `options` are chosen options as in a cart; without
+    `products` are values of `domain.promotions.catalog.product_sql`, of one statement. `options` are chosen options as in a cart; without
     them the catalogue prices are the base. Takes the statements of `lower_catalogue_prices`, and one more with options, or three where
     the products have any. Raises ValidationFailed for options of a wrong form.
     """
