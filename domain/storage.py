@@ -64,7 +64,7 @@ class Storage:
         """Return the path of an object's file in a folder; None at a provider."""
         return None if self._folder is None else self._folder / key
 
-    async def link(self, method: Literal["GET", "PUT"], key: str, lifetime: timedelta) -> str | None:
+    async def link(self, method: Literal["GET", "HEAD", "PUT"], key: str, lifetime: timedelta) -> str | None:
         """Return an address that loads or stores the object without a credential; None in a folder, whose files this server serves."""
         if isinstance(self._store, LocalStore):
             return None

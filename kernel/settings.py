@@ -138,6 +138,11 @@ class Settings:
     media_url: str = _setting(
         "", HTTP_URL, "The address before the paths of media files, such as a CDN's.", unset="the store's own host"
     )
+    media_public: bool = _setting(
+        False,
+        BOOLEAN,
+        "Whether the storage's provider shows media files to everyone, so that links to them are not signed.",
+    )
     processes: int = _setting(1, integer_between(1, 256), "The number of server processes.", name="WEB_CONCURRENCY")
     redis_url: str | None = _setting(
         None,

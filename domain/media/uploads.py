@@ -17,6 +17,7 @@ from uuid import UUID
 from auth.secrets import keyed_hash, keyed_hashes
 from domain.media import renderer
 from domain.media.addresses import base_url, media_key
+from domain.media.contents import object_headers
 from domain.media.fetching import FileContent, become
 from domain.media.files import lock_file, uploader
 from domain.media.renderer import ImageError
@@ -98,7 +99,7 @@ async def complete_upload(scope: Scope, media: object) -> int:
     if content is None:
         raise RuleViolation("nothing was uploaded yet", reason="upload_missing")
     facts = await _inspect(scope, row, content)
-    await storage().put(media_key(scope.store.public_id, facts.sha256), content, {"content-type": facts.mime_type})
+    await storage().put(media_key(scope.store.public_id, facts.sha256), content, object_headers(facts.mime_type))
     async with transaction(scope):
         await lock_file(scope, media)
         same = await become(scope, row["id"], facts)

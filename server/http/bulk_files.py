@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
-from pathlib import Path
 from uuid import UUID
 
 from aiohttp import hdrs, web
-from aiohttp.abc import AbstractStreamWriter
 
 from domain.bulk.configuration import configured
 from domain.bulk.files import (
@@ -32,8 +29,8 @@ from kernel.ids import parse_uuid
 from rest_facade.aiohttp_internals import PayloadEncodingError
 from rest_facade.bodies import BODY_TIMEOUT_SECONDS
 from rest_facade.responses import RESTART_TIMEOUT, json_response, preferred_coding
+from server.http.stored_files import CHUNK, StoredFileResponse
 
-_CHUNK = 256 * 1024
 _NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9a-f]{16})?")
 
 
@@ -60,26 +57,7 @@ async def download(request: web.Request) -> web.StreamResponse:
     }
     if is_compressed:
         headers[hdrs.CONTENT_ENCODING] = "gzip"
-    return _ResultResponse(path, headers)
-
-
-class _ResultResponse(web.FileResponse):
-    """A file of which `If-Range` with another entity tag gets the whole (RFC 9110, section 13.1.5); aiohttp knows dates only."""
-
-    def __init__(self, file: Path, headers: Mapping[str, str]) -> None:
-        super().__init__(file, chunk_size=_CHUNK, headers=headers)
-        self.file = file
-
-    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        condition = request.headers.get(hdrs.IF_RANGE, "").strip()
-        if condition.startswith(('"', "W/")):
-            status = await asyncio.to_thread(self.file.stat)
-            # As aiohttp writes it; a weak tag never matches.
-            if condition != f'"{status.st_mtime_ns:x}-{status.st_size:x}"':
-                headers = request.headers.copy()
-                headers.popall(hdrs.RANGE, None)
-                request = request.clone(headers=headers)
-        return await super().prepare(request)
+    return StoredFileResponse(path, headers)
 
 
 async def upload(request: web.Request) -> web.StreamResponse:
@@ -101,7 +79,7 @@ async def upload(request: web.Request) -> web.StreamResponse:
 
 async def _receive(request: web.Request, file: UploadedFile) -> None:
     """Write the body as it arrives; raise `Unavailable` when nothing arrives for a while, or the whole takes longer than its link."""
-    chunks = request.content.iter_chunked(_CHUNK)
+    chunks = request.content.iter_chunked(CHUNK)
     try:
         async with asyncio.timeout(LINK_LIFETIME.total_seconds()):
             while True:

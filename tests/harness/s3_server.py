@@ -185,7 +185,8 @@ def _tag(body: bytes) -> str:
 
 
 def _kept(request: web.Request) -> dict[str, str]:
-    return {name: request.headers[name] for name in ("Content-Type", "Content-Disposition") if name in request.headers}
+    names = ("Content-Type", "Content-Disposition", "Cache-Control")
+    return {name: request.headers[name] for name in names if name in request.headers}
 
 
 def _time(at: datetime) -> str:
