@@ -21,9 +21,14 @@ select
     (select count(*) from (select from event_deliveries where due_at is not null limit {MAX_COUNT}) d) as deliveries,
     (select extract(epoch from clock_timestamp() - min(greatest(b.due_at, p.paused_until))) from busy b
         join event_endpoints p on p.tenant_id = b.tenant_id and p.id = b.endpoint_id)::float8 as delivery_seconds,
-    (select count(*) from (select from mails where status = 'Q' and due_at <= clock_timestamp() limit {MAX_COUNT}) m) as mails,
-    (select extract(epoch from clock_timestamp() - due_at) from mails where status = 'Q' order by due_at limit 1)::float8
-        as mail_seconds
+    (select count(*) from (
+        (select from mails where status = 'Q' and due_at <= clock_timestamp() limit {MAX_COUNT})
+        union all (select from order_mails limit {MAX_COUNT}) limit {MAX_COUNT}
+    ) m) as mails,
+    extract(epoch from clock_timestamp() - least(
+        (select due_at from mails where status = 'Q' order by due_at limit 1),
+        (select min(created_at) from (select created_at from order_mails limit {MAX_COUNT}) o)
+    ))::float8 as mail_seconds
 """
 )
 _JOBS = """

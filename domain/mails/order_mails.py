@@ -36,6 +36,8 @@ STATUS_MAILS: Mapping[str, MailType] = {
 # Shipment statuses of what left the vendor: picked up and shipped, not packed.
 SHIPPED_STATUSES = ("P", "S")
 _PAGE_OF_EXAMPLE = "/pedido"
+# A mail that a later version queued waits for its workers.
+_KINDS = [mail_type.value for mail_type in MailType]
 
 _QUEUE = """
 INSERT INTO order_mails (tenant_id, order_id, kind, details, created_at) VALUES ($1, $2, $3, $4::text::jsonb, $5)
@@ -43,7 +45,7 @@ INSERT INTO order_mails (tenant_id, order_id, kind, details, created_at) VALUES 
 _TAKE = """
 WITH taken AS (
     DELETE FROM order_mails WHERE tenant_id = $1 AND id IN (
-        SELECT id FROM order_mails WHERE tenant_id = $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
+        SELECT id FROM order_mails WHERE tenant_id = $1 AND kind = ANY($3::text[]) ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
     )
     RETURNING id, order_id, kind, details, created_at
 )
@@ -111,7 +113,7 @@ async def queue(scope: Scope, mail_type: MailType, order: Mapping[str, Any], **d
 async def write_queued(scope: Scope, *, limit: int) -> int:
     """Write queued mails, oldest first, and return how many were queued; one whose order has no e-mail any more is dropped."""
     async with transaction(scope):
-        rows = await fetch(_TAKE, scope.store.id, limit)
+        rows = await fetch(_TAKE, scope.store.id, limit, _KINDS)
         page = await order_page(scope) if rows else ""
         for row in rows:
             if row["email"]:

@@ -9,6 +9,7 @@ import pytest
 
 from auth.store_resolution import build_store
 from domain import jobs
+from domain.backlog import read_backlog
 from domain.mails import order_mails, outbox
 from domain.mails.html import html_mail
 from domain.order_access import order_token
@@ -418,6 +419,24 @@ async def test_the_job_writes_the_mails_of_every_store_that_has_some(kit):
     assert outcome.failures == ()
     assert await kit.value("select count(*) from order_mails where tenant_id = $1") == 0
     assert await kinds(kit) == ["order_placed"]
+
+
+async def test_a_mail_of_a_later_version_waits_and_keeps_no_other_from_being_written(kit):
+    order, _ = await order_of(kit)
+    await execute(kit.store, "insert into order_mails (order_id, kind) values ($1, 'order_praised')", order.id)
+    await change_status(kit.as_admin(), order.id, "P")
+    assert await kinds(kit) == ["order_paid"]
+    assert await kit.value("select kind from order_mails where tenant_id = $1") == "order_praised"
+
+
+async def test_a_mail_waits_for_a_worker_from_its_change_until_it_is_sent(kit):
+    before = (await read_backlog()).waiting["mails"]
+    await kit.order((await kit.product(), 1))
+    assert (await read_backlog()).waiting["mails"] == before + 1
+    await order_mails.write_queued(kit.scope, limit=10)
+    assert (await read_backlog()).waiting["mails"] == before + 1
+    await execute(kit.store, "update mails set status = 'S'")
+    assert (await read_backlog()).waiting["mails"] == before
 
 
 async def test_the_mail_about_a_status_says_what_was_so_when_it_changed(kit):
