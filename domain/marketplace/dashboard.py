@@ -13,12 +13,11 @@ from typing import Any
 
 from domain.catalog.availability import STOCK
 from domain.marketplace.shares import EARNED_SQL, VENDOR_SHARES
-from domain.orders.transitions import CANCELLED, COMPLETE, DECLINED, FAILED, PROCESSED
+from domain.orders.transitions import COMPLETE, PROCESSED, UNSUCCESSFUL
 from kernel.errors import Forbidden
 from kernel.scope import ActorKind, Scope
 from models.connection.database import fetch, fetchrow, fetchval
 
-UNSUCCESSFUL = (DECLINED, FAILED, CANCELLED)
 _PAID = (PROCESSED, COMPLETE)
 
 _BY_DAY = f"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from domain.orders.transitions import CANCELLED, COMPLETE, DECLINED, FAILED
+from domain.orders.transitions import COMPLETE, UNSUCCESSFUL
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, cents, read_fields
 from kernel.ids import uuid7
@@ -16,7 +16,7 @@ from models.connection.database import execute, fetch, fetchval, transaction
 from models.references import ORDER_LIMIT, USER, VENDOR, find, resolve
 
 # Orders in any other status, custom ones included, count against the limit.
-CLOSED_STATUSES = (COMPLETE, DECLINED, FAILED, CANCELLED)
+CLOSED_STATUSES = (COMPLETE, *UNSUCCESSFUL)
 _CLOSED_SQL = ", ".join(f"'{status}'" for status in CLOSED_STATUSES)
 
 USED_SQL = f"""

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from domain.orders.locked import LockedOrder
-from domain.orders.transitions import CANCELLED, DECLINED, FAILED
+from domain.orders.transitions import UNSUCCESSFUL
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.ids import parse_reference, uuid7
 from kernel.scope import ActorKind, Scope
@@ -100,7 +100,7 @@ async def insert_shipment(
     Raises ValidationFailed for a line not of the order (or not of the calling vendor) and for more units than are unshipped, RuleViolation
     for an order in a status that can't be shipped.
     """
-    if order.status in (CANCELLED, DECLINED, FAILED) or scope.store.order_statuses.get(order.status) == "I":
+    if order.status in UNSUCCESSFUL or scope.store.order_statuses.get(order.status) == "I":
         raise RuleViolation(f"an order in status {order.status} can't be shipped", reason="order_not_shippable")
     units = await resolve_units(scope, order, quantities)
     if not units:

@@ -23,6 +23,8 @@ PARTIALLY_REFUNDED, REFUNDED, CHARGEBACK = "partially_refunded", "refunded", "ch
 
 # Lines, and with them totals and stock, may change only before the order is paid.
 EDITABLE = (OPEN, BACKORDERED)
+# Orders that came to nothing: they have no stock, and count against no limit.
+UNSUCCESSFUL = (DECLINED, FAILED, CANCELLED)
 # Orders that are still to be fulfilled: their vendor can't be deleted.
 UNFINISHED = (OPEN, PROCESSED, BACKORDERED)
 

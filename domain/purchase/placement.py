@@ -22,12 +22,10 @@ from domain.mails.texts import MailType
 from domain.orders import limits
 from domain.orders.lifecycle import lock_custom_status
 from domain.orders.transitions import (
-    CANCELLED,
     COMPLETE,
-    DECLINED,
-    FAILED,
     OPEN,
     PROCESSED,
+    UNSUCCESSFUL,
     check_status,
     payment_status,
     stock_state_of,
@@ -197,7 +195,7 @@ async def _insert(
 
 def _is_mailed(scope: Scope, order: Mapping[str, Any]) -> bool:
     """Return whether the customer gets a mail about the order, unless its status says otherwise."""
-    is_closed = order["status"] in (DECLINED, FAILED, CANCELLED)
+    is_closed = order["status"] in UNSUCCESSFUL
     return not is_closed and bool(order["email"]) and sends_order_mail(scope, MailType.ORDER_PLACED.value)
 
 
@@ -257,7 +255,7 @@ async def _check_limits(
 ) -> None:
     """Reject an order beyond the customer's limits; one created in a closed status doesn't count."""
     customer = references.customer
-    if customer is None or not customer.is_limited or order["status"] in (DECLINED, FAILED, CANCELLED):
+    if customer is None or not customer.is_limited or order["status"] in UNSUCCESSFUL:
         return
     shares = ((line.offer.vendor_id, line.quantity * line.price_cents) for line in lines)
     amounts = limits.amounts_by_vendor(order["vendor_id"], order["total_cents"], shares)
