@@ -17,11 +17,19 @@ import orjson
 
 from domain import events
 from domain.addresses import DELIVERED
-from domain.carts.items import CART_WITH_ITEMS, SAVE_ITEM_PRICES, PricedCartItem, item_price_columns, items_of
+from domain.carts.items import (
+    CART_WITH_ITEMS,
+    SAVE_ITEM_PRICES,
+    PricedCartItem,
+    at_prices,
+    item_price_columns,
+    items_of,
+    order_lines,
+)
 from domain.carts.locked import LockedCart, lock_open_cart_with
 from domain.carts.messages import ERROR_TEXTS, portuguese_error
 from domain.carts.shipping import load_selected_option
-from domain.carts.totals import calculate_cart_totals, cart_totals, lines_subtotal, order_lines
+from domain.carts.totals import calculate_cart_totals
 from domain.idempotency import current_claim
 from domain.order_access import order_token
 from domain.purchase.draft import SHIPPING, DraftLine, OrderDraft, email_text
@@ -109,11 +117,11 @@ async def check_out(scope: Scope, cart: object, values: InputValues) -> Checkout
         content_hash = _content_hash(items, customer)
         await _reject_duplicate(scope, content_hash)
         # A total of zero needs no payment method.
-        if payment is None and (await calculate_cart_totals(scope, locked)).total_cents:
+        if payment is None and (await calculate_cart_totals(scope, locked, items)).total_cents:
             raise ValidationFailed("payment_id is required", field="payment", code="required")
         _reject_incomplete(locked, items)
         placed = await _place(scope, locked, _draft(locked, items, customer, payment, fields), lines)
-        priced = cart_totals(items, placed.pricing, None).items
+        priced = at_prices(items, placed.pricing.lines)
         await _mark(scope, locked, priced, placed.id, content_hash, customer.email or locked.customer_email)
         await events.emit_checkout_completed(scope, locked.public_id, placed.event_data)
     return CheckoutResult(placed.id, placed.public_id, order_token(scope, placed.public_id))
@@ -185,9 +193,7 @@ async def _load(scope: Scope, cart: LockedCart, draft: OrderDraft, lines: Sequen
         raise
     purchase, terms, selected = draft_purchase(scope, draft, references, lines), None, None
     if cart.shipping_method_id is not None:
-        terms, selected = await load_selected_option(
-            scope, purchase, cart, cart.shipping_method_id, lines_subtotal(lines)
-        )
+        terms, selected = await load_selected_option(scope, purchase, cart, cart.shipping_method_id)
     if selected is not None:
         option, method = selected
         method = replace(method, delivery_time=option.delivery_time)

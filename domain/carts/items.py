@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -154,6 +154,22 @@ def checked_quantity(quantity: int, field: str = "") -> int:
 def too_many_items_error() -> ValidationFailed:
     """Return the error for more items than a cart may have."""
     return ValidationFailed(f"a cart holds at most {MAX_ITEMS} items", field="items", code="too_many")
+
+
+def order_lines(items: Sequence[PricedCartItem]) -> list[PricedLine]:
+    """Return the lines of an order for the items that are still sold."""
+    return [item.line for item in items if item.line is not None]
+
+
+def at_prices(items: Sequence[PricedCartItem], lines: Sequence[PricedLine]) -> list[PricedCartItem]:
+    """Return the items at the prices of their lines, which promotions may have lowered; `lines` may go on with gifts."""
+    prices = iter(lines)
+    return [
+        item
+        if item.line is None or (price := next(prices).price_cents) == item.price_cents
+        else replace(item, price_cents=price)
+        for item in items
+    ]
 
 
 def item_price_columns(items: Sequence[PricedCartItem]) -> tuple[list[int], list[str], list[int]]:

@@ -16,6 +16,7 @@ from domain.promotions.calculation import Reward
 from domain.purchase.lines import PricedLine, needs_shipping
 from domain.purchase.references import ChosenShippingMethod, offers_method
 from domain.purchase.terms import FIRST_PARAMETER, ExtraRead, Purchase, Terms, load_terms, terms_statement
+from domain.purchase.totals import subtotal_cents
 from domain.shipping.quotes import MethodsForAddress, Quote, method_sql, method_to, quote_methods, quote_shipping
 from domain.warehouses.dispatch import (
     Dispatch,
@@ -54,7 +55,6 @@ async def find_shipping_options(
     scope: Scope,
     lines: Sequence[PricedLine],
     address: Mapping[str, str] | None,
-    subtotal_cents: int,
     customer_id: int | None = None,
 ) -> list[ShippingOption]:
     """List the shipping options for the lines; none when nothing is shipped or no warehouse serves the address.
@@ -62,14 +62,16 @@ async def find_shipping_options(
     Without an address, only methods with one price everywhere. A vendor's own method ships only that vendor's lines,
     and every vendor must offer the method.
     """
+    totals_lines = [line.totals_line for line in lines]
+    subtotal = subtotal_cents(totals_lines)
     if not needs_shipping(lines):
         return []
     vendors = _shippings_by_vendor(lines)
     quotes = await quote_shipping(
         scope,
-        [line.totals_line for line in lines],
+        totals_lines,
         **_destination(address),
-        subtotal_cents=subtotal_cents,
+        subtotal_cents=subtotal,
         vendors=vendors,
         customer_id=customer_id,
     )
@@ -77,21 +79,22 @@ async def find_shipping_options(
 
 
 async def load_selected_option(
-    scope: Scope, purchase: Purchase, cart: LockedCart, method: int, subtotal_cents: int
+    scope: Scope, purchase: Purchase, cart: LockedCart, method: int
 ) -> tuple[Terms, tuple[ShippingOption, ChosenShippingMethod] | None]:
     """Load what applies to the purchase of a cart by this shipping method, and its option, None when it isn't offered: one statement.
 
     The option is that of `find_shipping_options`.
     """
-    lines = purchase.lines
-    vendors = _shippings_by_vendor(lines)
+    totals_lines = [line.totals_line for line in purchase.lines]
+    subtotal = subtotal_cents(totals_lines)
+    vendors = _shippings_by_vendor(purchase.lines)
     arguments = partial(_candidate_arguments, vendors.keys(), cart)
     extra = ExtraRead(_SELECTED, arguments, frozenset(vendors), cart.user_id, partial(_selected_method, vendors.keys()))
     terms = await load_terms(scope, purchase, shipping_method=method, extra=extra)
     selected: _SelectedMethod | None = terms.store.extra
     if selected is None:
         return terms, None
-    quotes = quote_methods(selected.methods, [line.totals_line for line in lines], subtotal_cents, selected.dispatch)
+    quotes = quote_methods(selected.methods, totals_lines, subtotal, selected.dispatch)
     options = _offered(quotes, vendors)
     return terms, (options[0], selected.chosen) if options else None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from domain.carts.items import PricedCartItem, load_items
+from domain.carts.items import PricedCartItem, at_prices, load_items, order_lines
 from domain.carts.locked import OPEN, LockedCart
 from domain.carts.shipping import (
     ShippingOption,
@@ -22,7 +22,7 @@ from domain.purchase.lines import PricedLine
 from domain.purchase.pricing import PricingResult, price_purchase
 from domain.purchase.references import NO_REFERENCES, OrderReferences, load_references
 from domain.purchase.terms import Purchase, Terms, requested_points
-from domain.purchase.totals import NOTHING_SPENT, OrderTotals, SpentPoints, subtotal_cents
+from domain.purchase.totals import NOTHING_SPENT, OrderTotals, SpentPoints
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope, active_scope
@@ -68,13 +68,13 @@ async def calculate_cart_totals(
     if not is_open:
         return await _closed_totals(scope, cart, items)
     option, priced, refusal = await _price_with_option(scope, cart, order_lines(items))
-    return cart_totals(items, priced, option, refusal)
+    return _cart_totals(items, priced, option, refusal)
 
 
 async def shipping_options_for(scope: Scope, cart: LockedCart) -> list[ShippingOption]:
     """List the shipping options of a cart at their prices after promotions."""
     lines = order_lines(await load_items(scope, cart.id))
-    options = await _shipping_options(scope, cart, lines)
+    options = await find_shipping_options(scope, lines, cart.address, cart.user_id)
     if not options:
         return []
     priced, _ = await _price_lines(scope, cart, lines)
@@ -100,20 +100,6 @@ async def find_coupon_refusal(scope: Scope, cart: LockedCart, totals: CartTotals
     return refusal
 
 
-def order_lines(items: Sequence[PricedCartItem]) -> list[PricedLine]:
-    """Return the lines of an order for the items that are still sold."""
-    return [item.line for item in items if item.line is not None]
-
-
-async def _shipping_options(scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]) -> list[ShippingOption]:
-    return await find_shipping_options(scope, lines, cart.address, lines_subtotal(lines), cart.user_id)
-
-
-def lines_subtotal(lines: Sequence[PricedLine]) -> int:
-    """Return the subtotal by which shipping is quoted. Raises ValidationFailed for amounts above 10**15 cents."""
-    return subtotal_cents([line.totals_line for line in lines])
-
-
 async def _price_with_option(
     scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]
 ) -> tuple[ShippingOption | None, PricingResult, RuleViolation | None]:
@@ -122,9 +108,7 @@ async def _price_with_option(
         return (None, *await _price_lines(scope, cart, lines))
     with active_scope(scope):
         purchase = _purchase(scope, cart, lines)
-        terms, selected = await load_selected_option(
-            scope, purchase, cart, cart.shipping_method_id, lines_subtotal(lines)
-        )
+        terms, selected = await load_selected_option(scope, purchase, cart, cart.shipping_method_id)
         if selected is None:
             return (None, *await _price(scope, purchase, terms))
         option, chosen = selected
@@ -167,21 +151,13 @@ async def _price(
     return await price_purchase(scope, replace(purchase, coupon_code="")), refusal
 
 
-def cart_totals(
+def _cart_totals(
     items: Sequence[PricedCartItem],
     priced: PricingResult,
     option: ShippingOption | None,
     coupon_refusal: RuleViolation | None = None,
 ) -> CartTotals:
     """Apply promotional prices to the items, and add items no longer sold at their last price."""
-    line_count = len(order_lines(items))
-    prices = iter(priced.lines[:line_count])
-    priced_items = [
-        item
-        if item.line is None or (price := next(prices).price_cents) == item.price_cents
-        else replace(item, price_cents=price)
-        for item in items
-    ]
     unavailable_cents = sum(item.total_cents for item in items if item.line is None)
     totals: OrderTotals = priced.totals
     if totals.total_cents + unavailable_cents > MAX_CENTS:
@@ -191,7 +167,7 @@ def cart_totals(
             code="total_too_large",
         )
     return CartTotals(
-        items=priced_items,
+        items=at_prices(items, priced.lines),
         shipping_option=option
         if option is None or option.price_cents == totals.shipping_cents
         else replace(option, price_cents=totals.shipping_cents),
@@ -201,7 +177,7 @@ def cart_totals(
         tax_cents=totals.tax_cents,
         total_cents=totals.total_cents + unavailable_cents,
         coupon_refusal=coupon_refusal,
-        gifts=priced.lines[line_count:],
+        gifts=priced.lines[len(order_lines(items)) :],
         points=priced.points,
         points_earned=priced.point_columns["points_earned"],
     )
