@@ -17,7 +17,7 @@ from domain.carts.shipping import (
     load_selected_option,
     load_shipping_option,
 )
-from domain.purchase.draft import SHIPPING
+from domain.purchase.draft import SHIPPING, fill_missing_address
 from domain.purchase.lines import PricedLine
 from domain.purchase.pricing import PricingResult, price_purchase
 from domain.purchase.references import NO_REFERENCES, OrderReferences, load_references
@@ -131,7 +131,7 @@ def _purchase(
     return Purchase(
         lines=lines,
         references=references,
-        addresses={SHIPPING: cart.address} if cart.address is not None else {},
+        addresses=fill_missing_address({SHIPPING: cart.address} if cart.address is not None else {}),
         user_id=cart.user_id,
         email=cart.customer.email if cart.customer is not None else "",
         coupon_code=cart.coupon_code,

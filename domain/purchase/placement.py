@@ -271,7 +271,7 @@ def draft_purchase(
     return Purchase(
         lines=lines,
         references=references,
-        addresses=draft.addresses,
+        addresses=fill_missing_address(draft.addresses),
         user_id=customer.id if customer else None,
         email=_contact(draft, customer)["email"],
         coupon_code=draft.coupon_code.strip(),

@@ -22,7 +22,7 @@ from typing import Any
 from domain.promotions.calculation import FreeProduct
 from domain.promotions.refusals import CouponRefusal, find_refusal_by_dates
 from domain.promotions.rewards import PromotedLine, PromotionContext, Reward, coupon_key, evaluate_promotions
-from domain.purchase.draft import SHIPPING, fill_missing_address
+from domain.purchase.draft import SHIPPING
 from domain.purchase.lines import Offer, PricedLine, catalogue_price, load_offers, needs_shipping
 from domain.purchase.option_selection import OptionSelection, default_options, select_options
 from domain.purchase.references import ChosenShippingMethod
@@ -181,7 +181,7 @@ def _rate(scope: Scope, purchase: Purchase, terms: Terms, lines: Sequence[Priced
         return None
     if not terms.store.rates or not needs_shipping(lines):
         return shipping.rate
-    address = fill_missing_address(purchase.addresses).get(SHIPPING, {})
+    address = purchase.addresses.get(SHIPPING, {})
     has_address = any(address.get(name) for name in ("country", "state", "city", "zipcode"))
     may_omit_address = purchase.prices_agreed or scope.actor.kind in _MAY_OMIT_ADDRESS
     if may_omit_address and not terms.store.address.is_specified:

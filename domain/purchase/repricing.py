@@ -17,7 +17,7 @@ from domain.destinations.matching import destination_address
 from domain.orders.locked import LockedOrder
 from domain.promotions.rewards import delete_uses, load_order_promotions
 from domain.purchase.commissions import RATE_OF_OLD_LINES, RATE_TYPE_OF_OLD_LINES
-from domain.purchase.draft import BILLING, ORDER_FIELDS, SHIPPING, parse_addresses
+from domain.purchase.draft import BILLING, ORDER_FIELDS, SHIPPING, fill_missing_address, parse_addresses
 from domain.purchase.lines import Offer, PricedLine
 from domain.purchase.option_selection import OptionCombination, OptionSelection
 from domain.purchase.order_rows import tax_rows
@@ -151,7 +151,7 @@ async def recalculate_totals(
         Purchase(
             lines=lines,
             references=references,
-            addresses=await updated_addresses(scope, locked, changes),
+            addresses=fill_missing_address(await updated_addresses(scope, locked, changes)),
             user_id=references.customer.id if references.customer else locked.user_id,
             coupon_code=locked.coupon_code,
             discount_cents=explicit_discount,

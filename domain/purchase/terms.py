@@ -30,7 +30,7 @@ from domain.promotions.rewards import (
     depend_on_customer,
     promotions_of_json,
 )
-from domain.purchase.draft import BILLING, SHIPPING, fill_missing_address
+from domain.purchase.draft import BILLING, SHIPPING
 from domain.purchase.lines import PROMOTIONS, PricedLine
 from domain.purchase.references import OrderReferences
 from domain.purchase.terms_version import VERSION_SQL
@@ -88,9 +88,9 @@ def terms_statement(columns: str = "", depends_on_customer: str = "false") -> st
 class Purchase:
     """The input of pricing.
 
-    `discount_cents` is an explicit discount; None leaves it to promotions. With `prices_agreed` (a changed order) catalogue promotions
-    don't lower the prices again and no gifts are added. `order_promotions` are the promotions such an order already has. `points` are the
-    reward points to be spent.
+    `addresses` are both or none (`fill_missing_address`). `discount_cents` is an explicit discount; None leaves it to promotions. With
+    `prices_agreed` (a changed order) catalogue promotions don't lower the prices again and no gifts are added. `order_promotions` are the
+    promotions such an order already has. `points` are the reward points to be spent.
     """
 
     lines: Sequence[PricedLine]
@@ -195,16 +195,15 @@ async def load_terms(
 ) -> Terms:
     """Load what applies to a purchase by its shipping method, or by the one with this id."""
     references = purchase.references
-    addresses = fill_missing_address(purchase.addresses)
     # Of the store's UUID: its number may be that of another store in another database.
     key = (
         scope.store.public_id,
         references.shipping_method.id if references.shipping_method else shipping_method,
         references.payment_method.id if references.payment_method else None,
-        *(_place(addresses.get(kind)) for kind in (SHIPPING, BILLING)),
+        *(_place(purchase.addresses.get(kind)) for kind in (SHIPPING, BILLING)),
         extra.key,
     )
-    return await _cached_terms(scope, purchase, key, extra) or await _read_terms(scope, purchase, key, extra, addresses)
+    return await _cached_terms(scope, purchase, key, extra) or await _read_terms(scope, purchase, key, extra)
 
 
 def _place(address: Mapping[str, str] | None) -> tuple[str | None, ...]:
@@ -246,9 +245,9 @@ async def _read_terms(
     purchase: Purchase,
     key: tuple[Any, ...],
     extra: ExtraRead,
-    addresses: Mapping[str, Mapping[str, str]],
 ) -> Terms:
     """Read the terms, and keep those of the store."""
+    addresses = purchase.addresses
     shipped = destination_address(addresses.get(SHIPPING))
     has_one_address = addresses.get(BILLING) == addresses.get(SHIPPING)
     billed = shipped if has_one_address else destination_address(addresses.get(BILLING))
