@@ -1,4 +1,4 @@
-"""Ask what waits for the workers: events, deliveries, mails and jobs of all stores, for `/metrics` and `vitrine doctor`."""
+"""Ask what waits for the workers: events, deliveries, mails, media files and jobs of all stores, for metrics and `vitrine doctor`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ select
     extract(epoch from clock_timestamp() - least(
         (select due_at from mails where status = 'Q' order by due_at limit 1),
         (select min(created_at) from (select created_at from order_mails limit {MAX_COUNT}) o)
-    ))::float8 as mail_seconds
+    ))::float8 as mail_seconds,
+    (select count(*) from (select from media_files where next_attempt_at <= clock_timestamp() limit {MAX_COUNT}) f) as media,
+    (select extract(epoch from clock_timestamp() - min(next_attempt_at)) from media_files where next_attempt_at is not null)::float8
+        as media_seconds
 """
 )
 _JOBS = """
@@ -54,11 +57,12 @@ async def read_backlog() -> Backlog:
         jobs = await connection.fetch(_JOBS, [*(job.name for job in JOBS), SEND_MAILS])
     assert row is not None
     return Backlog(
-        {"events": row["events"], "deliveries": row["deliveries"], "mails": row["mails"]},
+        {kind: row[kind] for kind in ("events", "deliveries", "mails", "media")},
         {
             "events": max(0.0, row["event_seconds"] or 0.0),
             "deliveries": max(0.0, row["delivery_seconds"] or 0.0),
             "mails": max(0.0, row["mail_seconds"] or 0.0),
+            "media": max(0.0, row["media_seconds"] or 0.0),
         },
         {job["name"]: job["late"] for job in jobs},
         {job["name"]: job["is_failed"] for job in jobs},

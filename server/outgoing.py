@@ -125,6 +125,7 @@ class _Client:
 
     async def __call__(
         self,
+        method: str,
         url: str,
         headers: Mapping[str, str],
         body: bytes,
@@ -137,8 +138,8 @@ class _Client:
         # `connect` covers lookup, connection and TLS. aiohttp rounds longer timeouts up by default.
         times = ClientTimeout(total=timeout, connect=connect_timeout, ceil_threshold=float("inf"))
         try:
-            async with self._session.post(
-                address, headers=headers, data=body, allow_redirects=False, timeout=times
+            async with self._session.request(
+                method, address, headers=headers, data=body or None, allow_redirects=False, timeout=times
             ) as response:
                 received, is_truncated = await _read_body(response.content, max_bytes) if max_bytes else (b"", True)
                 response_headers = {name.lower(): value for name, value in response.headers.items()}

@@ -48,6 +48,10 @@ _FAILED = """
 UPDATE media_files SET status = CASE WHEN sha256 IS NULL THEN 'failed' ELSE status END, error = $4, next_attempt_at = $5, updated_at = $6
 WHERE tenant_id = $1 AND id = $2 AND attempts = $3 AND next_attempt_at IS NOT NULL
 """
+_RELEASE = """
+UPDATE media_files SET attempts = attempts - 1, next_attempt_at = $4
+WHERE tenant_id = $1 AND id = $2 AND attempts = $3 AND next_attempt_at IS NOT NULL
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,12 @@ async def mark_unchanged(scope: Scope, claimed: ClaimedFile) -> None:
     async with transaction(scope):
         if await fetchrow(_LOCK, scope.store.id, claimed.id, claimed.attempts) is not None:
             await update_row(scope, "media_files", claimed.id, error="", next_attempt_at=None)
+
+
+async def release(scope: Scope, claimed: ClaimedFile) -> None:
+    """Give up an attempt that was not finished, because this worker stops: another one makes it at once."""
+    async with transaction(scope):
+        await execute(_RELEASE, scope.store.id, claimed.id, claimed.attempts, scope.now)
 
 
 async def mark_failed(

@@ -1,6 +1,7 @@
 """Outgoing HTTP requests to URLs chosen by stores or apps; the only interface for them, protected against SSRF.
 
     response = await calls.post("https://example.com/hook", headers={...}, body=b"...", timeout=10)
+    response = await calls.get("https://example.com/image", headers={...}, max_bytes=1_000)
 
 Raises `AddressNotAllowed` for a forbidden address, `RequestFailed` without a response. Redirects are returned, never followed. Must not be
 called within a transaction. `configure` sets the implementation (`server/outgoing.py`).
@@ -46,10 +47,11 @@ class HttpCallerNotConfigured(RuntimeError):
 
 
 class HttpCaller(Protocol):
-    """Send one POST request."""
+    """Send one request."""
 
     async def __call__(
         self,
+        method: str,
         url: str,
         headers: Mapping[str, str],
         body: bytes,
@@ -87,7 +89,21 @@ async def post(
 ) -> OutgoingResponse:
     """Send a POST request; return the response with at most `max_bytes` of its body. Timeouts are in seconds, total and to connect."""
     return await _configured_caller()(
-        url, headers, body, timeout=timeout, connect_timeout=connect_timeout, max_bytes=max_bytes
+        "POST", url, headers, body, timeout=timeout, connect_timeout=connect_timeout, max_bytes=max_bytes
+    )
+
+
+async def get(
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    timeout: float = TIMEOUT_SECONDS,
+    connect_timeout: float = CONNECT_SECONDS,
+    max_bytes: int = MAX_BODY_BYTES,
+) -> OutgoingResponse:
+    """Send a GET request; otherwise as `post`."""
+    return await _configured_caller()(
+        "GET", url, headers, b"", timeout=timeout, connect_timeout=connect_timeout, max_bytes=max_bytes
     )
 
 

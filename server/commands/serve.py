@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from server.demo.setup import DemoResult
     from server.workers.bulk import BulkWorker
     from server.workers.jobs import JobWorker
+    from server.workers.media import MediaWorker
     from server.workers.webhooks import WebhookWorker
 
 
@@ -120,7 +121,9 @@ class _ServeSession:
 
 
 @asynccontextmanager
-async def _running(*workers: JobWorker | WebhookWorker | BulkWorker) -> AsyncIterator[list[asyncio.Task[None]]]:
+async def _running(
+    *workers: JobWorker | WebhookWorker | BulkWorker | MediaWorker,
+) -> AsyncIterator[list[asyncio.Task[None]]]:
     """Run the workers meanwhile; at the end let them finish or release their work."""
     tasks = [asyncio.create_task(worker.run()) for worker in workers]
     try:
@@ -131,16 +134,17 @@ async def _running(*workers: JobWorker | WebhookWorker | BulkWorker) -> AsyncIte
         await asyncio.gather(*tasks)
 
 
-def _workers(settings: Settings) -> tuple[JobWorker, WebhookWorker, BulkWorker]:
+def _workers(settings: Settings) -> tuple[JobWorker, WebhookWorker, BulkWorker, MediaWorker]:
     from domain.bulk.operations import MUTATION, QUERY
     from resolvers import bulk_mutations, bulk_queries
     from resolvers.webhook_queries import run_query
     from server.workers.bulk import BulkWorker
     from server.workers.jobs import JobWorker
+    from server.workers.media import MediaWorker
     from server.workers.webhooks import WebhookWorker
 
     bulk = BulkWorker({QUERY: bulk_queries.run, MUTATION: bulk_mutations.run})
-    return JobWorker(_jobs(settings)), WebhookWorker(run_query), bulk
+    return JobWorker(_jobs(settings)), WebhookWorker(run_query), bulk, MediaWorker()
 
 
 async def _check_storage(settings: Settings) -> None:
@@ -181,9 +185,11 @@ def _worker(_: argparse.Namespace) -> None:
 async def _work(settings: Settings) -> None:
     import signal
 
+    from domain.media import addresses
     from kernel import logging
     from kernel.event_loop import measured_pauses
     from server.files import configure_files
+    from server.media.renderer import image_renderer
     from server.metrics import WORKER_PORT_OFFSET, metrics_server
     from server.outgoing import outgoing_client
     from server.start_checks import check_secret_key
@@ -198,10 +204,12 @@ async def _work(settings: Settings) -> None:
         tracing_to_collector(settings, "worker"),
         open_context(settings, quiet=False) as context,
         outgoing_client(allows_private=settings.allows_private_endpoints),
+        image_renderer(),
         metrics_server(settings, worker_values, port_offset=WORKER_PORT_OFFSET),
     ):
         await check_secret_key(context.settings, context.location)
         configure_files(settings)
+        addresses.configure(settings.public_url, settings.media_url)
         await _check_storage(settings)
         logging.event("worker started", env=settings.env)
         async with _running(*_workers(settings)) as tasks:

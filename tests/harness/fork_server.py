@@ -38,6 +38,7 @@ MODULES = (
     "server.operations.checks",
     "server.workers.bulk",
     "server.workers.jobs",
+    "server.workers.media",
     "server.workers.webhooks",
     "resolvers.bulk_mutations",
     "resolvers.bulk_queries",

@@ -172,8 +172,8 @@ async def test_a_worker_shows_what_waits_for_it(tmp_path, database_url, sample: 
             while not await has_run():
                 await asyncio.sleep(0.05)
         page = await page_of(port + 1)
-        assert page.values("vitrine_waiting", "kind") == {"events", "deliveries", "mails"}
-        assert page.values("vitrine_waiting_oldest_seconds", "kind") == {"events", "deliveries", "mails"}
+        assert page.values("vitrine_waiting", "kind") == {"events", "deliveries", "mails", "media"}
+        assert page.values("vitrine_waiting_oldest_seconds", "kind") == {"events", "deliveries", "mails", "media"}
         assert "expire_orders" in page.values("vitrine_job_failed", "job") or page.values("vitrine_job_failed", "job")
         assert await worker.stop() == 0
 
@@ -210,7 +210,13 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 def declared_names() -> dict[str, metrics.Instrument]:
     """Return the instruments of servers and workers by the names of their series."""
-    for module in ("server.main", "server.workers.backlog_metrics", "server.workers.webhooks", "server.workers.jobs"):
+    for module in (
+        "server.main",
+        "server.workers.backlog_metrics",
+        "server.workers.webhooks",
+        "server.workers.jobs",
+        "server.workers.media",
+    ):
         importlib.import_module(module)
     names: dict[str, metrics.Instrument] = {}
     for name, instrument in metrics.instruments().items():
