@@ -21,6 +21,7 @@ from domain.carts import events as cart_events
 from domain.catalog import stock
 from domain.gateway import notifications
 from domain.mails import order_mails, sending
+from domain.media import usage
 from domain.orders import expiry
 from kernel import logging
 from kernel.clock import now
@@ -209,6 +210,9 @@ _STORES_WITH_ORDER_MAILS = _stores_with("order_mails", "created_at <= $1")
 _RETENTION_JOBS = 4
 _STORES_OF_JOB = "select * from tenants where created_at <= $1 and id % {count} = {number} order by id"
 _BULK_PER_BATCH = 500
+_STORES_WITH_MEDIA = """
+    select * from tenants t where created_at <= $1 and exists (select from media_files f where f.tenant_id = t.id) order by id
+"""
 
 
 def _in_batches(name: str, work: Callable[..., Awaitable[int]], size: int) -> Callable[[Scope], Awaitable[int]]:
@@ -236,6 +240,7 @@ emit_stock_changes = _in_batches("emit_stock_changes", stock.emit_changes, 1_000
 write_order_mails = _in_batches("write_order_mails", order_mails.write_queued, 100)
 # Those that were stored but not processed, because the process died or applying them failed.
 apply_notifications = _in_batches("apply_notifications", notifications.apply_pending, 200)
+delete_unused_media = _in_batches("delete_unused_media", usage.delete_unused_files, 100)
 
 
 async def delete_expired_data(scope: Scope, days: Mapping[str, int] = DEFAULT_DAYS) -> None:
@@ -284,6 +289,8 @@ _PERIODIC: tuple[Job, ...] = (
     Job(
         "emit_abandoned_carts", timedelta(minutes=1), for_each_store(_STORES_WITH_ABANDONED_CARTS, emit_abandoned_carts)
     ),
+    # Not with the retention of rows, which goes on while the storage doesn't answer.
+    Job("delete_unused_media", timedelta(hours=1), for_each_store(_STORES_WITH_MEDIA, delete_unused_media)),
     Job("emit_stock_changes", timedelta(seconds=5), for_each_store(_STORES_WITH_STOCK_CHANGES, emit_stock_changes)),
 )
 JOBS = (*_PERIODIC, *retention_jobs(DEFAULT_DAYS))

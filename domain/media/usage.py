@@ -1,7 +1,7 @@
 """Which files records refer to, and the deletion of the others: bytes first, then the row, whose digest keeps the content from coming back.
 
 A file that nothing refers to is noted by `unused_files`. After 7 days it is deleted: no longer listed and not to be referred to. At a later
-run, when every transaction that might have referred to it has ended, its bytes may be deleted, and then its row (`forget_files`).
+run, when every transaction that might have referred to it has ended, its bytes are deleted, and then its row (`forget_files`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from domain.media.addresses import media_key
+from domain.storage import storage
 from kernel.scope import Scope
 from models.connection.database import execute, fetch, transaction
 
@@ -56,6 +58,23 @@ class DeletedFile:
 
     id: int
     sha256: str | None
+
+
+async def delete_unused_files(scope: Scope, *, limit: int) -> int:
+    """Delete up to `limit` files that nothing has referred to for 7 days, with their rendered sizes; return how many."""
+    files = await unused_files(scope, limit=limit)
+    for file in files:
+        if file.sha256 is not None:
+            await storage().delete(await stored_keys(scope, file.sha256))
+    await forget_files(scope, files)
+    return len(files)
+
+
+async def stored_keys(scope: Scope, sha256: str) -> list[str]:
+    """Return the keys of a content and of its rendered sizes, as far as they are stored."""
+    key = media_key(scope.store.public_id, sha256)
+    folder = f"{key.rpartition('/')[0]}/"
+    return [found.key async for found in storage().find(folder) if found.key.startswith(key)]
 
 
 async def unused_files(

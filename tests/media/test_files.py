@@ -9,12 +9,15 @@ from uuid import uuid4
 
 import pytest
 
+from domain.jobs import delete_unused_media
 from domain.media import fetching, usage
+from domain.media.addresses import media_key
 from domain.media.fetching import ClaimedFile, FileContent
+from domain.storage import storage
 from kernel.scope import active_scope
 from tests.harness.row_versions import changed_tables, row_versions
 from tests.harness.sample_store import SampleStore
-from tests.media.test_images import PRODUCT_UPDATE, add_file, graphql, update
+from tests.media.test_images import PRODUCT_UPDATE, add_file, digest, graphql, update
 
 CREATE = "mutation($url: String!, $alt: String) { media_create(source_url: $url, alt: $alt) { id status url source_url alt } }"
 FILES = "query($filter: MediaFileFilter) { media_files(filter: $filter) { id status } }"
@@ -202,6 +205,23 @@ async def test_unused_files_are_deleted_after_seven_days(sample: SampleStore) ->
     assert await run(8) == [unused.number]
     assert await sample.value("select count(*) from media_files where id = $1", unused.number) == 0
     assert await sample.value("select count(*) from media_files where id = $1", used.number) == 1
+
+
+async def test_the_job_deletes_the_content_of_a_file_with_its_sizes(sample: SampleStore) -> None:
+    unused = await add_file(sample)
+    await sample.execute(
+        "update media_files set unused_since = '-infinity', updated_at = now() - interval '2 hours' where id = $1",
+        unused.number,
+    )
+    key = media_key(sample.store.public_id, await digest(sample, unused))
+    neighbour = f"{key[:-1]}{'0' if key[-1] != '0' else '1'}"
+    for name in (key, f"{key}.256.webp", f"{key}.1024.avif", neighbour, f"{neighbour}.64.png"):
+        await storage().put(name, b"content")
+    with active_scope(sample.scope):
+        assert await delete_unused_media(sample.scope) == 1
+    folder = f"{key.rpartition('/')[0]}/"
+    assert sorted([found.key async for found in storage().find(folder)]) == [neighbour, f"{neighbour}.64.png"]
+    assert await sample.value("select count(*) from media_files where id = $1", unused.number) == 0
 
 
 async def test_a_file_that_is_used_again_stays(sample: SampleStore) -> None:
