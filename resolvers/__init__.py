@@ -1,1 +1,1 @@
-"""Resolve the root fields, one module per domain; `resolvers.execute` is the facades' only entry point."""
+"""Resolve the root fields, one module per domain; `engine` executes operations, `resolvers.execute` is the facades' only entry point."""

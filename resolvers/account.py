@@ -8,7 +8,7 @@ from strawberry import Info
 from auth.access import Access
 from domain.people import own_account, registration, two_factor
 from models.reading.queries import Row
-from resolvers.compiled_results import RESULT, ResultField
+from resolvers.engine.compiled_results import RESULT, ResultField
 from schema.fields import root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID

@@ -30,9 +30,9 @@ from kernel.scope import ActorKind, Scope, active_scope
 from models.connection.database import retry_conflicts, transaction
 from models.reading.bulk_reads import JSON_LINE
 from resolvers.bulk_queries import REPORT_SECONDS, documents, prepare_operation, query_error
-from resolvers.operations import OperationExecutor
-from schema.documents import PreparedDocument
-from schema.execution import error_of, format_error, graphql_error_code
+from resolvers.engine.executor import error_of, format_error, graphql_error_code
+from resolvers.engine.prepare import PreparedDocument
+from resolvers.engine.run import OperationExecutor
 from schema.fields import ACCESS, SECRET, strawberry_field
 
 BATCH_LINES = 100

@@ -31,10 +31,10 @@ from kernel.scope import Scope
 from models.reading.bulk_reads import BulkReader, deeper_connections, has_public_id, is_connection
 from models.reading.response_shapes import NotCompiled, RelationField, ResponseShape
 from models.reading.snapshots import snapshot
-from resolvers.compiled_fields import CompilationValues
+from resolvers.engine.compiled_fields import CompilationValues
+from resolvers.engine.prepare import DocumentCache, PreparedDocument, calculate_cost, check_cost
 from resolvers.entity_queries import ENTITY_QUERY, EntityQuery
 from schema.connections import PageRequest, RelatedConnection
-from schema.documents import DocumentCache, PreparedDocument, calculate_cost, check_cost
 from schema.fields import strawberry_field
 from schema.filters import sort_name
 from schema.pagination import DEFAULT_PAGE_SIZE

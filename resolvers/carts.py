@@ -19,10 +19,10 @@ from domain.carts.reorder import reorder
 from domain.carts.totals import shipping_options_for
 from models.reading import row_reads
 from models.reading.queries import Row, refers_to
-from resolvers.compiled_results import RESULT, ResultField
+from resolvers.engine.compiled_results import RESULT, ResultField
+from resolvers.engine.complete import JoinedRelation
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import load_member, rename_error_fields, rename_fields, rename_line_fields
-from resolvers.result_builder import JoinedRelation
 from resolvers.results import cart_result, linked, load_linked_cart
 from schema.fields import root_field
 from schema.inputs import provided_fields

@@ -18,8 +18,8 @@ from graphql import (
 )
 
 from models.connection.catalog_versions import TABLES
+from resolvers.engine.prepare import PreparedDocument
 from resolvers.entity_queries import ENTITY_QUERY
-from schema.documents import PreparedDocument
 from schema.fields import entity_of, strawberry_field
 
 # Root fields of the catalogue that are no reads of one entity.

@@ -1,6 +1,6 @@
 """Build the query fields of an entity: one record, a list, a numbered page, a connection (cursor pagination).
 
-The signatures of their resolvers are built from the entity, so that the executor and compiled reads (`resolvers/compiled_fields.py`)
+The signatures of their resolvers are built from the entity, so that the executor and compiled reads (`resolvers/engine/compiled_fields.py`)
 evaluate the same arguments in the same way.
 """
 

@@ -17,9 +17,9 @@ from kernel.scope import Scope
 from models.connection import database
 from models.reading.queries import Row
 from models.reading.row_reads import link_rows
-from resolvers.compiled_fields import CompilationValues
-from resolvers.compiled_results import RESULT, ResultField
-from schema.documents import MAX_ERRORS, PreparedDocument
+from resolvers.engine.compiled_fields import CompilationValues
+from resolvers.engine.compiled_results import RESULT, ResultField
+from resolvers.engine.prepare import MAX_ERRORS, PreparedDocument
 from schema.fields import root_field
 from schema.pagination import check_page_bounds
 from schema.selection import collect_fields, selected_relations

@@ -21,10 +21,10 @@ from kernel.product_fields import PRODUCT_RECORD
 from kernel.record_conversion import Conversions
 from kernel.scope import Scope
 from resolvers import variable_errors
+from resolvers.engine.executor import error_of
+from resolvers.engine.prepare import PreparedDocument
+from resolvers.engine.run import OperationExecutor
 from resolvers.operation_variables import with_variables
-from resolvers.operations import OperationExecutor
-from schema.documents import PreparedDocument
-from schema.execution import error_of
 from schema.fields import ACCESS, strawberry_field
 
 

@@ -15,7 +15,7 @@ from kernel.scope import Scope, requires_uuid
 from models.reading import row_reads
 from models.reading.queries import Row, by_id
 from models.reading.response_shapes import NotCompiled
-from schema.execution import ReadRecord
+from resolvers.engine.executor import ReadRecord
 from schema.fields import INHERITED, object_type, output_field, root_field
 from schema.inputs import provided_fields
 from schema.scalars import ID

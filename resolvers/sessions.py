@@ -19,7 +19,7 @@ from kernel.scope import Scope
 from models.reading import row_reads
 from models.reading.queries import Condition, Row
 from models.reading.response_shapes import ObjectField, ResponseField, ResponseShape, ScalarField
-from resolvers.compiled_results import OWN_RECORD, RESULT, OwnRecord, ResultField
+from resolvers.engine.compiled_results import OWN_RECORD, RESULT, OwnRecord, ResultField
 from resolvers.mutation_helpers import delete_field
 from schema.fields import root_field
 from schema.scalars import ID

@@ -1,1 +1,1 @@
-"""Define the GraphQL schema (types, inputs, scalars, pagination), validate documents, and derive the rows to read from them."""
+"""Define the GraphQL schema (types, inputs, scalars, pagination), and derive the rows to read from documents."""

@@ -12,7 +12,7 @@ import rest_facade.legacy
 from kernel.errors import TenantClosed, TenantNotFound
 from kernel.settings import Settings
 from models.reading.answer_size import AnswerLimits
-from resolvers import query_compiler
+from resolvers.engine import compile as query_compiler
 from rest_facade.bodies import MAX_BYTES
 from rest_facade.responses import RESTART_TIMEOUT
 from rest_facade.routing import Route

@@ -19,10 +19,10 @@ from auth.schemes import MISSING_HEADER
 from kernel.errors import DomainError, RateLimited, Unauthenticated, Unavailable
 from kernel.scope import ActorKind, Scope, active_scope
 from models.reading.answer_size import too_many_bytes
+from resolvers.engine.executor import format_document_error, format_error
+from resolvers.engine.prepare import PreparedDocument, calculate_cost, check_cost
 from resolvers.events import subscribed_arguments
 from rest_facade.routing import SCOPE
-from schema.documents import PreparedDocument, calculate_cost, check_cost
-from schema.execution import format_document_error, format_error
 from schema.types.events import SUBJECTS
 from server.http import graphql_view
 from server.http.event_streams import RenewScope, open_stream, renewal, start_response

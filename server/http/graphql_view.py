@@ -26,15 +26,15 @@ from models.reading.answer_size import AnswerLimits, LargeAnswer, too_many_bytes
 from models.reading.response_shapes import NotCompiled
 from resolvers import root
 from resolvers.catalog_reads import is_catalogue_read
-from resolvers.operations import OperationExecutor
+from resolvers.engine.executor import error_extensions, format_document_error, format_error
+from resolvers.engine.prepare import INTROSPECTION_FIELDS, DocumentCache, PreparedDocument, calculate_cost, check_cost
+from resolvers.engine.run import OperationExecutor
+from resolvers.engine.secret_fields import returns_secret
 from resolvers.persisted_documents import find_document, save_document
 from rest_facade.apps.events import EVENT_STREAM
 from rest_facade.bodies import read_raw, whole_body
 from rest_facade.responses import BytesResponse
 from rest_facade.routing import SCOPE
-from schema.documents import INTROSPECTION_FIELDS, DocumentCache, PreparedDocument, calculate_cost, check_cost
-from schema.execution import error_extensions, format_document_error, format_error
-from schema.secret_fields import returns_secret
 from server.http.catalog_cache import CATALOGUE_CACHE, REQUEST_CACHE, is_cacheable
 from server.http.graphql_errors import ERROR_FORMAT
 from server.http.idempotency import HEADER, handle_once

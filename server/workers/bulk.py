@@ -14,7 +14,7 @@ from kernel.errors import DomainError, RuleViolation, TenantClosed, Unavailable
 from kernel.event_loop import wait_at_most
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, active_scope
-from schema.execution import graphql_error_code
+from resolvers.engine.executor import graphql_error_code
 
 # Operations at once in this process: a long one doesn't keep the others waiting.
 MAX_RUNNING = 2

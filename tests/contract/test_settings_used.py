@@ -10,7 +10,7 @@ from typing import Any
 from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
 from kernel.settings import Settings
-from resolvers import query_compiler
+from resolvers.engine import compile as query_compiler
 from server.app import create_app
 from tests.test_repository import modules
 

@@ -6,7 +6,7 @@ import pytest
 
 from kernel.ids import checksummed_token
 from models.tables.catalog import Category
-from resolvers import query_compiler
+from resolvers.engine import compile as query_compiler
 from tests.harness.product_records import PRODUCT_RECORD
 from tests.harness.records import UNKNOWN_ID
 from tests.harness.sample_store import SampleStore

@@ -60,8 +60,8 @@ from models.tables.taxes import OrderTax, PaymentMethodTax, ProductTax, Shipping
 from models.tables.users import User, Usergroup, UsergroupMembership
 from models.tables.warehouses import Warehouse, WarehouseArea, WarehouseUsergroup, WarehouseZipcodes
 from resolvers import root
-from schema.documents import DocumentCache
-from schema.execution import ExecutionContext, execute_document, format_error
+from resolvers.engine.executor import ExecutionContext, execute_document, format_error
+from resolvers.engine.prepare import DocumentCache
 from tests.harness.database import NewStore
 from tests.harness.scopes import StoreAccess, system_scope
 

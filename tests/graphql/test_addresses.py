@@ -12,8 +12,8 @@ from domain.people.addresses import MAX_ADDRESSES
 from kernel.scope import active_scope
 from models.tables.users import UserAddress
 from resolvers import root
-from schema.documents import prepare_document
-from schema.execution import ExecutionContext, error_code, execute_document
+from resolvers.engine.executor import ExecutionContext, error_code, execute_document
+from resolvers.engine.prepare import prepare_document
 from tests.harness.http import Client
 from tests.harness.records import UNKNOWN_ID
 from tests.harness.sample_store import SampleStore

@@ -10,7 +10,7 @@ import pytest
 from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
 from kernel.settings import Settings
-from resolvers import query_compiler
+from resolvers.engine import compile as query_compiler
 from server.app import create_app
 from tests.harness.http import HttpClient
 from tests.harness.sample_store import SampleStore

@@ -11,10 +11,11 @@ import pytest
 
 from auth.privileges import ALL
 from kernel.scope import ActorKind, Scope, active_scope
-from resolvers import query_compiler, root
-from resolvers.operations import OperationExecutor
-from schema.documents import prepare_document
-from schema.execution import execute_document, format_error
+from resolvers import root
+from resolvers.engine import compile as query_compiler
+from resolvers.engine.executor import execute_document, format_error
+from resolvers.engine.prepare import prepare_document
+from resolvers.engine.run import OperationExecutor
 from tests.harness.sample_store import SampleStore
 from tests.harness.storefront import open_storefront
 
@@ -97,7 +98,7 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         contexts.append(context)
         return await execute_document(schema, prepared, context, *arguments)
 
-    monkeypatch.setattr("resolvers.operations.execute_document", record)
+    monkeypatch.setattr("resolvers.engine.run.execute_document", record)
     return contexts
 
 

@@ -16,9 +16,9 @@ from models.connection import database
 from models.reading.answer_size import AnswerLimits, AnswerTooLarge, limited_answer
 from models.reading.response_shapes import NotCompiled
 from resolvers import root
-from resolvers.query_compiler import CompiledQuery, QueryCompiler
-from schema.documents import prepare_document
-from schema.execution import ExecutionContext, execute_document
+from resolvers.engine.compile import CompiledQuery, QueryCompiler
+from resolvers.engine.executor import ExecutionContext, execute_document
+from resolvers.engine.prepare import prepare_document
 from tests.docs.storefront_guide import PAGE, read_guide
 from tests.harness.sample_store import SampleStore
 from tests.harness.storefront import open_storefront

@@ -12,10 +12,10 @@ from models.connection import database
 from models.reading.response_shapes import NotCompiled
 from models.tables.catalog import ProductCategory
 from resolvers import root
+from resolvers.engine.compile import QueryCompiler
+from resolvers.engine.executor import ExecutionContext, execute_document
+from resolvers.engine.prepare import prepare_document
 from resolvers.entity_queries import ENTITY_QUERY
-from resolvers.query_compiler import QueryCompiler
-from schema.documents import prepare_document
-from schema.execution import ExecutionContext, execute_document
 from schema.fields import strawberry_field
 from tests.graphql.conftest import ExecuteQuery, StoreRecords
 from tests.harness.sample_store import SampleStore

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from resolvers import root
-from schema.documents import prepare_document
+from resolvers.engine.prepare import prepare_document
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "server" / "assets" / "src" / "examples").glob("*.graphql"))
 

@@ -31,13 +31,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernel.errors import TooComplex
-from resolvers import query_compiler, root
-from resolvers.query_compiler import QueryCompiler
-from schema import documents
-from schema.documents import DocumentCache, PreparedDocument, prepare_document
-from schema.field_merging import FieldsMergeRule
-from schema.lexer import RegexLexer, parse_document
-from schema.scanner import SIZE_ARGUMENTS, ScannedField, ScannedInlineFragment, ScannedSpread, scan_document
+from resolvers import root
+from resolvers.engine import compile as query_compiler
+from resolvers.engine import prepare as documents
+from resolvers.engine.compile import QueryCompiler
+from resolvers.engine.field_merging import FieldsMergeRule
+from resolvers.engine.lexer import RegexLexer, parse_document
+from resolvers.engine.prepare import DocumentCache, PreparedDocument, prepare_document
+from resolvers.engine.scanner import SIZE_ARGUMENTS, ScannedField, ScannedInlineFragment, ScannedSpread, scan_document
 
 
 def _chain(count: int, type_: str, body: str, last: str) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from graphql import get_named_type, is_object_type
 
-from resolvers import query_compiler, root
+from resolvers import root
+from resolvers.engine import compile as query_compiler
 from tests.harness.records import UNKNOWN_ID
 from tests.harness.sample_store import SampleStore
 from tests.harness.storefront import StorefrontClient

@@ -7,7 +7,7 @@ from graphql import get_introspection_query
 
 from kernel.errors import TooComplex, ValidationFailed
 from resolvers import root
-from schema.documents import MAX_COST, DocumentCache, calculate_cost, coerced_variables, prepare_document
+from resolvers.engine.prepare import MAX_COST, DocumentCache, calculate_cost, coerced_variables, prepare_document
 
 
 def _prepare(text: str) -> object:

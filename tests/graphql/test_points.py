@@ -13,8 +13,8 @@ from domain.promotions.promotions import PROMOTION_RECORDS
 from kernel.scope import Actor, ActorKind, active_scope
 from models.connection import database
 from resolvers import root
-from resolvers.query_compiler import QueryCompiler
-from schema.documents import prepare_document
+from resolvers.engine.compile import QueryCompiler
+from resolvers.engine.prepare import prepare_document
 from tests.harness.sample_store import SampleStore
 from tests.harness.storefront import StorefrontClient
 

@@ -14,7 +14,7 @@ import pytest
 from models.tables.catalog import Category, Feature, FeatureValue, FeatureValueVariant, FeatureVariant, ProductCategory
 from models.tables.marketplace import DiscussionPost, DiscussionThread, Vendor
 from models.tables.options import Combination
-from resolvers import query_compiler
+from resolvers.engine import compile as query_compiler
 from tests.harness.records import Record
 from tests.harness.sample_store import SampleStore
 

@@ -21,9 +21,9 @@ from models.connection import database
 from models.reading.response_shapes import NotCompiled
 from models.tables.catalog import Feature, FeatureValue, FeatureVariant, ProductCategory
 from resolvers import root
-from resolvers.query_compiler import QueryCompiler
-from schema.documents import prepare_document
-from schema.execution import ExecutionContext, execute_document
+from resolvers.engine.compile import QueryCompiler
+from resolvers.engine.executor import ExecutionContext, execute_document
+from resolvers.engine.prepare import prepare_document
 from tests.harness.sample_store import SampleStore
 
 PRICING = "pricing { price_cents base_cents discount_cents promotions { name } }"

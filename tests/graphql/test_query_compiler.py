@@ -13,10 +13,11 @@ import pytest
 from kernel.errors import TooComplex
 from kernel.scope import Scope, active_scope
 from models.reading.response_shapes import NotCompiled
-from resolvers import query_compiler, root
-from resolvers.query_compiler import QueryCompiler
-from schema.documents import PreparedDocument, calculate_cost, prepare_document
-from schema.execution import ExecutionContext, execute_document
+from resolvers import root
+from resolvers.engine import compile as query_compiler
+from resolvers.engine.compile import QueryCompiler
+from resolvers.engine.executor import ExecutionContext, execute_document
+from resolvers.engine.prepare import PreparedDocument, calculate_cost, prepare_document
 from tests.graphql.conftest import StoreRecords
 from tests.graphql.random_documents import DocumentGenerator, GeneratedDocument
 from tests.harness.sample_store import SampleStore

@@ -11,8 +11,8 @@ from auth.storefront_keys import create_storefront_key
 from kernel.scope import active_scope
 from models.connection import database
 from resolvers import root
-from schema.documents import prepare_document
-from schema.execution import ExecutionContext, execute_document
+from resolvers.engine.executor import ExecutionContext, execute_document
+from resolvers.engine.prepare import prepare_document
 from schema.fields import entity_of
 from tests.graphql.conftest import ExecuteQuery, StoreRecords
 from tests.harness.sample_store import SampleStore

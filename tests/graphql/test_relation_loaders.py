@@ -11,8 +11,8 @@ from kernel.scope import active_scope
 from models.connection import database
 from models.reading.answer_size import AnswerLimits, limited_answer
 from resolvers import root
-from schema.documents import prepare_document
-from schema.execution import ExecutionContext, execute_document
+from resolvers.engine.executor import ExecutionContext, execute_document
+from resolvers.engine.prepare import prepare_document
 from tests.graphql.conftest import StoreRecords
 
 

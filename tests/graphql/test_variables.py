@@ -23,7 +23,7 @@ from kernel.clock import now
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, Store, active_scope
 from resolvers import root
-from resolvers.variables import conversion_of
+from resolvers.engine.conversions import conversion_of
 
 WRONG: tuple[Any, ...] = (
     None,

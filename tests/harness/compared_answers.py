@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 import pytest
 
-from resolvers.operations import OperationExecutor
-from resolvers.query_compiler import MutationPlan
-from resolvers.result_builder import ResultBuilder
-from schema.execution import ExecutionContext, Outcome, ReadRecord, execute_document, format_error
+from resolvers.engine.compile import MutationPlan
+from resolvers.engine.complete import ResultBuilder
+from resolvers.engine.executor import ExecutionContext, Outcome, ReadRecord, execute_document, format_error
+from resolvers.engine.run import OperationExecutor
 
 _FORMAT = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
 _result: ContextVar[list[Any] | None] = ContextVar("vitrine_result", default=None)

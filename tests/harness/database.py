@@ -24,7 +24,7 @@ from kernel.ids import uuid7
 from kernel.scope import Scope, Store
 from models.connection import database as models_database
 from models.migrate import migrate
-from resolvers import query_compiler
+from resolvers.engine import compile as query_compiler
 from server.embedded_postgres import EmbeddedPostgres, EmbeddedServer
 from server.embedded_postgres.data_folder import OWNER
 from server.embedded_postgres.locks import FileLock, exclusive_lock

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from kernel.settings import Settings
-from resolvers import query_compiler
+from resolvers.engine import compile as query_compiler
 from tests.harness.http import HttpClient, Response, ServeApplication
 from tests.harness.sample_store import SampleStore
 

@@ -24,9 +24,9 @@ from domain.stores import set_gateway_secret
 from kernel.scope import ANONYMOUS, Scope, active_scope
 from models.connection import transactions
 from resolvers import root
-from resolvers.operations import OperationExecutor
-from schema.documents import DocumentCache
-from schema.execution import error_code
+from resolvers.engine.executor import error_code
+from resolvers.engine.prepare import DocumentCache
+from resolvers.engine.run import OperationExecutor
 from tests.harness.domain_store import DomainStore
 from tests.system.races.arena import GATEWAY_SECRET, STAFF, Arena, Refused, create_arena
 from tests.system.races.invariants import violations

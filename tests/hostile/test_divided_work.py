@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from kernel import large_json
 from kernel.large_json import dumps_in_parts
 from kernel.request_bodies import MAX_VALUES, MalformedBody, parse_json
-from schema.documents import MAX_LENGTH
-from schema.execution import MAX_FIELDS_AT_ONCE, SlicedExecutor
+from resolvers.engine.executor import MAX_FIELDS_AT_ONCE, SlicedExecutor
+from resolvers.engine.prepare import MAX_LENGTH
 from tests.hostile.conftest import Query, assert_refused
 from tests.hostile.fuzzing import fuzz
 

@@ -22,10 +22,10 @@ from kernel.request_bodies import MalformedBody, parse_json
 from kernel.scope import Scope, active_scope
 from kernel.settings import Settings
 from resolvers import execute, root
+from resolvers.engine.executor import CODES
 from rest_facade import apps, current
 from rest_facade.legacy.resource_operations import load_legacy_operations
 from rest_facade.records import FRAGMENTS
-from schema.execution import CODES
 from tests.harness.compared_answers import compare_answers
 from tests.harness.http import Client, HttpClient, Response, ServeApplication, bearer
 from tests.harness.oauth import issue_tokens, register_app

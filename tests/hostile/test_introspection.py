@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from graphql import get_introspection_query
 
-from resolvers.introspection import MAX_CACHED_RESULTS
+from resolvers.engine.introspection import MAX_CACHED_RESULTS
 from server.http.graphql_view import EXECUTOR
 from tests.harness.sample_store import SampleStore
 from tests.hostile.conftest import Query, assert_refused

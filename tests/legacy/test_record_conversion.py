@@ -13,7 +13,7 @@ from kernel.errors import MalformedRequest, ValidationFailed
 from kernel.money import format_cents
 from kernel.scope import SYSTEM, Scope, Store
 from kernel.text import InvalidValue
-from resolvers import query_compiler
+from resolvers.engine import compile as query_compiler
 from rest_facade.legacy import value_types
 from rest_facade.legacy.queries import ListQuery, envelope, query_parser
 from rest_facade.legacy.reshape import body_parser, message_renamer, record_renderer, require

@@ -20,8 +20,8 @@ from models.connection.pool import DatabaseSettings
 from models.connection.replicas import Replica, ReplicaStatus, WritePositions
 from models.tables.marketplace import Vendor
 from resolvers import root
-from resolvers.operations import OperationExecutor
-from schema.documents import prepare_document
+from resolvers.engine.prepare import prepare_document
+from resolvers.engine.run import OperationExecutor
 from server.embedded_postgres import EmbeddedServer
 from tests.system.standby import Standby
 from tests.webhooks.kit import emit_events

@@ -27,8 +27,8 @@ from models.connection.catalog_versions import TABLES, CatalogueVersions
 from models.connection.database import transaction
 from resolvers import root
 from resolvers.catalog_reads import is_catalogue_read
+from resolvers.engine.prepare import prepare_document
 from rest_facade.responses import BytesResponse
-from schema.documents import prepare_document
 from schema.fields import entity_of
 from server.embedded_postgres import EmbeddedServer
 from server.http.catalog_cache import CatalogueCache

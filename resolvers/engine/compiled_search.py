@@ -15,7 +15,7 @@ from models.reading.answer_size import current_answer
 from models.reading.compiled_reads import CompiledReader
 from models.reading.queries import by_ids
 from models.reading.response_shapes import NotCompiled
-from resolvers.compiled_fields import CompilationValues
+from resolvers.engine.compiled_fields import CompilationValues
 from resolvers.search_requests import SearchField, facet_values, search_page
 from schema.connections import Layout, arrange
 from schema.fields import field_source

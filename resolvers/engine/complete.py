@@ -32,8 +32,8 @@ from models.reading.compiled_reads import CompiledReader, RecordReader
 from models.reading.read_statements import fits_json
 from models.reading.related_columns import RelatedColumn
 from models.reading.response_shapes import NotCompiled, RelationField
-from resolvers.compiled_fields import CompilationValues
-from schema.execution import ReadRecord
+from resolvers.engine.compiled_fields import CompilationValues
+from resolvers.engine.executor import ReadRecord
 from schema.fields import entity_of, field_source, strawberry_field
 from schema.selection import collect_fields, response_relation, response_shape
 

@@ -14,7 +14,7 @@ from graphql import (
     SelectionSetNode,
 )
 
-from schema.documents import PreparedDocument
+from resolvers.engine.prepare import PreparedDocument
 from schema.fields import SECRET, strawberry_field
 
 

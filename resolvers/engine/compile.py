@@ -1,11 +1,10 @@
 """Compile queries, and the answers of mutations, to SQL reads that bypass the GraphQL executor, once per document and variables.
 
-A query whose root fields all come from `resolvers.entity_queries`, search products or are declared in `resolvers.compiled_results` is
-compiled to a list of reads: entity, conditions, page bounds, and a compiled reader of the response shape. Running it executes only SQL
-statements and the domain's calculations. A mutation with one root field runs its resolver, and a compiled builder makes the answer of its
-result. Whatever the compiled query can't answer exactly like the executor (an error, null in a non-null
-field, invalid page bounds) raises `NotCompiled` and the executor takes over; the executor is the reference, and
-`tests/graphql/test_query_compiler.py` compares the two.
+A query whose root fields all come from `resolvers.entity_queries`, search products or are declared in `compiled_results` is compiled to a
+list of reads: entity, conditions, page bounds, and a compiled reader of the response shape. Running it executes only SQL statements and the
+domain's calculations. A mutation with one root field runs its resolver, and a compiled builder makes the answer of its result. Whatever the
+compiled query can't answer exactly like the executor (an error, null in a non-null field, invalid page bounds) raises `NotCompiled` and the
+executor takes over; the executor is the reference, and `tests/graphql/test_query_compiler.py` compares the two.
 """
 
 from __future__ import annotations
@@ -38,15 +37,15 @@ from kernel.scope import Scope
 from models.connection import replicas
 from models.reading.answer_size import AnswerTooLarge
 from models.reading.response_shapes import NotCompiled
-from resolvers.compiled_fields import CompilationValues, CompiledRootField, CompiledTypename
-from resolvers.compiled_results import OWN_RECORD, RESULT, CompiledOwnRecord, CompiledResult
-from resolvers.compiled_search import CompiledSearch
+from resolvers.engine.compiled_fields import CompilationValues, CompiledRootField, CompiledTypename
+from resolvers.engine.compiled_results import OWN_RECORD, RESULT, CompiledOwnRecord, CompiledResult
+from resolvers.engine.compiled_search import CompiledSearch
+from resolvers.engine.complete import ResultBuilder
+from resolvers.engine.conversions import VariableConversion, accepts_integers, conversion_of, structural_variables
+from resolvers.engine.executor import ExecutionContext, Outcome, refused
+from resolvers.engine.prepare import PreparedDocument, coerced_variables
 from resolvers.entity_queries import ENTITY_QUERY
-from resolvers.result_builder import ResultBuilder
 from resolvers.search_requests import SEARCH_FIELD
-from resolvers.variables import VariableConversion, accepts_integers, conversion_of, structural_variables
-from schema.documents import PreparedDocument, coerced_variables
-from schema.execution import ExecutionContext, Outcome, refused
 from schema.fields import strawberry_field
 from schema.selection import collect_fields
 

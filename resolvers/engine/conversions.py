@@ -35,7 +35,7 @@ from graphql import (
 from graphql.execution.values import VariableValues, get_argument_values
 
 from kernel.scope import requires_uuid
-from schema.documents import PreparedDocument
+from resolvers.engine.prepare import PreparedDocument
 
 
 def constant_arguments(

@@ -23,8 +23,8 @@ from models.reading import row_reads
 from models.reading.compiled_reads import CompiledReader
 from models.reading.queries import BY_PUBLIC_ID, CallerCache, Condition
 from models.reading.response_shapes import NotCompiled
+from resolvers.engine.conversions import constant_arguments
 from resolvers.entity_queries import ConnectionRequest, EntityQuery, ListRequest
-from resolvers.variables import constant_arguments
 from schema.connections import Layout, arrange, has_cursors
 from schema.selection import response_shape, wrapped_records
 

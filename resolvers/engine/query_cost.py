@@ -7,8 +7,7 @@ from typing import Any
 
 from graphql import GraphQLObjectType, GraphQLSchema, get_named_type, is_list_type, is_non_null_type, is_object_type
 
-from schema.pagination import DEFAULT_PAGE_SIZE
-from schema.scanner import (
+from resolvers.engine.scanner import (
     SIZE_ARGUMENTS,
     ScannedDocument,
     ScannedField,
@@ -17,6 +16,7 @@ from schema.scanner import (
     ScannedSelections,
     SizeArgument,
 )
+from schema.pagination import DEFAULT_PAGE_SIZE
 
 DEFAULT_LIST_SIZE = 10
 

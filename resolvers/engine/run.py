@@ -24,10 +24,10 @@ from kernel.scope import Scope
 from models.connection.database import retry_conflicts, transaction
 from models.reading.answer_size import AnswerLimits, AnswerSize, AnswerTooLarge, limited_answer
 from models.reading.response_shapes import NotCompiled
-from resolvers.introspection import Introspector, is_introspection
-from resolvers.query_compiler import QueryCompiler
-from schema.documents import PreparedDocument
-from schema.execution import ExecutionContext, error_code, error_of, execute_document, refused
+from resolvers.engine.compile import QueryCompiler
+from resolvers.engine.executor import ExecutionContext, error_code, error_of, execute_document, refused
+from resolvers.engine.introspection import Introspector, is_introspection
+from resolvers.engine.prepare import PreparedDocument
 
 # Errors that a retry may not meet, so the idempotency key is released.
 _TRANSIENT_CODES = {"UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED", "TENANT_CLOSED", "UNAVAILABLE", "INTERNAL"}

@@ -1,7 +1,7 @@
 """Parse, validate and cache GraphQL documents; check the query limits: depth, aliases, tokens, complexity (cost).
 
-The limits (docs/reference/shared.md#graphql-limits) are checked first, on the scanned text (`schema/scanner.py`), in linear time however
-often fragments are reused: each fragment is measured once. A document over a limit is neither parsed nor validated.
+The limits (docs/reference/shared.md#graphql-limits) are checked first, on the scanned text (`resolvers/engine/scanner.py`), in linear time
+however often fragments are reused: each fragment is measured once. A document over a limit is neither parsed nor validated.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from kernel.cache import BoundedCache
 from kernel.errors import TooComplex, ValidationFailed
 from kernel.record_conversion import Conversions
 from kernel.work_queues import WorkQueue
-from schema.lexer import parse_document
-from schema.query_cost import CostCalculator
-from schema.scanner import (
+from resolvers.engine.lexer import parse_document
+from resolvers.engine.query_cost import CostCalculator
+from resolvers.engine.scanner import (
     ScannedDocument,
     ScannedField,
     ScannedInlineFragment,
@@ -46,7 +46,7 @@ from schema.scanner import (
     TooManyTokens,
     scan_document,
 )
-from schema.validation_rules import RULES as RULES
+from resolvers.engine.validation_rules import RULES as RULES
 
 # Characters of a document: long texts belong into variables. The parser and the positions of errors take time per character.
 MAX_LENGTH = 100_000
@@ -60,7 +60,7 @@ MAX_INTROSPECTION_DEPTH = 20
 MAX_SCHEMA_SELECTIONS = 1
 MAX_TYPE_SELECTIONS = 50
 # Fields of a document with all fragment spreads expanded. 2,000 tokens contain fewer than 2,000 fields; only nested fragments reach this
-# limit, and code that traverses the expanded document (validation, `resolvers.query_compiler`) would take as many steps.
+# limit, and code that traverses the expanded document (validation, `resolvers.engine.compile`) would take as many steps.
 MAX_FIELDS = 5000
 # The total number of tokens of all cached documents: a parsed token takes 600 bytes.
 MAX_CACHED_TOKENS = 100_000
@@ -90,7 +90,7 @@ class PreparedDocument:
     costs: dict[Any, int] = field(default_factory=dict, compare=False, repr=False)
     """The cache of `calculate_cost`."""
     reusable_plans: dict[str | None, Any] = field(default_factory=dict, compare=False, repr=False)
-    """The `resolvers.query_compiler.ReusablePlan` of the document's only operation, by None and its name; empty until it is compiled."""
+    """The `resolvers.engine.compile.ReusablePlan` of the document's only operation, by None and its name; empty until it is compiled."""
     repeated_plans: dict[bytes, Any] = field(default_factory=dict, compare=False, repr=False)
     """The same for the variables of recent requests, with their values: where those affect structure or cost, or need coercion."""
     catalogue_reads: dict[str | None, bool] = field(default_factory=dict, compare=False, repr=False)

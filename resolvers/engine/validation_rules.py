@@ -22,7 +22,7 @@ from graphql.utilities.validate_input_value import validate_input_literal
 from graphql.validation import OverlappingFieldsCanBeMergedRule, ValuesOfCorrectTypeRule
 
 from kernel.errors import ValidationFailed
-from schema.field_merging import FieldsMergeRule
+from resolvers.engine.field_merging import FieldsMergeRule
 
 # graphql-core repeats the whole of an input object that lacks a field or has an unknown one, and what it expected to be a text.
 _REPEATED_VALUES = re.compile(r"(?:(?:, found|(?<=\?) Found): [\[{]|(?<=non string value): ).*", re.DOTALL)

@@ -1,6 +1,6 @@
 """Root fields of a compiled query that are no reads of an entity: the caller's own record, and results that the domain calculates.
 
-A result is built by `resolvers.result_builder`; the ids of the rows that it refers to `ResultField.link` may set for what is selected.
+A result is built by `resolvers.engine.complete`; the ids of the rows that it refers to `ResultField.link` may set for what is selected.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from kernel.scope import Scope
 from models.reading.compiled_reads import CompiledReader
 from models.reading.queries import Condition
 from models.reading.response_shapes import NotCompiled, ResponseShape
-from resolvers.compiled_fields import CompilationValues
-from resolvers.result_builder import JoinedRelation, ResultBuilder
+from resolvers.engine.compiled_fields import CompilationValues
+from resolvers.engine.complete import JoinedRelation, ResultBuilder
 from schema.fields import INHERITED, access_of, entity_of
 from schema.selection import response_shape
 

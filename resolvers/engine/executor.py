@@ -33,8 +33,8 @@ from kernel.work_queues import WorkQueue
 from models.reading.answer_size import AnswerSize, AnswerTooLarge, current_answer, value_size
 from models.reading.compiled_reads import CompiledReader
 from models.reading.row_reads import relation_loads
-from schema.documents import MAX_ERRORS, PreparedDocument
-from schema.validation_rules import without_values
+from resolvers.engine.prepare import MAX_ERRORS, PreparedDocument
+from resolvers.engine.validation_rules import without_values
 
 log = logging.getLogger("vitrine.graphql")
 
@@ -75,8 +75,8 @@ class Outcome:
 class ExecutionContext:
     """The context of one execution; `public` if the document was sent by a client.
 
-    The resolver of a compiled mutation has `readers` of the records in its answer, by their member (`resolvers.result_builder`), and leaves
-    to `links` what only the executor needs of its result. With an `outcome` it has already run.
+    The resolver of a compiled mutation has `readers` of the records in its answer, by their member (`resolvers.engine.complete`), and
+    leaves to `links` what only the executor needs of its result. With an `outcome` it has already run.
     """
 
     scope: Scope
