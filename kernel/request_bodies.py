@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from binascii import a2b_qp
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import accumulate
 from typing import Any
 
@@ -20,8 +20,6 @@ from kernel.text import InvalidValue, has_forbidden_characters, repr_value
 MAX_DEPTH = 64
 # The values of a body, arrays included: parsing 2 MiB of `[]` would take a tenth of a second, and checking them much longer.
 MAX_VALUES = 25_000
-# Values with more of them are coerced in a thread: each takes up to 50 microseconds.
-MAX_VALUES_ON_LOOP = 200
 MAX_FORM_DEPTH = 16
 MAX_FORM_KEYS = 5_000
 
@@ -74,20 +72,6 @@ def parse_json(raw: bytes, *, max_depth: int = MAX_DEPTH) -> Any:
     if _NINETEEN_DIGITS in raw.translate(_DIGITS_TO_ZERO):
         _reject_long_integers(raw)
     return value
-
-
-def has_many_values(values: Mapping[str, Any] | None) -> bool:
-    """Return whether the coercion of JSON values takes so long that it is done in a thread."""
-    pending: list[Any] = [values]
-    count = 0
-    while pending:
-        value = pending.pop()
-        if isinstance(value, list | dict):
-            count += len(value)
-            if count > MAX_VALUES_ON_LOOP:
-                return True
-            pending += value.values() if isinstance(value, dict) else value
-    return False
 
 
 def parse_form(raw: bytes | str) -> dict[str, Any]:

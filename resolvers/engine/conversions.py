@@ -83,6 +83,24 @@ def structural_variables(prepared: PreparedDocument, operation: OperationDefinit
     return tuple(sorted(names))
 
 
+# Variables with more values are coerced in a thread: a value takes up to 50 microseconds.
+MAX_VALUES_ON_LOOP = 200
+
+
+def has_many_values(variables: Mapping[str, Any] | None) -> bool:
+    """Return whether the coercion of variables takes so long that it is done in a thread."""
+    pending: list[Any] = [variables]
+    count = 0
+    while pending:
+        value = pending.pop()
+        if isinstance(value, list | dict):
+            count += len(value)
+            if count > MAX_VALUES_ON_LOOP:
+                return True
+            pending += value.values() if isinstance(value, dict) else value
+    return False
+
+
 # --- Conversion ---------------------------------------------------------------------------------------------------------------
 
 Convert: TypeAlias = Callable[[Any], Any]

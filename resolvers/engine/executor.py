@@ -27,12 +27,12 @@ from graphql import (
 )
 
 from kernel.errors import DomainError, TooComplex, ValidationFailed
-from kernel.request_bodies import has_many_values
 from kernel.scope import Scope
 from kernel.work_queues import WorkQueue
 from models.reading.answer_size import AnswerSize, AnswerTooLarge, current_answer, value_size
 from models.reading.compiled_reads import CompiledReader
 from models.reading.row_reads import relation_loads
+from resolvers.engine.conversions import has_many_values
 from resolvers.engine.prepare import MAX_ERRORS, PreparedDocument
 from resolvers.engine.validation_rules import without_values
 

@@ -19,12 +19,12 @@ from domain.idempotency import KeyClaim, complete, current_claim, release
 from kernel import tracing
 from kernel.errors import TransactionConflict
 from kernel.record_conversion import convert_records
-from kernel.request_bodies import has_many_values
 from kernel.scope import Scope
 from models.connection.database import retry_conflicts, transaction
 from models.reading.answer_size import AnswerLimits, AnswerSize, AnswerTooLarge, limited_answer
 from models.reading.response_shapes import NotCompiled
 from resolvers.engine.compile import QueryCompiler
+from resolvers.engine.conversions import has_many_values
 from resolvers.engine.executor import ExecutionContext, error_code, error_of, execute_document, refused
 from resolvers.engine.introspection import Introspector, is_introspection
 from resolvers.engine.prepare import PreparedDocument
