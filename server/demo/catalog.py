@@ -63,7 +63,7 @@ class DemoProduct:
     features: Mapping[str, str] = field(default_factory=dict)
     compare_at: int | None = None
     status: str = "A"
-    images: int = 2
+    images: int = 1
     free_shipping: bool = False
     download: bool = False
     sells: bool = True
@@ -103,8 +103,9 @@ class DemoShippingMethod:
 
 @dataclass(frozen=True, slots=True)
 class DemoCatalog:
-    """The data of a demo store, with the number of customers and of orders per status code."""
+    """The data of a demo store, with the number of customers and of orders per status code; `name` is that of its file."""
 
+    name: str
     colour: str
     vendors: tuple[DemoVendor, ...]
     categories: tuple[DemoCategory, ...]
@@ -120,7 +121,9 @@ class DemoCatalog:
 def load_catalog(name: str) -> DemoCatalog:
     """Read the catalog of a demo store from its file, `casa_ipe.toml` or `serra_alta.toml`."""
     data = tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
-    return DemoCatalog(**data | {key: tuple(record(**each) for each in data[key]) for key, record in _RECORDS.items()})
+    return DemoCatalog(
+        name=name, **data | {key: tuple(record(**each) for each in data[key]) for key, record in _RECORDS.items()}
+    )
 
 
 _RECORDS: Mapping[str, Callable[..., Any]] = {
