@@ -22,6 +22,7 @@ FIXTURES = (
     "tests.harness.database",
     "tests.harness.passwords",
     "tests.harness.files",
+    "tests.harness.demo_pictures",
     "tests.harness.http",
     "tests.harness.sample_store",
     "tests.harness.clients",

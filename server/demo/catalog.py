@@ -106,7 +106,6 @@ class DemoCatalog:
     """The data of a demo store, with the number of customers and of orders per status code; `name` is that of its file."""
 
     name: str
-    colour: str
     vendors: tuple[DemoVendor, ...]
     categories: tuple[DemoCategory, ...]
     features: tuple[DemoFeature, ...]

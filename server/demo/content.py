@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from server.demo.customers import DemoCustomer
 from server.demo.owner import DemoOwner
+from server.demo.pictures.uploads import Image
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +61,26 @@ async def create_content(
     customers: Sequence[DemoCustomer],
     customer_ids: Sequence[str],
     products: Sequence[str],
+    banner: Image | None,
     now: datetime,
 ) -> None:
-    """Create all of it; `customer_ids` and `products` are the ids of existing rows."""
+    """Create all of it; `customer_ids` and `products` are the ids of existing rows. The page that the banner links to has its picture."""
     created_at = now - timedelta(days=180)
     await owner.create("language", created_at, code="en", name="English", country_code="US", status="D")
-    await _create_pages(owner, created_at)
+    await _create_pages(owner, banner, created_at)
     for block in _BLOCKS:
         await owner.create("block", created_at, **block)
     await _create_audience(owner, customers, customer_ids, products, now)
 
 
-async def _create_pages(owner: DemoOwner, at: datetime) -> None:
+async def _create_pages(owner: DemoOwner, banner: Image | None, at: datetime) -> None:
     page_ids: dict[str, str] = {}
     for position, page in enumerate(_PAGES):
         values = asdict(page)
         parent = page_ids.get(values.pop("parent"))
-        page_ids[page.name] = await owner.create("page", at, **values, position=position, parent_id=parent)
+        page_ids[page.name] = await owner.create(
+            "page", at, **values, position=position, parent_id=parent, image=None if position else banner
+        )
 
 
 async def _create_audience(

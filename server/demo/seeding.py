@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
-from urllib.parse import quote_plus
 
 from server.demo import b2b, carts, content, options, orders, pricing, warehouses
-from server.demo.catalog import DemoCatalog, DemoProduct, input_fields
+from server.demo.catalog import DemoCatalog, input_fields
 from server.demo.customers import REVIEWS, DemoCustomer, cnpj, create_customers
 from server.demo.gateway import DemoGateway, ensure_secret
 from server.demo.orders import DemoOrder, DemoOrderStep
 from server.demo.owner import DemoOwner
+from server.demo.pictures.pictures import banner, category_picture, logo, product_pictures
+from server.demo.pictures.uploads import StorePictures, upload_pictures
 from server.demo.stores import DemoStore
 
 # Age of the store; its products were created over time, those in no order first: lists begin with what can be bought.
@@ -38,15 +40,20 @@ class CreatedIds:
     customers: list[str] = field(default_factory=list)
 
 
-async def seed_store(owner: DemoOwner, demo: DemoStore, now: datetime) -> None:
-    """Create all data of the store's catalog, in chronological order."""
+async def seed_store(owner: DemoOwner, demo: DemoStore, now: datetime, pictures_folder: Path | None) -> None:
+    """Create all data of the store's catalog, in chronological order.
+
+    The folder keeps rendered pictures for the next demo store; without one the store has none.
+    """
     catalog = demo.catalog
     if catalog is None:
         return
     ids = CreatedIds()
-    await _create_catalog(owner, catalog, ids, now - STORE_AGE)
+    await owner.execute("store_settings_update", now - STORE_AGE, settings={"image_copies": True})
+    pictures = await upload_pictures(owner, catalog, pictures_folder, now - STORE_AGE)
+    await _create_catalog(owner, catalog, ids, pictures, now - STORE_AGE)
     await warehouses.create_warehouses(owner, catalog, ids.vendors, now - STORE_AGE)
-    await _create_products(owner, catalog, ids, now)
+    await _create_products(owner, catalog, ids, pictures, now)
     customer_data = _customers_of(demo, catalog)
     await _create_users(owner, customer_data, ids, now)
     planned_orders = orders.plan_orders(catalog, customer_data, now)
@@ -57,22 +64,27 @@ async def seed_store(owner: DemoOwner, demo: DemoStore, now: datetime) -> None:
     await options.create_options(owner, catalog, ids.products, now - STORE_AGE)
     await carts.create_carts(owner, catalog, customer_data, ids.products, now)
     await warehouses.mark_inbox_read(owner, now)
-    await content.create_content(owner, customer_data, ids.customers, ids.products, now)
+    await content.create_content(
+        owner, customer_data, ids.customers, ids.products, pictures.image(banner(catalog), demo.name), now
+    )
     await b2b.create_b2b_data(owner, ids.vendors, ids.products, ids.customers, now)
 
 
 # --- Catalog ---------------------------------------------------------------------------------------------------------------
 
 
-async def _create_catalog(owner: DemoOwner, catalog: DemoCatalog, ids: CreatedIds, at: datetime) -> None:
+async def _create_catalog(
+    owner: DemoOwner, catalog: DemoCatalog, ids: CreatedIds, pictures: StorePictures, at: datetime
+) -> None:
     for vendor in catalog.vendors:
         values = input_fields(vendor) | {"cnpj": cnpj(vendor.cnpj), "country": "BR", "commission_type": "P"}
+        values["image"] = pictures.image(logo(vendor.key), vendor.name)
         ids.vendors[vendor.key] = await owner.create("vendor", at, **values)
     for position, category in enumerate(catalog.categories):
         parent = {} if category.parent is None else {"parent_id": ids.categories[category.parent]}
-        ids.categories[category.key] = await owner.create(
-            "category", at, name=category.name, description=f"<p>{category.text}</p>", position=position, **parent
-        )
+        values = {"name": category.name, "description": f"<p>{category.text}</p>", "position": position, **parent}
+        values["image"] = pictures.image(category_picture(category.key), category.name)
+        ids.categories[category.key] = await owner.create("category", at, **values)
     for position, feature in enumerate(catalog.features):
         values = {"name": feature.name, "type": feature.type, "suffix": feature.suffix, "position": position}
         if feature.variants:
@@ -99,7 +111,9 @@ async def _create_payment_and_shipping_methods(
         )
 
 
-async def _create_products(owner: DemoOwner, catalog: DemoCatalog, ids: CreatedIds, now: datetime) -> None:
+async def _create_products(
+    owner: DemoOwner, catalog: DemoCatalog, ids: CreatedIds, pictures: StorePictures, now: datetime
+) -> None:
     texts = {category.key: category.text for category in catalog.categories}
     for index, product in enumerate(catalog.products):
         at = now - STORE_AGE + (timedelta(hours=7 * (index + 1)) if product.sells else timedelta(minutes=index))
@@ -119,24 +133,10 @@ async def _create_products(owner: DemoOwner, catalog: DemoCatalog, ids: CreatedI
             "vendor_id": ids.vendors[product.vendor],
             "category_id": ids.categories[product.category],
             "tax_ids": ids.taxes,
-            "images": _images(product, catalog.colour),
+            "images": pictures.images(*product_pictures(catalog, product)),
             "features": [{"feature_id": ids.features[key], "value": text} for key, text in product.features.items()],
         }
         ids.products.append(await owner.create("product", at, **values))
-
-
-def _images(product: DemoProduct, colour: str) -> list[dict[str, object]]:
-    """Return links to placeholder images generated from the name; nothing is downloaded here."""
-    suffixes = ("", " (detalhe)", " (em uso)")[: product.images]
-    return [
-        {
-            "url": f"https://placehold.co/800x800/f3ece2/{colour}/png?text={quote_plus(product.name + suffix)}",
-            "alt": product.name + suffix,
-            "width": 800,
-            "height": 800,
-        }
-        for suffix in suffixes
-    ]
 
 
 # --- Customers and orders --------------------------------------------------------------------------------------------------

@@ -31,6 +31,8 @@ from server.demo.seeding import seed_store
 from server.demo.stores import DEMO, MAINTENANCE, OTHER, STORES, SUSPENDED, DemoStore
 from server.operations import store_admin
 
+PICTURES = "demo-pictures"
+"""The folder in the data directory that keeps rendered pictures."""
 _LOCK = 0x5649_5452_4445_4D4F  # "VITRDEMO"
 
 # Marks a completely created store: external references name a row in another system.
@@ -76,7 +78,7 @@ async def set_up_demo(settings: Settings, location: DatabaseLocation, *, reset: 
         results: dict[str, tuple[Store, dict[str, Credentials]]] = {}
         for demo in STORES:
             store = await _ensure_store(settings, demo)
-            results[demo.key] = store, await _ensure_data(location, demo, store, reset=reset, created=created)
+            results[demo.key] = store, await _ensure_data(settings, location, demo, store, reset=reset, created=created)
         platform_user = await credentials.renew_platform_user()
         output = {
             "base_url": public_url(settings),
@@ -117,7 +119,13 @@ async def _ensure_store(settings: Settings, demo: DemoStore) -> Store:
 
 
 async def _ensure_data(
-    location: DatabaseLocation, demo: DemoStore, store: Store, *, reset: bool, created: list[str]
+    settings: Settings,
+    location: DatabaseLocation,
+    demo: DemoStore,
+    store: Store,
+    *,
+    reset: bool,
+    created: list[str],
 ) -> dict[str, Credentials]:
     """Create the store's data unless complete, and renew the credentials of its users."""
     if not demo.personas:
@@ -129,7 +137,7 @@ async def _ensure_data(
     owner = await credentials.ensure_owner(store, demo.personas[0])
     owner = DemoOwner(await stores.find_store(store.id), owner.user)
     if not is_complete:
-        await seed_store(owner, demo, now())
+        await seed_store(owner, demo, now(), settings.data_dir / PICTURES)
         await _insert_marker(store, demo)
         created.append(demo.name)
     return await credentials.renew(owner, demo)

@@ -6,11 +6,13 @@ import re
 from binascii import crc_hqx
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from pathlib import Path
 
 import pyotp
 import pytest
 
 from domain import stores
+from domain.media import addresses as media_addresses
 from domain.purchase.placement import place_order
 from kernel.clock import now
 from kernel.ids import uuid7
@@ -60,10 +62,10 @@ async def shop_server(serve_application: ServeApplication) -> HttpClient:
 
 
 @pytest.fixture(scope="module")
-async def demo_store(new_store: NewStore) -> Store:
+async def demo_store(new_store: NewStore, demo_pictures: Path) -> Store:
     """Return a store with the demo store's name and data."""
     store = await new_store(name=DEMO.name)
-    await seed_store(await ensure_owner(store, DEMO.personas[0]), DEMO, now())
+    await seed_store(await ensure_owner(store, DEMO.personas[0]), DEMO, now(), demo_pictures)
     product = await value(store, "select id from products where name = 'Pilão de goiabeira'")
     method = await value(store, "select id from shipping_methods where name = 'Entrega econômica'")
     lines = [{"product": product, "quantity": 1}]
@@ -73,11 +75,14 @@ async def demo_store(new_store: NewStore) -> Store:
 
 
 @pytest.fixture(scope="module")
-async def address(shop_server: HttpClient, demo_store: Store) -> str:
+async def address(shop_server: HttpClient, demo_store: Store) -> AsyncIterator[str]:
     host = f"shop-{demo_store.public_id.hex}.localhost"
     async with database.cross_store_connection() as platform:
         await platform.execute("insert into store_hosts (host, store_id) values ($1, $2)", host, demo_store.id)
-    return f"http://{host}:{shop_server.make_url('/').port}"
+    port = shop_server.make_url("/").port
+    media_addresses.configure(f"http://localhost:{port}")
+    yield f"http://{host}:{port}"
+    media_addresses.configure("http://localhost")
 
 
 @pytest.fixture
@@ -87,9 +92,7 @@ async def shopper(browser: Browser, demo_store: Store, address: str, width: Widt
     shopper = await Shopper.enter(browser, demo_store, address, width)
     yield shopper
     assert shopper.page.complaints == []
-    assert [
-        url for url in shopper.page.requests if not url.startswith((f"{address}/", "https://placehold.co/", "data:"))
-    ] == []
+    assert [url for url in shopper.page.requests if not url.startswith((f"{address}/", "data:"))] == []
     assert (await shopper.page.call("Network.getAllCookies"))["cookies"] == []
 
 

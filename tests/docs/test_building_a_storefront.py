@@ -109,11 +109,11 @@ class Reader:
 
 
 @pytest.fixture(scope="module")
-async def demo_store(new_store: NewStore) -> Store:
+async def demo_store(new_store: NewStore, demo_pictures: Path) -> Store:
     """Return a store with the demo store's name and data."""
     store = await new_store(name=DEMO.name)
     owner = await ensure_owner(store, DEMO.personas[0])
-    await seed_store(owner, DEMO, now())
+    await seed_store(owner, DEMO, now(), demo_pictures)
     return store
 
 

@@ -128,10 +128,10 @@ async def shown(http: HttpClient, store: Store) -> Shown:
 
 
 @pytest.fixture(scope="module")
-async def demo(http: HttpClient, new_store: NewStore) -> Shown:
+async def demo(http: HttpClient, new_store: NewStore, demo_pictures: Path) -> Shown:
     """Return a store with all demo data."""
     store = await new_store()
-    await seed_store(await ensure_owner(store, DEMO.personas[0]), DEMO, now())
+    await seed_store(await ensure_owner(store, DEMO.personas[0]), DEMO, now(), demo_pictures)
     return await shown(http, store)
 
 

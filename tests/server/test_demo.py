@@ -29,8 +29,10 @@ from models.connection import database as db
 from rest_facade.routing import Credential
 from server.database import DatabaseLocation
 from server.demo import setup
-from server.demo.stores import DEMO, OTHER, STORES
+from server.demo.pictures.pictures import all_pictures
+from server.demo.stores import DEMO, OTHER, STORES, DemoStore
 from server.operations import store_admin
+from tests.harness.demo_pictures import keep_pictures
 from tests.server.command_line import SECRET, Vitrine
 
 pytestmark = [pytest.mark.usefixtures("database"), pytest.mark.slow]
@@ -39,10 +41,10 @@ STATUSES = set("OPCDFIB")
 
 
 @pytest.fixture(scope="module")
-async def created(database, database_url: str):
+async def created(database, database_url: str, demo_pictures: Path, tmp_path_factory: pytest.TempPathFactory):
     """Create the demo once for all tests of this file; `json` is the last output."""
     configure(SECRET.encode())
-    settings = Settings(secret_key=SECRET, data_dir=Path("no such folder"))
+    settings = Settings(secret_key=SECRET, data_dir=keep_pictures(tmp_path_factory.mktemp("demo") / "data"))
     location = DatabaseLocation(database_url, database_url, is_embedded=False)
     demo = await setup.set_up_demo(settings, location)
     return SimpleNamespace(settings=settings, location=location, json=demo.json)
@@ -110,6 +112,25 @@ def test_the_json_has_the_documented_keys(created):
 
 
 # --- What the store holds --------------------------------------------------------------------------------------------
+
+
+PICTURES = (
+    "select sha256 from media_files where tenant_id = $1 and status = 'ready' and source_url is null order by sha256"
+)
+
+
+@pytest.mark.parametrize("demo", [DEMO, OTHER], ids=lambda demo: demo.key)
+async def test_every_image_is_a_file_of_the_store(created, demo: DemoStore):
+    store = str(demo.public_id)
+    links = "select count(*) from product_images where tenant_id = $1 and media_id is null"
+    assert await value(links, store) == 0
+    for table in ("categories", "vendors"):
+        without_file = f"select name from {table} where tenant_id = $1 and media_id is null"
+        assert await rows(without_file, store) == [], table
+    assert await value("select count(*) from pages where tenant_id = $1 and media_id is not null", store) == 1
+    assert demo.catalog is not None
+    assert len(await rows(PICTURES, store)) == len(all_pictures(demo.catalog))
+    assert (await store_business.find_store(demo.public_id)).settings["image_copies"] is True
 
 
 async def test_the_catalog_is_created(created):
@@ -520,7 +541,9 @@ async def test_reset_deletes_the_data_of_demo_stores_only(created, store):
             "insert into categories (tenant_id, public_id, name) values ($1, $2, 'Fica')", store.id, uuid7()
         )
     before = await value("select min(public_id::text) from orders where tenant_id = $1")
+    pictures = await rows(PICTURES)
     demo = await make_again(created, reset=True)
+    assert await rows(PICTURES) == pictures
     await check_numbers()
     assert demo.created == (DEMO.name, OTHER.name)
     assert {demo.json["tenant_id"], demo.json["other_store"]["tenant_id"]} == {
