@@ -107,7 +107,8 @@ class Shopper:
         await self.page.wait_for("document.getAnimations().length === 0")
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         await self.page.screenshot(SCREENSHOTS / f"shop-{self.width.name}-{name}.png", whole=True)
-        assert await self.page.evaluate(_VIOLATIONS) == [], name
+        violations = await self.page.evaluate(_VIOLATIONS)
+        assert violations == [], (name, violations)
         assert await self.page.evaluate("document.documentElement.scrollWidth") <= self.width.width, name
         if self.width.is_phone:
             assert await self.page.evaluate(_SMALL_TARGETS % MIN_TARGET) == [], name

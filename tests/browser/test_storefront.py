@@ -52,6 +52,19 @@ ADDRESS = {
     "state": "SP",
     "zipcode": "01001-000",
 }
+MAX_LAYOUT_SHIFT = 0.1
+OBSERVE_SHIFTS = """
+    window.shifted = 0;
+    new PerformanceObserver(list => {
+        for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
+    }).observe({type: 'layout-shift', buffered: true});
+"""
+FIRST_PICTURES = "[...document.querySelectorAll('main .picture img[loading=eager]')]"
+PICTURE = """({
+    has_size: image.width > 0 && image.hasAttribute('width') && image.hasAttribute('height') && image.srcset !== '',
+    shown: Math.round(image.getBoundingClientRect().width),
+    loaded: Number(image.currentSrc.match(/(\\d+)\\.auto$/)[1]),
+})"""
 EARLIER_CUSTOMER = "cliente.antigo@example.com"
 PASSWORD = "uma senha bem comprida"
 
@@ -247,6 +260,45 @@ async def notify(shopper: Shopper, shop_server: HttpClient, order: str, total: i
     headers = {"X-Hub-Signature-256": gateway.signature(body, secret)}
     response = await client.post("/api/v1/webhooks/gateway", data=body, headers=headers)
     assert response.status == 200
+
+
+@each_width
+async def test_pictures_have_their_place_before_they_are_there(shopper: Shopper) -> None:
+    # A larger size that is in the cache is shown in place of a smaller one.
+    await shopper.page.call("Network.setCacheDisabled", cacheDisabled=True)
+    await shopper.page.call("Page.addScriptToEvaluateOnNewDocument", source=OBSERVE_SHIFTS)
+    await shopper.go("/produto/bolsa-tropeira")
+    await shopper.press("Adicionar ao carrinho")
+    await shopper.see("Adicionado.")
+    for path in ("/", "/categoria/mesa-posta", "/produto/camiseta-cordel", "/carrinho", "/pagina/quem-somos"):
+        await shopper.go(path)
+        await shopper.page.wait_for(f"{FIRST_PICTURES}.every(image => image.complete)")
+        pictures = await shopper.page.evaluate(f"{FIRST_PICTURES}.map(image => {PICTURE})")
+        assert await shopper.page.evaluate("document.querySelectorAll('main .initials').length") == 0, path
+        for picture in pictures:
+            assert picture["has_size"], (path, picture)
+            # Each size is twice the one before.
+            assert picture["shown"] <= picture["loaded"] <= max(128, 2 * picture["shown"]), (path, picture)
+        shift = await shopper.page.evaluate("window.shifted")
+        assert shift < MAX_LAYOUT_SHIFT, path
+        assert len(pictures) > 0 or path == "/pagina/quem-somos", path
+
+
+@each_width
+async def test_pictures_below_the_screen_wait_and_show_a_placeholder(shopper: Shopper) -> None:
+    await shopper.see("Novidades")
+    loading = await shopper.page.evaluate("[...document.querySelectorAll('.card img')].map(image => image.loading)")
+    assert loading == ["eager"] * 4 + ["lazy"] * 8
+    placeholder = """(canvas => {
+        const pixels = canvas?.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data ?? [];
+        return [pixels.filter((_, index) => index % 4 === 3).every(alpha => alpha === 255), new Set(pixels).size];
+    })([...document.querySelectorAll('.card canvas')].at(-1))"""
+    is_opaque, colours = await shopper.page.evaluate(placeholder)
+    assert is_opaque
+    assert colours > 10
+    await shopper.page.evaluate("document.querySelector('.card:last-child').scrollIntoView()")
+    await shopper.page.wait_for("document.querySelector('.card:last-child canvas') === null")
+    assert await shopper.page.evaluate("document.querySelector('.card:last-child img').naturalWidth") > 0
 
 
 @each_width

@@ -6,7 +6,7 @@ import { ApplyCouponDocument, CartPageDocument, RemoveFromCartDocument, UpdateCa
 import { Title } from "../router";
 import { Alert, Field, Form, useAction } from "../ui/form";
 import { Loaded } from "../ui/page";
-import { Picture } from "../ui/products";
+import { Picture } from "../ui/picture";
 import { Quantity } from "./product";
 
 type CartRecord = NonNullable<CartPageQuery["cart"]>;
@@ -56,7 +56,7 @@ function CartView({ cart, reload }: { cart: CartRecord; reload: () => Promise<vo
           <ul class="lines" aria-busy={isBusy}>
             {cart.items.map((item) => (
               <li key={item.id}>
-                <Picture image={item.product?.main_image && { ...item.product.main_image, alt: "" }} name={item.name} />
+                <Picture image={item.product?.main_image && { ...item.product.main_image, alt: "" }} name={item.name} sizes="small" isFirst />
                 <div>
                   <a href={`/produto/${item.product?.slug}`}>{item.name}</a>
                   {item.options.map((option) => <small key={option.name}>{option.name}: {option.value}</small>)}

@@ -3,6 +3,7 @@ import { config } from "../config";
 import { HomeDocument } from "../generated";
 import { Title } from "../router";
 import { Loaded } from "../ui/page";
+import { Picture } from "../ui/picture";
 import { Cards } from "../ui/products";
 
 interface Banner {
@@ -19,26 +20,34 @@ function bannerOf(block: { type: string; content: unknown }): Banner | null {
 export function Home() {
   return (
     <Loaded read={useRead(HomeDocument, {})}>
-      {({ categories, blocks, product_connection }) => {
+      {({ categories, blocks, pages, product_connection }) => {
         const banner = blocks?.map(bannerOf).find(Boolean);
+        // The banner has the picture of the page that it links to.
+        const picture = pages?.find(({ slug }) => `/${slug}` === banner?.link)?.image;
         return (
           <>
-            <section class="hero">
-              <Title name={config.name}>{config.name}</Title>
-              {banner && <p>{banner.title}</p>}
-              {banner?.link?.startsWith("/") && (
-                <a class="button" href={`/pagina${banner.link}`}>
-                  Conheça a loja
-                </a>
-              )}
+            <section class={picture ? "hero pictured" : "hero"}>
+              {picture && <Picture image={{ ...picture, alt: "" }} name="" sizes="hero" isFirst />}
+              <div>
+                <Title name={config.name}>{config.name}</Title>
+                {banner && <p>{banner.title}</p>}
+                {banner?.link?.startsWith("/") && (
+                  <a class="button" href={`/pagina${banner.link}`}>
+                    Conheça a loja
+                  </a>
+                )}
+              </div>
             </section>
             <nav aria-label="Categorias em destaque">
-              <ul class="tiles">
+              <ul class="tiles pictured">
                 {categories
                   ?.filter((category) => category.parent_id === null)
                   .map((category) => (
                     <li key={category.id}>
-                      <a href={`/categoria/${category.slug}`}>{category.name}</a>
+                      <a href={`/categoria/${category.slug}`}>
+                        {category.image && <Picture image={{ ...category.image, alt: "" }} name="" sizes="tile" isFirst />}
+                        <span>{category.name}</span>
+                      </a>
                     </li>
                   ))}
               </ul>

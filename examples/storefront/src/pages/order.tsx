@@ -12,7 +12,7 @@ import { pixCode } from "../pix";
 import { navigate, place, Title } from "../router";
 import { Alert, useAction } from "../ui/form";
 import { Loaded } from "../ui/page";
-import { Picture } from "../ui/products";
+import { Picture } from "../ui/picture";
 import { Totals } from "./cart";
 
 type OrderRecord = NonNullable<OrderPageQuery["placed_order"]>;
@@ -62,7 +62,7 @@ function OrderView({ order, token }: { order: OrderRecord; token: string | null 
           <ul class="lines">
             {order.items.map((item, index) => (
               <li key={index}>
-                <Picture image={item.product?.main_image && { ...item.product.main_image, alt: "" }} name={item.name} />
+                <Picture image={item.product?.main_image && { ...item.product.main_image, alt: "" }} name={item.name} sizes="small" isFirst />
                 <div>
                   {item.product?.slug ? <a href={`/produto/${item.product.slug}`}>{item.name}</a> : item.name}
                   {item.options.map((option) => <small key={option.name}>{option.name}: {option.value}</small>)}

@@ -8,7 +8,8 @@ import { combinationOf, firstChoice, isOffered, withVariant, type Choice, type O
 import { Title } from "../router";
 import { Alert, Form, useAction } from "../ui/form";
 import { Html, Loaded } from "../ui/page";
-import { Cards, Picture, Price, Rating } from "../ui/products";
+import { Picture, type Image } from "../ui/picture";
+import { Cards, Price, Rating } from "../ui/products";
 
 const FEW = 5;
 
@@ -20,7 +21,6 @@ export function Product({ slug }: { slug: string }) {
 function ProductView({ product, reload }: { product: ProductRecord; reload: () => Promise<void> }) {
   const [choice, setChoice] = useState<Choice>(() => firstChoice(product));
   const combination = combinationOf(product, choice);
-  const picture = combination?.image_url ? { url: combination.image_url, alt: combination.image_alt } : null;
   return (
     <>
       <nav aria-label="Onde estou">
@@ -32,7 +32,7 @@ function ProductView({ product, reload }: { product: ProductRecord; reload: () =
         </ol>
       </nav>
       <article class="product">
-        <Gallery product={product} picture={picture} />
+        <Gallery product={product} picture={combination?.image ?? null} />
         <div>
           <Title name={product.seo.title || product.name}>{product.name}</Title>
           {product.vendor && <p class="quiet">por {product.vendor.name}</p>}
@@ -53,18 +53,18 @@ function ProductView({ product, reload }: { product: ProductRecord; reload: () =
   );
 }
 
-function Gallery({ product, picture }: { product: ProductRecord; picture: { url: string; alt: string } | null }) {
+function Gallery({ product, picture }: { product: ProductRecord; picture: Image | null }) {
   const [chosen, setChosen] = useState(0);
   const shown = picture ?? product.images[chosen];
   return (
     <div class="gallery">
-      <Picture image={shown} name={product.name} isFirst />
+      <Picture image={shown} name={product.name} sizes="product" isFirst />
       {product.images.length > 1 && (
         <ul>
           {product.images.map((image, index) => (
             <li key={image.id}>
               <button aria-label={`Imagem ${index + 1}: ${image.alt || product.name}`} aria-pressed={index === chosen} onClick={() => setChosen(index)}>
-                <Picture image={{ ...image, alt: "" }} name={product.name} />
+                <Picture image={{ ...image, alt: "" }} name={product.name} sizes="small" isFirst />
               </button>
             </li>
           ))}

@@ -1,15 +1,8 @@
-// Products in lists: picture, price, card.
+// Products in lists: price, card.
 
-import { useState } from "preact/hooks";
 import { config } from "../config";
 import { money } from "../format";
-
-interface Image {
-  url: string;
-  alt: string;
-  width?: number;
-  height?: number;
-}
+import { Picture, type Image } from "./picture";
 
 interface Pricing {
   price_cents: number;
@@ -27,32 +20,6 @@ export interface CardProduct {
   compare_at_cents?: number | null;
   average_rating?: number | null;
   review_count?: number;
-}
-
-/** A picture; an image that is missing or can't be loaded is replaced by the initials of what it shows. */
-export function Picture({ image, name, isFirst = false }: { image?: Image | null; name: string; isFirst?: boolean }) {
-  const [failed, setFailed] = useState<string>();
-  if (!image || failed === image.url) {
-    const initials = name.split(/\s+/, 2).map((word) => word[0]);
-    return (
-      <span class="picture initials" role="img" aria-label={image?.alt || name}>
-        {initials}
-      </span>
-    );
-  }
-  return (
-    <span class="picture">
-      <img
-        src={image.url}
-        alt={image.alt || name}
-        width={image.width || 800}
-        height={image.height || 800}
-        loading={isFirst ? "eager" : "lazy"}
-        decoding="async"
-        onError={() => setFailed(image.url)}
-      />
-    </span>
-  );
 }
 
 /** What one unit costs this customer, and what it would cost without promotions or cost before. */
@@ -88,7 +55,7 @@ export function Card({ product, isFirst }: { product: CardProduct; isFirst?: boo
   return (
     <li class="card">
       <a href={`/produto/${product.slug}`}>
-        <Picture image={product.main_image && { ...product.main_image, alt: "" }} name={product.name} isFirst={isFirst} />
+        <Picture image={product.main_image && { ...product.main_image, alt: "" }} name={product.name} sizes="card" isFirst={isFirst} />
         <span class="name">{product.name}</span>
         <Rating average={product.average_rating} reviews={product.review_count} />
         <Price pricing={product.pricing} compareAt={product.compare_at_cents} />
