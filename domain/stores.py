@@ -17,6 +17,8 @@ import orjson
 
 from auth.secrets import decrypt, encrypt
 from auth.store_resolution import CHANNEL, build_store, invalidate_store, parse_host
+from domain import store_logo
+from domain.media.images import read_image
 from domain.store_settings import MASK, clear_unconfirmed_secrets, encrypt_secrets, masked_setting, stored_names
 from domain.store_settings import STORE_SETTINGS as STORE_SETTINGS
 from domain.store_settings import setting as setting
@@ -33,7 +35,6 @@ from kernel.fields import (
 )
 from kernel.ids import split_reference, uuid7
 from kernel.money import CURRENCIES
-from kernel.product_fields import path_errors
 from kernel.scope import Scope, Store, active_scope
 from kernel.text import InvalidValue, repr_value
 from models import audit
@@ -42,6 +43,7 @@ from models.connection.database import (
     UniqueViolation,
     cross_store_connection,
     execute,
+    fetchrow,
     fetchval,
     transaction,
 )
@@ -86,7 +88,7 @@ UPDATE tenants SET name = coalesce($2, name), currency = coalesce($3, currency),
 WHERE id = $1 AND (coalesce($2, name), coalesce($3, currency), coalesce($4, maintenance_message))
     IS DISTINCT FROM (name, currency, maintenance_message)
 """
-_LOCK_CURRENCY = "SELECT currency FROM tenants WHERE id = $1 FOR NO KEY UPDATE"
+_LOCK = "SELECT currency, coalesce(settings->>'logo_url', '') AS logo_url FROM tenants WHERE id = $1 FOR NO KEY UPDATE"
 _HAS_ORDERS = "SELECT EXISTS (SELECT FROM orders WHERE tenant_id = $1)"
 _SAVE_SECRET = "UPDATE tenants SET gateway_secret = $2 WHERE id = $1"
 _GATEWAY_SECRET = "SELECT gateway_secret FROM tenants WHERE id = $1"
@@ -202,13 +204,17 @@ def _validate_host(host: str) -> str:
 
 
 async def update_store(scope: Scope, values: InputValues) -> None:
-    """Change the store's `name`, `currency` or `maintenance_message`; the currency only while the store has no orders.
+    """Change the store's `name`, `currency`, `maintenance_message` or `logo`; the currency only while the store has no orders.
 
     Raises ValidationFailed, and RuleViolation (`store_has_orders`) since reports, coupons and the ledger add up amounts of all orders.
     """
     columns = read_fields(STORE_FIELDS, values)
+    image, errors = read_image(values, "logo")
+    raise_field_errors(errors)
     async with transaction(scope):
-        current = await fetchval(_LOCK_CURRENCY, scope.store.id)
+        stored = await fetchrow(_LOCK, scope.store.id)
+        assert stored is not None  # the store of the scope
+        current = stored["currency"]
         if columns.get("currency", current) != current and await fetchval(_HAS_ORDERS, scope.store.id):
             raise RuleViolation(
                 f"the store has orders in {current}; its currency can't change any more", reason="store_has_orders"
@@ -220,8 +226,10 @@ async def update_store(scope: Scope, values: InputValues) -> None:
             columns.get("currency"),
             columns.get("maintenance_message"),
         )
-        if changed:
-            await audit.record_update(scope, "store", scope.store.public_id, columns)
+        has_other_logo = bool(image) and await store_logo.update_logo(scope, image, stored["logo_url"])
+        if changed or has_other_logo:
+            names = [*columns, *(["logo"] if image else [])]
+            await audit.record_update(scope, "store", scope.store.public_id, names)
             await invalidate_store(scope.store.id)
 
 
@@ -233,8 +241,9 @@ async def update_settings(scope: Scope, values: Mapping[str, Any]) -> None:
     validated = _validate_settings(values)
     async with transaction(scope):
         stored: dict[str, Any] = orjson.loads(await fetchval(_SETTINGS, scope.store.id))
-        logo, stored_logo = validated.get("logo_url", ""), stored.get("logo_url")
-        raise_field_errors(path_errors(scope, "logo_url", logo, (stored_logo,), code="setting_invalid"))
+        logo, stored_logo = validated.get("logo_url"), stored.get("logo_url", "")
+        if logo is not None and logo != stored_logo:
+            validated["logo_url"] = await store_logo.update_link(scope, logo, stored_logo)
         new_settings = clear_unconfirmed_secrets(stored, stored_names(encrypt_secrets(validated, stored)))
         settings = _without_defaults(stored | new_settings)
         if settings == _without_defaults(stored):

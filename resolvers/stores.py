@@ -12,8 +12,8 @@ from auth.access import Access
 from domain import stores
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
-from models.reading.queries import Row
 from resolvers.mutation_helpers import rename_fields
+from resolvers.results import linked
 from schema.fields import root_field
 from schema.scalars import JSON
 from schema.types.stores import StoreInput, StoreObject
@@ -30,7 +30,7 @@ class StoreQueries:
     @root_field(_ANYBODY)
     async def store(self, info: Info) -> StoreObject:
         """Return the current store."""
-        return _store_row(info.context.scope)
+        return _store_row(info, info.context.scope)
 
 
 @strawberry.type
@@ -39,10 +39,10 @@ class StoreMutations:
 
     @root_field(_WRITE)
     async def store_update(self, info: Info, input: StoreInput) -> StoreObject:
-        """Update the store's name, currency or maintenance message."""
+        """Update the store's name, currency, maintenance message or logo."""
         scope = info.context.scope
         await stores.update_store(scope, rename_fields(input, {}))
-        return _store_row(await reload_store(scope))
+        return _store_row(info, await reload_store(scope))
 
     @root_field(_WRITE)
     async def store_settings_update(self, info: Info, settings: JSON) -> StoreObject:
@@ -51,7 +51,7 @@ class StoreMutations:
         if not isinstance(settings, dict):
             raise ValidationFailed("settings must be an object", field="settings")
         await stores.update_settings(scope, settings)
-        return _store_row(await reload_store(scope))
+        return _store_row(info, await reload_store(scope))
 
     @root_field(_GATEWAY)
     async def store_gateway_secret_set(self, info: Info, secret: str) -> StoreObject:
@@ -60,7 +60,7 @@ class StoreMutations:
         """
         scope = info.context.scope
         await stores.set_gateway_secret(scope, secret)
-        return _store_row(scope)
+        return _store_row(info, scope)
 
 
 async def reload_store(scope: Scope) -> Scope:
@@ -68,17 +68,19 @@ async def reload_store(scope: Scope) -> Scope:
     return replace(scope, store=await stores.find_store(scope.store.public_id))
 
 
-def _store_row(scope: Scope) -> Any:
+def _store_row(info: Info, scope: Scope) -> Any:
     store = scope.store
     settings = stores.masked_settings(scope) if scope.actor.has_privilege("view_settings") else None
-    return Row(
-        id=store.public_id,
-        name=store.name,
-        currency=store.currency,
-        status=store.status,
-        maintenance_message=store.maintenance_message,
-        settings=settings,
-    )
+    record = {
+        "id": store.public_id,
+        "name": store.name,
+        "currency": store.currency,
+        "status": store.status,
+        "maintenance_message": store.maintenance_message,
+        "logo": store.id,
+        "settings": settings,
+    }
+    return linked(info, [record])[0]
 
 
 QUERIES = (StoreQueries,)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.metadata import version
 
+from domain import store_logo
 from domain.store_settings import setting
 from kernel.codes import PRODUCT_STATUSES, CodeTable
 from kernel.money import CURRENCY_SYMBOLS
@@ -91,7 +92,7 @@ async def load_app_config(scope: Scope) -> VendorAppConfig:
         app_min_version=MIN_VERSION,
         store_name=scope.store.name,
         store_currency=currency,
-        store_logo=setting(scope, "logo_url"),
+        store_logo=await store_logo.load_address(scope),
         languages=await _load_labels(scope, _LANGUAGES),
         currencies=[LabelledCode(currency, CURRENCY_SYMBOLS.get(currency, currency))],
         order_statuses=await _load_labels(scope, _ORDER_STATUSES),

@@ -18,7 +18,8 @@ from models.connection.database import execute, fetch, transaction
 REFERRERS: Mapping[str, str] = {
     "product_images": "url",
     **dict.fromkeys(
-        ("categories", "option_variants", "combinations", "pages", "vendors", "users", "review_images"), "image_url"
+        ("categories", "option_variants", "combinations", "pages", "vendors", "users", "review_images", "store_logos"),
+        "image_url",
     ),
     "attachments": "url",
 }

@@ -8,12 +8,16 @@ import strawberry
 
 from auth.access import Access
 from domain.audit_read import AUDIT_ENTRIES
-from models.reading.queries import ToOne
+from domain.store_logo import LOGOS
+from models.reading.queries import ToMany, ToOne
 from schema.enums import ActorKind, SettingType, StoreStatus
 from schema.fields import INHERITED, column, entity_type, object_type, output_field, referenced, relation
 from schema.inputs import input_type, optional_field
 from schema.scalars import ID, JSON, BigInt, DateTime
+from schema.types.media import ImageInput, ImageObject, with_files
 from schema.types.people import UserObject
+
+_LOGO = ToMany("t.id", "t.id", through=with_files(LOGOS), where="t.image_url <> ''")
 
 
 @object_type("Store", access=Access(anonymous=True, note="The data is public."))
@@ -25,6 +29,7 @@ class StoreObject:
     currency: str = output_field("The store currency, ISO 4217.")
     status: StoreStatus = output_field("The status.")
     maintenance_message: str | None = output_field("The message shown to customers while the store is in maintenance.")
+    logo: ImageObject | None = relation(_LOGO, "The logo.", single=True)
     settings: JSON | None = output_field("The store settings with secrets masked; null without `view_settings`.")
 
 
@@ -39,6 +44,7 @@ class StoreInput:
     maintenance_message: str | None = optional_field(
         "The message shown to customers while the store is in maintenance."
     )
+    logo: ImageInput | None = optional_field("The logo; null removes it.")
 
 
 @entity_type(AUDIT_ENTRIES, "AuditEntry")

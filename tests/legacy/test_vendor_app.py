@@ -12,6 +12,7 @@ from rest_facade.routing import Credential
 from tests.harness.http import Response
 from tests.harness.records import UNKNOWN_ID, UNKNOWN_NUMBER
 from tests.harness.sample_store import SampleStore
+from tests.media.test_images import add_file, graphql
 
 ROUTES = [route for route in routes() if route.credential is Credential.VENDOR]
 EVERY_ROUTE = pytest.mark.parametrize("route", ROUTES, ids=[f"{r.method} {r.path}" for r in ROUTES])
@@ -116,6 +117,15 @@ async def test_vendor_start_returns_the_store_settings(new_sample):
     body = (await as_vendor(sample, "GET", "vendor_start")).body
     assert body["support"] == {"email": "ajuda@example.com", "phone": "1130000000"}
     assert body["store"]["logo"] == "https://x.example/l.png"
+
+
+async def test_vendor_start_returns_the_address_of_a_logo_that_is_a_file(new_sample):
+    sample = await new_sample()
+    file = await add_file(sample)
+    text = 'mutation { store_update(input: { logo: { media_id: "%s" } }) { logo { url } } }'
+    shown = (await graphql(sample, text % file.id))["store_update"]["logo"]["url"]
+    assert shown.startswith(f"http://{sample.host}/media/")
+    assert (await as_vendor(sample, "GET", "vendor_start")).body["store"]["logo"] == shown
 
 
 async def test_the_dashboard_sums_the_vendors_own_lines(sample):

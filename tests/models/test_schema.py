@@ -16,7 +16,7 @@ DATABASE_ONLY = {("products", "search"), ("users", "search")}
 # Tables without a model.
 WITHOUT_MODEL = {
     "tortoise_migrations", "number_counters", "catalogue_versions", "search_entries", "search_words", "unlisted_products", "bulk_results",
-    "event_feeds", "stock_changes", "order_mails",
+    "event_feeds", "stock_changes", "order_mails", "store_logos",
 }  # fmt: skip
 # Store tables that are no records: they have no ids, and another key.
 WITHOUT_IDS = {
@@ -29,6 +29,7 @@ WITHOUT_IDS = {
     "event_feeds": ["tenant_id"],
     "stock_changes": ["tenant_id", "id"],
     "order_mails": ["tenant_id", "id"],
+    "store_logos": ["tenant_id"],
 }
 # Platform tables, which belong to no store.
 PLATFORM_TABLES = {
