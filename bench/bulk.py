@@ -93,7 +93,7 @@ async def _measure_mutation() -> list[Bar]:
     with active_scope(caller):
         rows = await database.fetch("SELECT public_id FROM products WHERE tenant_id = 1 ORDER BY id")
         upload, link = await uploads.new_upload(caller)
-        file = uploads.UploadedFile(caller.store.public_id, _name_in(link.url))
+        file = uploads.uploaded_file(caller.store.public_id, _name_in(link.url))
         for first in range(0, len(rows), ROWS_A_LINE):
             changed = [
                 {"id": str(row["public_id"]), "price_cents": 1_000 + n % 900, "stock": n % 50}

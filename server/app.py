@@ -26,6 +26,7 @@ from server.http import (
     graphql_view,
     limits,
     media_files,
+    media_uploads,
 )
 from server.http.authentication import Authenticate, Authenticator, StoreResolver
 from server.http.catalog_cache import CATALOGUE_CACHE, REQUEST_CACHE, CatalogueCache, RequestCache
@@ -83,6 +84,7 @@ def create_app(
     example_storefront.add_routes(app, settings, store_resolver)
     authorization_metadata.add_routes(app, settings)
     bulk_files.add_routes(app)
+    media_uploads.add_routes(app)
     media_files.add_routes(app, has_public_storage=settings.media_public)
     if settings.is_private_development:
         mail_page.add_routes(app)

@@ -50,7 +50,7 @@ GENERATED_OPERATIONS = [
     "apps",
     "legacy",
 ]
-# What the worker and the routes of media files call.
+# What the worker of media files calls.
 AWAITED = {
     "claim_pending",
     "mark_ready",
@@ -58,7 +58,6 @@ AWAITED = {
     "mark_failed",
     "unused_files",
     "forget_files",
-    "verify_upload_link",
 }
 # Started by name in another process.
 STARTED_BY_NAME = {"run_child"}

@@ -7,8 +7,6 @@ the files itself, it is stored twice, as it is and compressed with gzip: ranges 
 from __future__ import annotations
 
 import asyncio
-import errno
-import hmac
 import os
 import zlib
 from collections.abc import Callable
@@ -19,11 +17,10 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import UUID
 
-from auth.secrets import keyed_hash, keyed_hashes
 from domain.bulk.configuration import configured
+from domain.signed_links import sign, verify
 from domain.storage import storage
-from kernel import logging
-from kernel.errors import Forbidden, StorageFull, Unavailable
+from domain.uploaded_files import storage_error
 from kernel.scope import Scope
 
 LINK_LIFETIME = timedelta(hours=1)
@@ -71,24 +68,14 @@ async def signed_link(scope: Scope, action: str, name: str) -> SignedLink:
     if url is not None:
         return SignedLink(url, expires_at)
     expires = int(expires_at.timestamp())
-    signature = keyed_hash(_PURPOSE, _signed_text(action, store, name, expires))
+    signature = sign(_PURPOSE, f"{action}:{store}:{name}", expires)
     path = f"{ROUTE}/{store}/{name}.jsonl?expires={expires}&signature={signature}"
     return SignedLink(f"{configured().public_url}{path}", expires_at)
 
 
 def verify_link(action: str, store: UUID, name: str, expires: int, signature: str, now: datetime) -> None:
     """Raise `Forbidden` for a link that this deployment did not sign, and after its time."""
-    text = _signed_text(action, store, name, expires)
-    if not signature.isascii() or not any(
-        hmac.compare_digest(known, signature) for known in keyed_hashes(_PURPOSE, text)
-    ):
-        raise Forbidden("link_invalid", details={"detail": "the signature of the link is wrong"})
-    if now.timestamp() > expires:
-        raise Forbidden("link_expired", details={"detail": "the link has expired; ask for another one"})
-
-
-def _signed_text(action: str, store: UUID, name: str, expires: int) -> str:
-    return f"{action}:{store}:{name}:{expires}"
+    verify(_PURPOSE, f"{action}:{store}:{name}", expires, signature, now)
 
 
 class ResultFile:
@@ -159,14 +146,6 @@ async def _in_thread(work: Callable[[], None]) -> None:
         await asyncio.to_thread(work)
     except OSError as error:
         raise storage_error(error) from error
-
-
-def storage_error(error: OSError) -> StorageFull | Unavailable:
-    """Return `StorageFull` where there is no space left; else log why the directory can't be written to, and return `Unavailable`."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StorageFull()
-    logging.failure("bulk files can't be written", error)
-    return Unavailable("files can't be stored at the moment")
 
 
 async def delete_files(store: UUID, operations: list[UUID]) -> None:

@@ -7,7 +7,6 @@ used again while it is valid: an operation is created with a copy of the file, a
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -27,11 +26,11 @@ from domain.bulk.files import (
     file_key,
     folder_key,
     signed_link,
-    storage_error,
     working_path,
 )
 from domain.storage import StoredObject, storage
-from kernel.errors import Conflict, NotFound, TooLarge
+from domain.uploaded_files import UploadedFile, upload_too_large
+from kernel.errors import Conflict, NotFound
 from kernel.ids import parse_uuid, uuid7
 from kernel.scope import Scope
 from models.connection.database import fetch
@@ -129,7 +128,7 @@ async def use_upload(scope: Scope, upload: object) -> UUID | None:
         # It may have been stored again meanwhile.
         size = await _size(used) or 0
     if size > configured().upload_bytes:
-        raise upload_too_large()
+        raise upload_too_large(configured().upload_bytes)
     await storage().delete([file_key(store, name, _PENDING)])
     return parsed
 
@@ -183,67 +182,10 @@ def _delete_interrupted(store: UUID) -> None:
                 path.unlink()
 
 
-# --- Writing ----------------------------------------------------------------------------------------------------------
-
-
-class UploadedFile:
-    """An upload while it arrives; it appears in the storage when it is complete."""
-
-    def __init__(self, store: UUID, name: str) -> None:
-        self._key = file_key(store, name, UPLOADED)
-        self._part = working_path(store, name, f"{UPLOADED}.{uuid7()}.part")
-        self._file: BinaryIO | None = None
-        self._size = 0
-
-    async def write(self, content: bytes) -> None:
-        """Append bytes; raise `TooLarge` over the limit, `StorageFull` when they can't be written."""
-        self._size += len(content)
-        if self._size > configured().upload_bytes:
-            raise upload_too_large()
-        try:
-            await asyncio.to_thread(self._write, content)
-        except OSError as error:
-            raise storage_error(error) from error
-
-    async def finish(self) -> int:
-        """Make the upload appear and return its size; raise `Conflict` (`uploaded`) if it is there already, `StorageFull`."""
-        try:
-            await asyncio.to_thread(self._close)
-        except OSError as error:
-            raise storage_error(error) from error
-        try:
-            await storage().put(self._key, self._part, replaces=False)
-        except FileExistsError as error:
-            raise Conflict("the file was uploaded before; create another upload", reason="uploaded") from error
-        return self._size
-
-    async def discard(self) -> None:
-        """Remove what was written and has not appeared."""
-        await asyncio.to_thread(self._discard)
-
-    def _open(self) -> BinaryIO:
-        if self._file is None:
-            self._part.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._file = os.fdopen(os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
-        return self._file
-
-    def _write(self, content: bytes) -> None:
-        self._open().write(content)
-
-    def _close(self) -> None:
-        self._open().close()
-
-    def _discard(self) -> None:
-        if self._file is not None:
-            with suppress(OSError):
-                self._file.close()
-        with suppress(OSError):
-            self._part.unlink()
-
-
-def upload_too_large() -> TooLarge:
-    """Return the error of an upload over the limit."""
-    return TooLarge(f"the file is larger than {configured().upload_bytes} bytes")
+def uploaded_file(store: UUID, name: str) -> UploadedFile:
+    """Return an upload that begins to arrive."""
+    part = working_path(store, name, f"{UPLOADED}.{uuid7()}.part")
+    return UploadedFile(file_key(store, name, UPLOADED), part, configured().upload_bytes)
 
 
 # --- Reading ----------------------------------------------------------------------------------------------------------

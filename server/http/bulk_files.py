@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from uuid import UUID
 
 from aiohttp import hdrs, web
 
-from domain.bulk.configuration import configured
 from domain.bulk.files import (
     COMPRESSED,
     CONTENT_TYPE,
@@ -20,16 +18,15 @@ from domain.bulk.files import (
     file_key,
     verify_link,
 )
-from domain.bulk.uploads import UploadedFile, check_space, upload_too_large
+from domain.bulk.uploads import check_space, uploaded_file
 from domain.storage import storage
 from domain.stores import find_store
 from kernel.clock import now
-from kernel.errors import Forbidden, MalformedRequest, NotFound, TenantNotFound, Unavailable, UnsupportedEncoding
+from kernel.errors import NotFound, TenantNotFound
 from kernel.ids import parse_uuid
-from rest_facade.aiohttp_internals import PayloadEncodingError
-from rest_facade.bodies import BODY_TIMEOUT_SECONDS
-from rest_facade.responses import RESTART_TIMEOUT, json_response, preferred_coding
-from server.http.stored_files import CHUNK, StoredFileResponse
+from rest_facade.responses import preferred_coding
+from server.http.received_files import check_head, link_number, receive
+from server.http.stored_files import StoredFileResponse
 
 _NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9a-f]{16})?")
 
@@ -63,47 +60,19 @@ async def download(request: web.Request) -> web.StreamResponse:
 async def upload(request: web.Request) -> web.StreamResponse:
     """Store a file, once: 201 with its size."""
     store, name = await _signed_file(request, UPLOAD)
-    encoding = request.headers.get(hdrs.CONTENT_ENCODING, "identity").strip().lower()
-    if encoding not in ("", "identity"):
-        raise UnsupportedEncoding(ascii(encoding[:60]), ("identity",))
-    if (request.content_length or 0) > configured().upload_bytes:
-        raise upload_too_large()
+    file = uploaded_file(store, name)
+    check_head(request, file)
     await check_space(store, request.content_length or 0)
-    file = UploadedFile(store, name)
-    try:
-        await _receive(request, file)
-        return json_response({"size": await file.finish()}, status=201)
-    finally:
-        await file.discard()
-
-
-async def _receive(request: web.Request, file: UploadedFile) -> None:
-    """Write the body as it arrives; raise `Unavailable` when nothing arrives for a while, or the whole takes longer than its link."""
-    chunks = request.content.iter_chunked(CHUNK)
-    try:
-        async with asyncio.timeout(LINK_LIFETIME.total_seconds()):
-            while True:
-                async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
-                    chunk = await anext(chunks, b"")
-                if not chunk:
-                    return
-                await file.write(chunk)
-                request.app[RESTART_TIMEOUT]()
-    except TimeoutError as error:
-        raise Unavailable from error
-    except (web.RequestPayloadError, PayloadEncodingError) as error:
-        raise MalformedRequest(detail="the body does not arrive as its headers say") from error
+    return await receive(request, file, LINK_LIFETIME)
 
 
 async def _signed_file(request: web.Request, action: str) -> tuple[UUID, str]:
     """Return the store, which exists, and the name of the file that the request's link is for; raise `NotFound` and `Forbidden`."""
     store, name = parse_uuid(request.match_info["store"]), request.match_info["name"]
-    expires, signature = request.query.get("expires", ""), request.query.get("signature", "")
     if store is None or _NAME.fullmatch(name) is None:
         raise NotFound("file")
-    if not (expires.isascii() and expires.isdigit() and len(expires) <= 12):
-        raise Forbidden("link_invalid", details={"detail": "the link has no time"})
-    verify_link(action, store, name, int(expires), signature, now())
+    expires, signature = link_number(request, "expires"), request.query.get("signature", "")
+    verify_link(action, store, name, expires, signature, now())
     try:
         await find_store(store)
     except TenantNotFound as error:

@@ -1,0 +1,49 @@
+"""Take uploads of media files by their signed addresses (docs/reference/graphql.md#media)."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from aiohttp import web
+
+from domain.bulk.files import UPLOADED, working_path
+from domain.media.uploads import LIFETIME, ROUTE, is_awaited, upload_key, verify_upload_link
+from domain.stores import find_store
+from domain.uploaded_files import UploadedFile
+from kernel.clock import now
+from kernel.errors import NotFound, TenantNotFound
+from kernel.ids import parse_uuid, uuid7
+from kernel.scope import SYSTEM, Scope, active_scope
+from rest_facade.routing import REQUEST_ID
+from server.http.received_files import check_head, link_number, receive
+
+
+def add_routes(app: web.Application) -> None:
+    """Add the route of uploads."""
+    app.router.add_put(f"{ROUTE}/{{store}}/{{media}}", upload)
+
+
+async def upload(request: web.Request) -> web.StreamResponse:
+    """Store what an upload announced: 201 with its size."""
+    store, media = parse_uuid(request.match_info["store"]), parse_uuid(request.match_info["media"])
+    if store is None or media is None:
+        raise NotFound("upload")
+    size, expires = link_number(request, "bytes"), link_number(request, "expires")
+    verify_upload_link(store, media, size, expires, request.query.get("signature", ""), now())
+    # Named as uploads of bulk operations: the job deletes both when they were interrupted.
+    part = working_path(store, media, f"{UPLOADED}.{uuid7()}.part")
+    file = UploadedFile(upload_key(store, media), part, size)
+    check_head(request, file)
+    await _check_awaited(request, store, media)
+    return await receive(request, file, LIFETIME)
+
+
+async def _check_awaited(request: web.Request, store: UUID, media: UUID) -> None:
+    """Raise `NotFound` for a file that waits for no upload, or whose store is gone."""
+    try:
+        scope = Scope(await find_store(store), SYSTEM, request[REQUEST_ID], now())
+    except TenantNotFound as error:
+        raise NotFound("upload", details={"detail": "the store was deleted"}) from error
+    with active_scope(scope):
+        if not await is_awaited(scope, media):
+            raise NotFound("upload", details={"detail": "the upload is complete, or the file was deleted"})
