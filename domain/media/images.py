@@ -18,7 +18,7 @@ from kernel.ids import parse_uuid, uuid7
 from kernel.product_fields import IMAGE_FIELDS, path_errors
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
-from models.connection.database import fetch, fetchval
+from models.connection.database import execute, fetch, fetchval
 from models.rows import json_text
 
 _NOT_FOUND = "not_found"
@@ -66,8 +66,7 @@ async def resolve_images(scope: Scope, images: Sequence[dict[str, Any]]) -> dict
     files = await _find_files(scope, named, links, copied)
     fetched = {image["url"] for image in images if "named" not in image and image.get("url")}.intersection(copied)
     if missing := sorted(link for link in fetched if files.of_link(link) is None):
-        rows = [{"public_id": uuid7(), "source_url": link} for link in missing]
-        await fetch(_INSERT_LINKS, scope.store.id, json_text(rows), scope.now)
+        await add_sources(scope, missing)
         files = await _find_files(scope, named, links, copied)
     errors: dict[int, ImageError] = {}
     for index, image in enumerate(images):
@@ -80,6 +79,12 @@ async def resolve_images(scope: Scope, images: Sequence[dict[str, Any]]) -> dict
             image["url"] = file["source_url"] or original_path(file["sha256"], file["mime_type"])
         image.setdefault("url", "")
     return errors
+
+
+async def add_sources(scope: Scope, links: Sequence[str]) -> None:
+    """Insert a file for each of these links, in the open transaction, unless there is one with that source."""
+    rows = [{"public_id": uuid7(), "source_url": link} for link in links]
+    await execute(_INSERT_LINKS, scope.store.id, json_text(rows), scope.now)
 
 
 class _Files:

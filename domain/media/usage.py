@@ -75,7 +75,7 @@ async def stored_keys(scope: Scope, sha256: str) -> list[str]:
     """Return the keys of a content and of its rendered sizes, as far as they are stored."""
     key = media_key(scope.store.public_id, sha256)
     folder = f"{key.rpartition('/')[0]}/"
-    return [found.key async for found in storage().find(folder) if found.key.startswith(key)]
+    return [stored.key async for stored in storage().find(folder) if stored.key.startswith(key)]
 
 
 async def unused_files(

@@ -68,6 +68,12 @@ def _add_cscart(sources: Any) -> None:
     cscart.add_argument("--tenant", metavar="ID", required=True, help="the store to fill: UUID or host")
     cscart.add_argument("--dry-run", action="store_true", help="read and check everything, write nothing")
     cscart.add_argument(
+        "--images",
+        choices=("copies", "links"),
+        default="copies",
+        help="copy the pictures (the default), or leave links to the shop",
+    )
+    cscart.add_argument(
         "--since", metavar="TIME", type=_time, help="also bring what changed since: ISO 8601, or Unix seconds"
     )
     cscart.add_argument("--no-progress", action="store_true", help="show no progress bars")
@@ -122,19 +128,35 @@ async def _records(args: argparse.Namespace) -> int:
 
 
 async def _cscart(args: argparse.Namespace) -> int:
+    from server.files import configure_files
     from server.importers.cscart import run
     from server.importers.cscart.progress import ProgressBars, print_wait
     from server.importers.cscart.source import FolderSource, HttpSource
+    from server.media.renderer import image_renderer
     from server.operations import store_admin
+    from server.outgoing import outgoing_client
 
     _check_source(args)
+    settings = read_settings()
 
     async def fill(source: Source) -> Report:
         store = (await store_admin.find_store(args.tenant)).store
         progress = None if args.no_progress else ProgressBars()
-        return await run.run(source, store.public_id, since=args.since, dry_run=args.dry_run, progress=progress)
+        return await run.run(
+            source,
+            store.public_id,
+            since=args.since,
+            dry_run=args.dry_run,
+            copies_images=args.images == "copies",
+            progress=progress,
+        )
 
-    async with open_context(read_settings()):
+    async with (
+        open_context(settings),
+        outgoing_client(allows_private=settings.allows_private_endpoints),
+        image_renderer(),
+    ):
+        configure_files(settings)
         if args.directory is not None:
             report = await fill(FolderSource(args.directory))
         else:

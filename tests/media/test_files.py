@@ -220,7 +220,7 @@ async def test_the_job_deletes_the_content_of_a_file_with_its_sizes(sample: Samp
     with active_scope(sample.scope):
         assert await delete_unused_media(sample.scope) == 1
     folder = f"{key.rpartition('/')[0]}/"
-    assert sorted([found.key async for found in storage().find(folder)]) == [neighbour, f"{neighbour}.64.png"]
+    assert sorted([stored.key async for stored in storage().find(folder)]) == [neighbour, f"{neighbour}.64.png"]
     assert await sample.value("select count(*) from media_files where id = $1", unused.number) == 0
 
 

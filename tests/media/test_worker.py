@@ -283,7 +283,7 @@ async def test_a_host_gets_four_requests_at_once_and_keeps_no_other_waiting(
 
     slow = [f"{uuid4()}/slow" for _ in range(8)]
     source.answers |= dict.fromkeys(slow, hold)
-    held = [await create(sample, source.url(path, "slow.test")) for path in slow]
+    waiting = [await create(sample, source.url(path, "slow.test")) for path in slow]
     path = uuid4().hex
     source.contents[path] = small(6)
     quick = await create(sample, source.url(path, "quick.test"))
@@ -291,7 +291,7 @@ async def test_a_host_gets_four_requests_at_once_and_keeps_no_other_waiting(
         assert (await fetched(sample, quick))["status"] == "ready"
         assert sum(source.requests[path] for path in slow) == 4
         released.set()
-        for file in held:
+        for file in waiting:
             await fetched(sample, file)
     assert max(source.most_running.values()) == 4
 

@@ -33,7 +33,7 @@ from models.tables.catalog import (
     ProductImage,
 )
 from models.tables.taxes import ProductTax
-from server.importers.cscart.context import Context
+from server.importers.cscart.context import IMAGE_COLUMNS, Context
 from server.importers.cscart.values import (
     NotBrought,
     Record,
@@ -54,7 +54,7 @@ from server.importers.cscart.values import (
 
 # --- Categories ------------------------------------------------------------------------------------------------------------------
 
-CATEGORY = ImportKind("category", ImportTable(Category, without=("slug", "image_url", "image_alt")))
+CATEGORY = ImportKind("category", ImportTable(Category, without=("slug", *IMAGE_COLUMNS)))
 _MAX_PATH = 500
 
 

@@ -12,7 +12,7 @@ from domain.orders.statuses import ORDERS, PARAMS_FIELDS, STATUS_FIELDS
 from models.tables.content import Language, Page
 from models.tables.marketplace import DiscussionPost, DiscussionThread
 from models.tables.orders import Status
-from server.importers.cscart.context import Context
+from server.importers.cscart.context import IMAGE_COLUMNS, Context
 from server.importers.cscart.values import (
     NotBrought,
     Record,
@@ -79,7 +79,7 @@ def convert_status(context: Context, record: Record) -> Rows:
 
 # --- Pages -----------------------------------------------------------------------------------------------------------------------
 
-PAGE = ImportKind("page", ImportTable(Page, without=("slug",)))
+PAGE = ImportKind("page", ImportTable(Page, without=("slug", *IMAGE_COLUMNS)))
 
 
 def convert_page(context: Context, record: Record) -> Rows:

@@ -17,6 +17,8 @@ from server.importers.cscart.report import Report
 from server.importers.cscart.values import NotBrought, Record, number
 
 SOURCE = "cscart"
+IMAGE_COLUMNS = ("image_url", "image_alt", "media_id")
+"""The image of a record whose images are not brought: what it has here stays."""
 
 
 @dataclass

@@ -17,7 +17,7 @@ from models.tables.options import (
     OptionVariant,
     ProductOption,
 )
-from server.importers.cscart.context import SOURCE, Context
+from server.importers.cscart.context import IMAGE_COLUMNS, SOURCE, Context
 from server.importers.cscart.values import (
     OFFERED_BY,
     NotBrought,
@@ -110,7 +110,7 @@ COMBINATION = ImportKind(
     "combination",
     ImportTable(
         Combination,
-        without=("reserved", "image_url", "image_alt", "image_width", "image_height"),
+        without=("reserved", "image_width", "image_height", *IMAGE_COLUMNS),
         on_update={"on_hand": "excluded.on_hand + combinations.reserved"},
     ),
     ImportTable(CombinationChoice, owner="combination_id"),

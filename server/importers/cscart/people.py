@@ -12,7 +12,7 @@ from domain.people.usergroups import FIELDS as USERGROUP_FIELDS
 from kernel.codes import MEMBERSHIP_STATUSES
 from models.tables.marketplace import Vendor
 from models.tables.users import User, Usergroup, UsergroupMembership
-from server.importers.cscart.context import Context
+from server.importers.cscart.context import IMAGE_COLUMNS, Context
 from server.importers.cscart.values import (
     NotBrought,
     Record,
@@ -63,7 +63,9 @@ def _privilege_names(value: object) -> list[Any]:
 
 # --- Vendors ---------------------------------------------------------------------------------------------------------------------
 
-VENDOR = ImportKind("vendor", ImportTable(Vendor, without=("slug", "first_commission", "first_commission_type")))
+VENDOR = ImportKind(
+    "vendor", ImportTable(Vendor, without=("slug", "first_commission", "first_commission_type", *IMAGE_COLUMNS))
+)
 # Newer versions of Multi-Vendor suspend vendors.
 _SUSPENDED = {"S": "D"}
 _VENDOR_TEXTS = ("email", "phone", "address", "city", "state", "zipcode", "url")
@@ -104,7 +106,7 @@ USER = ImportKind(
     "user",
     ImportTable(
         User,
-        without=("password_hash", "password_changed_at", "last_login_at"),
+        without=("password_hash", "password_changed_at", "last_login_at", *IMAGE_COLUMNS),
         # What the account got here stays.
         only_new=frozenset({"privileges", "email_verified_at", "created_at"}),
     ),

@@ -38,6 +38,7 @@ from models.connection.database import (
 from server.importers.cscart.context import SOURCE, Context
 from server.importers.cscart.entities import ENTITIES, ShopEntity
 from server.importers.cscart.people import is_root
+from server.importers.cscart.pictures import copy_pictures
 from server.importers.cscart.progress import Progress
 from server.importers.cscart.reading import Reader, together
 from server.importers.cscart.report import EntityCount, Report, Sums
@@ -73,18 +74,25 @@ async def run(
     *,
     since: datetime | None = None,
     dry_run: bool = False,
+    copies_images: bool = False,
     progress: Progress | None = None,
 ) -> Report:
     """Import the shop into a store. `dry_run` reads and converts everything and writes nothing.
+
+    With `copies_images`, which needs a renderer, an outgoing client and a storage, the pictures become files of the store; else they
+    stay links to the source.
 
     When the source can't be read any more, `stopped` of the report says why; what was written stays, and the next run continues. Raises
     TenantNotFound.
     """
     scope = system_scope(await find_store(tenant))
     report = Report(is_dry_run=dry_run)
+    progress = progress or Progress()
     with active_scope(scope):
         context = Context(scope, report, is_dry_run=dry_run)
-        await _Import(context, Reader(source, report), since, progress or Progress()).run()
+        await _Import(context, Reader(source, report), since, progress).run()
+        if copies_images and not dry_run and not report.stopped:
+            await copy_pictures(scope, report, progress)
     return report
 
 
