@@ -158,7 +158,7 @@ def jar(x: float, top: float, content: str, label: str, height: float = 250, hal
 
 def _spices() -> str:
     spices = ("#b8402c", "#d79a2b", "#6f7f3f", "#7d4a2c", "#2f2a26", "#cf6a2b")
-    shelf = solid(box(150, 512, 700, 30, 6), WOOD) + grain(150, 512, 700, 30, WOOD, 2)
+    rack = solid(box(150, 512, 700, 30, 6), WOOD) + grain(150, 512, 700, 30, WOOD, 2)
     upper = "".join(jar(280 + 220 * i, 330, spices[i], "", 180, 78) for i in range(3))
     lower = "".join(jar(280 + 220 * i, 634, spices[i + 3], "", 180, 78) for i in range(3))
     back = solid(box(130, 240, 28, 610, 8), darker(WOOD, 0.1), "volume") + solid(
@@ -168,7 +168,7 @@ def _spices() -> str:
         ground(500, 850, 370, 34)
         + upper
         + lower
-        + repeated(shelf, ((0, 0), (0, 304)))
+        + repeated(rack, ((0, 0), (0, 304)))
         + back
         + line("M150 470H850M150 774H850", darker(WOOD), 12)
     )

@@ -88,18 +88,18 @@ def logo(mark: str, colour: str) -> str:
 
 
 def banner(drawings: Sequence[tuple[Drawing, float, float]], backdrop: Backdrop) -> str:
-    """Return a wide picture of drawings, each with its x and scale, that stand on a shelf; its left half is empty, for text."""
+    """Return a wide picture of drawings, each with its x and scale, that stand on a rack; its left half is empty, for text."""
     arches = "M1010 640V330a230 230 0 0 1 460 0V640z", "M1540 640V440a170 170 0 0 1 340 0V640z"
     wall = (
         fill(box(0, 0, 2000, 800), backdrop.wall)
         + fill(arches[0], backdrop.accent)
         + fill(arches[1], lighter(backdrop.floor, 0.35))
     )
-    shelf = fill("M0 640H2000V800H0z", backdrop.floor) + fill("M0 640H2000V740H0z", "url(#fall)")
+    rack = fill("M0 640H2000V800H0z", backdrop.floor) + fill("M0 640H2000V740H0z", "url(#fall)")
     placed = "".join(
         moved(each.content, x - 500, 710 - 840, scale=scale, about=(500, 840)) for each, x, scale in drawings
     )
-    return document(wall + shelf + placed, 2000, 800)
+    return document(wall + rack + placed, 2000, 800)
 
 
 def _stage(drawing: Drawing, backdrop: Backdrop) -> str:
