@@ -6,8 +6,9 @@ from pathlib import Path
 
 from resolvers.execute import load_operations
 from rest_facade.apps import events, exports, records, webhooks
+from rest_facade.media import MediaHandlers
 from rest_facade.records import FRAGMENTS
-from rest_facade.routing import Route
+from rest_facade.routing import Credential, Route
 
 OPERATIONS = Path(__file__).parent / "operations"
 
@@ -20,4 +21,5 @@ def routes() -> list[Route]:
         *exports.routes(operations),
         *webhooks.routes(operations),
         *events.routes(operations),
+        *MediaHandlers(records.ADMIN, "App", Credential.APP, operations, "limit").routes(),
     ]

@@ -8,6 +8,7 @@ from rest_facade.apps.events import PATH as EVENTS
 from rest_facade.apps.records import ADMIN, ORDERS, PRODUCTS, STOREFRONT, USERS
 from rest_facade.apps.webhooks import PATH as WEBHOOKS
 from rest_facade.collection_openapi import STATUS_BODY, collection_docs, filter_query, list_query
+from rest_facade.media import media_docs
 from rest_facade.openapi import (
     BOOLEAN,
     STRING,
@@ -53,6 +54,7 @@ def route_docs() -> dict[RouteKey, RouteDocs]:
             )
             for collection in exports.COLLECTIONS
         },
+        **media_docs(ADMIN, "App", "limit"),
         **webhook_endpoint_docs(WEBHOOKS, "App", "limit"),
         ("POST", f"{WEBHOOKS}/rotate-secret"): RouteDocs(
             "Rotate the app's client secret",

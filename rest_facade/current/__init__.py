@@ -12,6 +12,7 @@ from rest_facade.current.gateway import GatewayHandlers
 from rest_facade.current.oauth import OAuthHandlers
 from rest_facade.current.storefront import CatalogHandlers
 from rest_facade.current.storefront_carts import CartHandlers
+from rest_facade.media import MediaHandlers
 from rest_facade.records import FRAGMENTS
 from rest_facade.routing import Credential, Route
 from rest_facade.webhooks import WebhookEndpointHandlers
@@ -30,6 +31,7 @@ def routes() -> list[Route]:
         *admin.routes(operations),
         *credentials.routes(operations),
         *WebhookEndpointHandlers(f"{admin.PREFIX}/event-endpoints", "Admin", Credential.ADMIN, operations).routes(),
+        *MediaHandlers(admin.PREFIX, "Admin", Credential.ADMIN, operations).routes(),
         *GatewayHandlers(operations).routes(),
         *CatalogHandlers(operations).routes(),
         *CartHandlers(operations).routes(),
