@@ -24,6 +24,8 @@ MAX_WAITING_OF_ADDRESS = 60
 """As many as a page with many images asks for at once."""
 # Originals are up to 20 MB, and held in memory by who renders them.
 _AT_ONCE = 4
+# A file that was deleted and uploaded again has no sizes: what a provider serves isn't seen to be missing.
+_KEPT_SECONDS = 3_600.0
 _FAILURE_SECONDS = 60
 _ABSENT_SECONDS = 60.0
 _MAX_KNOWN = 20_000
@@ -34,7 +36,7 @@ class ImageSizes:
     """The rendered sizes that a process knows, and those that it renders."""
 
     def __init__(self) -> None:
-        self._kept: BoundedCache[str, bool] = BoundedCache(_MAX_KNOWN)
+        self._kept: BoundedCache[str, float] = BoundedCache(_MAX_KNOWN)
         self._absent: BoundedCache[str, float] = BoundedCache(_MAX_KNOWN)
         self._failed: BoundedCache[str, float] = BoundedCache(_MAX_FAILED)
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -50,13 +52,15 @@ class ImageSizes:
 
     async def is_kept(self, key: str) -> bool:
         """Return whether a size is in the storage; what is not there is looked for again after a minute."""
-        if self._kept.find(key) or _is_recent(self._absent, key):
-            return bool(self._kept.find(key))
-        if await storage().head(key) is not None:
-            self._kept.keep(key, True)
-        else:
+        if _is_recent(self._kept, key):
+            return True
+        if _is_recent(self._absent, key):
+            return False
+        if await storage().head(key) is None:
             self._absent.keep(key, time.monotonic() + _ABSENT_SECONDS)
-        return bool(self._kept.find(key))
+            return False
+        self._kept.keep(key, time.monotonic() + _KEPT_SECONDS)
+        return True
 
     def forget(self, key: str) -> None:
         """Forget a size that is not in the storage any more."""
@@ -68,7 +72,7 @@ class ImageSizes:
         Raises NotFound without the original, and Unavailable when the size can't be rendered or too many wait.
         """
         key = size_key(content, size, file_format)
-        if self._kept.find(key):
+        if _is_recent(self._kept, key):
             return key
         task = self._running.get(key) or self._start(content, key, size, file_format)
         await asyncio.shield(task)
@@ -95,7 +99,7 @@ class ImageSizes:
         async with self._turns:
             if await storage().head(key) is None:
                 await self._store(content, key, size, file_format)
-        self._kept.keep(key, True)
+        self._kept.keep(key, time.monotonic() + _KEPT_SECONDS)
         self._absent.drop(key)
 
     async def _store(self, content: Content, key: str, size: int, file_format: RenderedFormat) -> None:

@@ -353,6 +353,20 @@ async def test_a_provider_serves_its_objects(
         assert (head.status, head.headers["Cache-Control"], known.status) == (302, "no-store", 200)
 
 
+async def test_a_size_that_is_gone_from_a_provider_is_rendered_again_after_an_hour(
+    s3_storage: Storage, sample: SampleStore, rendering: CountingRenderer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = await store_picture(sample)
+    monkeypatch.setattr("domain.media.sizes._KEPT_SECONDS", 0.0)  # the hour passes at once
+    await load(sample, f"{path}/64.webp")
+    await load(sample, f"{path}/64.webp")
+    assert len(rendering.rendered) == 1
+    await storage().delete([f"{media_key(sample.store.public_id, path.rpartition('/')[2])}.64.webp"])
+    async with sample.http.session.get((await load(sample, f"{path}/64.webp")).headers["Location"]) as sent:
+        assert sent.status == 200
+    assert len(rendering.rendered) == 2
+
+
 async def test_public_objects_have_addresses_without_a_signature(
     s3_storage: Storage, s3: S3Server, sample: SampleStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
