@@ -59,6 +59,7 @@ class RecordType:
     """An entity: its table, its input fields and its irregular steps.
 
     `references` maps input names to the types they refer to (the column is the name with `_id`); those in `required` can't be omitted.
+    `alternatives` maps required fields to those with which they may be omitted.
     `unique` maps constraint names to the error that a violation raises.
 
     `audit_name` is the prefix of audit actions and, without `audit_subject`, the subject's type; an update lists the written columns, or
@@ -73,6 +74,7 @@ class RecordType:
     fields: Mapping[str, InputField]
     references: Mapping[str, ReferenceType] = field(default_factory=dict)
     required: tuple[str, ...] = ()
+    alternatives: Mapping[str, str] = field(default_factory=dict)
     unique: Mapping[str, Callable[[Change], Exception]] = field(default_factory=dict)
     audit_name: str = ""
     audit_subject: str = ""
@@ -108,6 +110,9 @@ class RecordType:
     async def create(self, scope: Scope, values: InputValues) -> int:
         """Create a record and return its internal id; raises ValidationFailed naming every invalid field."""
         columns, errors = check_fields(self.fields, values, creating=True)
+        for name, alternative in self.alternatives.items():
+            if values.get(name) is None and values.get(alternative) is not None:
+                errors.pop(name, None)
         errors |= {name: ("required", f"{name} is required") for name in self.required if values.get(name) is None}
         await self._reject(scope, values, errors)
         change = Change(scope, values, columns, self.defaults, is_new=True)

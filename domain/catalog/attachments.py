@@ -1,10 +1,12 @@
-"""Product attachments (their URL is never fetched), and the required products of a product."""
+"""Product attachments, files of the store or links (never fetched), and the required products of a product."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from domain.catalog.product_options import find_editable_product, load_editable, resolve_editable_product
+from domain.media.images import resolve_images
 from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import NotFound, ValidationFailed
@@ -28,6 +30,7 @@ ATTACHMENT_FIELDS: Mapping[str, InputField] = {
 MAX_REQUIRED = 50
 
 _URL = "SELECT url FROM attachments WHERE tenant_id = $1 AND id = $2"
+_BYTES = "SELECT bytes FROM media_files WHERE tenant_id = $1 AND id = $2"
 _LOAD = """
 SELECT a.id, p.vendor_id FROM attachments a
 JOIN products p ON p.tenant_id = a.tenant_id AND p.id = a.product_id AND p.deleted_at IS NULL
@@ -63,17 +66,35 @@ async def _find_editable(scope: Scope, attachment: object) -> int:
 
 
 async def _prepare(change: Change) -> None:
-    if "url" in change.columns:
-        stored = await fetchval(_URL, change.scope.store.id, change.record_id)
-        raise_field_errors(path_errors(change.scope, "url", change.columns["url"], (stored,)))
+    if change.columns.get("url") is not None or change.values.get("media_id") is not None:
+        await _set_file(change)
     if change.is_new:  # the product of an attachment can't change
         product = await resolve_editable_product(change.scope, change.values.get("product"))
         change.columns["product_id"] = product.id
 
 
+async def _set_file(change: Change) -> None:
+    """Set the columns of the file or the link; the size is that of the file, unless the input says another."""
+    scope = change.scope
+    file: dict[str, Any] = {}
+    if change.columns.get("url") is not None:
+        file["url"] = change.columns["url"]
+    if change.values.get("media_id") is not None:
+        file["named"] = change.values["media_id"]
+    errors = await resolve_images(scope, [file], are_attachments=True)
+    raise_field_errors(dict(errors.values()))
+    if file["media_id"] is None:
+        stored = await fetchval(_URL, scope.store.id, change.record_id)
+        raise_field_errors(path_errors(scope, "url", file["url"], (stored,)))
+    elif "filesize" not in change.columns:
+        file["filesize"] = await fetchval(_BYTES, scope.store.id, file["media_id"])
+    change.columns |= file
+
+
 ATTACHMENT_RECORDS = RecordType(
     Attachment,
     ATTACHMENT_FIELDS,
+    alternatives={"url": "media_id"},
     audit_input=True,
     hard_delete=True,
     find=_find_editable,

@@ -17,6 +17,8 @@ from models.connection.database import fetchrow
 
 IMAGE_TYPES = ("image/jpeg", "image/png", "image/webp", "image/gif", "image/avif")
 """What browsers show in place and the renderer decodes; everything else is sent as a file to save."""
+SVG = "image/svg+xml"
+"""A document that may contain scripts: a file to save, no image."""
 VARIANTS: Mapping[str, tuple[int, RenderedFormat | None]] = {
     f"{size}.{suffix}": (size, None if name == AUTO else RenderedFormat(suffix))
     for size in SIZES.values()

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from domain.media.addresses import digest_in, original_path, source_digest
+from domain.media.contents import IMAGE_TYPES
 from domain.records import Change
 from domain.store_settings import setting
 from kernel.fields import FieldErrors, InputValues, check_fields, raise_field_errors
@@ -58,11 +59,17 @@ def check_image(values: InputValues) -> tuple[dict[str, Any], FieldErrors]:
     return columns, errors
 
 
-async def resolve_images(scope: Scope, images: Sequence[dict[str, Any]]) -> dict[int, ImageError]:
-    """Set `url` and `media_id` of images from `check_image`, in a constant number of statements; return the errors by position."""
+async def resolve_images(
+    scope: Scope, images: Sequence[dict[str, Any]], *, are_attachments: bool = False
+) -> dict[int, ImageError]:
+    """Set `url` and `media_id` of images from `check_image`, in a constant number of statements; return the errors by position.
+
+    Attachments may be files of any type, and their links are never fetched.
+    """
     named = [image["named"] for image in images if "named" in image]
     links = sorted({image["url"] for image in images if image.get("url")})
-    copied = [link for link in links if not link.startswith("/")] if setting(scope, "image_copies") else []
+    is_copying = setting(scope, "image_copies") and not are_attachments
+    copied = [link for link in links if not link.startswith("/")] if is_copying else []
     files = await _find_files(scope, named, links, copied)
     fetched = {image["url"] for image in images if "named" not in image and image.get("url")}.intersection(copied)
     if missing := sorted(link for link in fetched if files.of_link(link) is None):
@@ -71,6 +78,8 @@ async def resolve_images(scope: Scope, images: Sequence[dict[str, Any]]) -> dict
     errors: dict[int, ImageError] = {}
     for index, image in enumerate(images):
         file, error = _file_of(scope, image, files)
+        if error is None and file is not None and not are_attachments:
+            error = _type_error(image, file)
         if error is not None:
             errors[index] = error
         image.pop("named", None)
@@ -134,11 +143,6 @@ def _file_of(
         return None, ("media_id", (_NOT_FOUND, f"media file {reference} not found"))
     if file["sha256"] is None and file["source_url"] is None:
         return None, ("media_id", ("media_incomplete", f"media file {reference} is not uploaded yet"))
-    if file["sha256"] is not None and not file["mime_type"].startswith("image/"):
-        return None, (
-            "media_id",
-            ("media_invalid", f"media file {reference} is {file['mime_type']}; expected an image"),
-        )
     url = image.get("url")
     # What a record shows has both.
     if url is not None and url != file["source_url"] and (files.of_link(url) or {}).get("id") != file["id"]:
@@ -147,6 +151,15 @@ def _file_of(
             ("url_invalid", f"url is {repr_value(url)}, not that of the media file; expected one of them"),
         )
     return file, None
+
+
+def _type_error(image: Mapping[str, Any], file: Mapping[str, Any]) -> ImageError | None:
+    if file["sha256"] is None or file["mime_type"] in IMAGE_TYPES:
+        return None
+    name = "media_id" if "named" in image else "url"
+    reference = f"media file {image['named']}" if "named" in image else f"url {repr_value(image['url'])}"
+    code = "media_invalid" if "named" in image else "url_invalid"
+    return name, (code, f"{reference} is {file['mime_type']}; expected an image")
 
 
 def _file_of_link(scope: Scope, url: str, files: _Files) -> tuple[Mapping[str, Any] | None, ImageError | None]:

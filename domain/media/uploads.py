@@ -15,7 +15,7 @@ from uuid import UUID
 
 from domain.media import renderer
 from domain.media.addresses import base_url, media_key
-from domain.media.contents import object_headers
+from domain.media.contents import SVG, object_headers
 from domain.media.fetching import FileContent, become
 from domain.media.files import lock_file, uploader
 from domain.media.renderer import ImageError
@@ -69,7 +69,7 @@ async def register_upload(scope: Scope, values: InputValues) -> Upload:
     """
     columns = read_fields(UPLOAD_FIELDS, values, creating=True)
     is_customer = scope.actor.kind is ActorKind.CUSTOMER
-    if is_customer and not columns["mime_type"].startswith("image/"):
+    if is_customer and not _is_image_type(columns["mime_type"]):
         raise ValidationFailed("expected the type of an image", field="mime_type", code="mime_type_invalid")
     public_id = uuid7()
     async with transaction(scope):
@@ -118,10 +118,15 @@ async def _inspect(scope: Scope, row: Mapping[str, Any], content: bytes) -> File
     try:
         info = await renderer.configured().inspect(content)
     except ImageError as error:
-        if row["mime_type"].startswith("image/"):
+        if _is_image_type(row["mime_type"]):
             await _refuse(scope, row, error.message, "media_invalid")
         return FileContent(sha256, row["mime_type"], len(content))
     return FileContent(sha256, info.mime_type, len(content), info.width, info.height, info.blurhash)
+
+
+def _is_image_type(mime_type: str) -> bool:
+    """Return whether what is announced so must be an image; attachments may be anything."""
+    return mime_type.startswith("image/") and mime_type != SVG
 
 
 async def _refuse(scope: Scope, row: Mapping[str, Any], reason: str, code: str) -> None:

@@ -31,7 +31,7 @@ from schema.fields import column, computed, connection, entity_type, legacy_numb
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt
 from schema.types.marketplace import VendorObject
-from schema.types.media import ImageInput, ImageObject, image_relation
+from schema.types.media import ImageInput, ImageObject, MediaFileObject, image_relation
 from schema.types.references import Product, ProductConnection
 
 _INVENTORY_READERS = Access(privileges=("view_catalog", "view_products"), app_scope="read_products", vendor=True)
@@ -180,10 +180,16 @@ class AttachmentObject:
     product: Product | None = relation(ToOne("product_id"), "The product.")
     description: str = column(description="The description.")
     filename: str = column(description="The file name.")
-    url: str = column(description="The URL; the platform never fetches it.")
+    url: str = computed(
+        RowImageUrl("url"),
+        "The address: that of the store's own file, or the link, which is never fetched.",
+        shows="url",
+    )
     filesize: BigInt = column(description="The file size in bytes; 0 if unknown.")
     position: int = column(description="The sort position.")
     status: SwitchStatus = column(description="The status code.")
+    media_id: ID | None = column(referenced("media_files", "media_id"), "The media file; null for a link.")
+    media: MediaFileObject | None = relation(ToOne("media_id"), "The media file; null for a link.")
 
 
 @entity_type(BOX_DESCRIPTIONS, "BoxDescription", key="description_id")
@@ -304,11 +310,12 @@ class OptionExceptionInput:
 @input_type
 @optional_copies(AttachmentObject, "product_id description filename url filesize position status")
 class AttachmentInput:
-    """A file attached to a product. `product_id`, `filename` and `url` are required on creation."""
+    """A file attached to a product. `product_id`, `filename`, and `media_id` or `url` are required on creation."""
 
     product_id: ID | None = optional_field("The product; ignored on update.")
+    media_id: ID | None = optional_field("The media file, of any type.")
     url: str | None = optional_field("The URL, http or https.")
-    filesize: BigInt | None = optional_field("The file size in bytes.")
+    filesize: BigInt | None = optional_field("The file size in bytes; by default that of the media file.")
 
 
 @input_type
