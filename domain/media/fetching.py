@@ -39,6 +39,8 @@ _LOCK = """
 SELECT id, sha256 FROM media_files
 WHERE tenant_id = $1 AND id = $2 AND attempts = $3 AND next_attempt_at IS NOT NULL FOR NO KEY UPDATE
 """
+# Of two files that get the same content at once, the second sees the first.
+_LOCK_CONTENT = "SELECT pg_advisory_xact_lock(hashtextextended('media:' || $1::bigint || ':' || $2::text, 0))"
 _SAME = """
 SELECT id, sha256, mime_type, source_url, unused_since = '-infinity' AS is_deleted FROM media_files
 WHERE tenant_id = $1 AND sha256 = $2 AND id <> $3 FOR NO KEY UPDATE
@@ -114,6 +116,7 @@ async def mark_ready(
 
 async def become(scope: Scope, file_id: int, content: FileContent) -> int | None:
     """Give a file its content, in the open transaction; return the id of the file that has the same content already, if there is one."""
+    await execute(_LOCK_CONTENT, scope.store.id, content.sha256)
     same = await fetchrow(_SAME, scope.store.id, content.sha256, file_id)
     if same is None:
         columns = {name: getattr(content, name) for name in FileContent.__slots__}

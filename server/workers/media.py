@@ -9,6 +9,7 @@ from time import monotonic
 
 from domain.media import fetching, renderer
 from domain.media.addresses import media_key
+from domain.media.contents import object_headers
 from domain.media.fetching import ClaimedFile, FileContent
 from domain.media.renderer import ImageError
 from domain.media.sources import SourceContent, SourceFailed, load_source, source_host
@@ -31,7 +32,6 @@ PAUSE_AFTER_FAILURE = 2.0
 STOP_SECONDS = 5.0
 INTERRUPTED = f"the attempts were interrupted {fetching.MAX_ATTEMPTS} times"
 UNEXPECTED = "an unexpected error occurred"
-_YEAR_SECONDS = 365 * 86_400
 
 _FETCHES = metrics.counter("vitrine_media_fetches_total", "Attempts to fetch a media file, by result.", "result")
 
@@ -149,11 +149,7 @@ async def _store(scope: Scope, file: ClaimedFile, source: SourceContent) -> None
     sha256 = await asyncio.to_thread(lambda: hashlib.sha256(source.content).hexdigest())
     content = FileContent(sha256, info.mime_type, len(source.content), info.width, info.height, info.blurhash)
     key = media_key(scope.store.public_id, sha256)
-    headers = {
-        "Content-Type": info.mime_type,
-        "Content-Disposition": "inline",
-        "Cache-Control": f"public, max-age={_YEAR_SECONDS}, immutable",
-    }
+    headers = object_headers(info.mime_type)
     await storage().put(key, source.content, headers)
     await fetching.mark_ready(scope, file, content, etag=source.etag, modified=source.modified)
     # The job that deletes unused files may have deleted an earlier file with this content in the meantime, with its bytes.

@@ -329,7 +329,14 @@ async def test_new_records_get_numbers_above_the_highest(small: Shown, new_store
 async def start_import(vitrine: Vitrine, shop: Shop, demo: Shown, target: Store) -> Process | ForkedProcess:
     arguments = ["cscart", "--url", shop.url, "--email", demo.email, "--api-key", "-"]
     running = await vitrine.start(
-        "import", *arguments, "--tenant", str(target.public_id), "--no-progress", stdin=asyncio.subprocess.PIPE
+        "import",
+        *arguments,
+        "--tenant",
+        str(target.public_id),
+        "--images",
+        "links",
+        "--no-progress",
+        stdin=asyncio.subprocess.PIPE,
     )
     process = running.process
     assert process.stdin is not None
