@@ -143,7 +143,9 @@ class OrderLineObject:
         lambda _: Condition(
             "(SELECT jsonb_build_object('number', i.id, 'product_number', i.product_id,"
             f" 'url', {RowImageUrl('url', 'i')().sql}, 'alt', i.alt,"
-            " 'position', i.position, 'width', i.width, 'height', i.height) FROM product_images i"
+            " 'position', i.position, 'width', coalesce(nullif(f.width, 0), i.width),"
+            " 'height', coalesce(nullif(f.height, 0), i.height)) FROM product_images i"
+            " LEFT JOIN media_files f ON f.tenant_id = i.tenant_id AND f.id = i.media_id"
             " WHERE i.tenant_id = t.tenant_id AND i.product_id = t.product_id AND i.position = 0 LIMIT 1)"
         ),
         "The product's main image, for callers who see the order and not the catalog.",
