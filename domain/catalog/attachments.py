@@ -14,7 +14,7 @@ from kernel.fields import MAX_NAME, InputField, check_count, code_in, integer, n
 from kernel.product_fields import image_url, path_errors
 from kernel.scope import Scope
 from models import audit
-from models.connection.database import fetchval, transaction
+from models.connection.database import fetchrow, fetchval, transaction
 from models.references import ATTACHMENT, PRODUCT, resolve_all
 from models.rows import replace_rows
 from models.tables.boxes import Attachment
@@ -29,7 +29,7 @@ ATTACHMENT_FIELDS: Mapping[str, InputField] = {
 }
 MAX_REQUIRED = 50
 
-_URL = "SELECT url FROM attachments WHERE tenant_id = $1 AND id = $2"
+_STORED = "SELECT url, media_id FROM attachments WHERE tenant_id = $1 AND id = $2"
 _BYTES = "SELECT bytes FROM media_files WHERE tenant_id = $1 AND id = $2"
 _LOAD = """
 SELECT a.id, p.vendor_id FROM attachments a
@@ -74,7 +74,7 @@ async def _prepare(change: Change) -> None:
 
 
 async def _set_file(change: Change) -> None:
-    """Set the columns of the file or the link; the size is that of the file, unless the input says another."""
+    """Set the columns of the file or the link; the size is that of a new file, unless the input says another."""
     scope = change.scope
     file: dict[str, Any] = {}
     if change.columns.get("url") is not None:
@@ -83,10 +83,10 @@ async def _set_file(change: Change) -> None:
         file["named"] = change.values["media_id"]
     errors = await resolve_images(scope, [file], are_attachments=True)
     raise_field_errors(dict(errors.values()))
+    stored = await fetchrow(_STORED, scope.store.id, change.record_id) or {"url": None, "media_id": None}
     if file["media_id"] is None:
-        stored = await fetchval(_URL, scope.store.id, change.record_id)
-        raise_field_errors(path_errors(scope, "url", file["url"], (stored,)))
-    elif "filesize" not in change.columns:
+        raise_field_errors(path_errors(scope, "url", file["url"], (stored["url"],)))
+    elif "filesize" not in change.columns and file["media_id"] != stored["media_id"]:
         file["filesize"] = await fetchval(_BYTES, scope.store.id, file["media_id"])
     change.columns |= file
 

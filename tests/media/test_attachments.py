@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
 import pytest
 
-from domain.media import renderer as renderers
 from domain.media.uploads import upload_key
 from domain.storage import Storage
-from server.media.renderer import Renderer
-from tests.harness.files import used_storage
 from tests.harness.row_versions import changed_tables, row_versions
 from tests.harness.sample_store import SampleStore
 from tests.media.pictures import encoded
@@ -34,16 +29,6 @@ DOCUMENTS = {
 }
 
 
-@pytest.fixture
-async def folder(tmp_path: Path, renderer: Renderer) -> AsyncIterator[Storage]:
-    """Configure a storage and the renderer, which decodes."""
-    earlier = renderers._renderer
-    renderers.configure(renderer)
-    with used_storage(tmp_path.as_uri()) as opened:
-        yield opened
-    renderers.configure(earlier)
-
-
 async def upload(sample: SampleStore, folder: Storage, content: bytes, mime_type: str) -> Any:
     """Upload a file, as the route stores it, and return what completes it."""
     input = {"file_name": "manual ç.x", "mime_type": mime_type, "bytes": len(content)}
@@ -59,10 +44,10 @@ async def attach(sample: SampleStore, **values: Any) -> Any:
 
 @pytest.mark.parametrize("mime_type", DOCUMENTS)
 async def test_a_document_is_attached_and_sent_as_a_file_to_save(
-    sample: SampleStore, folder: Storage, mime_type: str
+    sample: SampleStore, media_folder: Storage, mime_type: str
 ) -> None:
     content = DOCUMENTS[mime_type]
-    file = await upload(sample, folder, content, mime_type)
+    file = await upload(sample, media_folder, content, mime_type)
     assert (file["status"], file["mime_type"], file["width"], file["blurhash"]) == ("ready", mime_type, 0, "")
     attachment = await attach(sample, media_id=file["id"])
     assert attachment == {
@@ -81,8 +66,8 @@ async def test_a_document_is_attached_and_sent_as_a_file_to_save(
 
 
 @pytest.mark.parametrize("mime_type", DOCUMENTS)
-async def test_a_document_is_no_image_of_a_record(sample: SampleStore, folder: Storage, mime_type: str) -> None:
-    file = await upload(sample, folder, DOCUMENTS[mime_type], mime_type)
+async def test_a_document_is_no_image_of_a_record(sample: SampleStore, media_folder: Storage, mime_type: str) -> None:
+    file = await upload(sample, media_folder, DOCUMENTS[mime_type], mime_type)
     for image, field in (({"media_id": file["id"]}, "media_id"), ({"url": file["url"]}, "url")):
         fields = await refused(sample, PRODUCT_UPDATE, id=sample.mug.id, input={"images": [image]})
         assert [*fields] == [f"images.{field}"], image
@@ -90,8 +75,8 @@ async def test_a_document_is_no_image_of_a_record(sample: SampleStore, folder: S
     assert await refused(sample, store, input={"logo": {"media_id": file["id"]}}) == {"logo.media_id": "media_invalid"}
 
 
-async def test_an_image_may_be_attached_too(sample: SampleStore, folder: Storage) -> None:
-    file = await upload(sample, folder, encoded(".png"), "image/svg+xml")
+async def test_an_image_may_be_attached_too(sample: SampleStore, media_folder: Storage) -> None:
+    file = await upload(sample, media_folder, encoded(".png"), "image/svg+xml")
     assert file["mime_type"] == "image/png"  # by its content
     assert (await attach(sample, media_id=file["id"]))["url"] == file["url"]
 
@@ -109,7 +94,12 @@ async def test_an_attachment_is_a_file_or_a_link_which_is_never_fetched(sample: 
     assert (attachment["url"], attachment["filesize"], attachment["media_id"]) == (LINK, 5, None)
     assert await sample.value("select count(*) from media_files where source_url = $1", LINK) == 0
     url = f"http://{sample.host}/media/{await digest(sample, file)}/ORIGINAL.bin"
-    for values, size in (({"url": url}, 77), ({"url": LINK}, 77), ({"media_id": file.id, "filesize": 3}, 3)):
+    for values, size in (
+        ({"url": url}, 77),
+        ({"url": LINK}, 77),
+        ({"media_id": file.id, "filesize": 3}, 3),
+        ({"media_id": file.id}, 3),
+    ):
         changed = (await graphql(sample, CHANGE, id=attachment["id"], input=values))["attachment_update"]
         is_link = values.get("url") == LINK
         assert (changed["url"], changed["media_id"]) == ((LINK, None) if is_link else (url, file.id)), values
