@@ -27,6 +27,7 @@ def add(commands: Any) -> None:
         action="store_true",
         help="include VITRINE_SECRET_KEY and its fallbacks: who has the file can then read every secret",
     )
+    backup.add_argument("--media", action="store_true", help="include the contents of media files")
     add_json_option(backup, _backup)
     restore = commands.add_parser(
         "restore",
@@ -41,6 +42,7 @@ def add(commands: Any) -> None:
 
 async def _backup(args: argparse.Namespace) -> None:
     from server.database import database_location
+    from server.files import configure_files
     from server.operations.backup import back_up, default_name
     from server.secret_key import with_secret_key
 
@@ -49,7 +51,10 @@ async def _backup(args: argparse.Namespace) -> None:
     path = args.path / default_name(now()) if args.path.is_dir() else args.path
     async with database_location(settings) as location:
         keyed_settings = with_secret_key(settings)
-        made = await back_up(keyed_settings, location.owner_url, path, with_secret_keys=args.with_secret_key)
+        configure_files(settings)
+        made = await back_up(
+            keyed_settings, location.owner_url, path, with_secret_keys=args.with_secret_key, with_media=args.media
+        )
     if args.json:
         print_json({"file": path, "bytes": path.stat().st_size, **_as_json(made)})
         return
@@ -60,6 +65,7 @@ async def _backup(args: argparse.Namespace) -> None:
 
 async def _restore(args: argparse.Namespace) -> None:
     from server.database import database_location
+    from server.files import configure_files
     from server.operations.backup import missing_keys, read_secret_keys, restore
     from server.secret_key import with_secret_key
 
@@ -67,6 +73,7 @@ async def _restore(args: argparse.Namespace) -> None:
     quiet_logging(settings)
     keys = read_secret_keys(args.path)
     async with database_location(settings) as location:
+        configure_files(settings)
         restored = await restore(location.owner_url, args.path, replace=args.replace)
     keyed_settings = with_secret_key(settings, initial=keys[0] if keys else None)
     missing = missing_keys(restored, keyed_settings)
@@ -86,9 +93,18 @@ def _as_json(backup: Backup) -> dict[str, Any]:
         "rows": backup.rows,
         "secret_keys": list(backup.key_ids),
         "has_secret_keys": backup.has_secret_keys,
+        "media": {"files": backup.media.files, "bytes": backup.media.bytes, "missing": backup.media.missing},
+        "media_left": backup.media_left,
     }
 
 
 def _print(verb: str, backup: Backup, path: Path) -> None:
-    print_line(f"{verb} {backup.stores} stores, {backup.rows} rows, of {backup.created_at}")
+    media = f", {backup.media.files} media files" if backup.media.files else ""
+    print_line(f"{verb} {backup.stores} stores, {backup.rows} rows{media}, of {backup.created_at}")
     print_fields({"file": path, "bytes": path.stat().st_size})
+    if backup.media.missing:
+        print_line(f"not in the storage: {len(backup.media.missing)} media files, first: {backup.media.missing[0]}")
+    if backup.media_left:
+        print_line(
+            f"not included: the contents of {backup.media_left} media files, which are in the storage of files (--media)"
+        )

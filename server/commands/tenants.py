@@ -162,10 +162,12 @@ async def _set_status(args: argparse.Namespace) -> None:
 
 
 async def _export(args: argparse.Namespace) -> None:
+    from server.files import configure_files
     from server.operations import store_admin
     from server.operations.store_transfer import connect_owner, export_store, wait_for_transactions
 
     async with open_context(read_settings()) as context:
+        configure_files(context.settings)
         url = context.location.owner_url
         if args.read_only:
             await store_admin.set_status(args.id, "A", read_only=True)
@@ -177,9 +179,11 @@ async def _export(args: argparse.Namespace) -> None:
 
 
 async def _import(args: argparse.Namespace) -> None:
+    from server.files import configure_files
     from server.operations.store_transfer import import_store
 
     async with open_context(read_settings()) as context:
+        configure_files(context.settings)
         moved = await import_store(context.location.owner_url, args.path, _key_path(args))
     _print_moved("imported", moved, args)
 
@@ -197,10 +201,13 @@ def _print_moved(verb: str, moved: Moved, args: argparse.Namespace) -> None:
                 "name": moved.name,
                 "hosts": moved.hosts,
                 "tables": {name: table._asdict() for name, table in moved.tables.items()},
+                "media": {"files": moved.media.files, "bytes": moved.media.bytes, "missing": moved.media.missing},
             }
         )
         return
-    print_line(f"{verb} {moved.name}: {moved.rows} rows")
+    print_line(f"{verb} {moved.name}: {moved.rows} rows, {moved.media.files} media files")
+    if moved.media.missing:
+        print_line(f"not in the storage: {len(moved.media.missing)} media files, first: {moved.media.missing[0]}")
     print_fields({"tenant_id": moved.public_id, "file": args.path, "key": _key_path(args)})
 
 

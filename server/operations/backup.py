@@ -27,6 +27,7 @@ from models.connection.roles import BACKUP_ROLE, SET_ROLE_PRIVILEGE
 from models.role_privileges import MANAGED_POLICIES
 from models.table_contents import DIGEST_SETTINGS, Table, connect_unlimited, digest, digest_sql, quoted, read_tables
 from server.operations.archives import ArchiveError, new_archive, open_archive, read_chunks, write_manifest
+from server.operations.media_contents import ContentCount, find_contents, read_contents, write_contents
 from server.operations.postgres_programs import CHUNK_BYTES, Programs, find_programs, running
 
 KIND = "backup of a database"
@@ -76,13 +77,18 @@ _RECORD = """
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup that was made or restored; `key_ids` name the secret keys that its encrypted values need."""
+    """A backup that was made or restored; `key_ids` name the secret keys that its encrypted values need.
+
+    `media` are the contents of media files in it, `media_left` the number of those that are not.
+    """
 
     created_at: str
     stores: int
     rows: int
     key_ids: tuple[str, ...]
     has_secret_keys: bool
+    media: ContentCount
+    media_left: int
 
 
 def default_name(time: datetime) -> str:
@@ -93,10 +99,13 @@ def default_name(time: datetime) -> str:
 # --- Backing up ------------------------------------------------------------------------------------------------------------
 
 
-async def back_up(settings: Settings, url: str, path: Path, *, with_secret_keys: bool = False) -> Backup:
+async def back_up(
+    settings: Settings, url: str, path: Path, *, with_secret_keys: bool = False, with_media: bool = False
+) -> Backup:
     """Write the database at the owner's URL to a new file; raises ArchiveError and ProgramError.
 
-    `with_secret_keys` adds VITRINE_SECRET_KEY and its fallbacks, which otherwise have to be kept apart.
+    `with_secret_keys` adds VITRINE_SECRET_KEY and its fallbacks, `with_media` the contents of media files; otherwise they have to be kept
+    apart.
     """
     started_at = now()
     async with connect_unlimited(url, _APPLICATION) as connection:
@@ -107,13 +116,16 @@ async def back_up(settings: Settings, url: str, path: Path, *, with_secret_keys:
                 if role is not None:
                     await connection.execute(f"set local role {role}")
                 contents = await _write_dump(connection, programs, url, archive, role)
+                files = await find_contents(connection)
+            media = await write_contents(archive, files if with_media else ())
             if with_secret_keys:
                 keys = [settings.secret_key, *settings.secret_key_fallbacks]
                 archive.writestr(SECRET_KEYS, json.dumps(keys))
             key_ids = [key_id(key).hex() for key in settings.secret_keys]
-            manifest = write_manifest(archive, KIND, **contents, key_ids=key_ids)
+            counts = {"files": media.files, "bytes": media.bytes, "left": 0 if with_media else len(files)}
+            manifest = write_manifest(archive, KIND, **contents, key_ids=key_ids, media=counts)
         await connection.execute(_RECORD, BACKUP_RUN, started_at, now())
-    return _backup(manifest, has_secret_keys=with_secret_keys)
+    return _backup(manifest, media, has_secret_keys=with_secret_keys)
 
 
 async def _reading_role(connection: asyncpg.Connection) -> str | None:
@@ -177,7 +189,7 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _backup(manifest: Mapping[str, Any], *, has_secret_keys: bool) -> Backup:
+def _backup(manifest: Mapping[str, Any], media: ContentCount, *, has_secret_keys: bool) -> Backup:
     tables = manifest["tables"]
     return Backup(
         manifest["created_at"],
@@ -185,6 +197,8 @@ def _backup(manifest: Mapping[str, Any], *, has_secret_keys: bool) -> Backup:
         sum(table["rows"] for table in tables.values()),
         tuple(manifest["key_ids"]),
         has_secret_keys,
+        media,
+        manifest.get("media", {}).get("left", 0),
     )
 
 
@@ -207,11 +221,12 @@ async def restore(url: str, path: Path, *, replace: bool = False) -> Backup:
             await _reject_contents(connection, manifest["schema"], replace=replace)
         await _restore_dump(find_programs(major), url, archive, manifest, server_major=major)
         has_secret_keys = SECRET_KEYS in archive.namelist()
+        media = await read_contents(archive)
     await migrate.migrate(url)
     async with connect_unlimited(url, _APPLICATION) as connection:
         time = datetime.fromisoformat(manifest["created_at"])
         await connection.execute(_RECORD, BACKUP_RUN, time, time)
-    return _backup(manifest, has_secret_keys=has_secret_keys)
+    return _backup(manifest, media, has_secret_keys=has_secret_keys)
 
 
 async def _reject_contents(connection: asyncpg.Connection, schema: str, *, replace: bool) -> None:

@@ -30,6 +30,7 @@ from server.database import FOLDER, DatabaseLocation, connection_pools, database
 from server.embedded_postgres import EmbeddedPostgresError
 from server.files import storage_url
 from server.operations.check_results import CheckResult, Severity, fail, join_names, ok, warn
+from server.operations.media_checks import check_media, check_renderer
 from server.operations.operation_checks import check_operation
 from server.operations.privilege_checks import check_privileges
 from server.operations.storage_checks import MIN_FREE_BYTES
@@ -53,7 +54,8 @@ async def run_checks() -> AsyncIterator[CheckResult]:
     for result in check_settings(settings):
         yield result
     yield await _check_redis(settings)
-    yield await check_storage(settings)
+    yield (files := await check_storage(settings))
+    yield await check_renderer()
     if settings.secret_key is None and not _has_data(settings):
         yield warn("database", f"not created yet: vitrine serve creates an embedded one in {settings.data_dir}")
         return
@@ -68,7 +70,7 @@ async def run_checks() -> AsyncIterator[CheckResult]:
     fallbacks = len(settings.secret_key_fallbacks)
     yield ok("secret key", f"{source}; {fallbacks} in VITRINE_SECRET_KEY_FALLBACKS" if fallbacks else source)
     auth.configure(*keys)
-    async for result in _check_database(settings):
+    async for result in _check_database(settings, has_storage=files.level is not Severity.FAIL):
         yield result
 
 
@@ -173,7 +175,7 @@ def _has_data(settings: Settings) -> bool:
 # --- The database ----------------------------------------------------------------------------------------------------------
 
 
-async def _check_database(settings: Settings) -> AsyncIterator[CheckResult]:
+async def _check_database(settings: Settings, *, has_storage: bool) -> AsyncIterator[CheckResult]:
     if not _has_data(settings):
         yield warn("database", f"not created yet: vitrine serve creates an embedded one in {settings.data_dir}")
         return
@@ -196,6 +198,8 @@ async def _check_database(settings: Settings) -> AsyncIterator[CheckResult]:
                 async with connection_pools(direct, location):
                     async for result in _check_contents():
                         yield result
+                    if has_storage:
+                        yield await check_media(settings)
     except Unavailable as error:
         yield fail("database", f"DATABASE_URL can't be reached: {_describe(error.__cause__ or error)}")
     except (

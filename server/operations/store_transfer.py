@@ -2,7 +2,8 @@
 
 The file holds the rows of every table of stores, as PostgreSQL's COPY writes them, in one snapshot, with a checksum each. Ids, numbers and
 UUIDs stay; only the store's own id, which no client sees, and those of apps are the importing installation's. Encrypted values are
-under a transfer key, which is in a file of its own. An import is one transaction, and is committed when every checksum is right.
+under a transfer key, which is in a file of its own. An import is one transaction, and is committed when every checksum is right. The
+contents of media files are read after the snapshot, and stored before that transaction.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from server.operations.archives import (
     open_archive,
     write_manifest,
 )
+from server.operations.media_contents import ContentCount, find_contents, read_contents, write_contents
 
 KIND = "export of a store"
 DERIVED = frozenset({"search_entries", "search_words", "unlisted_products", "catalogue_versions"})
@@ -94,6 +96,7 @@ class Moved:
     name: str
     hosts: tuple[str, ...]
     tables: Mapping[str, Digest]
+    media: ContentCount
 
     @property
     def rows(self) -> int:
@@ -150,22 +153,24 @@ async def export_store(url: str, store: Store, hosts: tuple[str, ...], path: Pat
             async with connect_owner(url, store.id) as connection, connection.transaction(isolation="repeatable_read"):
                 parts = await store_parts(connection)
                 tables = {part.table.name: await _export_part(connection, archive, part, store.id) for part in parts}
-                write_manifest(
-                    archive,
-                    KIND,
-                    store={"id": store.id, "public_id": str(store.public_id), "name": store.name, "hosts": hosts},
-                    migrations=[migration.name for migration in migrate.disk_migrations()],
-                    key_id=key_id(key).hex(),
-                    tables={
-                        part.table.name: {"columns": part.columns, **tables[part.table.name]._asdict()}
-                        for part in parts
-                    },
-                )
+                contents = await find_contents(connection, store.id)
+            media = await write_contents(archive, contents)
+            write_manifest(
+                archive,
+                KIND,
+                store={"id": store.id, "public_id": str(store.public_id), "name": store.name, "hosts": hosts},
+                migrations=[migration.name for migration in migrate.disk_migrations()],
+                key_id=key_id(key).hex(),
+                media={"files": media.files, "bytes": media.bytes},
+                tables={
+                    part.table.name: {"columns": part.columns, **tables[part.table.name]._asdict()} for part in parts
+                },
+            )
     except BaseException:
         if is_new_key:
             os.unlink(key_path)
         raise
-    return Moved(store.public_id, store.name, hosts, tables)
+    return Moved(store.public_id, store.name, hosts, tables, media)
 
 
 def _transfer_key(path: Path) -> tuple[bytes, bool]:
@@ -266,11 +271,16 @@ async def import_store(url: str, path: Path, key_path: Path) -> Moved:
     key = _read_transfer_key(key_path)
     with open_archive(path, KIND) as (archive, manifest), _also_reading(key):
         _reject_unfit(path, key_path, key, manifest)
+        public_id = UUID(manifest["store"]["public_id"])
+        async with connect_owner(url) as connection:
+            await _reject_existing(connection, manifest["store"])
+        # When the import fails afterwards, a job deletes them after a day, as those of a store that doesn't exist.
+        media = await read_contents(archive, public_id)
         async with connect_owner(url) as connection, connection.transaction():
             await _reject_existing(connection, manifest["store"])
             tables = await _Import(connection, archive, manifest).run()
     store = manifest["store"]
-    return Moved(UUID(store["public_id"]), store["name"], tuple(store["hosts"]), tables)
+    return Moved(public_id, store["name"], tuple(store["hosts"]), tables, media)
 
 
 def _reject_unfit(path: Path, key_path: Path, key: bytes, manifest: Mapping[str, Any]) -> None:

@@ -67,4 +67,4 @@ async def test_the_steps_move_a_shop(tmp_path: Path, database_url: str, http: Te
     setting = {"value": "cscart"}
     async with http.put("/api/settings/legacy_dialect", json=setting, headers=headers) as response:
         assert response.status == 200, await response.text()
-    assert (await find_store(store.group())).settings == {"legacy_lists": "cscart"}
+    assert (await find_store(store.group())).settings == {"legacy_lists": "cscart", "image_copies": True}

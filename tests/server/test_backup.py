@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import signal
 import stat
@@ -15,6 +16,8 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
+from domain.media.addresses import media_key
+from domain.storage import open_storage
 from kernel.settings import Settings
 from models.table_contents import DIGEST_SETTINGS, digest, read_tables
 from server.embedded_postgres import EmbeddedServer
@@ -163,6 +166,36 @@ def test_an_embedded_database_is_restored_into_another_folder(tmp_path):
     restored = other("restore", str(file), "--json").json
     assert (restored["stores"], restored["missing_keys"]) == (1, [])
     assert [store["tenant_id"] for store in other("tenant", "list", "--json").json] == [made["tenant_id"]]
+
+
+# --- Media files -------------------------------------------------------------------------------------------------------
+
+
+async def test_the_contents_of_media_files_are_included_on_request(
+    vitrine, tmp_path, source, superuser_url, empty_database_url
+):
+    content = b"a picture"
+    sha256 = hashlib.sha256(content).hexdigest()
+    connection = await asyncpg.connect(superuser_url(source.url))
+    store = await connection.fetchval("select public_id from tenants where id = $1", source.store)
+    columns = "(tenant_id, public_id, sha256, mime_type, status)"
+    await connection.execute(
+        f"insert into media_files {columns} values ($1, $2, $3, 'image/png', 'ready')", source.store, uuid4(), sha256
+    )
+    key = media_key(store, sha256)
+    await open_storage((tmp_path / "data" / "storage").as_uri()).put(key, content)
+    try:
+        without, included = tmp_path / "without.backup", tmp_path / "with.backup"
+        assert "not included: the contents of 1 media files" in vitrine("backup", str(without)).out
+        assert not [name for name in _members(without) if name.startswith("media/")]
+        made = vitrine("backup", str(included), "--media", "--json").json
+        assert (made["media"], made["media_left"]) == ({"files": 1, "bytes": 9, "missing": []}, 0)
+    finally:
+        await connection.execute("delete from media_files where sha256 = $1", sha256)
+        await connection.close()
+    other = Vitrine(tmp_path / "other", DATABASE_URL=empty_database_url)
+    assert other("restore", str(included), "--json").json["media"]["files"] == 1
+    assert await open_storage((tmp_path / "other" / "data" / "storage").as_uri()).get(key) == content
 
 
 # --- Secret keys -------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import stat
 import zipfile
@@ -20,6 +21,8 @@ from auth.store_resolution import invalidate_store
 from auth.two_factor_codes import SECRET_PURPOSE
 from domain import stores
 from domain.apps.registration import register_app
+from domain.media.addresses import media_key
+from domain.storage import Storage, open_storage
 from domain.stores import GATEWAY_PURPOSE
 from kernel.scope import active_scope
 from kernel.signatures import token_hash
@@ -28,6 +31,7 @@ from models.tables.base import StoreModel
 from models.tables.credentials import TwoFactor
 from server.operations.store_transfer import APPS, DERIVED, HOSTS, store_parts
 from tests.harness.records import PASSWORD, sign_in
+from tests.media.test_images import add_file
 from tests.models.test_schema import store_tables
 from tests.server.command_line import SECRET, Vitrine
 
@@ -238,6 +242,46 @@ async def test_an_export_waits_for_the_transactions_that_may_still_write(sample,
         await writer.close()
     with zipfile.ZipFile(file) as archive:
         assert b"Escrita antes" in archive.read("tables/products.copy")
+
+
+async def add_content(sample, vitrine: Vitrine, content: bytes, *, is_stored: bool = True) -> str:
+    """Add a media file to a store, with its content and a size in the storage of an installation; return its key."""
+    sha256 = hashlib.sha256(content).hexdigest()
+    await add_file(sample, sha256=sha256, bytes=len(content))
+    key = media_key(sample.store.public_id, sha256)
+    if is_stored:
+        await storage_of(vitrine).put(key, content)
+        await storage_of(vitrine).put(f"{key}.256.webp", b"a size")
+    return key
+
+
+def storage_of(vitrine: Vitrine) -> Storage:
+    return open_storage(f"file://{vitrine.settings['VITRINE_DATA_DIR']}/storage")
+
+
+async def test_the_contents_of_media_files_move(sample, other_sample, here, there, tmp_path):
+    file = tmp_path / "loja.store"
+    key = await add_content(sample, here, b"a picture")
+    missing = await add_content(sample, here, b"a lost picture", is_stored=False)
+    await add_content(other_sample, here, b"a picture of another store")
+    exported = here("tenant", "export", sample.host, str(file), "--json").json
+    assert exported["media"] == {"files": 1, "bytes": 9, "missing": [missing]}
+    assert there("tenant", "import", str(file), "--json").json["media"] == {"files": 1, "bytes": 9, "missing": []}
+    assert [stored.key async for stored in storage_of(there).find("media/")] == [key]
+    assert await storage_of(there).get(key) == b"a picture"
+
+
+async def test_a_changed_content_is_not_imported(sample, here, there, tmp_path):
+    file = tmp_path / "loja.store"
+    key = await add_content(sample, here, b"a picture")
+    here("tenant", "export", sample.host, str(file))
+    with zipfile.ZipFile(file) as archive:
+        members = [(member, archive.read(member)) for member in archive.infolist()]
+    with zipfile.ZipFile(file, "w") as archive:
+        for member, content in members:
+            archive.writestr(member, b"another one" if member.filename == key else content)
+    assert f"{key} has another content" in there("tenant", "import", str(file)).error_line
+    assert [store["name"] for store in there("tenant", "list", "--json").json] == ["Vizinha"]
 
 
 # --- Refusals ----------------------------------------------------------------------------------------------------------

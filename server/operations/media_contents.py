@@ -1,0 +1,94 @@
+"""The contents of media files in archives: each a member with its key in the storage as name, type and file name in its comment.
+
+Rendered sizes are not included: they are rendered again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import re
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import asyncpg
+
+from domain.media.addresses import media_key
+from domain.media.contents import object_headers
+from domain.storage import storage
+from server.operations.archives import ArchiveError, damage_reported
+
+_KEY = re.compile(r"media/[0-9a-f-]{36}/[0-9a-f]{2}/[0-9a-f]{2}/([0-9a-f]{64})")
+_FILES = """
+SELECT t.public_id AS store, f.sha256, f.mime_type, f.file_name, f.bytes FROM media_files f JOIN tenants t ON t.id = f.tenant_id
+WHERE f.sha256 IS NOT NULL AND f.unused_since IS DISTINCT FROM '-infinity' AND ($1::bigint IS NULL OR f.tenant_id = $1)
+ORDER BY f.tenant_id, f.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContent:
+    """A content that a row says is stored."""
+
+    key: str
+    mime_type: str
+    file_name: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContentCount:
+    """How many contents were written or read; `missing` are the keys of those that the storage doesn't have."""
+
+    files: int = 0
+    bytes: int = 0
+    missing: tuple[str, ...] = ()
+
+
+async def find_contents(connection: asyncpg.Connection, store_id: int | None = None) -> list[StoredContent]:
+    """Return the contents of a store's files, or of those of all stores."""
+    rows = await connection.fetch(_FILES, store_id)
+    return [
+        StoredContent(media_key(row["store"], row["sha256"]), row["mime_type"], row["file_name"], row["bytes"])
+        for row in rows
+    ]
+
+
+async def write_contents(archive: zipfile.ZipFile, contents: Sequence[StoredContent]) -> ContentCount:
+    """Add contents to an archive. Raises `Unavailable` without the storage."""
+    missing: list[str] = []
+    size = 0
+    for content in contents:
+        data = await storage().get(content.key)
+        if data is None:
+            missing.append(content.key)
+            continue
+        # Compressed formats: a ZipInfo of its own is stored as it is.
+        member = zipfile.ZipInfo(content.key)
+        member.comment = json.dumps([content.mime_type, content.file_name]).encode()
+        await asyncio.to_thread(archive.writestr, member, data)
+        size += len(data)
+    return ContentCount(len(contents) - len(missing), size, tuple(missing))
+
+
+async def read_contents(archive: zipfile.ZipFile, store: UUID | None = None) -> ContentCount:
+    """Store the contents of an archive; raises ArchiveError for one that isn't what its name says, or is of another store."""
+    files = size = 0
+    for member in archive.infolist():
+        match = _KEY.fullmatch(member.filename)
+        if match is None:
+            continue
+        if store is not None and not member.filename.startswith(f"media/{store}/"):
+            raise ArchiveError(f"{archive.filename} has a file of another store: {member.filename}")
+        with damage_reported(archive.filename):
+            data = await asyncio.to_thread(archive.read, member)
+            mime_type, file_name = json.loads(member.comment)
+        if hashlib.sha256(data).hexdigest() != match[1]:
+            raise ArchiveError(f"{archive.filename} is damaged: {member.filename} has another content")
+        await storage().put(member.filename, data, object_headers(mime_type, file_name))
+        files += 1
+        size += len(data)
+    return ContentCount(files, size)

@@ -1,0 +1,60 @@
+"""`vitrine doctor` compares media files with the storage, and renders an image."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from domain.media.addresses import media_key
+from domain.storage import open_storage
+from kernel.settings import Settings
+from server.operations import media_checks
+from server.operations.check_results import Severity
+from tests.harness.sample_store import SampleStore
+from tests.media.test_images import add_file, digest
+
+
+@pytest.fixture
+def only_store(sample: SampleStore, monkeypatch: pytest.MonkeyPatch) -> SampleStore:
+    """Compare this store only, not those of other tests."""
+    monkeypatch.setattr(media_checks, "_STORES", f"SELECT id, public_id FROM tenants WHERE id = {sample.store.id}")
+    return sample
+
+
+async def test_an_image_is_rendered() -> None:
+    assert (await media_checks.check_renderer()).level is Severity.OK
+
+
+async def test_a_renderer_that_can_not_start_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/nonexistent/python")
+    assert (await media_checks.check_renderer()).level is Severity.FAIL
+
+
+async def test_missing_contents_and_orphans_are_named(only_store: SampleStore, tmp_path: Path) -> None:
+    settings, storage = Settings(storage_url=tmp_path.as_uri()), open_storage(tmp_path.as_uri())
+    file = await add_file(only_store)
+    store = only_store.store.public_id
+    key = media_key(store, await digest(only_store, file))
+    await storage.put(key, b"content")
+    await storage.put(f"{key}.64.webp", b"size")
+    assert (await media_checks.check_media(settings)).level is Severity.OK
+    orphan = media_key(store, "0" * 64)
+    await storage.put(orphan, b"just stored")
+    assert (await media_checks.check_media(settings)).level is Severity.OK
+    long_ago = time.time() - 2 * 86_400
+    os.utime(tmp_path / orphan, (long_ago, long_ago))
+    result = await media_checks.check_media(settings)
+    assert (result.level, result.text) == (Severity.WARN, f"1 contents; 1 objects belong to no file: {orphan}")
+    await storage.delete([key])
+    result = await media_checks.check_media(settings)
+    assert result.level is Severity.FAIL
+    assert result.text.endswith(f"1 are not in the storage: {key}")
+
+
+async def test_a_content_that_is_being_deleted_is_not_missing(only_store: SampleStore, tmp_path: Path) -> None:
+    file = await add_file(only_store)
+    await only_store.execute("update media_files set unused_since = '-infinity' where id = $1", file.number)
+    assert (await media_checks.check_media(Settings(storage_url=tmp_path.as_uri()))).level is Severity.OK
