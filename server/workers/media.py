@@ -9,7 +9,7 @@ from time import monotonic
 
 from domain.media import fetching, renderer
 from domain.media.addresses import media_key
-from domain.media.contents import object_headers
+from domain.media.contents import Content, object_headers
 from domain.media.fetching import ClaimedFile, FileContent
 from domain.media.renderer import ImageError
 from domain.media.sources import SourceContent, SourceFailed, load_source, source_host
@@ -22,6 +22,7 @@ from kernel.errors import DomainError
 from kernel.event_loop import wait_at_most
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, active_scope
+from server.workers.avif import AvifQueue
 
 # Fetches of this process at once, and those of one source host.
 MAX_RUNNING = 16
@@ -53,6 +54,7 @@ class MediaWorker:
         self._has_changed = asyncio.Event()
         self._running: set[asyncio.Task[None]] = set()
         self._hosts: Counter[str] = Counter()
+        self._avif = AvifQueue()
         self._found_nothing: tuple[list[str], float] = ([], 0.0)
 
     def stop(self) -> None:
@@ -62,6 +64,7 @@ class MediaWorker:
 
     async def run(self) -> None:
         """Fetch until `stop`; database errors are logged and retried."""
+        avif = asyncio.create_task(self._avif.run())
         while not self._stopping.is_set():
             self._has_changed.clear()
             try:
@@ -71,6 +74,8 @@ class MediaWorker:
                 logging.failure("fetches of media files delayed", error)
                 await wait_at_most(self._stopping, PAUSE_AFTER_FAILURE)
         await self._finish()
+        avif.cancel()
+        await asyncio.wait([avif])
 
     async def _start_next(self) -> bool:
         """Start the fetch that is due for longest, of a host that is not busy; return False when there is none."""
@@ -86,7 +91,7 @@ class MediaWorker:
         [file] = claimed
         host = source_host(file.source_url)
         self._hosts[host] += 1
-        task = asyncio.create_task(_fetch(file))
+        task = asyncio.create_task(_fetch(file, self._avif))
         self._running.add(task)
         task.add_done_callback(lambda done: self._end(done, host))
         return True
@@ -108,19 +113,19 @@ class MediaWorker:
                 await asyncio.wait(late)
 
 
-async def _fetch(file: ClaimedFile) -> None:
+async def _fetch(file: ClaimedFile, avif: AvifQueue) -> None:
     """Fetch a claimed file and store the result; a fetch that is cancelled is released."""
     scope = Scope(await find_store(file.store_id), SYSTEM, f"media-{uuid7()}", now(), family="graphql")
     with active_scope(scope):
         try:
-            result = await _attempt(scope, file)
+            result = await _attempt(scope, file, avif)
         except asyncio.CancelledError:
             await asyncio.shield(fetching.release(scope, file))
             raise
     _FETCHES.add(result)
 
 
-async def _attempt(scope: Scope, file: ClaimedFile) -> str:
+async def _attempt(scope: Scope, file: ClaimedFile, avif: AvifQueue) -> str:
     """Make one attempt; return what came of it."""
     try:
         if file.attempts > fetching.MAX_ATTEMPTS:
@@ -129,7 +134,7 @@ async def _attempt(scope: Scope, file: ClaimedFile) -> str:
         if source is None:
             await fetching.mark_unchanged(scope, file)
             return "unchanged"
-        await _store(scope, file, source)
+        avif.add(await _store(scope, file, source))
     except SourceFailed as error:
         pause = retry_after(error.status, error.retry_after, now())
         await fetching.mark_failed(scope, file, error.message, retry_after=pause)
@@ -143,8 +148,8 @@ async def _attempt(scope: Scope, file: ClaimedFile) -> str:
     return "failed"
 
 
-async def _store(scope: Scope, file: ClaimedFile, source: SourceContent) -> None:
-    """Check what was loaded, store it, and then say so in the database."""
+async def _store(scope: Scope, file: ClaimedFile, source: SourceContent) -> Content:
+    """Check what was loaded, store it, and then say so in the database; return it."""
     info = await renderer.configured().inspect(source.content)
     sha256 = await asyncio.to_thread(lambda: hashlib.sha256(source.content).hexdigest())
     content = FileContent(sha256, info.mime_type, len(source.content), info.width, info.height, info.blurhash)
@@ -155,3 +160,4 @@ async def _store(scope: Scope, file: ClaimedFile, source: SourceContent) -> None
     # The job that deletes unused files may have deleted an earlier file with this content in the meantime, with its bytes.
     if await storage().head(key) is None:
         await storage().put(key, source.content, headers)
+    return Content(key, info.mime_type, max(info.width, info.height), "", "")
