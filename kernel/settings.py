@@ -325,6 +325,11 @@ class Settings:
         return tuple(key.encode() for key in (self.secret_key, *self.secret_key_fallbacks))
 
     @property
+    def storage_address(self) -> str:
+        """Return the address of the storage of files, by default a folder in the data directory."""
+        return self.storage_url or (self.data_dir.absolute() / "storage").as_uri()
+
+    @property
     def access_lifetime(self) -> timedelta:
         """Return the lifetime of access tokens, whose times have whole seconds."""
         return timedelta(seconds=int(self.access_token_lifetime))

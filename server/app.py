@@ -18,6 +18,7 @@ from rest_facade.responses import RESTART_TIMEOUT
 from rest_facade.routing import Route
 from server import authorization_metadata, credit_bureau, example_storefront, mail_page
 from server.demo import DEMO_STORE_ID
+from server.domain_settings import shows_example_storefront
 from server.http import (
     bulk_files,
     event_streams,
@@ -119,7 +120,7 @@ def _offered_store(
                 store = await store_resolver.resolve(host, store_id, public=True)
             except (TenantNotFound, TenantClosed):
                 continue
-            is_public = example_storefront.is_served(settings, store)
+            is_public = shows_example_storefront(settings, store)
             token = await example_storefront.storefront_key(store) if is_public else ""
             # A store's own address names it.
             return OfferedStore(str(store.public_id) if is_shared else "", store_id is not None, token)

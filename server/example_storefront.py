@@ -19,7 +19,7 @@ from kernel.errors import TenantClosed, TenantNotFound
 from kernel.scope import Store, active_scope
 from kernel.settings import Settings
 from server import mail_page
-from server.demo import DEMO_STORE_ID
+from server.domain_settings import shows_example_storefront
 from server.http.authentication import StoreResolver
 from server.http.html_pages import config_script, html_page, page_headers, style_source
 from server.http.playground import ASSETS_PATH, BUILT, BUILT_KEY, NOT_BUILT, built_version
@@ -69,7 +69,7 @@ def add_routes(app: web.Application, settings: Settings, store_resolver: StoreRe
             raise web.HTTPNotFound from error
         except TenantClosed as error:
             return _respond(request, _plain_page("pt-BR", error.message, ""), _PLAIN_HEADERS, status=503)
-        if not is_served(settings, store):
+        if not shows_example_storefront(settings, store):
             raise web.HTTPNotFound
         version = built_version(request.config_dict.get(BUILT_KEY, BUILT))
         if version is None:
@@ -85,13 +85,6 @@ def add_routes(app: web.Application, settings: Settings, store_resolver: StoreRe
     app.router.add_get("/", home)
     for path in PATHS:
         app.router.add_get(path, shop)
-
-
-def is_served(settings: Settings, store: Store) -> bool:
-    """Return whether the store shows the example storefront: as the setting says, by default the demo store in development."""
-    if settings.example_storefront is not None:
-        return settings.example_storefront
-    return not settings.is_production and str(store.public_id) == DEMO_STORE_ID
 
 
 async def storefront_key(store: Store) -> str:

@@ -7,7 +7,6 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from functools import partial
 from typing import TYPE_CHECKING
 
 from aiohttp import web
@@ -17,17 +16,15 @@ from auth import credential_cache, hash_keys
 from auth.schemes import authenticate
 from auth.store_resolution import CachedStoreResolver
 from domain.b2b import bureau
-from domain.mails import order_mails
-from domain.media import addresses
 from kernel import garbage_collection, logging
 from kernel.event_loop import measured_pauses
 from kernel.settings import Settings
 from models.connection import catalog_versions
 from models.connection.database import use_replicas
-from server import example_storefront, mail_page
+from server import mail_page
 from server.app import create_app
 from server.database import DatabaseLocation, connection_pools, readiness_checks
-from server.files import configure_files
+from server.domain_settings import configure_domain
 from server.http.catalog_cache import CATALOGUE_CACHE
 from server.http.connections import SETTINGS, Runner
 from server.http.health import HEALTH
@@ -73,9 +70,7 @@ async def process_resources(settings: Settings, location: DatabaseLocation) -> A
         image_renderer() as ProcessMetrics.renderer,
     ):
         auth.configure(*settings.secret_keys, access_lifetime=settings.access_lifetime)
-        configure_files(settings)
-        addresses.configure(settings.public_url, settings.media_url)
-        order_mails.configure(partial(example_storefront.is_served, settings), settings.public_url)
+        configure_domain(settings)
         await hash_keys.load()
         yield
 

@@ -42,7 +42,7 @@ def add(commands: Any) -> None:
 
 async def _backup(args: argparse.Namespace) -> None:
     from server.database import database_location
-    from server.files import configure_files
+    from server.domain_settings import configure_domain
     from server.operations.backup import back_up, default_name
     from server.secret_key import with_secret_key
 
@@ -51,7 +51,7 @@ async def _backup(args: argparse.Namespace) -> None:
     path = args.path / default_name(now()) if args.path.is_dir() else args.path
     async with database_location(settings) as location:
         keyed_settings = with_secret_key(settings)
-        configure_files(settings)
+        configure_domain(settings)
         made = await back_up(
             keyed_settings, location.owner_url, path, with_secret_keys=args.with_secret_key, with_media=args.media
         )
@@ -65,7 +65,7 @@ async def _backup(args: argparse.Namespace) -> None:
 
 async def _restore(args: argparse.Namespace) -> None:
     from server.database import database_location
-    from server.files import configure_files
+    from server.domain_settings import configure_domain
     from server.operations.backup import missing_keys, read_secret_keys, restore
     from server.secret_key import with_secret_key
 
@@ -73,7 +73,7 @@ async def _restore(args: argparse.Namespace) -> None:
     quiet_logging(settings)
     keys = read_secret_keys(args.path)
     async with database_location(settings) as location:
-        configure_files(settings)
+        configure_domain(settings)
         restored = await restore(location.owner_url, args.path, replace=args.replace)
     keyed_settings = with_secret_key(settings, initial=keys[0] if keys else None)
     missing = missing_keys(restored, keyed_settings)

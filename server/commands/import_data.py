@@ -128,7 +128,7 @@ async def _records(args: argparse.Namespace) -> int:
 
 
 async def _cscart(args: argparse.Namespace) -> int:
-    from server.files import configure_files
+    from server.domain_settings import configure_domain
     from server.importers.cscart import run
     from server.importers.cscart.progress import ProgressBars, print_wait
     from server.importers.cscart.source import FolderSource, HttpSource
@@ -156,7 +156,7 @@ async def _cscart(args: argparse.Namespace) -> int:
         outgoing_client(allows_private=settings.allows_private_endpoints),
         image_renderer(),
     ):
-        configure_files(settings)
+        configure_domain(settings)
         if args.directory is not None:
             report = await fill(FolderSource(args.directory))
         else:

@@ -185,10 +185,9 @@ def _worker(_: argparse.Namespace) -> None:
 async def _work(settings: Settings) -> None:
     import signal
 
-    from domain.media import addresses
     from kernel import logging
     from kernel.event_loop import measured_pauses
-    from server.files import configure_files
+    from server.domain_settings import configure_domain
     from server.media.renderer import image_renderer
     from server.metrics import WORKER_PORT_OFFSET, metrics_server
     from server.outgoing import outgoing_client
@@ -208,8 +207,7 @@ async def _work(settings: Settings) -> None:
         metrics_server(settings, worker_values, port_offset=WORKER_PORT_OFFSET),
     ):
         await check_secret_key(context.settings, context.location)
-        configure_files(settings)
-        addresses.configure(settings.public_url, settings.media_url)
+        configure_domain(settings)
         await _check_storage(settings)
         logging.event("worker started", env=settings.env)
         async with _running(*_workers(settings)) as tasks:

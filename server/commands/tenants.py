@@ -162,12 +162,12 @@ async def _set_status(args: argparse.Namespace) -> None:
 
 
 async def _export(args: argparse.Namespace) -> None:
-    from server.files import configure_files
+    from server.domain_settings import configure_domain
     from server.operations import store_admin
     from server.operations.store_transfer import connect_owner, export_store, wait_for_transactions
 
     async with open_context(read_settings()) as context:
-        configure_files(context.settings)
+        configure_domain(context.settings)
         url = context.location.owner_url
         if args.read_only:
             await store_admin.set_status(args.id, "A", read_only=True)
@@ -179,11 +179,11 @@ async def _export(args: argparse.Namespace) -> None:
 
 
 async def _import(args: argparse.Namespace) -> None:
-    from server.files import configure_files
+    from server.domain_settings import configure_domain
     from server.operations.store_transfer import import_store
 
     async with open_context(read_settings()) as context:
-        configure_files(context.settings)
+        configure_domain(context.settings)
         moved = await import_store(context.location.owner_url, args.path, _key_path(args))
     _print_moved("imported", moved, args)
 
@@ -212,12 +212,12 @@ def _print_moved(verb: str, moved: Moved, args: argparse.Namespace) -> None:
 
 
 async def _delete(args: argparse.Namespace) -> None:
-    from server.files import configure_files
+    from server.domain_settings import configure_domain
     from server.operations import store_admin
     from server.operations.store_deletion import delete_store
 
     async with open_context(read_settings()) as context:
-        configure_files(context.settings)
+        configure_domain(context.settings)
         entry = await store_admin.find_store(args.id)
         if not args.yes:
             _confirm(entry)

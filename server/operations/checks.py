@@ -28,7 +28,6 @@ from models.connection import database
 from models.connection.roles import APP_ROLE, MIN_POSTGRESQL_VERSION
 from server.database import FOLDER, DatabaseLocation, connection_pools, database_location
 from server.embedded_postgres import EmbeddedPostgresError
-from server.files import storage_url
 from server.operations.check_results import CheckResult, Severity, fail, join_names, ok, warn
 from server.operations.media_checks import check_media, check_renderer
 from server.operations.operation_checks import check_operation
@@ -145,7 +144,7 @@ async def _check_redis(settings: Settings) -> CheckResult:
 
 async def check_storage(settings: Settings) -> CheckResult:
     """Store and delete a file in the storage."""
-    url = storage_url(settings)
+    url = settings.storage_address
     where = url.partition("?")[0]
     try:
         storage = open_storage(url)

@@ -17,7 +17,6 @@ from kernel.errors import StorageFull, Unavailable
 from kernel.scope import active_scope
 from kernel.settings import Settings
 from models.connection.database import cross_store_connection, fetch
-from server.files import storage_url
 from server.media.renderer import Renderer, RendererLimits
 from server.operations.check_results import CheckResult, fail, join_names, ok, warn
 from server.operations.store_admin import system_scope
@@ -52,7 +51,7 @@ async def check_renderer() -> CheckResult:
 
 async def check_media(settings: Settings) -> CheckResult:
     """Compare the rows of media files with the objects in the storage, for half a minute at most."""
-    storage = open_storage(storage_url(settings))
+    storage = open_storage(settings.storage_address)
     deadline = monotonic() + _MAX_SECONDS
     missing: list[str] = []
     orphans: list[str] = []

@@ -19,6 +19,7 @@ from kernel.settings import Settings
 from models.connection import database
 from server import example_storefront
 from server.demo import DEMO_STORE_ID
+from server.domain_settings import shows_example_storefront
 from server.http.playground import built_version
 from tests.harness.http import HttpClient, ServeApplication
 from tests.harness.sample_store import SampleStore
@@ -155,7 +156,7 @@ async def test_stores_other_than_the_demo_store_show_nothing_unless_asked(sample
 )
 def test_which_stores_show_the_example(settings: Settings, store_id: str, is_served: bool) -> None:
     store = Store(1, UUID(store_id), "Loja")
-    assert example_storefront.is_served(settings, store) is is_served
+    assert shows_example_storefront(settings, store) is is_served
 
 
 async def test_the_shared_address_says_what_is_where(everywhere: HttpClient) -> None:

@@ -10,10 +10,14 @@ import pytest
 from yarl import URL
 
 from bench.servers import free_port
+from domain.mails import outbox
+from kernel.scope import active_scope
 from tests.bulk.conftest import UPLOAD, Bulk, bulk
 from tests.harness.http import Client
 from tests.harness.oauth import graphql_result
 from tests.harness.records import add_product
+from tests.harness.sample_store import SampleStore
+from tests.harness.storefront import open_storefront
 from tests.server.command_line import SECRET
 from tests.server.units import Unit, make_state, why_not
 
@@ -67,6 +71,21 @@ async def test_the_worker_writes_files_of_bulk_operations_within_its_unit(
     (file,) = (worker.state / "storage" / "bulk").rglob("*.jsonl")
     assert file.stat().st_size == operation["file_size"]
     assert process.returncode == 0
+
+
+async def test_the_worker_writes_mails_that_lead_to_the_order(tmp_path: Path, database_url: str, sample: SampleStore):
+    shop = await open_storefront(sample)
+    order = (await shop.order((sample.mug, 1), customer_email="ana@example.com")).body
+    worker = unit(
+        WORKER, tmp_path, database_url, VITRINE_EXAMPLE_STOREFRONT="1", VITRINE_BASE_URL="https://shop.example"
+    )
+    async with worker.running() as process, asyncio.timeout(_SECONDS):
+        while not await sample.value("select count(*) from mails"):
+            assert process.returncode is None, await process.communicate()
+            await asyncio.sleep(0.1)
+    with active_scope(sample.scope):
+        bodies = [mail.body for mail in await outbox.list_latest(sample.scope)]
+    assert any(f"/pedido#id={order['id']}&token=" in body for body in bodies), bodies
 
 
 async def test_the_web_process_serves_and_takes_uploads_within_its_unit(
