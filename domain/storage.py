@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -56,9 +57,18 @@ class StorageRefused(Exception):
 class Storage:
     """Objects by key. Everything raises `Unavailable` when the storage doesn't answer or refuses, and `StorageFull`."""
 
-    def __init__(self, store: ObjectStore, *, folder: Path | None = None) -> None:
-        self._store = store
-        self._folder = folder
+    def __init__(self, store: ObjectStore | Path) -> None:
+        """Store objects at a provider, or in a folder, which is created when it is used."""
+        self._folder = store if isinstance(store, Path) else None
+        self._provider = None if isinstance(store, Path) else store
+
+    @cached_property
+    def _store(self) -> ObjectStore:
+        if self._provider is not None:
+            return self._provider
+        assert self._folder is not None
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return LocalStore(self._folder, automatic_cleanup=True)
 
     def local_path(self, key: str) -> Path | None:
         """Return the path of an object's file in a folder; None at a provider."""
@@ -66,7 +76,7 @@ class Storage:
 
     async def link(self, method: Literal["GET", "HEAD", "PUT"], key: str, lifetime: timedelta) -> str | None:
         """Return an address that loads or stores the object without a credential; None in a folder, whose files this server serves."""
-        if isinstance(self._store, LocalStore):
+        if self._folder is not None:
             return None
         with _failures(method, key):
             return await obstore.sign_async(self._store, method, key, lifetime)  # type: ignore[arg-type]
@@ -154,9 +164,7 @@ def open_storage(url: str) -> Storage:
     """
     parts = urlsplit(url)
     if parts.scheme == "file":
-        folder = Path(unquote(parts.path))
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return Storage(LocalStore(folder, automatic_cleanup=True), folder=folder)
+        return Storage(Path(unquote(parts.path)))
     options = dict(parse_qsl(parts.query))
     path_style = options.pop("path_style", "1")
     if parts.scheme == "s3":

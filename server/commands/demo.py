@@ -32,8 +32,11 @@ async def _demo(args: argparse.Namespace) -> None:
         raise CommandError("vitrine demo is not available in production (VITRINE_ENV)")
 
     from server.demo.setup import set_up_demo
+    from server.domain_settings import configure_domain
+    from server.media.renderer import image_renderer
 
-    async with open_context(settings) as context:
+    async with open_context(settings) as context, image_renderer():
+        configure_domain(context.settings)
         result = await set_up_demo(context.settings, context.location, reset=args.reset)
     if args.json:
         print_json(result.json)

@@ -148,6 +148,9 @@ async def check_storage(settings: Settings) -> CheckResult:
     where = url.partition("?")[0]
     try:
         storage = open_storage(url)
+        folder = storage.local_path("")
+        if folder is not None:
+            await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
         async with asyncio.timeout(_TIMEOUT_SECONDS):
             await storage.check()
     except TimeoutError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from collections.abc import Iterator
 from inspect import isclass
 from operator import attrgetter
@@ -25,7 +26,8 @@ PLAIN = {("gateway_notifications", "body"), ("external_references", "digest")}
 # Links, and keys that are made again from the current secret key, are no longer valid after it is replaced; quotas start again.
 EXPIRING_HASHES = {"lockout", "storefront-key", "bulk uploads", "persisted document"}
 # Signed links, which are valid for some minutes under the previous key as well.
-LINK_HASHES = {"bulk files"}
+LINK_HASHES = {"bulk files", "media uploads"}
+SIGNED_LINKS = {"keyed_hash": "sign", "keyed_hashes": "verify"}
 
 
 def binary_columns() -> set[tuple[str, str]]:
@@ -44,18 +46,22 @@ def binary_columns() -> set[tuple[str, str]]:
 
 
 def purposes(*functions: str, as_hex: bool = False) -> Iterator[str]:
-    """Yield the purposes with which the functions of auth.secrets are called, `as_hex` only where the result is stored as text."""
+    """Yield the purposes with which the functions of auth.secrets are called, `as_hex` only where the result is stored as text.
+
+    What domain.signed_links calls counts for its callers, which name the purpose.
+    """
+    called = {*functions} | {SIGNED_LINKS[name] for name in functions if name in SIGNED_LINKS}
     for path in sorted(path for layer in LAYERS for path in (ROOT / layer).rglob("*.py")):
         text = path.read_text()
-        if "from auth.secrets import" not in text:
+        if path.name == "signed_links.py" or not re.search(r"from (auth\.secrets|domain\.signed_links) import", text):
             continue
         tree = ast.parse(text)
         imported = {
             name.asname or name.name
             for node in ast.walk(tree)
-            if isinstance(node, ast.ImportFrom) and node.module == "auth.secrets"
+            if isinstance(node, ast.ImportFrom) and node.module in ("auth.secrets", "domain.signed_links")
             for name in node.names
-            if name.name in functions
+            if name.name in called
         }
         in_hex = {
             node.func.value

@@ -18,6 +18,7 @@ RECORDS = {
     "CartCheckoutInput": "PlacedOrder",
     "CartItemInput": "CartItem",
     "FiscalDataInput": "FiscalData",
+    "MediaUploadInput": "MediaFile",
     "ProductUpsertInput": "Product",
     "RegistrationInput": "User",
     "StorefrontKeyInput": "StorefrontKey",

@@ -22,8 +22,8 @@ def keep_pictures(data_dir: Path) -> Path:
     return data_dir
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 async def demo_pictures() -> AsyncIterator[Path]:
-    """Return the folder for `seed_store`."""
+    """Return the folder for `seed_store`, with a renderer for the uploads of this module."""
     async with image_renderer():
         yield FOLDER

@@ -30,8 +30,9 @@ def released_commit() -> str | None:
             commits = git("log", f"-S## {version} - ", "--format=%H", "--", "CHANGELOG.md").decode().split()
             if commits and commits[-1] in first:
                 return None
-            if commits and migrations_of(commits[-1]) < present:
-                return commits[-1]
+            # The newest: what was taken back was no release.
+            if commits and migrations_of(commits[0]) < present:
+                return commits[0]
     except (OSError, subprocess.CalledProcessError):
         pass
     return None
