@@ -295,10 +295,11 @@ class Settings:
     def from_environment(cls, environ: Mapping[str, str]) -> Settings:
         """Load the settings; raise SettingError for the first that is invalid, or that production requires."""
         values: dict[str, Any] = {}
-        for name in (name for name in environ if name == "VITRINE_BULK_DIR" or name.startswith("VITRINE_BULK_S3_")):
-            raise SettingError(
-                f"{name} is no setting any more; expected VITRINE_STORAGE_URL, for all files (docs/deploy.md#files)"
-            )
+        for name in environ:
+            if name == "VITRINE_BULK_DIR" or name.startswith("VITRINE_BULK_S3_"):
+                raise SettingError(
+                    f"{name} is no setting any more; expected VITRINE_STORAGE_URL, for all files (docs/deploy.md#files)"
+                )
         for field_ in dataclasses.fields(cls):
             text = environ.get(_name_of(field_), "").strip()
             if text:

@@ -50,15 +50,6 @@ GENERATED_OPERATIONS = [
     "apps",
     "legacy",
 ]
-# What the worker of media files calls.
-AWAITED = {
-    "claim_pending",
-    "mark_ready",
-    "mark_unchanged",
-    "mark_failed",
-    "unused_files",
-    "forget_files",
-}
 # Started by name in another process.
 STARTED_BY_NAME = {"run_child"}
 
@@ -70,7 +61,7 @@ def test_no_function_method_or_class_is_unused():
         f"{item.filename.relative_to(ROOT)}:{item.first_lineno} {item.typ} {item.name}"
         for item in vulture.get_unused_code(min_confidence=60)
         if item.typ in ("function", "method", "property", "class")
-        and item.name not in OBSERVED | STARTED_BY_NAME | AWAITED
+        and item.name not in OBSERVED | STARTED_BY_NAME
         # Models describe tables; the domain reads most of them by SQL.
         and not (item.typ == "class" and item.filename.parent.name == "tables")
     ]
