@@ -6,12 +6,15 @@ that a worker that lost its claim changes nothing. Attempts follow the schedule 
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from domain.media import renderer
 from domain.media.addresses import original_path
 from domain.media.usage import REFERRERS
 from kernel.errors import Conflict
@@ -79,6 +82,17 @@ class FileContent:
     width: int = 0
     height: int = 0
     blurhash: str = ""
+
+
+async def inspect_image(content: bytes) -> FileContent:
+    """Return what is known of the content of an image; raises ImageError."""
+    info = await renderer.configured().inspect(content)
+    return FileContent(await digest_of(content), info.mime_type, len(content), info.width, info.height, info.blurhash)
+
+
+async def digest_of(content: bytes) -> str:
+    """Return the SHA-256 of a content."""
+    return await asyncio.to_thread(lambda: hashlib.sha256(content).hexdigest())
 
 
 async def claim_pending(limit: int, *, busy_hosts: Sequence[str] = (), lease: timedelta = LEASE) -> list[ClaimedFile]:

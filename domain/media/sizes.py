@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
+from pathlib import Path
 
 from domain.media.contents import Content, accepted_formats, object_headers, size_key
 from domain.media.renderer import ImageError, RenderedFormat, configured
@@ -103,17 +104,28 @@ class ImageSizes:
         self._absent.drop(key)
 
     async def _store(self, content: Content, key: str, size: int, file_format: RenderedFormat) -> None:
-        original = storage().local_path(content.key) or await storage().get(content.key)
-        if original is None:
-            raise NotFound("file")
         try:
-            rendered = await configured().render(original, size, file_format)
-        except FileNotFoundError as error:
-            raise NotFound("file") from error
+            await store_size(await load_original(content), key, size, file_format)
         except ImageError as error:
             self._failed.keep(key, time.monotonic() + _FAILURE_SECONDS)
             raise _not_rendered() from error
-        await storage().put(key, rendered, object_headers(f"image/{file_format}"))
+
+
+async def load_original(content: Content) -> Path | bytes:
+    """Return the original of an image, or where it is; raises NotFound."""
+    original = storage().local_path(content.key) or await storage().get(content.key)
+    if original is None:
+        raise NotFound("file")
+    return original
+
+
+async def store_size(original: Path | bytes, key: str, size: int, file_format: RenderedFormat) -> None:
+    """Render a size of an image and store it; raises ImageError, and NotFound without the original."""
+    try:
+        rendered = await configured().render(original, size, file_format)
+    except FileNotFoundError as error:
+        raise NotFound("file") from error
+    await storage().put(key, rendered, object_headers(f"image/{file_format}"))
 
 
 def _not_rendered() -> Unavailable:

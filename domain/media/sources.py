@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urldefrag, urljoin
 
+from domain.media.renderer import MAX_BYTES
 from domain.outgoing import calls
 from domain.outgoing.calls import AddressNotAllowed, OutgoingResponse, RequestFailed
 
-MAX_BYTES = 20 * 1024 * 1024
 TIMEOUT_SECONDS = 20.0
 """Of a fetch with all its redirects."""
 MAX_REDIRECTS = 3

@@ -21,7 +21,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from domain.media.renderer import LONGEST, SHORTEST, ImageInfo, NotAnImage, RenderedFormat, RendererFailed, configure
+from domain.media.renderer import (
+    LONGEST,
+    MAX_BYTES,
+    SHORTEST,
+    ImageInfo,
+    NotAnImage,
+    RenderedFormat,
+    RendererFailed,
+    configure,
+)
 from kernel import logging
 from kernel.errors import Unavailable
 
@@ -43,7 +52,7 @@ _PASSED_ON = ("LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE")
 class RendererLimits:
     """Limits of an image and of the child that decodes it; sizes in bytes."""
 
-    content: int = 20 * 1024 * 1024
+    content: int = MAX_BYTES
     pixels: int = 50_000_000
     frames: int = 200
     memory: int = 512 * 1024 * 1024

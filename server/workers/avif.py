@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from domain.media import renderer
 from domain.media.addresses import SIZES
-from domain.media.contents import Content, object_headers, size_key
+from domain.media.contents import Content, size_key
 from domain.media.renderer import ImageError, RenderedFormat
+from domain.media.sizes import load_original, store_size
 from domain.storage import storage
 from kernel import logging
 from kernel.errors import DomainError
@@ -38,11 +38,8 @@ class AvifQueue:
 
 async def render_avif(content: Content) -> None:
     """Render and keep an image in each listed size that is not larger than it is, as far as it isn't kept."""
-    original = storage().local_path(content.key) or await storage().get(content.key)
-    if original is None:
-        return
+    original = await load_original(content)
     for size in SIZES.values():
         key = size_key(content, size, RenderedFormat.AVIF)
         if size <= content.longest and await storage().head(key) is None:
-            rendered = await renderer.configured().render(original, size, RenderedFormat.AVIF)
-            await storage().put(key, rendered, object_headers("image/avif"))
+            await store_size(original, key, size, RenderedFormat.AVIF)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections import Counter
 from time import monotonic
 
-from domain.media import fetching, renderer
+from domain.media import fetching
 from domain.media.addresses import media_key
 from domain.media.contents import Content, object_headers
-from domain.media.fetching import ClaimedFile, FileContent
+from domain.media.fetching import ClaimedFile
 from domain.media.renderer import ImageError
 from domain.media.sources import SourceContent, SourceFailed, load_source, source_host
 from domain.storage import storage
 from domain.stores import find_store
-from domain.webhooks.schedule import retry_after
 from kernel import logging, metrics
 from kernel.clock import now
 from kernel.errors import DomainError
-from kernel.event_loop import wait_at_most
+from kernel.event_loop import end_tasks, wait_at_most
 from kernel.ids import uuid7
+from kernel.retries import retry_after
 from kernel.scope import SYSTEM, Scope, active_scope
 from server.workers.avif import AvifQueue
 
@@ -73,7 +72,7 @@ class MediaWorker:
             except Exception as error:
                 logging.failure("fetches of media files delayed", error)
                 await wait_at_most(self._stopping, PAUSE_AFTER_FAILURE)
-        await self._finish()
+        await end_tasks(self._running, self._stop_seconds)
         avif.cancel()
         await asyncio.wait([avif])
 
@@ -103,14 +102,6 @@ class MediaWorker:
         if not task.cancelled() and (error := task.exception()) is not None:
             # When the lease expires it is due again.
             logging.failure("the result of a media file's fetch was not stored", error)
-
-    async def _finish(self) -> None:
-        if self._running:
-            _, late = await asyncio.wait(self._running, timeout=self._stop_seconds)
-            for task in late:
-                task.cancel()
-            if late:
-                await asyncio.wait(late)
 
 
 async def _fetch(file: ClaimedFile, avif: AvifQueue) -> None:
@@ -150,14 +141,12 @@ async def _attempt(scope: Scope, file: ClaimedFile, avif: AvifQueue) -> str:
 
 async def _store(scope: Scope, file: ClaimedFile, source: SourceContent) -> Content:
     """Check what was loaded, store it, and then say so in the database; return it."""
-    info = await renderer.configured().inspect(source.content)
-    sha256 = await asyncio.to_thread(lambda: hashlib.sha256(source.content).hexdigest())
-    content = FileContent(sha256, info.mime_type, len(source.content), info.width, info.height, info.blurhash)
-    key = media_key(scope.store.public_id, sha256)
-    headers = object_headers(info.mime_type)
+    content = await fetching.inspect_image(source.content)
+    key = media_key(scope.store.public_id, content.sha256)
+    headers = object_headers(content.mime_type)
     await storage().put(key, source.content, headers)
     await fetching.mark_ready(scope, file, content, etag=source.etag, modified=source.modified)
     # The job that deletes unused files may have deleted an earlier file with this content in the meantime, with its bytes.
     if await storage().head(key) is None:
         await storage().put(key, source.content, headers)
-    return Content(key, info.mime_type, max(info.width, info.height), "", "")
+    return Content(key, content.mime_type, max(content.width, content.height), "", "")

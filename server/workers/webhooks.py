@@ -22,12 +22,12 @@ from domain.webhooks import attempt_results, claims, fan_out
 from domain.webhooks.attempt_results import AttemptResult, AttemptVerdict
 from domain.webhooks.claims import ClaimedDelivery
 from domain.webhooks.envelope import EventRecord, build_request
-from domain.webhooks.schedule import retry_after
 from kernel import logging, metrics, tracing
 from kernel.clock import now
 from kernel.errors import DomainError, Forbidden
-from kernel.event_loop import wait_at_most
+from kernel.event_loop import end_tasks, wait_at_most
 from kernel.ids import request_id_from, uuid7
+from kernel.retries import retry_after
 from models.connection import database
 
 # Concurrent deliveries of this process; failing endpoints get at most half.
@@ -94,7 +94,7 @@ class WebhookWorker:
         writer = asyncio.create_task(self._store_results())
         try:
             await asyncio.gather(self._repeat(self._fan_out), self._repeat(self._deliver))
-            await self._finish()
+            await end_tasks(self._running, self._stop_seconds)
         finally:
             listener.cancel()
             self._is_finished = True
@@ -247,14 +247,6 @@ class WebhookWorker:
             # Their endpoints can take more deliveries.
             self._due.set()
         return True
-
-    async def _finish(self) -> None:
-        if self._running:
-            _, late = await asyncio.wait(self._running, timeout=self._stop_seconds)
-            for task in late:
-                task.cancel()
-            if late:
-                await asyncio.wait(late)
 
 
 def _event_record(delivery: ClaimedDelivery, data: Mapping[str, Any]) -> EventRecord:
