@@ -97,11 +97,19 @@ class Storage:
             if self._folder is not None:
                 await asyncio.to_thread(_flush, self._folder / key)
 
-    async def get(self, key: str) -> bytes | None:
-        """Return an object's content; None if there is none."""
+    async def get(self, key: str, *, most: int | None = None) -> bytes | None:
+        """Return an object's content, of one with more than `most` bytes only somewhat more than these; None if there is none."""
         try:
             with _failures("GET", key):
-                return bytes(await (await obstore.get_async(self._store, key)).bytes_async())
+                stored = await obstore.get_async(self._store, key)
+                if most is None:
+                    return bytes(await stored.bytes_async())
+                content = bytearray()
+                async for chunk in stored.stream(_CHUNK):
+                    content += chunk
+                    if len(content) > most:
+                        break
+                return bytes(content)
         except FileNotFoundError:
             return None
 

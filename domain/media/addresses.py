@@ -186,5 +186,10 @@ def media_key(store: UUID, sha256: str) -> str:
     return f"media/{store}/{sha256[:2]}/{sha256[2:4]}/{sha256}"
 
 
+def upload_key(store: UUID, media: UUID) -> str:
+    """Return the key of an upload that is not complete."""
+    return f"media/{store}/uploads/{media}"
+
+
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"

@@ -5,41 +5,46 @@ An upload is an object of its own until it is complete; then its content is stor
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from domain.media import renderer
-from domain.media.addresses import base_url, media_key
+from domain.media.addresses import base_url, media_key, upload_key
 from domain.media.contents import SVG, object_headers
-from domain.media.fetching import FileContent, become
+from domain.media.fetching import FileContent, become, digest_of, inspect_image
 from domain.media.files import lock_file, uploader
-from domain.media.renderer import ImageError
+from domain.media.renderer import MAX_BYTES, ImageError
 from domain.signed_links import sign, verify
 from domain.storage import storage
 from kernel.errors import RateLimited, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, integer, name_text, read_fields, text
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope
+from kernel.text import InvalidValue, repr_value
 from models import audit
 from models.connection.database import execute, fetchval, transaction
 from models.rows import insert_row, update_row
 
-MAX_BYTES = 20 * 1024 * 1024
 LIFETIME = timedelta(minutes=15)
 MAX_DAILY = 20
 """The uploads that a customer may begin in 24 hours."""
 ROUTE = "/files/media"
 _PURPOSE = "media uploads"
-_MIME_TYPE = 255
+_MAX_TYPE = 255
+
+
+def _media_type(value: object) -> str:
+    announced = str(text(_MAX_TYPE, blank=False)(value))
+    if not (announced.isascii() and announced.isprintable() and "/" in announced):
+        raise InvalidValue(f"is {repr_value(announced)}; expected a media type such as image/jpeg")
+    return announced
+
 
 UPLOAD_FIELDS: Mapping[str, InputField] = {
     "file_name": InputField("file_name", name_text, code="file_name_invalid", required="required"),
-    "mime_type": InputField("mime_type", text(_MIME_TYPE, blank=False), code="mime_type_invalid", required="required"),
+    "mime_type": InputField("mime_type", _media_type, code="mime_type_invalid", required="required"),
     "bytes": InputField("bytes", integer(1, MAX_BYTES), code="bytes_invalid", required="required"),
 }
 _LOCK_CUSTOMER = "SELECT pg_advisory_xact_lock(hashtextextended('uploads:' || $1::bigint || ':' || $2::bigint, 0))"
@@ -99,9 +104,12 @@ async def complete_upload(scope: Scope, media: object) -> int:
         raise RuleViolation("nothing was uploaded yet", reason="upload_missing")
     if stored.size > row["bytes"]:
         await _refuse(scope, row, f"the file has {stored.size} bytes; {row['bytes']} were announced", "too_large")
-    content = await storage().get(key)
+    # At a provider it may be stored again meanwhile, with any size.
+    content = await storage().get(key, most=row["bytes"])
     if content is None:
         raise RuleViolation("nothing was uploaded yet", reason="upload_missing")
+    if len(content) > row["bytes"]:
+        await _refuse(scope, row, f"the file has more than the {row['bytes']} bytes that were announced", "too_large")
     facts = await _inspect(scope, row, content)
     await storage().put(media_key(scope.store.public_id, facts.sha256), content, object_headers(facts.mime_type))
     async with transaction(scope):
@@ -114,14 +122,12 @@ async def complete_upload(scope: Scope, media: object) -> int:
 
 async def _inspect(scope: Scope, row: Mapping[str, Any], content: bytes) -> FileContent:
     """Return the facts of a content: an image by its content, whatever its name says, else a file of the announced type."""
-    sha256 = await asyncio.to_thread(lambda: hashlib.sha256(content).hexdigest())
     try:
-        info = await renderer.configured().inspect(content)
+        return await inspect_image(content)
     except ImageError as error:
         if _is_image_type(row["mime_type"]):
             await _refuse(scope, row, error.message, "media_invalid")
-        return FileContent(sha256, row["mime_type"], len(content))
-    return FileContent(sha256, info.mime_type, len(content), info.width, info.height, info.blurhash)
+    return FileContent(await digest_of(content), row["mime_type"], len(content))
 
 
 def _is_image_type(mime_type: str) -> bool:
@@ -145,11 +151,6 @@ async def _check_daily_limit(scope: Scope) -> None:
 
 
 # --- Addresses at this server ----------------------------------------------------------------------------------------------
-
-
-def upload_key(store: UUID, media: UUID) -> str:
-    """Return the key of an upload that is not complete."""
-    return f"media/{store}/uploads/{media}"
 
 
 def _own_link(store: UUID, media: UUID, size: int, expires: int) -> str:

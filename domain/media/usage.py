@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from uuid import UUID
 
-from domain.media.addresses import media_key
+from domain.media.addresses import media_key, upload_key
 from domain.storage import storage
 from kernel.scope import Scope
 from models.connection.database import execute, fetch, transaction
@@ -47,7 +48,7 @@ FROM (
 WHERE f.tenant_id = $1 AND f.id = n.id AND f.unused_since IS DISTINCT FROM n.unused_since
 """
 _DELETED = f"""
-SELECT f.id, f.sha256 FROM media_files f
+SELECT f.id, f.public_id, f.sha256 FROM media_files f
 WHERE f.tenant_id = $1 AND f.unused_since = '-infinity' AND f.updated_at <= $2 AND NOT {IS_USED} ORDER BY f.id LIMIT $3
 """
 _FORGET = "DELETE FROM media_files WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND unused_since = '-infinity'"
@@ -55,9 +56,10 @@ _FORGET = "DELETE FROM media_files WHERE tenant_id = $1 AND id = ANY($2::bigint[
 
 @dataclass(frozen=True, slots=True)
 class DeletedFile:
-    """A file whose bytes are to be deleted; `sha256` is None for one that never had any."""
+    """A file whose bytes are to be deleted; `sha256` is None for one without content: an upload that was not completed may be stored."""
 
     id: int
+    public_id: UUID
     sha256: str | None
 
 
@@ -65,7 +67,9 @@ async def delete_unused_files(scope: Scope, *, limit: int) -> int:
     """Delete up to `limit` files that nothing has referred to for 7 days, with their rendered sizes; return how many."""
     files = await unused_files(scope, limit=limit)
     for file in files:
-        if file.sha256 is not None:
+        if file.sha256 is None:
+            await storage().delete([upload_key(scope.store.public_id, file.public_id)])
+        else:
             await storage().delete(await stored_keys(scope, file.sha256))
     await forget_files(scope, files)
     return len(files)
@@ -85,7 +89,7 @@ async def unused_files(
     async with transaction(scope):
         await execute(_MARK, scope.store.id, scope.now, older_than)
     rows = await fetch(_DELETED, scope.store.id, scope.now - settled, limit)
-    return [DeletedFile(row["id"], row["sha256"]) for row in rows]
+    return [DeletedFile(row["id"], row["public_id"], row["sha256"]) for row in rows]
 
 
 async def forget_files(scope: Scope, files: Sequence[DeletedFile]) -> None:

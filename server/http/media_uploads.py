@@ -7,7 +7,8 @@ from uuid import UUID
 from aiohttp import web
 
 from domain.bulk.files import UPLOADED, working_path
-from domain.media.uploads import LIFETIME, ROUTE, is_awaited, upload_key, verify_upload_link
+from domain.media.addresses import upload_key
+from domain.media.uploads import LIFETIME, ROUTE, is_awaited, verify_upload_link
 from domain.stores import find_store
 from domain.uploaded_files import UploadedFile
 from kernel.clock import now

@@ -43,6 +43,16 @@ async def test_an_object_is_stored_found_copied_listed_and_deleted(files: Storag
         await files.copy("a/missing", "a/f")
 
 
+async def test_no_more_than_somewhat_above_a_limit_is_read(files: Storage):
+    await files.put("large", b"x" * PART)
+    await files.put("empty", b"")
+    content = await files.get("large", most=1_000)
+    assert content is not None
+    assert 1_000 < len(content) < PART
+    assert await files.get("large", most=PART) == b"x" * PART
+    assert (await files.get("empty", most=1), await files.get("missing", most=1)) == (b"", None)
+
+
 async def test_what_replaces_nothing_leaves_the_first(files: Storage, tmp_path: Path):
     for name, content in (("first", b"1"), ("second", b"2"), ("empty", b"")):
         (tmp_path / name).write_bytes(content)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from domain.media.uploads import upload_key
+from domain.media.addresses import upload_key
 from domain.storage import Storage
 from tests.harness.row_versions import changed_tables, row_versions
 from tests.harness.sample_store import SampleStore

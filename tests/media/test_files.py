@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
 from domain.jobs import delete_unused_media
 from domain.media import fetching, usage
-from domain.media.addresses import media_key
+from domain.media.addresses import media_key, upload_key
 from domain.media.fetching import ClaimedFile, FileContent
 from domain.storage import storage
 from kernel.scope import active_scope
@@ -222,6 +222,21 @@ async def test_the_job_deletes_the_content_of_a_file_with_its_sizes(sample: Samp
     folder = f"{key.rpartition('/')[0]}/"
     assert sorted([stored.key async for stored in storage().find(folder)]) == [neighbour, f"{neighbour}.64.png"]
     assert await sample.value("select count(*) from media_files where id = $1", unused.number) == 0
+
+
+async def test_the_job_deletes_an_upload_that_was_never_completed(sample: SampleStore) -> None:
+    create = "mutation($i: MediaUploadInput!) { media_upload_create(input: $i) { media_id } }"
+    announced = {"file_name": "a.png", "mime_type": "image/png", "bytes": 7}
+    media = (await graphql(sample, create, i=announced))["media_upload_create"]["media_id"]
+    key = upload_key(sample.store.public_id, UUID(media))
+    await storage().put(key, b"content")
+    await sample.execute(
+        "update media_files set unused_since = '-infinity', updated_at = now() - interval '2 hours' where public_id = $1",
+        UUID(media),
+    )
+    with active_scope(sample.scope):
+        assert await delete_unused_media(sample.scope) == 1
+    assert await storage().head(key) is None
 
 
 async def test_a_file_that_is_used_again_stays(sample: SampleStore) -> None:

@@ -16,7 +16,7 @@ import pytest
 from domain import storage as storages
 from domain.media import renderer as renderers
 from domain.media import uploads
-from domain.media.addresses import media_key
+from domain.media.addresses import media_key, upload_key
 from kernel.errors import Forbidden
 from kernel.scope import active_scope
 from server.media.renderer import Renderer
@@ -47,8 +47,9 @@ class MemoryStorage:
     async def head(self, key: str) -> Stored | None:
         return Stored(len(self.objects[key])) if key in self.objects else None
 
-    async def get(self, key: str) -> bytes | None:
-        return self.objects.get(key)
+    async def get(self, key: str, *, most: int | None = None) -> bytes | None:
+        content = self.objects.get(key)
+        return content if content is None or most is None else content[: most + 1]
 
     async def put(self, key: str, content: bytes | Path, headers: Mapping[str, str] | None = None) -> None:
         assert isinstance(content, bytes)
@@ -77,7 +78,7 @@ async def begin(sample: SampleStore, content: bytes, *, mime_type: str = "image/
 async def send(sample: SampleStore, storage: MemoryStorage, content: bytes, **options: Any) -> str:
     """Begin an upload and store its content, as the route does."""
     upload = await begin(sample, content, **options)
-    storage.objects[uploads.upload_key(sample.store.public_id, UUID(upload["media_id"]))] = content
+    storage.objects[upload_key(sample.store.public_id, UUID(upload["media_id"]))] = content
     media: str = upload["media_id"]
     return media
 
@@ -125,8 +126,24 @@ async def test_what_is_no_image_fails(sample: SampleStore, storage: MemoryStorag
 
 async def test_an_upload_is_no_larger_than_announced(sample: SampleStore, storage: MemoryStorage) -> None:
     upload = await begin(sample, b"12345")
-    key = uploads.upload_key(sample.store.public_id, UUID(upload["media_id"]))
+    key = upload_key(sample.store.public_id, UUID(upload["media_id"]))
     storage.objects[key] = encoded(".png")
+    _, details = await code_of(sample, COMPLETE, id=upload["media_id"])
+    assert details["fields"] == {"media_id": "too_large"}
+    assert storage.objects == {}
+
+
+async def test_an_upload_that_grows_while_it_is_completed_is_refused(
+    sample: SampleStore, storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload = await begin(sample, b"12345")
+    key = upload_key(sample.store.public_id, UUID(upload["media_id"]))
+    storage.objects[key] = b"12345678"
+
+    async def before(_key: str) -> Stored:
+        return Stored(5)
+
+    monkeypatch.setattr(storage, "head", before)
     _, details = await code_of(sample, COMPLETE, id=upload["media_id"])
     assert details["fields"] == {"media_id": "too_large"}
     assert storage.objects == {}
@@ -138,7 +155,7 @@ async def test_an_upload_that_did_not_arrive_can_be_completed_later(
     upload = await begin(sample, encoded(".png"))
     code, details = await code_of(sample, COMPLETE, id=upload["media_id"])
     assert (code, details) == ("RULE_VIOLATION", {"reason": "upload_missing"})
-    storage.objects[uploads.upload_key(sample.store.public_id, UUID(upload["media_id"]))] = encoded(".png")
+    storage.objects[upload_key(sample.store.public_id, UUID(upload["media_id"]))] = encoded(".png")
     assert (await graphql(sample, COMPLETE, id=upload["media_id"]))["media_upload_complete"]["status"] == "ready"
 
 
@@ -182,9 +199,11 @@ async def test_a_customer_completes_own_uploads_only(sample: SampleStore, storag
 async def test_the_fields_of_an_upload_are_checked(sample: SampleStore, storage: MemoryStorage) -> None:
     for change, field_ in (
         ({"bytes": 0}, "bytes"),
-        ({"bytes": uploads.MAX_BYTES + 1}, "bytes"),
+        ({"bytes": renderers.MAX_BYTES + 1}, "bytes"),
         ({"file_name": " "}, "file_name"),
         ({"mime_type": ""}, "mime_type"),
+        ({"mime_type": "image/png\r\nX-Header: y"}, "mime_type"),
+        ({"mime_type": "png"}, "mime_type"),
     ):
         input = {"file_name": "a.png", "mime_type": "image/png", "bytes": 10, **change}
         _, details = await code_of(sample, CREATE, input=input)

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
-from domain.media.uploads import upload_key
+from domain.media.addresses import upload_key
 from domain.storage import storage
 from server.demo.catalog import DemoCatalog
 from server.demo.owner import DemoOwner
