@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import timedelta
 
 # The backoff after the first attempt, the second, ...; after the last one there are no more.
 RETRY_DELAYS = (
@@ -19,9 +18,6 @@ RETRY_DELAYS = (
     timedelta(hours=24),
 )
 JITTER = 0.2
-# Longer Retry-After values are capped.
-MAX_RETRY_AFTER = timedelta(hours=24)
-_RETRY_AFTER_STATUSES = (429, 503)
 
 
 def retry_delay(
@@ -36,19 +32,3 @@ def retry_delay(
     drawn = random.random() if chance is None else chance
     delay = RETRY_DELAYS[attempts - 1] * (1 - JITTER + 2 * JITTER * drawn)
     return max(delay, retry_after) if retry_after is not None else delay
-
-
-def retry_after(status: int, header: str | None, at: datetime) -> timedelta | None:
-    """Parse the Retry-After header of a 429 or 503, in seconds or as a date (RFC 9110, section 10.2.3); None if absent."""
-    if status not in _RETRY_AFTER_STATUSES or not header:
-        return None
-    text = header.strip()
-    if text.isascii() and text.isdigit():
-        requested = timedelta(seconds=min(int(text[:9]), MAX_RETRY_AFTER.total_seconds()))
-    else:
-        try:
-            date = parsedate_to_datetime(text)
-        except (ValueError, TypeError, IndexError):
-            return None
-        requested = (date if date.tzinfo else date.replace(tzinfo=UTC)) - at
-    return min(max(requested, timedelta(0)), MAX_RETRY_AFTER)

@@ -50,10 +50,10 @@ ImageError: TypeAlias = tuple[str, tuple[str, str]]
 
 def check_image(values: InputValues) -> tuple[dict[str, Any], FieldErrors]:
     """Return the members of an image's input, `media_id` or `url` and the others, and the errors of the wrong ones."""
-    given = {name: value for name, value in values.items() if value is not None or name != "media_id"}
-    columns, errors = check_fields(IMAGE_FIELDS, given, creating="media_id" not in given)
-    if "media_id" in given:
-        columns["named"] = given["media_id"]
+    sent = {name: value for name, value in values.items() if value is not None or name != "media_id"}
+    columns, errors = check_fields(IMAGE_FIELDS, sent, creating="media_id" not in sent)
+    if "media_id" in sent:
+        columns["named"] = sent["media_id"]
     elif "url" in values and values["url"] is None:
         errors["url"] = (IMAGE_FIELDS["url"].code, "url is null; expected an http or https address")
     return columns, errors

@@ -1,4 +1,4 @@
-"""What a delivery's receiver decides about its retries (`kernel.retries`): the endpoint's circuit breaker, when to give up.
+"""What a delivery's receiver decides about its retries (`kernel.retries`): Retry-After, the endpoint's circuit breaker, when to give up.
 
 Pure functions: no clock, no database (docs/reference/shared.md#webhook-retries).
 """
@@ -6,7 +6,11 @@ Pure functions: no clock, no database (docs/reference/shared.md#webhook-retries)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+# Longer Retry-After values are capped.
+MAX_RETRY_AFTER = timedelta(hours=24)
 
 MAX_IN_FLIGHT = 4
 DISABLE_AFTER = timedelta(days=5)
@@ -16,6 +20,23 @@ FIRST_PAUSE = timedelta(seconds=30)
 MAX_PAUSE = timedelta(minutes=10)
 
 GONE = 410
+_RETRY_AFTER_STATUSES = (429, 503)
+
+
+def retry_after(status: int, header: str | None, at: datetime) -> timedelta | None:
+    """Parse the Retry-After header of a 429 or 503, in seconds or as a date (RFC 9110, section 10.2.3); None if absent."""
+    if status not in _RETRY_AFTER_STATUSES or not header:
+        return None
+    text = header.strip()
+    if text.isascii() and text.isdigit():
+        requested = timedelta(seconds=min(int(text[:9]), MAX_RETRY_AFTER.total_seconds()))
+    else:
+        try:
+            date = parsedate_to_datetime(text)
+        except (ValueError, TypeError, IndexError):
+            return None
+        requested = (date if date.tzinfo else date.replace(tzinfo=UTC)) - at
+    return min(max(requested, timedelta(0)), MAX_RETRY_AFTER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ from domain.media.renderer import ImageError
 from domain.media.sources import SourceContent, SourceFailed, load_source, source_host
 from domain.storage import storage
 from domain.stores import find_store
+from domain.webhooks.schedule import retry_after
 from kernel import logging, metrics
 from kernel.clock import now
 from kernel.errors import DomainError
 from kernel.event_loop import end_tasks, wait_at_most
 from kernel.ids import uuid7
-from kernel.retries import retry_after
 from kernel.scope import SYSTEM, Scope, active_scope
 from server.workers.avif import AvifQueue
 

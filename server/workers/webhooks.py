@@ -22,12 +22,12 @@ from domain.webhooks import attempt_results, claims, fan_out
 from domain.webhooks.attempt_results import AttemptResult, AttemptVerdict
 from domain.webhooks.claims import ClaimedDelivery
 from domain.webhooks.envelope import EventRecord, build_request
+from domain.webhooks.schedule import retry_after
 from kernel import logging, metrics, tracing
 from kernel.clock import now
 from kernel.errors import DomainError, Forbidden
 from kernel.event_loop import end_tasks, wait_at_most
 from kernel.ids import request_id_from, uuid7
-from kernel.retries import retry_after
 from models.connection import database
 
 # Concurrent deliveries of this process; failing endpoints get at most half.

@@ -12,8 +12,9 @@ from domain.webhooks.schedule import (
     DISABLE_AFTER,
     MAX_PAUSE,
     EndpointHealth,
+    retry_after,
 )
-from kernel.retries import RETRY_DELAYS, retry_after, retry_delay
+from kernel.retries import RETRY_DELAYS, retry_delay
 
 NOW = datetime(2026, 11, 20, 18, 0, tzinfo=UTC)
 DOCUMENTED = ["5s", "5m", "30m", "2h", "5h", "10h", "14h", "20h", "24h"]
