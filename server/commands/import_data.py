@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from server.commands.context import open_context, read_settings
 from server.commands.errors import CommandError
 from server.commands.output import print_error, print_line
 
 if TYPE_CHECKING:
+    from kernel.scope import Store
+    from server.commands.context import CommandContext
     from server.importers.cscart.report import Report
     from server.importers.cscart.source import Source
+
+Command: TypeAlias = Callable[[argparse.Namespace], Awaitable[int]]
 
 _KINDS = ("products", "customers", "orders")
 
@@ -32,7 +38,8 @@ def add(commands: Any) -> None:
     olist.add_argument("--tenant", metavar="ID", required=True, help="the store: UUID or host")
     olist.add_argument("--events", action="store_true", help="emit events for imported records")
     olist.add_argument("--no-progress", action="store_true", help="show no progress bar")
-    olist.set_defaults(run=_olist)
+    _add_wait(olist)
+    olist.set_defaults(run=_one_at_a_time(_olist))
     _add_cscart(sources)
     for format_, name in (("csv", "a CSV file"), ("jsonl", "a file of JSON Lines")):
         records = sources.add_parser(
@@ -47,7 +54,8 @@ def add(commands: Any) -> None:
         records.add_argument("--dry-run", action="store_true", help="check everything, write nothing")
         records.add_argument("--events", action="store_true", help="also emit events for new customers and orders")
         records.add_argument("--no-progress", action="store_true", help="show no progress bar")
-        records.set_defaults(run=_records, format=format_)
+        _add_wait(records)
+        records.set_defaults(run=_one_at_a_time(_records), format=format_)
 
 
 def _add_cscart(sources: Any) -> None:
@@ -77,7 +85,16 @@ def _add_cscart(sources: Any) -> None:
         "--since", metavar="TIME", type=_time, help="also bring what changed since: ISO 8601, or Unix seconds"
     )
     cscart.add_argument("--no-progress", action="store_true", help="show no progress bars")
-    cscart.set_defaults(run=_cscart)
+    _add_wait(cscart)
+    cscart.set_defaults(run=_one_at_a_time(_cscart))
+
+
+def _add_wait(command: Any) -> None:
+    command.add_argument(
+        "--wait",
+        action="store_true",
+        help="wait while another import fills the store; without it this one ends at once",
+    )
 
 
 def _time(text: str) -> datetime:
@@ -93,12 +110,10 @@ def _time(text: str) -> datetime:
 
 async def _olist(args: argparse.Namespace) -> int:
     from server.importers import olist
-    from server.operations import store_admin
 
     if not args.directory.is_dir():
         raise CommandError(f"{args.directory} is not a folder; expected the one with the Olist CSV files")
-    async with open_context(read_settings()):
-        store = (await store_admin.find_store(args.tenant)).store
+    async with open_context(read_settings()) as context, _turn(args, context) as store:
         report = await olist.run(args.directory, store.public_id, events=args.events, progress=not args.no_progress)
     if report.is_rejected:
         for line in report.summary().splitlines()[:-1]:
@@ -111,14 +126,12 @@ async def _olist(args: argparse.Namespace) -> int:
 
 async def _records(args: argparse.Namespace) -> int:
     from server.importers import customer_files, order_files, product_files, record_files
-    from server.operations import store_admin
 
     kinds = (product_files.PRODUCTS, customer_files.CUSTOMERS, order_files.ORDERS)
     kind = next(kind for kind in kinds if kind.name == args.kind)
-    async with open_context(read_settings()):
-        tenant = (await store_admin.find_store(args.tenant)).store.public_id
+    async with open_context(read_settings()) as context, _turn(args, context) as store:
         options = {"dry_run": args.dry_run, "events": args.events, "progress": not args.no_progress}
-        report = await record_files.run(kind, args.file, args.format, tenant, **options)
+        report = await record_files.run(kind, args.file, args.format, store.public_id, **options)
 
     for line in report.lines():
         print_line(line)
@@ -133,14 +146,12 @@ async def _cscart(args: argparse.Namespace) -> int:
     from server.importers.cscart.progress import ProgressBars, print_wait
     from server.importers.cscart.source import FolderSource, HttpSource
     from server.media.renderer import image_renderer
-    from server.operations import store_admin
     from server.outgoing import outgoing_client
 
     _check_source(args)
     settings = read_settings()
 
-    async def fill(source: Source) -> Report:
-        store = (await store_admin.find_store(args.tenant)).store
+    async def fill(source: Source, store: Store) -> Report:
         progress = None if args.no_progress else ProgressBars()
         return await run.run(
             source,
@@ -152,16 +163,17 @@ async def _cscart(args: argparse.Namespace) -> int:
         )
 
     async with (
-        open_context(settings),
+        open_context(settings) as context,
+        _turn(args, context) as store,
         outgoing_client(allows_private=settings.allows_private_endpoints),
         image_renderer(),
     ):
         configure_domain(settings)
         if args.directory is not None:
-            report = await fill(FolderSource(args.directory))
+            report = await fill(FolderSource(args.directory), store)
         else:
             async with HttpSource(args.url, args.email, _api_key(args.api_key), on_wait=print_wait) as source:
-                report = await fill(source)
+                report = await fill(source, store)
     for line in report.lines():
         print_line(line)
     if report.stopped:
@@ -169,6 +181,32 @@ async def _cscart(args: argparse.Namespace) -> int:
     elif report.failures:
         print_error(f"{len(report.failures)} could not be brought; they are listed above")
     return 1 if report.stopped or report.failures else 0
+
+
+def _one_at_a_time(command: Command) -> Command:
+    """Return the command so that it does nothing while another import fills the same store, which is no failure of a cron job."""
+
+    async def run(args: argparse.Namespace) -> int:
+        from server.exclusive import RunsElsewhere
+
+        try:
+            return await command(args)
+        except RunsElsewhere:
+            print_line("another import fills the store at the moment; nothing was done (--wait waits for its end)")
+            return 0
+
+    return run
+
+
+@asynccontextmanager
+async def _turn(args: argparse.Namespace, context: CommandContext) -> AsyncIterator[Store]:
+    """Find the store and hold the lock of its imports: of two at once neither would see what the other is about to write."""
+    from server.exclusive import exclusive
+    from server.operations import store_admin
+
+    store = (await store_admin.find_store(args.tenant)).store
+    async with exclusive(context.location.serving_url, f"import into {store.public_id}", waits=args.wait):
+        yield store
 
 
 def _check_source(args: argparse.Namespace) -> None:

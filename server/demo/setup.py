@@ -6,12 +6,9 @@ emptied and created again.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-import asyncpg
 
 from domain import stores
 from kernel.clock import now
@@ -29,11 +26,11 @@ from server.demo.gateway import ensure_secret
 from server.demo.owner import DemoOwner
 from server.demo.seeding import seed_store
 from server.demo.stores import DEMO, MAINTENANCE, OTHER, STORES, SUSPENDED, DemoStore
+from server.exclusive import exclusive
 from server.operations import store_admin
 
 PICTURES = "demo-pictures"
 """The folder in the data directory that keeps rendered pictures."""
-_LOCK = 0x5649_5452_4445_4D4F  # "VITRDEMO"
 
 # Marks a completely created store: external references name a row in another system.
 _MARKER_SOURCE, _MARKER_KIND = "vitrine demo", "store"
@@ -73,7 +70,7 @@ async def set_up_demo(settings: Settings, location: DatabaseLocation, *, reset: 
     """
     if settings.is_production:
         raise RuleViolation("the demo has well-known addresses and is for development: VITRINE_ENV is production")
-    async with _exclusive(location):
+    async with exclusive(location.owner_url, "demo stores"):
         created: list[str] = []
         results: dict[str, tuple[Store, dict[str, Credentials]]] = {}
         for demo in STORES:
@@ -89,17 +86,6 @@ async def set_up_demo(settings: Settings, location: DatabaseLocation, *, reset: 
             "platform_user": platform_user,
         }
     return DemoResult(output, tuple(created))
-
-
-@asynccontextmanager
-async def _exclusive(location: DatabaseLocation) -> AsyncIterator[None]:
-    """Hold an advisory lock, which ends with its connection."""
-    connection = await asyncpg.connect(location.owner_url)
-    try:
-        await connection.execute("select pg_advisory_lock($1)", _LOCK)
-        yield
-    finally:
-        await connection.close()
 
 
 async def _ensure_store(settings: Settings, demo: DemoStore) -> Store:
