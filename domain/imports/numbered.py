@@ -12,6 +12,8 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
+import orjson
+
 from domain.imports.references import find_imported_ids, lock_import
 from kernel.ids import uuid7
 from kernel.scope import Scope
@@ -115,35 +117,64 @@ class ImportKind:
         return next(table for table in self.tables if not table.owner and not table.shared)
 
 
+Reference = tuple[str, int]
+"""A table and the number of one of its rows."""
+
+
 @dataclass(frozen=True, slots=True)
 class ImportedRecord:
-    """A record to write: its number here, its id and digest at the source, and its rows by table."""
+    """A record to write: its number here, its id and digest at the source, and its rows by table.
+
+    `missing` is what it refers to at the source and its rows don't, because it is not here.
+    """
 
     number: int
     external_id: str
     digest: bytes
     rows: Rows
+    missing: frozenset[Reference] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedBefore:
+    """A record that was imported before: its number here, its digest then, and what it refers to that was not here."""
+
+    number: int
+    digest: bytes
+    missing: frozenset[Reference]
 
 
 _DELETE_PARTS = "DELETE FROM {table} WHERE tenant_id = $1 AND {owner} = ANY($2::bigint[])"
 _DELETE_MISSING = _DELETE_PARTS + " AND id <> ALL($3::bigint[])"
 _OWNERS = "SELECT id, {owner} AS owner FROM {table} WHERE tenant_id = $1 AND id = ANY($2::bigint[])"
 _EXISTING = "SELECT id FROM {table} WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id"
-_STORE_REFERENCES = """
-INSERT INTO external_references (tenant_id, public_id, source, kind, external_id, local_id, digest)
-SELECT $1, g.public_id, $2, $3, g.external_id, g.local_id, g.digest
-FROM unnest($4::uuid[], $5::text[], $6::bigint[], $7::bytea[]) AS g (public_id, external_id, local_id, digest)
-ON CONFLICT (tenant_id, source, kind, external_id) DO UPDATE SET local_id = excluded.local_id, digest = excluded.digest
+_USED = """
+SELECT t.{column} AS value FROM {table} t JOIN unnest($2::bigint[], $3::text[]) AS r (id, value) ON t.{column} = r.value AND t.id <> r.id
+WHERE t.tenant_id = $1 AND t.deleted_at IS NULL
 """
-_REFERENCES = (
-    "SELECT external_id, local_id, digest FROM external_references WHERE tenant_id = $1 AND source = $2 AND kind = $3"
-)
+_STORE_REFERENCES = """
+INSERT INTO external_references (tenant_id, public_id, source, kind, external_id, local_id, digest, missing)
+SELECT $1, g.public_id, $2, $3, g.external_id, g.local_id, g.digest, g.missing::jsonb
+FROM unnest($4::uuid[], $5::text[], $6::bigint[], $7::bytea[], $8::text[]) AS g (public_id, external_id, local_id, digest, missing)
+ON CONFLICT (tenant_id, source, kind, external_id)
+    DO UPDATE SET local_id = excluded.local_id, digest = excluded.digest, missing = excluded.missing
+"""
+_REFERENCES = """
+SELECT external_id, local_id, digest, missing::text FROM external_references WHERE tenant_id = $1 AND source = $2 AND kind = $3
+"""
 
 
-async def load_references(scope: Scope, source: str, kind: str) -> dict[str, tuple[int, bytes]]:
-    """Return number and digest of all records of a kind that were imported before, by their ids at the source."""
+async def load_references(scope: Scope, source: str, kind: str) -> dict[str, ImportedBefore]:
+    """Return all records of a kind that were imported before, by their ids at the source."""
     rows = await fetch(_REFERENCES, scope.store.id, source, kind)
-    return {row["external_id"]: (row["local_id"], row["digest"] or b"") for row in rows}
+    return {
+        row["external_id"]: ImportedBefore(row["local_id"], row["digest"] or b"", _references(row["missing"]))
+        for row in rows
+    }
+
+
+def _references(stored: str | None) -> frozenset[Reference]:
+    return frozenset((table, number) for table, number in orjson.loads(stored)) if stored else frozenset()
 
 
 async def load_numbers(scope: Scope, model: type[StoreModel]) -> set[int]:
@@ -172,16 +203,28 @@ async def write_records(scope: Scope, source: str, kind: ImportKind, records: Se
             if table.complete is not None:
                 await table.complete(scope, rows)
             await _write_table(scope, source, table, rows, updated)
-        await execute(
-            _STORE_REFERENCES,
-            scope.store.id,
-            source,
-            kind.name,
-            [uuid7() for _ in records],
-            [record.external_id for record in records],
-            [record.number for record in records],
-            [record.digest for record in records],
-        )
+        await store_references(scope, source, kind, records)
+
+
+async def store_references(scope: Scope, source: str, kind: ImportKind, records: Sequence[ImportedRecord]) -> None:
+    """Store the ids and digests of records at the source, and what they still refer to in vain."""
+    await execute(
+        _STORE_REFERENCES,
+        scope.store.id,
+        source,
+        kind.name,
+        [uuid7() for _ in records],
+        [record.external_id for record in records],
+        [record.number for record in records],
+        [record.digest for record in records],
+        [json_text(sorted(record.missing)) if record.missing else None for record in records],
+    )
+
+
+async def add_missing_rows(scope: Scope, table: ImportTable, rows: Sequence[Row]) -> None:
+    """Insert those of a table's rows without numbers that are not there."""
+    complete = [_complete(table, row) for row in rows]
+    await execute(f"{table.insert_sql} ON CONFLICT DO NOTHING", scope.store.id, json_text(complete))
 
 
 def _highest(kind: ImportKind, records: Sequence[ImportedRecord]) -> dict[str, int]:
@@ -203,11 +246,31 @@ def _complete(table: ImportTable, row: Row) -> Row:
     return {**table.defaults, **row, "public_id": uuid7()}
 
 
-async def _reject_taken(scope: Scope, kind: ImportKind, new: Sequence[ImportedRecord]) -> None:
+async def find_taken(scope: Scope, kind: ImportKind, new: Sequence[ImportedRecord]) -> list[int]:
+    """Return the numbers of new records that other records of the store have."""
+    if kind.own.natural_key:
+        return []
     statement = _EXISTING.format(table=kind.own.name)
-    taken = await fetch(statement, scope.store.id, [record.number for record in new])
+    return [row["id"] for row in await fetch(statement, scope.store.id, [record.number for record in new])]
+
+
+async def find_used(scope: Scope, table: str, column: str, records: Sequence[ImportedRecord]) -> set[str]:
+    """Return the values of a column that other records of the store have and the records would get."""
+    values = [(record.number, str(row[column])) for record in records for row in record.rows[table]]
+    statement = _USED.format(table=table, column=column)
+    numbers, texts = [number for number, _ in values], [value for _, value in values]
+    return {row["value"] for row in await fetch(statement, scope.store.id, numbers, texts)}
+
+
+def taken_message(number: int) -> str:
+    """Return why a record with a number that is taken can't be brought."""
+    return f"another record of the store has the number {number}"
+
+
+async def _reject_taken(scope: Scope, kind: ImportKind, new: Sequence[ImportedRecord]) -> None:
+    taken = await find_taken(scope, kind, new)
     if taken:
-        raise NumberTaken(f"another record of the store has the number {taken[0]['id']}")
+        raise NumberTaken(taken_message(taken[0]))
 
 
 async def _write_table(scope: Scope, source: str, table: ImportTable, rows: list[Row], updated: Sequence[int]) -> None:
@@ -216,7 +279,7 @@ async def _write_table(scope: Scope, source: str, table: ImportTable, rows: list
         await _add_shared(scope, table, rows)
         return
     if table.numbers is PartNumbers.PREFERRED:
-        await _choose_numbers(scope, source, table, rows)
+        await choose_numbers(scope, source, table, rows)
     if table.owner and updated and not table.cascades:
         await _delete_parts(scope, table, rows, updated)
     numbered = [row for row in rows if row.get("id")] if table.has_numbers else []
@@ -262,7 +325,7 @@ async def _add_shared(scope: Scope, table: ImportTable, rows: Sequence[Row]) -> 
 # --- Numbers of parts ------------------------------------------------------------------------------------------------------------
 
 
-async def _choose_numbers(scope: Scope, source: str, table: ImportTable, rows: Sequence[Row]) -> None:
+async def choose_numbers(scope: Scope, source: str, table: ImportTable, rows: Sequence[Row]) -> None:
     """Remove the numbers that parts of other records have: these rows get the store's next ones, or those they got before."""
     known: Mapping[str, int] = {}
     if table.reference_kind:
@@ -290,6 +353,7 @@ async def _store_part_references(
         [uuid7() for _ in rows],
         [row["external_id"] for row in rows],
         [numbers[row["public_id"]] for row in rows],
+        [None for _ in rows],
         [None for _ in rows],
     )
 

@@ -64,10 +64,14 @@ class DiscussionPost(Timestamped, table="discussion_posts"):
 
 
 class ExternalReference(StoreModel, table="external_references"):
-    """The id of an imported record in its source, which makes imports idempotent; `digest` is that of the record there."""
+    """The id of an imported record in its source, which makes imports idempotent; `digest` is that of the record there.
+
+    `missing` are the records that it refers to there and that were not here when it was written: `[table, number]` each.
+    """
 
     source = fields.TextField()
     kind = fields.TextField()
     external_id = fields.TextField()
     local_id = fields.BigIntField()
     digest = fields.BinaryField(null=True)
+    missing = fields.JSONField[list[list[object]]](null=True)

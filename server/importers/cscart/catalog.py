@@ -284,9 +284,10 @@ def _feature_values(context: Context, product: int, record: Record) -> Rows:
     for key, entry in entries(record.get("product_features")).items():
         if not isinstance(entry, dict):
             continue
-        feature = context.features.get(as_number(entry.get("feature_id", key)) or 0)
+        feature_id = as_number(entry.get("feature_id", key)) or 0
+        feature = context.features.get(feature_id)
         if feature is None:
-            context.note(f"feature {key} is not among the features; its value is left out")
+            context.leave_out("feature", feature_id, "features")
             continue
         parsed = _parse_value(context, feature, entry)
         if parsed is None or parsed.is_deleted:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TypeVar
 from uuid import UUID
 
 from domain.catalog.feature_values import FeatureDefinition
-from domain.imports.numbered import Row, load_numbers
+from domain.imports.numbered import Reference, Row, load_numbers
 from kernel.errors import ValidationFailed
 from kernel.fields import InputField, InputValues, check_fields
 from kernel.scope import Scope
 from models.tables.base import StoreModel
 from server.importers.cscart.report import Report
 from server.importers.cscart.values import NotBrought, Record, number
+
+T = TypeVar("T")
 
 SOURCE = "cscart"
 IMAGE_COLUMNS = ("image_url", "image_alt", "media_id")
@@ -23,12 +26,13 @@ IMAGE_COLUMNS = ("image_url", "image_alt", "media_id")
 
 @dataclass
 class Context:
-    """The state of one import; `entity` and `number` are the record being converted."""
+    """The state of one import; `entity` and `number` are the record being converted, `missing` what it refers to that is not here."""
 
     scope: Scope
     report: Report
     entity: str = ""
     number: object = ""
+    missing: set[Reference] = field(default_factory=set)
     is_dry_run: bool = False
     known: dict[str, set[int]] = field(default_factory=dict)
     languages: list[str] = field(default_factory=list)
@@ -52,11 +56,32 @@ class Context:
         """Note what is left out of the current record."""
         self.report.note(self.entity, self.number, text)
 
+    def without(self, absent: frozenset[Reference]) -> Context:
+        """Return the state in which these records were not here; its report is a separate one."""
+        tables = {table for table, _ in absent}
+        gone = {table: {number for of_table, number in absent if of_table == table} for table in tables}
+        return replace(
+            self,
+            report=Report(),
+            missing=set(),
+            known=self.known | {table: self.known[table] - gone[table] for table in tables},
+            features=_without(self.features, gone.get("features")),
+            category_paths=dict(self.category_paths),
+            combinations=dict(self.combinations),
+            option_ids=_without(self.option_ids, gone.get("options")),
+            option_variant_ids=_without(self.option_variant_ids, gone.get("option_variants")),
+        )
+
+    def leave_out(self, name: str, reference: int, table: str) -> None:
+        """Note a reference to a record that is not here; the next import adds it when it is."""
+        self.missing.add((table, reference))
+        self.note(f"{name} {reference} is not among the {table}; left out")
+
     def optional(self, record: Record, name: str, table: str) -> int | None:
         """Return a reference to a record that is here; else note it and return None."""
         reference = number(record, name)
         if reference is not None and reference not in self.known[table]:
-            self.note(f"{name} {reference} is not among the {table}; left out")
+            self.leave_out(name, reference, table)
             return None
         return reference
 
@@ -71,7 +96,7 @@ class Context:
         """Return the references to records that are here, and note the others."""
         missing = [reference for reference in references if reference not in self.known[table]]
         for reference in missing:
-            self.note(f"{name} {reference} is not among the {table}; left out")
+            self.leave_out(name, reference, table)
         return [reference for reference in references if reference not in missing]
 
     def columns(self, fields: Mapping[str, InputField], values: InputValues, *, droppable: tuple[str, ...] = ()) -> Row:
@@ -96,3 +121,9 @@ class Context:
         """Return the language of a record, the store's first for one that the store doesn't have."""
         code = str(record.get("lang_code") or "").lower()
         return code if code in self.languages else self.languages[0]
+
+
+def _without(records: dict[int, T], numbers: set[int] | None) -> dict[int, T]:
+    return (
+        {number: record for number, record in records.items() if number not in numbers} if numbers else records.copy()
+    )

@@ -64,15 +64,11 @@ def convert_option(context: Context, record: Record) -> Rows:
         **context.times(None),
     }
     variants = _variants(context, option, record) if columns["type"] in TYPES_WITH_VARIANTS else []
-    offering = [product] if product is not None else numbers(record, OFFERED_BY)
+    offering = [product] if product is not None else context.present(numbers(record, OFFERED_BY), "product", "products")
     return {
         "options": [row],
         "option_variants": variants,
-        "product_options": [
-            {"product_id": product_id, "option_id": option}
-            for product_id in offering
-            if product_id in context.known["products"]
-        ],
+        "product_options": [{"product_id": product_id, "option_id": option} for product_id in offering],
     }
 
 
@@ -121,7 +117,7 @@ COMBINATION = ImportKind(
 async def load_combinations(context: Context) -> None:
     """Load the numbers of combinations that were imported before, by what identifies them at the source."""
     imported = await load_references(context.scope, SOURCE, COMBINATION.name)
-    context.combinations = {external_id: number for external_id, (number, _) in imported.items()}
+    context.combinations = {external_id: before.number for external_id, before in imported.items()}
 
 
 def combination_key(record: Record) -> str:

@@ -80,6 +80,7 @@ _LINE_FIELDS = {
 # In CS-Cart an order in one of these statuses has been paid for.
 _PAID_STATUSES = ("P", "C")
 _IMPORTED = "imported"
+_MAX_DIGITS = 18
 
 
 def convert_order(context: Context, record: Record) -> Rows:
@@ -230,8 +231,10 @@ def _options(context: Context, extra: Record) -> list[Row]:
     choices: list[Row] = []
     for entry in objects(extra.get("product_options_value")):
         has_variants = text(entry, "option_type", "S") in TYPES_WITH_VARIANTS
-        option = _public_id(context.option_ids, text(entry, "option_id"))
-        variant = _public_id(context.option_variant_ids, text(entry, "value")) if has_variants else None
+        option = _public_id(context, "options", context.option_ids, text(entry, "option_id"))
+        variant = None
+        if has_variants:
+            variant = _public_id(context, "option_variants", context.option_variant_ids, text(entry, "value"))
         if option is None or (has_variants and variant is None):
             continue
         choices.append(
@@ -247,8 +250,14 @@ def _options(context: Context, extra: Record) -> list[Row]:
     return choices
 
 
-def _public_id(ids: Mapping[int, UUID], digits: str) -> UUID | None:
-    return ids.get(int(digits)) if digits.isascii() and digits.isdigit() else None
+def _public_id(context: Context, table: str, ids: Mapping[int, UUID], digits: str) -> UUID | None:
+    """Return the public id of an option or variant; one that is not here is no loss worth a note, since `extra` has it."""
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > _MAX_DIGITS:
+        return None
+    public_id = ids.get(int(digits))
+    if public_id is None:
+        context.missing.add((table, int(digits)))
+    return public_id
 
 
 # --- Addresses, taxes, history ---------------------------------------------------------------------------------------------------
@@ -310,7 +319,7 @@ def _history(context: Context, order: int, record: Record, status: str, created:
 async def load_line_numbers(context: Context) -> None:
     """Load the numbers of order lines that could not keep that of their item."""
     lines = await load_references(context.scope, SOURCE, LINE_REFERENCE)
-    context.line_numbers = {external_id: number for external_id, (number, _) in lines.items()}
+    context.line_numbers = {external_id: line.number for external_id, line in lines.items()}
 
 
 # --- Shipments -------------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kernel.money import format_cents
@@ -12,11 +12,12 @@ _MAX_NUMBERS = 5
 
 @dataclass(slots=True)
 class EntityCount:
-    """The records of one entity: read from the source, added, changed, and present before."""
+    """The records of one entity: read from the source, added, changed, completed (what they refer to has arrived), and present before."""
 
     read: int = 0
     added: int = 0
     changed: int = 0
+    completed: int = 0
     present: int = 0
 
 
@@ -29,11 +30,23 @@ class Sums:
     customers: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class OpenReferences:
+    """What records of an entity refer to and is not here: how many rows of which table, in how many records, and the first of those."""
+
+    entity: str
+    target: str
+    targets: int
+    records: int
+    first: Sequence[int]
+
+
 @dataclass
 class Report:
     """The result of an import. `failures` are (entity, number, reason); `notes` collect numbers by entity and text.
 
-    `missing` are entities that the source doesn't have; `stopped` is why the import ended before its end.
+    `missing` are entities that the source doesn't have; `stopped` is why the import ended before its end. `open` are all references that
+    were left out so far; `references` compares those of both sides, a line each.
     """
 
     is_dry_run: bool = False
@@ -42,6 +55,8 @@ class Report:
     failures: list[tuple[str, str, str]] = field(default_factory=list)
     notes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
+    open: list[OpenReferences] = field(default_factory=list)
+    references: list[str] = field(default_factory=list)
     source: Sums = field(default_factory=Sums)
     target: Sums = field(default_factory=Sums)
 
@@ -57,13 +72,19 @@ class Report:
         """Yield the report as lines of text."""
         verb = "to add" if self.is_dry_run else "added"
         for entity, count in self.counts.items():
-            yield f"{entity}: {count.read} read, {count.added} {verb}, {count.changed} changed, {count.present} present"
+            completed = f", {count.completed} completed" if count.completed else ""
+            yield f"{entity}: {count.read} read, {count.added} {verb}, {count.changed} changed{completed}, {count.present} present"
         for entity, reason in self.missing.items():
             yield f"{entity}: not offered by the source ({reason})"
         yield from self._sums()
+        yield from self.references
         for (entity, text), numbers in self.notes.items():
             shown = ", ".join(numbers[:_MAX_NUMBERS]) + (" …" if len(numbers) > _MAX_NUMBERS else "")
             yield f"note: {entity} {shown}: {text} ({len(numbers)})"
+        for each in self.open:
+            numbers = [str(number) for number in each.first]
+            shown = ", ".join(numbers[:_MAX_NUMBERS]) + (" …" if each.records > _MAX_NUMBERS else "")
+            yield f"open: {each.entity} {shown}: {each.targets} of the {each.target} that they refer to are not here ({each.records})"
         for entity, number, reason in self.failures:
             yield f"not brought: {entity} {number}: {reason}" if number else f"not brought: {entity}: {reason}"
 

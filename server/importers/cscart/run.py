@@ -1,7 +1,8 @@
 """Import a shop: read each entity, convert its records, and write them in batches; whatever was written stays written.
 
 A record that was imported before is left alone, or with `since` written again when it has changed at the source since, so that an import
-can be interrupted at any moment and repeated at will.
+can be interrupted at any moment and repeated at will. What a record refers to and was not here is added to it by the first import that
+finds it here.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import inspect
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TypeAlias
 from uuid import UUID
 
 import asyncpg
@@ -20,7 +22,16 @@ import orjson
 
 from auth.credential_cache import invalidate_credentials
 from domain.catalog.feature_values import load_definitions
-from domain.imports.numbered import ImportedRecord, NumberTaken, load_references, write_records
+from domain.imports.numbered import (
+    ImportedBefore,
+    ImportedRecord,
+    NumberTaken,
+    Reference,
+    Rows,
+    load_references,
+    write_records,
+)
+from domain.imports.repairs import Repair, repair_records
 from domain.orders.statuses import save_codes
 from domain.people.accounts import UserRef
 from domain.stores import find_store
@@ -35,20 +46,25 @@ from models.connection.database import (
     transaction,
     violated_constraint,
 )
+from server.importers.cscart.comparison import Comparison
 from server.importers.cscart.context import SOURCE, Context
+from server.importers.cscart.dry_run import EMAIL_USED, DryRun
 from server.importers.cscart.entities import ENTITIES, ShopEntity
 from server.importers.cscart.people import is_root
 from server.importers.cscart.pictures import copy_pictures
 from server.importers.cscart.progress import Progress
 from server.importers.cscart.reading import Reader, together
-from server.importers.cscart.report import EntityCount, Report, Sums
+from server.importers.cscart.report import EntityCount, OpenReferences, Report, Sums
 from server.importers.cscart.source import NotOffered, Source, SourceError, SourceUnavailable
 from server.importers.cscart.values import NotBrought, Record, cents, flag, moment, own_number, text
 from server.operations.store_admin import set_owner, system_scope
 
+Imported: TypeAlias = Mapping[str, ImportedBefore]
+"""The records of an entity that were imported before, by their ids at the source."""
+
 _CHANGED_AT = ("updated_timestamp", "updated_at", "timestamp")
 _REASONS = {
-    "users_email_key": "another user of the store has the e-mail",
+    "users_email_key": EMAIL_USED,
     "option_exceptions_once_key": "another exception of the product has these options",
     "combinations_hash_key": "another combination of the product has these options",
     "shipment_lines_order_line_fkey": "a line that the source no longer has was shipped here",
@@ -64,6 +80,12 @@ _PATHS = "SELECT id, id_path FROM categories WHERE tenant_id = $1"
 _FUTURE_OWNER = """
 SELECT u.id, u.public_id FROM users u JOIN tenants t ON t.id = u.tenant_id
 WHERE u.tenant_id = $1 AND u.id = $2 AND u.user_type = 'A' AND t.owner_id IS NULL
+"""
+_OPEN = """
+SELECT r.kind, m.reference ->> 0 AS target, count(DISTINCT m.reference ->> 1) AS targets, count(DISTINCT r.local_id) AS records,
+    (array_agg(DISTINCT r.local_id))[1:6] AS first
+FROM external_references r CROSS JOIN jsonb_array_elements(r.missing) AS m (reference)
+WHERE r.tenant_id = $1 AND r.source = $2 GROUP BY 1, 2 ORDER BY 1, 2
 """
 _FEATURES = "SELECT id FROM features WHERE tenant_id = $1 AND deleted_at IS NULL"
 
@@ -102,6 +124,11 @@ class _Import:
     reader: Reader
     since: datetime | None
     progress: Progress
+    comparison: Comparison = field(default_factory=Comparison)
+
+    def __post_init__(self) -> None:
+        """Create what only a dry run uses."""
+        self.dry_run = DryRun(self.context.scope)
 
     async def run(self) -> None:
         self.reader.expect = self.progress.expect
@@ -131,42 +158,51 @@ class _Import:
         if entity.load is not None:
             await entity.load(context)
         imported = await load_references(context.scope, SOURCE, entity.kind.name)
-        digests = {external_id: digest for external_id, (_, digest) in imported.items()}
-        batches = self._batches(entity, digests, count)
+        batches = self._batches(entity, imported, count)
         following = asyncio.ensure_future(anext(batches, None))
         try:
             # The next batch is read while one is written.
             while (batch := await following) is not None:
                 following = asyncio.ensure_future(anext(batches, None))
-                await self._store(entity, batch, digests, count)
+                await self._store(entity, batch, imported, count)
         finally:
             following.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await following
 
     async def _batches(
-        self, entity: ShopEntity, digests: dict[str, bytes], count: EntityCount
+        self, entity: ShopEntity, imported: Imported, count: EntityCount
     ) -> AsyncIterator[list[tuple[bytes, Record]]]:
         """Yield the records to write, page by page, with the digests of their rows."""
         async for page in self.reader.pages(entity):
             count.read += len(page)
             self._add_to_sums(entity, page)
             wanted = [(digest(row), row) for row in page]
-            wanted = [(mark, row) for mark, row in wanted if self._is_wanted(entity, mark, row, digests)]
+            wanted = [(mark, row) for mark, row in wanted if self._is_wanted(entity, mark, row, imported)]
             count.present += len(page) - len(wanted)
             self.progress.advance(len(page) - len(wanted))
             records = await together([self._complete(entity, row) for _, row in wanted])
             yield [(mark, record) for (mark, _), record in zip(wanted, records, strict=True) if record is not None]
 
-    def _is_wanted(self, entity: ShopEntity, mark: bytes, row: Record, digests: dict[str, bytes]) -> bool:
-        known = digests.get(entity.external_id(row))
-        if known is None or self.since is None:
-            return known is None
+    def _is_wanted(self, entity: ShopEntity, mark: bytes, row: Record, imported: Imported) -> bool:
+        before = imported.get(entity.external_id(row))
+        return before is None or self._is_changed(mark, row, before) or bool(self._arrived(before))
+
+    def _is_changed(self, mark: bytes, row: Record, before: ImportedBefore) -> bool:
+        """Return whether a record is to be written again, with `since`."""
+        if self.since is None:
+            return False
         with suppress(NotBrought):
             changed_at = moment(row, *_CHANGED_AT)
             if changed_at is not None and changed_at >= self.since:
                 return True
-        return known != mark
+        return before.digest != mark
+
+    def _arrived(self, before: ImportedBefore) -> frozenset[Reference]:
+        """Return what a record refers to and is here only since it was imported."""
+        return frozenset(
+            (table, number) for table, number in before.missing if number in self.context.known.get(table, ())
+        )
 
     async def _complete(self, entity: ShopEntity, row: Record) -> Record | None:
         try:
@@ -178,23 +214,56 @@ class _Import:
         return None
 
     async def _store(
-        self, entity: ShopEntity, batch: Sequence[tuple[bytes, Record]], digests: dict[str, bytes], count: EntityCount
+        self, entity: ShopEntity, batch: Sequence[tuple[bytes, Record]], imported: Imported, count: EntityCount
     ) -> None:
-        converted = [await self._convert(entity, mark, record) for mark, record in batch]
-        records = [record for record in converted if record is not None]
-        written = records if self.context.is_dry_run else await self._write(entity, records)
-        changed = sum(record.external_id in digests for record in written)
+        """Write the new and the changed records of a batch, and repair those that only lacked references."""
+        written: list[tuple[bytes, Record]] = []
+        lacking: list[tuple[bytes, Record]] = []
+        for mark, row in batch:
+            before = imported.get(entity.external_id(row))
+            is_written = before is None or self._is_changed(mark, row, before)
+            (written if is_written else lacking).append((mark, row))
+        records = await self._convert_all(entity, written)
+        if self.context.is_dry_run:
+            refused = await self.dry_run.find_refused(entity, records, imported)
+            records = [record for record in records if not self._is_refused(entity, record, refused)]
+        else:
+            records = await self._write(entity, records)
+        changed = sum(record.external_id in imported for record in records)
         count.changed += changed
-        count.added += len(written) - changed
+        count.added += len(records) - changed
+        count.completed += await self._repair(entity, lacking, imported)
         self.progress.advance(len(batch))
+
+    async def _repair(self, entity: ShopEntity, batch: Sequence[tuple[bytes, Record]], imported: Imported) -> int:
+        """Add to records what they refer to and has arrived; return how many there are."""
+        records = await self._convert_all(entity, batch)
+        if not records or self.context.is_dry_run:
+            return len(records)
+        rows = {entity.external_id(row): row for _, row in batch}
+        earlier: dict[frozenset[Reference], Context] = {}
+        repairs = []
+        for record in records:
+            before = imported[record.external_id]
+            arrived = self._arrived(before)
+            context = earlier.get(arrived) or earlier.setdefault(arrived, self.context.without(arrived))
+            without = await _rows(entity, context, rows[record.external_id])
+            # What else has changed at the source is left to an import with `since`.
+            repairs.append(Repair(replace(record, digest=before.digest), without))
+        await retry_conflicts(lambda: repair_records(self.context.scope, SOURCE, entity.kind, repairs))
+        return len(records)
+
+    async def _convert_all(self, entity: ShopEntity, batch: Sequence[tuple[bytes, Record]]) -> list[ImportedRecord]:
+        converted = [await self._convert(entity, mark, record) for mark, record in batch]
+        return [record for record in converted if record is not None]
 
     async def _convert(self, entity: ShopEntity, mark: bytes, record: Record) -> ImportedRecord | None:
         """Convert a record, or report why it can't be brought; those after it may refer to it."""
         context, external_id = self.context, entity.external_id(record)
         context.number = external_id
+        context.missing = set()
         try:
-            result = entity.convert(context, record)
-            rows = await result if inspect.isawaitable(result) else result
+            rows = await _rows(entity, context, record)
         except (NotBrought, DomainError) as error:
             context.report.fail(entity.name, external_id, str(error))
             return None
@@ -202,7 +271,7 @@ class _Import:
             if table in context.known:
                 context.known[table].update(row["id"] for row in of_table if row.get("id"))
         number = rows[entity.kind.own.name][0]["id"]
-        return ImportedRecord(number, external_id, mark, rows)
+        return ImportedRecord(number, external_id, mark, rows, frozenset(context.missing))
 
     async def _write(self, entity: ShopEntity, records: Sequence[ImportedRecord]) -> list[ImportedRecord]:
         """Write records in one transaction; when it fails, in halves, until those at fault are alone."""
@@ -220,9 +289,19 @@ class _Import:
         middle = len(records) // 2
         return [*await self._write(entity, records[:middle]), *await self._write(entity, records[middle:])]
 
+    def _is_refused(self, entity: ShopEntity, record: ImportedRecord, reasons: Mapping[str, str]) -> bool:
+        reason = reasons.get(record.external_id)
+        if reason is not None:
+            self._report_refused(entity, record, reason)
+        return reason is not None
+
     def _reject(self, entity: ShopEntity, record: ImportedRecord, error: Exception) -> None:
         constraint = violated_constraint(error) if isinstance(error, ConstraintViolation) else None
         reason = _REASONS.get(constraint or "", f"the database refuses it ({constraint})" if constraint else str(error))
+        self._report_refused(entity, record, reason)
+
+    def _report_refused(self, entity: ShopEntity, record: ImportedRecord, reason: str) -> None:
+        """Report a record that the database has not; others can't refer to it."""
         self.context.report.fail(entity.name, record.external_id, reason)
         self.context.known[entity.kind.own.name].discard(record.number)
 
@@ -266,6 +345,7 @@ class _Import:
         sums = self.context.report.source
         for row in page:
             with suppress(NotBrought):
+                self.comparison.add(entity.name, entity.kind.own.name, own_number(row, entity.key), row)
                 if entity.name == "orders" and not flag(row, "is_parent_order"):
                     sums.orders += 1
                     sums.total_cents += cents(row, "total")
@@ -279,7 +359,24 @@ class _Import:
         customers = await fetchval(_CUSTOMERS, store_id)
         orders = await fetchrow(_ORDERS, store_id)
         assert orders is not None  # an aggregate has one row
-        self.context.report.target = Sums(orders["orders"], orders["total_cents"], customers)
+        report = self.context.report
+        report.target = Sums(orders["orders"], orders["total_cents"], customers)
+        names = {entity.kind.name: entity.name for entity in ENTITIES}
+        for row in await fetch(_OPEN, store_id, SOURCE):
+            report.open.append(
+                OpenReferences(
+                    names.get(row["kind"], row["kind"]), row["target"], row["targets"], row["records"], row["first"]
+                )
+            )
+        if not (report.is_dry_run or report.stopped):
+            tables = {entity.name: (entity.kind.name, entity.kind.own.name) for entity in ENTITIES}
+            report.references = await self.comparison.lines(self.context.scope, tables)
+
+
+async def _rows(entity: ShopEntity, context: Context, record: Record) -> Rows:
+    """Convert a record; raises NotBrought and DomainError."""
+    result = entity.convert(context, record)
+    return await result if inspect.isawaitable(result) else result
 
 
 def digest(row: Record) -> bytes:

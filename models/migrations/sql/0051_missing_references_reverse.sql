@@ -1,0 +1,1 @@
+ALTER TABLE external_references DROP COLUMN missing;

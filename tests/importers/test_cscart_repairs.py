@@ -1,0 +1,149 @@
+"""A record that could not be brought at first, and what referred to it, are brought by the next import."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kernel.scope import Store
+from server.importers.cscart import run
+from server.importers.cscart.report import Report
+from server.importers.cscart.source import SourceError
+from tests.harness.database import NewStore
+from tests.harness.scopes import execute, rows, value
+from tests.importers.cscart_answers import PickyShop, shop
+from tests.importers.test_cscart import UUIDS, contents
+
+REFUSED = (
+    "vendors/1", "users/1", "categories/166", "categories/224", "features/18", "taxes/6", "shippings/1", "payments/2",
+    "products/12", "orders/98",
+)  # fmt: skip
+
+
+class FailingShop(PickyShop):
+    """A shop that fails to answer some paths."""
+
+    refused: tuple[str, ...] = ()
+
+    async def get(self, path: str, **query: object) -> Any:
+        if path in self.refused:
+            raise SourceError("status 500: Internal error")
+        return await super().get(path, **query)
+
+
+def failing(*refused: str) -> FailingShop:
+    source = FailingShop(shop().answers)
+    source.refused = refused
+    return source
+
+
+@pytest.fixture(scope="module")
+async def whole(new_store: NewStore) -> tuple[dict[str, list[Any]], Report]:
+    """Return what an import without a fault writes, and its report."""
+    store = await new_store()
+    report = await run.run(shop(), store.public_id)
+    return await _contents(store), report
+
+
+async def _contents(store: Store) -> dict[str, list[str]]:
+    """Return the rows of all tables without the UUIDs in texts, which differ between imports."""
+    return {table: [UUIDS.sub("UUID", row) for row in rows] for table, rows in (await contents(store)).items()}
+
+
+async def open_references(store: Store) -> int:
+    return int(
+        await value(
+            store, "SELECT count(*) FROM external_references WHERE tenant_id = $1 AND missing IS NOT NULL", store.id
+        )
+    )
+
+
+@pytest.mark.parametrize("refused", REFUSED)
+async def test_the_next_import_ends_as_one_without_the_fault(
+    whole: tuple[dict[str, list[Any]], Report], new_store: NewStore, refused: str
+) -> None:
+    expected, report = whole
+    store = await new_store()
+    first = await run.run(failing(refused), store.public_id)
+    entity, _, number = refused.partition("/")
+    assert (entity, number, "status 500: Internal error") in first.failures
+    second = await run.run(shop(), store.public_id)
+    after = await _contents(store)
+    different = {table: (rows, expected[table]) for table, rows in after.items() if rows != expected[table]}
+    assert different == {}
+    assert second.references == report.references
+    assert second.open == report.open
+
+
+async def test_the_report_says_what_is_open_until_it_is_not(new_store: NewStore) -> None:
+    store = await new_store()
+    first = await run.run(failing("vendors/1"), store.public_id)
+    lines = list(first.lines())
+    assert "open: products 12: 1 of the vendors that they refer to are not here (1)" in lines
+    assert "options, vendor" not in "".join(lines)
+    again = await run.run(failing("vendors/1"), store.public_id)
+    assert "open: products 12: 1 of the vendors that they refer to are not here (1)" in list(again.lines())
+    last = await run.run(shop(), store.public_id)
+    assert not any(line.startswith("open: products 12: 1 of the vendors") for line in last.lines())
+    assert "products: 1 read, 0 added, 0 changed, 1 completed, 0 present" in list(last.lines())
+
+
+async def test_what_was_changed_here_meanwhile_stays(new_store: NewStore) -> None:
+    store = await new_store()
+    await run.run(failing("categories/224", "vendors/1"), store.public_id)
+    await execute(
+        store,
+        "UPDATE products SET category_id = NULL, price_cents = 1, vendor_id = (SELECT id FROM vendors WHERE tenant_id = $1 LIMIT 1)"
+        " WHERE tenant_id = $1",
+        store.id,
+    )
+    await run.run(shop(), store.public_id)
+    [product] = await rows(
+        store, "SELECT category_id, price_cents, vendor_id FROM products WHERE tenant_id = $1", store.id
+    )
+    assert tuple(product) == (None, 1, 1)
+    placed = "SELECT category_id FROM product_categories WHERE tenant_id = $1 ORDER BY position"
+    assert [row["category_id"] for row in await rows(store, placed, store.id)] == [224, 167]
+
+
+async def test_a_dry_run_counts_what_it_would_complete(new_store: NewStore) -> None:
+    store = await new_store()
+    await run.run(failing("vendors/1"), store.public_id)
+    before = await contents(store)
+    report = await run.run(shop(), store.public_id, dry_run=True)
+    assert report.counts["products"].completed == 1
+    assert await contents(store) == before
+
+
+async def test_references_that_never_arrive_are_read_once(new_store: NewStore) -> None:
+    store = await new_store()
+    await run.run(shop(), store.public_id)
+    assert await open_references(store) > 0, "the shop's answers refer to what it doesn't have"
+    source = shop()
+    await run.run(source, store.public_id)
+    assert "orders" in source.asked
+    assert {"orders/97", "orders/98"}.isdisjoint(source.asked)
+
+
+async def test_a_dry_run_into_a_store_with_records_says_what_would_be_refused(new_store: NewStore) -> None:
+    store = await new_store()
+    await execute(
+        store,
+        "INSERT INTO vendors (tenant_id, id, public_id, name) VALUES ($1, 1, gen_random_uuid(), 'Own')",
+        store.id,
+    )
+    await execute(
+        store,
+        "INSERT INTO users (tenant_id, public_id, email, user_type, firstname, lastname)"
+        " VALUES ($1, gen_random_uuid(), 'customer@example.com', 'C', 'A', 'B')",
+        store.id,
+    )
+    promised = await run.run(shop(), store.public_id, dry_run=True)
+    done = await run.run(shop(), store.public_id)
+    assert promised.failures == done.failures
+    assert ("vendors", "1", "another record of the store has the number 1") in done.failures
+    assert ("users", "3", "another user of the store has the e-mail") in done.failures
+    assert {name: count.added for name, count in promised.counts.items()} == {
+        name: count.added for name, count in done.counts.items()
+    }
