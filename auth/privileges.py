@@ -48,7 +48,7 @@ def expand_privileges(privileges: Iterable[str]) -> frozenset[str]:
     return names | {"view_" + name.removeprefix("manage_") for name in names if name.startswith("manage_")}
 
 
-def validate_privileges(privileges: Iterable[str]) -> frozenset[str]:
+def parse_privileges(privileges: Iterable[str]) -> frozenset[str]:
     """Return the names as a set; raise `ValidationFailed` for an unknown one."""
     names = frozenset(privileges)
     unknown = sorted(names - ALL)
@@ -110,9 +110,9 @@ def check_may_grant_privileges(scope: Scope, privileges: Iterable[str]) -> None:
 def check_may_edit_users(scope: Scope) -> None:
     """Check that the caller may administer users: `manage_users`, or an app's scope `write_users`."""
     if scope.actor.kind is ActorKind.APP:
-        scope.require_scope("write_users")
+        scope.check_scope("write_users")
     else:
-        scope.require("manage_users")
+        scope.check_privilege("manage_users")
 
 
 def check_may_manage_user(scope: Scope, user: AccountRights) -> None:
@@ -140,4 +140,4 @@ def check_may_manage_vendor_users(scope: Scope) -> None:
     """Check that the caller may create vendor users and sign in as them, which grants what vendors may do: `manage_marketplace`, no app."""
     if scope.actor.kind is ActorKind.APP:
         raise InsufficientPrivileges()
-    scope.require("manage_marketplace")
+    scope.check_privilege("manage_marketplace")

@@ -67,10 +67,10 @@ async def create_storefront_key(scope: Scope, values: Mapping[str, Any]) -> Crea
     Raise `InsufficientPrivileges` without `manage_apps`, and without `manage_orders` for a server-side key, which places orders for any
     customer; `ValidationFailed` naming invalid fields.
     """
-    scope.require("manage_apps")
+    scope.check_privilege("manage_apps")
     columns = read_fields(FIELDS, {name: value for name, value in values.items() if value is not None})
     if columns.get("server_side"):
-        scope.require("manage_orders")
+        scope.check_privilege("manage_orders")
     created = await _insert(scope, checksummed_token(PREFIX), columns)
     assert created is not None
     return created
@@ -124,7 +124,7 @@ async def _insert(scope: Scope, key: str, columns: Mapping[str, Any]) -> Created
 
 async def revoke_storefront_key(scope: Scope, key: UUID | str) -> None:
     """Revoke a key; raise `NotFound` for one that is absent or already revoked."""
-    scope.require("manage_apps")
+    scope.check_privilege("manage_apps")
     async with database.transaction(scope):
         row = await database.fetchrow(
             """

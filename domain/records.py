@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from kernel.errors import NotFound
-from kernel.fields import FieldErrors, InputField, InputValues, check_fields, raise_field_errors
+from kernel.fields import FieldErrors, InputField, InputValues, raise_field_errors, read_with_errors
 from kernel.scope import Scope
 from models import audit
 from models.connection.database import UniqueViolation, execute, fetchrow, transaction, violated_constraint
@@ -109,7 +109,7 @@ class RecordType:
 
     async def create(self, scope: Scope, values: InputValues) -> int:
         """Create a record and return its internal id; raises ValidationFailed naming every invalid field."""
-        columns, errors = check_fields(self.fields, values, creating=True)
+        columns, errors = read_with_errors(self.fields, values, creating=True)
         for name, alternative in self.alternatives.items():
             if values.get(name) is None and values.get(alternative) is not None:
                 errors.pop(name, None)
@@ -130,7 +130,7 @@ class RecordType:
 
     async def update(self, scope: Scope, record: object, values: InputValues) -> int:
         """Update a record partially and return its internal id; raises NotFound or ValidationFailed."""
-        columns, errors = check_fields(self.fields, values)
+        columns, errors = read_with_errors(self.fields, values)
         await self._reject(scope, values, errors)
         async with transaction(scope):
             record_id = await self._lock_and_find(scope, record)

@@ -75,7 +75,7 @@ async def update_setting(scope: Scope, setting: object, value: str | None) -> in
         raise NotFound("setting")
     if value is not None:
         if name == GATEWAY_SECRET:
-            scope.require("manage_payments")
+            scope.check_privilege("manage_payments")
             await set_gateway_secret(scope, value)
         else:
             await update_settings(scope, {name: _read(STORE_SETTINGS[name], value)})

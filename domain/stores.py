@@ -26,11 +26,11 @@ from kernel.errors import Conflict, RuleViolation, TenantNotFound, ValidationFai
 from kernel.fields import (
     InputField,
     InputValues,
-    check_fields,
     name_text,
     one_of,
     raise_field_errors,
     read_fields,
+    read_with_errors,
     text,
 )
 from kernel.ids import split_reference, uuid7
@@ -112,7 +112,7 @@ async def create_store(values: InputValues, *, hosts: Iterable[str] = (), public
     another store has.
     """
     columns = read_fields({**STORE_FIELDS, **_STATUS}, values, creating=True)
-    names = [_validate_host(host) for host in hosts]
+    names = [_parse_required_host(host) for host in hosts]
     secret = secrets.token_urlsafe(_GATEWAY_SECRET_BYTES)
     async with cross_store_connection() as platform, platform.transaction():
         row = await platform.fetchrow(
@@ -162,7 +162,7 @@ async def suspend(reference: object) -> Store:
 
 async def add_host(reference: object, host: str) -> Store:
     """Add a host to a store; raises Conflict if another store has it."""
-    name = _validate_host(host)
+    name = _parse_required_host(host)
     async with cross_store_connection() as platform, platform.transaction():
         store = await _find(platform, reference)
         await _add_hosts(platform, store.id, [name])
@@ -191,7 +191,7 @@ async def _notify_changed(platform: CrossStoreConnection, store_id: int) -> None
     await platform.execute("SELECT pg_notify($1, $2)", CHANNEL, str(store_id))
 
 
-def _validate_host(host: str) -> str:
+def _parse_required_host(host: str) -> str:
     name = parse_host(host)
     if name is None:
         raise ValidationFailed(
@@ -238,7 +238,7 @@ async def update_settings(scope: Scope, values: Mapping[str, Any]) -> None:
 
     Raises ValidationFailed naming unknown settings and invalid values.
     """
-    validated = _validate_settings(values)
+    validated = _read_settings(values)
     async with transaction(scope):
         stored: dict[str, Any] = orjson.loads(await fetchval(_SETTINGS, scope.store.id))
         logo, stored_logo = validated.get("logo_url"), stored.get("logo_url", "")
@@ -283,11 +283,11 @@ def masked_settings(scope: Scope) -> dict[str, Any]:
     return {name: masked_setting(scope, name) for name in STORE_SETTINGS}
 
 
-def _validate_settings(values: Mapping[str, Any]) -> dict[str, Any]:
+def _read_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     fields = {
         name: InputField(name, declaration.read, code="setting_invalid") for name, declaration in STORE_SETTINGS.items()
     }
-    columns, errors = check_fields(fields, values)
+    columns, errors = read_with_errors(fields, values)
     errors |= {
         name: ("setting_unknown", f"there is no setting {repr_value(name)}") for name in values if name not in fields
     }

@@ -54,14 +54,14 @@ def read_fields(
     Raises ValidationFailed with a code for each invalid field, and for each required field missing when `creating`; those of an entry
     of a list name the list too, which `within` is.
     """
-    columns, errors = check_fields(fields, values, creating=creating)
+    columns, errors = read_with_errors(fields, values, creating=creating)
     if within:
         errors = {f"{within}.{name}": (code, f"{within}: {sentence}") for name, (code, sentence) in errors.items()}
     raise_field_errors(errors)
     return columns
 
 
-def check_fields(
+def read_with_errors(
     fields: Mapping[str, InputField], values: InputValues, *, creating: bool = False
 ) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
     """Return the columns and the errors of each invalid field; `raise_field_errors` raises them."""

@@ -124,14 +124,14 @@ class Scope:
         """Return the scope with every right, for work on the platform's own behalf."""
         return replace(self, actor=SYSTEM)
 
-    def require(self, *any_of: str) -> None:
+    def check_privilege(self, *any_of: str) -> None:
         """Raise `Forbidden` for callers but administrators and the system, `InsufficientPrivileges` without any of the privileges."""
         if self.actor.kind not in (ActorKind.ADMIN, ActorKind.SYSTEM):
             raise Forbidden("insufficient permissions")
         if not any(self.actor.has_privilege(privilege) for privilege in any_of):
             raise InsufficientPrivileges(*any_of)
 
-    def require_scope(self, scope: str) -> None:
+    def check_scope(self, scope: str) -> None:
         """Raise `MissingScope` for an app or storefront key without the scope."""
         if scope not in self.actor.scopes:
             raise MissingScope(scope)

@@ -64,7 +64,7 @@ class B2bMutations:
     @root_field(_WRITE, secret=True)
     async def credit_check(self, info: Info, input: CreditCheckInput) -> CreditScoreObject:
         """Retrieve a company's credit score from the store's credit bureau; the result is cached for 24 hours."""
-        score = await credit.check_credit(info.context.scope, provided_fields(input).get("cnpj"))
+        score = await credit.request_credit_score(info.context.scope, provided_fields(input).get("cnpj"))
         return Row(asdict(score), checked_unix=int(format_unix(score.checked_at)))  # type: ignore[return-value]
 
 

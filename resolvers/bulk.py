@@ -10,7 +10,7 @@ from domain.bulk.configuration import configured
 from kernel.errors import ValidationFailed
 from models.reading.queries import Row
 from models.references import NOT_FOUND
-from resolvers.bulk_mutations import check_may_mutate, check_mutation
+from resolvers.bulk_mutations import check_may_mutate, parse_mutation
 from resolvers.bulk_queries import compile_query
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import load_record
@@ -47,7 +47,7 @@ class BulkMutations:
         nothing; with `all_or_nothing` it undoes all others.
         """
         scope = info.context.scope
-        await check_mutation(scope, mutation)
+        await parse_mutation(scope, mutation)
         used = await uploads.use_upload(scope, upload)
         if used is None:
             raise ValidationFailed("upload names no file of the caller", field="upload", code=NOT_FOUND)

@@ -120,7 +120,7 @@ def _is_for_bulk(name: str, metadata: Mapping[Any, Any]) -> bool:
     return not (access.user_only or access.anonymous or metadata[SECRET] or name.startswith("bulk_"))
 
 
-async def check_mutation(scope: Scope, text: str) -> BulkMutation:
+async def parse_mutation(scope: Scope, text: str) -> BulkMutation:
     """Return the mutation of a document that can be executed in bulk.
 
     Raise `ValidationFailed` for the field `mutation`, and the error of a caller who may not execute it.
@@ -147,7 +147,7 @@ async def run(scope: Scope, operation: ClaimedOperation, progress: BulkProgress)
 
     Raise the `DomainError` that stops it, `Cancelled`, or `ClaimLost`. Of lines that took effect before there is a result.
     """
-    mutation = await check_mutation(scope, operation.document)
+    mutation = await parse_mutation(scope, operation.document)
     if operation.upload is None:
         raise NotFound("upload")
     async with used_upload(scope, operation.upload, operation.claim) as (path, load):

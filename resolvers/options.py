@@ -161,7 +161,7 @@ class CombinationMutations:
     async def product_required_products_set(self, info: Info, id: ID, product_ids: list[ID]) -> ProductObject | None:
         """Set the products that must be bought together with a product, replacing the existing list."""
         with rename_error_fields({"product_ids": "required"}):
-            number = await attachments.require_products(info.context.scope, id, product_ids)
+            number = await attachments.set_required_products(info.context.scope, id, product_ids)
         return await load_record(info, number)
 
 

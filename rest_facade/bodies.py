@@ -158,7 +158,7 @@ async def read_legacy(request: web.Request) -> dict[str, Any]:
 
 
 def _parse_json(request: web.Request, raw: bytes) -> dict[str, Any]:
-    _require_utf8(request)
+    _check_utf8(request)
     try:
         return parse_json_object(raw)
     except MalformedBody as error:
@@ -166,7 +166,7 @@ def _parse_json(request: web.Request, raw: bytes) -> dict[str, Any]:
 
 
 async def _parse_form(request: web.Request, raw: bytes) -> dict[str, Any]:
-    _require_utf8(request)
+    _check_utf8(request)
     if len(raw) > MAX_ANONYMOUS_FORM_BYTES and _is_anonymous(request):
         raise TooLarge(f"a form without a credential is larger than {MAX_ANONYMOUS_FORM_BYTES} bytes")
     try:
@@ -188,7 +188,7 @@ def _is_json(content_type: str) -> bool:
     return content_type == "application/json" or content_type.endswith("+json")
 
 
-def _require_utf8(request: web.Request) -> None:
+def _check_utf8(request: web.Request) -> None:
     charset = request.charset
     if charset is not None and charset.lower() not in _UTF8:
         raise MalformedRequest(detail=f"the charset is {_quoted(charset)}; expected utf-8")

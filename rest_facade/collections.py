@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kernel import codes
-from kernel.fields import InputField, check_fields
+from kernel.fields import InputField, read_with_errors
 from kernel.product_fields import IMAGE_FIELDS, PRODUCT_FIELDS, PRODUCT_RECORD
 from rest_facade.field_errors import FieldCodes
 from rest_facade.list_parameters import (
@@ -69,7 +69,7 @@ class Collection:
         """Return the error codes of the fields that are missing on creation, or invalid."""
         required = self.required if creating else {}
         missing = {name: code for name, code in required.items() if values.get(name) is None or values[name] == ""}
-        _, invalid = check_fields(self.input_fields, values)
+        _, invalid = read_with_errors(self.input_fields, values)
         return missing | {name: code for name, (code, _) in invalid.items()}
 
 

@@ -100,7 +100,7 @@ class CollectionHandlers:
     async def _read(self, scope: Scope, record_id: str) -> Any:
         operation = self.operations[f"{self.prefix}{self.collection.singular}"]
         data = await execute(scope, operation, {"id": record_id})
-        return self._require_record(data[operation.fields[0]])
+        return self._only_record(data[operation.fields[0]])
 
     async def _write(
         self,
@@ -113,9 +113,7 @@ class CollectionHandlers:
     ) -> Any:
         """Execute a mutation and return its record; an error names every wrong field."""
         try:
-            return self._require_record(
-                await execute_with_codes(scope, operation, variables, self.collection.field_codes)
-            )
+            return self._only_record(await execute_with_codes(scope, operation, variables, self.collection.field_codes))
         except ValidationFailed as error:
             # Type errors are raised before the other checks; report all at once.
             if error.fields:
@@ -125,7 +123,7 @@ class CollectionHandlers:
     def _record_id(self, request: web.Request) -> str:
         return path_uuid(request, self.collection.display_name)
 
-    def _require_record(self, result: Any) -> Any:
+    def _only_record(self, result: Any) -> Any:
         """Return the single record of a result; some operations return a list of at most one."""
         record = next(iter(result), None) if isinstance(result, list) else result
         if record is None:

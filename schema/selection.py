@@ -285,7 +285,9 @@ class _FieldCollector:
 
     def _limit(self, field: GraphQLField, source: RelationSource, node: FieldNode) -> int | None:
         if source.limited:
-            return _check_limit(self._arguments(field, node)[source.limited], source.limited)
+            limit: int = self._arguments(field, node)[source.limited]
+            _check_limit(limit, source.limited)
+            return limit
         return 1 if source.single and isinstance(source.link, ToMany) else None
 
     def fields(self, type_: GraphQLObjectType, nodes: list[FieldNode]) -> Iterator[tuple[str, FieldNode]]:
@@ -395,7 +397,6 @@ def _scalar(
     return ScalarField(key, sql, value_type, source.guard, requires_value)
 
 
-def _check_limit(limit: int, argument: str) -> int:
+def _check_limit(limit: int, argument: str) -> None:
     if not 1 <= limit <= MAX_RELATION_LIMIT:
         raise ValidationFailed(f"{argument} is {limit}; expected 1 to {MAX_RELATION_LIMIT}", field=argument)
-    return limit

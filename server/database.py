@@ -212,7 +212,7 @@ def readiness_checks(location: DatabaseLocation) -> Checks:
     """
     is_migrated = False
 
-    async def check() -> dict[str, bool | str]:
+    async def report() -> dict[str, bool | str]:
         nonlocal is_migrated
         try:
             await database.check_role()
@@ -227,7 +227,7 @@ def readiness_checks(location: DatabaseLocation) -> Checks:
             return {"database": "restarting" if restarts else False, "migrations": is_migrated}
         return {"database": True, "role": True, "migrations": is_migrated}
 
-    return check
+    return report
 
 
 async def warn_of_pending_migrations(location: DatabaseLocation) -> None:

@@ -134,7 +134,7 @@ class _Client:
         connect_timeout: float,
         max_bytes: int,
     ) -> OutgoingResponse:
-        address = self._check_address(url)
+        address = self._parse_address(url)
         # `connect` covers lookup, connection and TLS. aiohttp rounds longer timeouts up by default.
         times = ClientTimeout(total=timeout, connect=connect_timeout, ceil_threshold=float("inf"))
         try:
@@ -153,7 +153,7 @@ class _Client:
         except (ClientError, OSError, ValueError) as error:
             raise RequestFailed(_reason(error)) from error
 
-    def _check_address(self, url: str) -> URL:
+    def _parse_address(self, url: str) -> URL:
         try:
             target = parse_target(url, allows_private=self._allows_private)
             address = URL(url, encoded=True)

@@ -67,7 +67,7 @@ async def approve_app(
     The scopes must be within the app's and each covered by a privilege of the approver; they apply at once to the app's existing
     tokens. Raise `InsufficientPrivileges`, `NotFound` and `ValidationFailed`.
     """
-    scope.require("manage_apps")
+    scope.check_privilege("manage_apps")
     app = await find_app(client_id)
     if app is None:
         raise NotFound("app")
@@ -120,7 +120,7 @@ async def restrict_installation(
 
     Scopes that were not approved can't be added here: the app has to request them. Raise `NotFound` and `ValidationFailed`.
     """
-    scope.require("manage_apps")
+    scope.check_privilege("manage_apps")
     if rate_limit is not None and not 1 <= rate_limit <= MAX_RATE_LIMIT:
         raise ValidationFailed(
             f"rate_limit is {rate_limit}; expected 1 to {MAX_RATE_LIMIT}", field="rate_limit", code="rate_limit_invalid"
@@ -147,7 +147,7 @@ async def restrict_installation(
 
 async def uninstall_app(scope: Scope, installation: UUID | str) -> None:
     """Uninstall an app; its tokens and codes are revoked at once. Raise `NotFound` if it isn't installed."""
-    scope.require("manage_apps")
+    scope.check_privilege("manage_apps")
     async with database.transaction(scope):
         row = await _lock_installation(scope, installation)
         await update_row(scope, "app_installations", row["id"], removed_at=scope.now, updated_at=scope.now)

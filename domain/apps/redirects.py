@@ -21,10 +21,10 @@ def parse_redirect_uris(value: object) -> list[str]:
         raise InvalidValue(f"is {repr_value(value)}; expected a list of 1 to {MAX_URIS} addresses")
     if len(value) > MAX_URIS:
         raise InvalidValue(f"holds {len(value)} addresses; expected at most {MAX_URIS}")
-    return list(dict.fromkeys(_validate(uri) for uri in value))
+    return list(dict.fromkeys(_parse_redirect_uri(uri) for uri in value))
 
 
-def _validate(uri: object) -> str:
+def _parse_redirect_uri(uri: object) -> str:
     if not isinstance(uri, str) or len(uri) > MAX_LENGTH or not _CHARACTERS.fullmatch(uri):
         raise InvalidValue(f"holds {repr_value(uri)}; expected an address of at most {MAX_LENGTH} characters")
     if "#" in uri:

@@ -88,7 +88,7 @@ async def register_app(scope: Scope, values: Mapping[str, Any]) -> RegisteredApp
 
     Any store may install it. Raise `InsufficientPrivileges` without `manage_apps`, `ValidationFailed` naming invalid fields.
     """
-    scope.require("manage_apps")
+    scope.check_privilege("manage_apps")
     app = _new_app(values, scope.now)
     async with database.transaction(scope):
         await database.execute(_INSERT, *_columns(app, scope.store.id))

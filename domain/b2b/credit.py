@@ -34,13 +34,13 @@ class StoredCreditScore:
     checked_at: datetime
 
 
-async def check_credit(scope: Scope, cnpj: str | None) -> StoredCreditScore:
+async def request_credit_score(scope: Scope, cnpj: str | None) -> StoredCreditScore:
     """Return the credit score of a company by its CNPJ, whose check digits must be valid.
 
     Raises ValidationFailed, RuleViolation if the store has no bureau (`credit bureau not configured`) or the bureau doesn't know the
     company, and Unavailable. No transaction is open during the request to the bureau.
     """
-    number = _validate_cnpj(cnpj)
+    number = _parse_cnpj(cnpj)
     address = bureau.bureau_url(scope)
     cached = await fetchrow(_CACHED, scope.store.id, number, address, scope.now - CACHE_TTL)
     if cached is not None:
@@ -53,7 +53,7 @@ async def check_credit(scope: Scope, cnpj: str | None) -> StoredCreditScore:
     return StoredCreditScore(number, report.score, report.risk, report.limit_cents, report.source, scope.now)
 
 
-def _validate_cnpj(cnpj: str | None) -> str:
+def _parse_cnpj(cnpj: str | None) -> str:
     if not cnpj or not cnpj.strip():
         raise ValidationFailed("cnpj is required", field="cnpj", code="required")
     if not is_cnpj(cnpj):

@@ -38,7 +38,7 @@ WHERE a.tenant_id = $1 AND a.id = $2
 """
 
 
-async def require_products(scope: Scope, product: object, required: Sequence[object]) -> int:
+async def set_required_products(scope: Scope, product: object, required: Sequence[object]) -> int:
     """Replace the products that must be bought together with a product, and return its internal id.
 
     Raises NotFound for the product, ValidationFailed for unknown required products, the product itself, or more than 50.

@@ -90,7 +90,9 @@ async def _path_under(scope: Scope, category_id: int, parent_id: int | None) -> 
     if parent_id is None:
         return str(category_id)
     parent_path = await fetchval(_PATH, scope.store.id, parent_id)
-    return _check_length(f"{parent_path}/{category_id}")
+    path = f"{parent_path}/{category_id}"
+    _check_length(path)
+    return path
 
 
 async def _move(scope: Scope, category_id: int, parent_id: int | None) -> None:
@@ -106,10 +108,9 @@ async def _move(scope: Scope, category_id: int, parent_id: int | None) -> None:
         await execute(_MOVE_SUBTREE, scope.store.id, old_path, new_path)
 
 
-def _check_length(path: str) -> str:
+def _check_length(path: str) -> None:
     if len(path) > _MAX_PATH:
         raise ValidationFailed("the category would stand too deep in the tree", field="parent", code="parent_invalid")
-    return path
 
 
 CATEGORY_RECORDS = RecordType(

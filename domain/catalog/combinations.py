@@ -29,10 +29,10 @@ from kernel.fields import (
     InputField,
     InputValues,
     check_count,
-    check_fields,
     integer,
     raise_field_errors,
     read_fields,
+    read_with_errors,
 )
 from kernel.ids import parse_reference, split_reference, uuid7
 from kernel.money import MAX_CENTS
@@ -267,7 +267,7 @@ async def _create(
     for index, values in enumerate(inputs):
         if values.get("refused"):
             continue
-        columns, errors = check_fields(COMBINATION_FIELDS, values)
+        columns, errors = read_with_errors(COMBINATION_FIELDS, values)
         image, image_errors = images[index]
         errors |= image_errors
         if not image_errors and index in refused:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from domain.media.images import check_image
+from domain.media.images import read_image_members
 from domain.store_settings import setting
 from kernel.errors import NotFound
-from kernel.fields import FieldErrors, InputField, InputValues, check_fields, raise_field_errors, timestamp
+from kernel.fields import FieldErrors, InputField, InputValues, raise_field_errors, read_with_errors, timestamp
 from kernel.ids import uuid7
 from kernel.product_fields import PRODUCT_FIELDS
 from kernel.scope import ActorKind, Scope
@@ -71,7 +71,7 @@ class ProductDraft:
 def read_draft(scope: Scope, values: InputValues) -> ProductDraft:
     """Validate the input of a product; errors are collected, not raised."""
     fields = SYSTEM_FIELDS if scope.actor.kind is ActorKind.SYSTEM else PRODUCT_FIELDS
-    columns, errors = check_fields(fields, values)
+    columns, errors = read_with_errors(fields, values)
     if not columns.get("slug", "-"):
         del columns["slug"]  # nothing of it can be part of a URL: derive it from the name
     draft = ProductDraft(values, columns, errors)
@@ -136,7 +136,7 @@ def raise_draft_errors(drafts: Sequence[ProductDraft]) -> None:
 def _read_images(value: object, errors: FieldErrors, name: str) -> list[dict[str, Any]]:
     images = []
     for image in _read_list(value, MAX_IMAGES, errors, name):
-        columns, image_errors = check_image(image)
+        columns, image_errors = read_image_members(image)
         for image_field, error in image_errors.items():
             errors[f"{name}.{image_field}"] = error
         images.append(columns)

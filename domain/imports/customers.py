@@ -19,7 +19,7 @@ from domain.people.account_fields import STORED_FIELDS, split_name
 from domain.people.addresses import MAX_ADDRESSES
 from domain.points.ledger import write_opening_balances
 from kernel.errors import ValidationFailed
-from kernel.fields import InputField, check_fields, timestamp
+from kernel.fields import InputField, read_with_errors, timestamp
 from kernel.geography import BRAZIL
 from kernel.ids import uuid7
 from kernel.scope import Scope
@@ -123,11 +123,11 @@ def _result(draft: _Draft) -> RecordResult:
 
 
 def _read(record: Mapping[str, Any]) -> _Draft:
-    columns, errors = check_fields(_FIELDS, split_name(record), creating=True)
+    columns, errors = read_with_errors(_FIELDS, split_name(record), creating=True)
     draft = _Draft(columns, usergroups=record.get("usergroups") or ())
     draft.problems = [RecordProblem(name, message) for name, (_, message) in errors.items()]
     for item, values in enumerate(record.get("addresses") or ()):
-        address, wrong = check_fields(ADDRESS, {"country": BRAZIL, **values}, creating=True)
+        address, wrong = read_with_errors(ADDRESS, {"country": BRAZIL, **values}, creating=True)
         if not wrong:
             try:
                 # Of another system, whose addresses may be incomplete: their postal code and country count.

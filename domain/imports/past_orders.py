@@ -28,10 +28,10 @@ from kernel.fields import (
     FieldErrors,
     InputField,
     cents,
-    check_fields,
     code_in,
     integer,
     name_text,
+    read_with_errors,
     short_text,
     text,
     timestamp,
@@ -194,7 +194,7 @@ def _result(draft: _Draft) -> RecordResult:
 
 def _read(scope: Scope, values_of_file: Mapping[str, Any]) -> _Draft:
     record = _present(values_of_file) | {"lines": [_present(line) for line in values_of_file.get("lines") or ()]}
-    values, errors = check_fields(_fields(scope), record, creating=True)
+    values, errors = read_with_errors(_fields(scope), record, creating=True)
     draft = _Draft(record, values, digest=_digest(record))
     draft.reject(errors)
     currency = record.get("currency")
@@ -206,7 +206,7 @@ def _read(scope: Scope, values_of_file: Mapping[str, Any]) -> _Draft:
     _read_lines(draft, record["lines"])
     for kind, name in (("B", "billing_address"), ("S", "shipping_address")):
         if record.get(name):
-            address, wrong = check_fields(_ADDRESS_FIELDS, _present(record[name]))
+            address, wrong = read_with_errors(_ADDRESS_FIELDS, _present(record[name]))
             draft.reject(wrong, f"{name}.")
             draft.addresses[kind] = address
     return draft
@@ -223,7 +223,7 @@ def _read_lines(draft: _Draft, lines: Sequence[Mapping[str, Any]]) -> None:
         draft.problems.append(RecordProblem("lines", message))
         return
     for item, values in enumerate(lines):
-        line, wrong = check_fields(_LINE_FIELDS, values, creating=True)
+        line, wrong = read_with_errors(_LINE_FIELDS, values, creating=True)
         draft.reject(wrong, "lines.", item)
         draft.lines.append(line)
     if not draft.problems and _subtotal(draft) > MAX_CENTS:

@@ -14,7 +14,7 @@ from domain.media.addresses import digest_in, original_path, source_digest
 from domain.media.contents import IMAGE_TYPES
 from domain.records import Change
 from domain.store_settings import setting
-from kernel.fields import FieldErrors, InputValues, check_fields, raise_field_errors
+from kernel.fields import FieldErrors, InputValues, raise_field_errors, read_with_errors
 from kernel.ids import parse_uuid, uuid7
 from kernel.product_fields import IMAGE_FIELDS, path_errors
 from kernel.scope import ActorKind, Scope
@@ -48,10 +48,10 @@ ImageError: TypeAlias = tuple[str, tuple[str, str]]
 """The member of an image at fault, with the code and the message."""
 
 
-def check_image(values: InputValues) -> tuple[dict[str, Any], FieldErrors]:
+def read_image_members(values: InputValues) -> tuple[dict[str, Any], FieldErrors]:
     """Return the members of an image's input, `media_id` or `url` and the others, and the errors of the wrong ones."""
     sent = {name: value for name, value in values.items() if value is not None or name != "media_id"}
-    columns, errors = check_fields(IMAGE_FIELDS, sent, creating="media_id" not in sent)
+    columns, errors = read_with_errors(IMAGE_FIELDS, sent, creating="media_id" not in sent)
     if "media_id" in sent:
         columns["named"] = sent["media_id"]
     elif "url" in values and values["url"] is None:
@@ -62,7 +62,7 @@ def check_image(values: InputValues) -> tuple[dict[str, Any], FieldErrors]:
 async def resolve_images(
     scope: Scope, images: Sequence[dict[str, Any]], *, are_attachments: bool = False
 ) -> dict[int, ImageError]:
-    """Set `url` and `media_id` of images from `check_image`, in a constant number of statements; return the errors by position.
+    """Set `url` and `media_id` of images from `read_image_members`, in a constant number of statements; return the errors by position.
 
     Attachments may be files of any type, and their links are never fetched.
     """
@@ -185,7 +185,7 @@ def read_image(values: InputValues, field: str = "image") -> tuple[dict[str, Any
         return {}, {}
     if values[field] is None:
         return dict(_NO_IMAGE), {}
-    image, errors = check_image(values[field])
+    image, errors = read_image_members(values[field])
     columns = {name if name == "named" else f"image_{name}": member for name, member in image.items()}
     return {**_NO_IMAGE, **columns}, {f"{field}.{name}": error for name, error in errors.items()}
 

@@ -19,12 +19,12 @@ from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.fields import (
     InputField,
     InputValues,
-    check_fields,
     code_in,
     flag,
     integer,
     name_text,
     raise_field_errors,
+    read_with_errors,
     short_text,
 )
 from kernel.scope import Scope
@@ -152,8 +152,8 @@ def _read_input(values: InputValues, *, creating: bool = False) -> dict[str, Any
     """Validate a status and its `params`, reporting all field errors together; null leaves a field unchanged."""
     values = {name: item for name, item in values.items() if item is not None or name == "description"}
     params = {name: item for name, item in (values.get("params") or {}).items() if item is not None}
-    columns, errors = check_fields(STATUS_FIELDS, values, creating=creating)
-    param_columns, param_errors = check_fields(PARAMS_FIELDS, params)
+    columns, errors = read_with_errors(STATUS_FIELDS, values, creating=creating)
+    param_columns, param_errors = read_with_errors(PARAMS_FIELDS, params)
     raise_field_errors(errors | {f"params.{name}": error for name, error in param_errors.items()})
     return columns | param_columns
 

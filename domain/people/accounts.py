@@ -131,7 +131,7 @@ async def set_privileges(scope: Scope, user: Reference | str, names: list[str]) 
 
     Raises `InsufficientPrivileges` for a privilege that the caller lacks, or a user with more privileges than the caller.
     """
-    wanted = privileges.validate_privileges(names)
+    wanted = privileges.parse_privileges(names)
     user_id = await references.find(scope, references.USER, user)
     async with database.transaction(scope):
         row = await lock_user(scope, user_id)

@@ -14,7 +14,7 @@ from domain.people import mailed_tokens, removal
 from domain.people.account_fields import ACCOUNT_FIELDS
 from domain.people.accounts import find_by_email, lock_user
 from domain.people.mailed_tokens import TokenPurpose
-from domain.people.reauthentication import check_own_password, own_user_id
+from domain.people.reauthentication import own_user_id, verify_own_password
 from kernel.errors import Unauthenticated, ValidationFailed
 from kernel.fields import InputField, read_fields
 from kernel.scope import Scope
@@ -39,7 +39,7 @@ async def change_password(scope: Scope, current_password: str, new_password: str
     problem = find_password_problem(new_password)
     if problem is not None:
         raise ValidationFailed(f"new_password {problem}", field="new_password", code="password_invalid")
-    current_hash = await check_own_password(scope, current_password, field="current_password")
+    current_hash = await verify_own_password(scope, current_password, field="current_password")
     new_hash = await hash_password(new_password)
     async with database.transaction(scope):
         user = await lock_user(scope, user_id)
@@ -64,7 +64,7 @@ async def request_email_change(scope: Scope, password: str, new_email: str) -> N
     """
     user_id = own_user_id(scope)
     address: str = read_fields(_NEW_EMAIL, {"new_email": new_email}, creating=True)["email"]
-    await check_own_password(scope, password)
+    await verify_own_password(scope, password)
     async with database.transaction(scope):
         await outbox.lock_address(scope, address)
         user = await lock_user(scope, user_id)

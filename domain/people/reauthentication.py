@@ -16,7 +16,7 @@ def own_user_id(scope: Scope) -> int:
     return scope.actor.user_id
 
 
-async def check_own_password(scope: Scope, password: str, *, field: str = "password") -> str:
+async def verify_own_password(scope: Scope, password: str, *, field: str = "password") -> str:
     """Verify the caller's password and return its hash; failures count toward the lockout (docs/reference/shared.md#lockout).
 
     Raises `ValidationFailed` (`password_wrong`) and `AccountLocked`. Not to be called in a transaction: hashing is slow.

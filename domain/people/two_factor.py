@@ -17,7 +17,7 @@ from auth import challenges, privileges, two_factor_codes
 from auth.credential_cache import invalidate_credentials
 from domain.mails import outbox
 from domain.mails.texts import MailType
-from domain.people.reauthentication import check_own_password, own_user_id
+from domain.people.reauthentication import own_user_id, verify_own_password
 from kernel.errors import Conflict, Forbidden, ValidationFailed
 from kernel.ids import Reference
 from kernel.scope import ActorKind, Scope
@@ -129,7 +129,7 @@ async def disable(scope: Scope, password: str, code: str | None, user: Reference
     target = own_id if user is None else await references.find(scope, references.USER, user)
     if target != own_id:
         await _check_may_disable(scope, target)
-    await check_own_password(scope, password)
+    await verify_own_password(scope, password)
     if not await two_factor_codes.is_enabled(scope, own_id):
         if target == own_id:
             raise _not_enabled()

@@ -125,7 +125,7 @@ async def place_order(
     `order_limit_exceeded`, `shipping_required` (legacy: ValidationFailed with the text of docs/reference/legacy.md#errors).
     """
     draft = draft if isinstance(draft, OrderDraft) else parse_draft(draft)
-    _validate(scope, draft)
+    _check_draft(scope, draft)
     with active_scope(scope):
         purchase = loaded.purchase if loaded is not None else await _load_purchase(scope, draft)
         references, lines = purchase.references, purchase.lines
@@ -199,7 +199,7 @@ def _is_mailed(scope: Scope, order: Mapping[str, Any]) -> bool:
     return not is_closed and bool(order["email"]) and sends_order_mail(scope, MailType.ORDER_PLACED.value)
 
 
-def _validate(scope: Scope, draft: OrderDraft) -> None:
+def _check_draft(scope: Scope, draft: OrderDraft) -> None:
     if scope.actor.kind is ActorKind.VENDOR:
         raise Forbidden("insufficient permissions")
     if draft.user is None and not draft.email:

@@ -18,7 +18,7 @@ from domain.outgoing.targets import parse_target
 from domain.webhooks.event_scopes import as_app, may_receive
 from kernel.codes import SWITCH_STATUSES
 from kernel.errors import InsufficientPrivileges, MissingScope, NotFound, RuleViolation, ValidationFailed
-from kernel.fields import InputField, InputValues, check_fields, code_in, raise_field_errors, read_fields
+from kernel.fields import InputField, InputValues, code_in, raise_field_errors, read_fields, read_with_errors
 from kernel.ids import split_reference, uuid7
 from kernel.scope import ActorKind, Scope
 from kernel.text import InvalidValue, has_forbidden_characters, repr_value
@@ -94,7 +94,7 @@ async def create_endpoint(scope: Scope, values: InputValues, check_query: CheckQ
     `RuleViolation` if the app has too many endpoints.
     """
     check_may_manage(scope)
-    columns, errors = check_fields(FIELDS, values, creating=True)
+    columns, errors = read_with_errors(FIELDS, values, creating=True)
     if scope.actor.kind is not ActorKind.APP and values.get("installed_app_id") in (None, ""):
         errors["installed_app_id"] = ("required", "installed_app_id is required")
     raise_field_errors(errors)
@@ -292,7 +292,7 @@ def _check_may_forward(scope: Scope, names: Iterable[str]) -> None:
 def check_may_manage(scope: Scope) -> None:
     """Refuse all callers except apps, which can reach only their own endpoints, and administrators with `manage_apps`."""
     if scope.actor.kind is not ActorKind.APP:
-        scope.require("manage_apps")
+        scope.check_privilege("manage_apps")
 
 
 async def _installation(scope: Scope, reference: object) -> Record:

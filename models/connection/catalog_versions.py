@@ -14,7 +14,7 @@ from time import monotonic
 from kernel.cache import BoundedCache
 from kernel.scope import Scope
 from models.connection import database, notices
-from models.connection.replicas import POSITION, require_position
+from models.connection.replicas import POSITION, set_least_position
 
 MAX_AGE_SECONDS = 5.0
 MAX_STORES = 10_000
@@ -68,7 +68,7 @@ class CatalogueVersions:
         row = await database.fetchrow(_READ, store)
         assert row is not None
         # No replica answers under this version with what came before it.
-        require_position(store, row["position"])
+        set_least_position(store, row["position"])
         version = f"{row['changes']}.{row['passed']}"
         if self._versions.find(store) is asking:
             seconds = MAX_AGE_SECONDS if row["seconds"] is None else min(MAX_AGE_SECONDS, row["seconds"])

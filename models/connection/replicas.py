@@ -119,8 +119,8 @@ class WritePositions:
         """Note a write whose position is not known yet."""
         self._unknown.add(store)
 
-    def require(self, store: int, position: int) -> None:
-        """Require a position for the store from now on."""
+    def set_least(self, store: int, position: int) -> None:
+        """Read the store from replicas at this position or a later one from now on."""
         self._own[store] = max(position, self._own.get(store, 0))
 
     def forget(self) -> None:
@@ -454,10 +454,10 @@ metrics.gauge(
 )
 
 
-def require_position(store: int, position: int) -> None:
+def set_least_position(store: int, position: int) -> None:
     """Read the store only from replicas that have replayed the position."""
     if active is not None:
-        active.positions.require(store, position)
+        active.positions.set_least(store, position)
 
 
 def replica_read(store: int) -> AbstractContextManager[object]:

@@ -144,7 +144,7 @@ class RecordReader:
     ) -> Callable[..., list[Any]]:
         """Return the function that builds the objects from the records and a function per relation, which finds related objects."""
         names: dict[str, Any] = {
-            "required": _require_value,
+            "required": _non_null_value,
             "json": _parse_json,
             "time": _format_time,
             "roles": ROLE_NAMES.get,
@@ -444,7 +444,7 @@ def _total_times(parents: Sequence[Any], times: Sequence[int] | None) -> Counter
 # --- conversion of values ---------------------------------------------------------------------------------------------
 
 
-def _require_value(value: Any) -> Any:
+def _non_null_value(value: Any) -> Any:
     """Return a non-null value; raise `NotCompiled` for null, because the executor reports the error."""
     if value is None:
         raise NotCompiled

@@ -31,7 +31,7 @@ class WrongStore(RuntimeError):
     """A programming error: an object of one store was written in the scope of another."""
 
 
-def require_store_id() -> int:
+def store_id_in_scope() -> int:
     """Return the internal id of the store in scope; raise `NoStoreInScope` without one."""
     scope = current_scope()
     if scope is None:
@@ -44,7 +44,7 @@ class StoreManager(Manager):
 
     def get_queryset(self) -> QuerySet[Any]:
         """Filter by the store in scope; raise `NoStoreInScope` without one."""
-        return super().get_queryset().filter(tenant_id=require_store_id())
+        return super().get_queryset().filter(tenant_id=store_id_in_scope())
 
 
 class StoreModelMeta(ModelMeta):
@@ -65,7 +65,7 @@ class StoreModel(Model, metaclass=StoreModelMeta):
     tenant_id: int = fields.BigIntField()
 
     def __init__(self, **kwargs: Any) -> None:
-        kwargs.setdefault("tenant_id", require_store_id())
+        kwargs.setdefault("tenant_id", store_id_in_scope())
         super().__init__(**kwargs)
 
     @classmethod
@@ -96,7 +96,7 @@ class StoreModel(Model, metaclass=StoreModelMeta):
 
     def _check_store(self) -> None:
         # Under row-level security another store's row is invisible: the statement would succeed and affect no row.
-        if self.tenant_id != require_store_id():
+        if self.tenant_id != store_id_in_scope():
             raise WrongStore(f"{type(self).__name__} {self.id} belongs to another store")
 
 

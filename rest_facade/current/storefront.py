@@ -64,7 +64,7 @@ class CatalogHandlers:
     async def store(self, request: web.Request) -> web.Response:
         """Return `{id, name, currency}`."""
         scope, operation = self._authorize(request, "Store")
-        scope.require_scope(READ)
+        scope.check_scope(READ)
         return json_response(await _execute(scope, operation))
 
     async def product(self, request: web.Request) -> web.Response:

@@ -24,10 +24,10 @@ from rest_facade.legacy.reshape import (
     DialectRenderer,
     RenameMessage,
     body_parser,
+    check_required,
     dialect_renderer,
     is_cscart,
     message_renamer,
-    require,
 )
 from rest_facade.legacy.resource import ALREADY_EXISTS, ActionRoute, NestedList, Record, Resource
 from rest_facade.legacy.round_trip import changes_of
@@ -248,7 +248,7 @@ def _write_handler(
             required = (
                 name for name in resource.required if not (is_cscart(scope) and name in resource.cscart_defaults)
             )
-            require(body, required, fields)
+            check_required(body, required, fields)
         elif show is not None and (number in body or _holds_objects(body)):
             # It may be a record that was read, or hold parts of one.
             record = await _read_record(request, resource, scope, show, renderer(scope), body)
@@ -330,7 +330,7 @@ def body_handler(resource: Resource, operation: FacadeOperation) -> Handler:
     async def execute_body(request: web.Request) -> web.Response:
         scope = authorize_entity(request, resource, MANAGE, operation)
         body = await read_legacy(request)
-        require(body, resource.required)
+        check_required(body, resource.required)
         done = await execute_mutation(scope, operation, {"input": parse(body)}, rename, resource)
         return json_response(renderer(scope)(done))
 
@@ -357,7 +357,7 @@ def action_handler(resource: Resource, action: ActionRoute, operation: FacadeOpe
     async def act(request: web.Request) -> web.Response:
         scope = authorize_entity(request, resource, MANAGE, operation)
         body = await read_legacy(request)
-        require(body, action.required)
+        check_required(body, action.required)
         path = request.match_info
         arguments = {variable: path[segment] for variable, segment in action.path_arguments.items()}
         done = await execute_mutation(scope, operation, {**parse(body), **arguments}, rename, resource)

@@ -26,7 +26,7 @@ from rest_facade.legacy.engine import (
 )
 from rest_facade.legacy.large_lists import LargeList, is_large, stream_list
 from rest_facade.legacy.queries import envelope, query_parser
-from rest_facade.legacy.reshape import body_parser, message_renamer, record_renderer, require
+from rest_facade.legacy.reshape import body_parser, check_required, message_renamer, record_renderer
 from rest_facade.legacy.resource import Record, RecordField, Resource, id_field
 from rest_facade.legacy.resources.images import PAIR, PAIR_INPUT, parse_pair, render_pair
 from rest_facade.legacy.resources.options import CHOICES, COMBINATION_TERMS
@@ -147,7 +147,7 @@ def _create_handler(operation: FacadeOperation) -> Handler:
     async def create(request: web.Request) -> web.Response:
         scope = authorize_entity(request, COMBINATIONS, MANAGE, operation)
         body = await read_legacy(request)
-        require(body, _REQUIRED)
+        check_required(body, _REQUIRED)
         variables = {"product_id": request.match_info["product_id"], "inputs": [_parse(body)]}
         try:
             [ids] = (await execute(scope, operation, variables))["done"]
@@ -164,7 +164,7 @@ def _batch_handler(operation: FacadeOperation) -> Handler:
     async def create(request: web.Request) -> web.Response:
         scope = authorize_entity(request, COMBINATIONS, MANAGE, operation)
         body = await read_legacy(request)
-        require(body, ("combinations",))
+        check_required(body, ("combinations",))
         value = body["combinations"]
         entries = list(value.values()) if isinstance(value, Mapping) else value
         if not isinstance(entries, list):
@@ -191,7 +191,7 @@ def _parse_entries(entries: list[Any]) -> tuple[list[dict[str, Any]], list[Recor
         try:
             if not isinstance(entry, Mapping):
                 raise ValidationFailed("a combination is an object", field="combination")
-            require(entry, _REQUIRED)
+            check_required(entry, _REQUIRED)
             inputs.append(_parse(entry))
         except ValidationFailed as error:
             inputs.append({"refused": True})

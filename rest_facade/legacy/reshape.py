@@ -99,7 +99,7 @@ def body_parser(fields: Iterable[RecordField]) -> ParseBody:
     return parse
 
 
-def require(body: Values, required: Iterable[str], fields: Iterable[RecordField] = ()) -> None:
+def check_required(body: Values, required: Iterable[str], fields: Iterable[RecordField] = ()) -> None:
     """Raise ValidationFailed with the label of the first required field that is missing, null or empty."""
     for name in required:
         if body.get(name) in (None, ""):

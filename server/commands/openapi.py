@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from server.commands.output import print_error, print_line
-from server.commands.snapshots import check_snapshots, write_snapshots
+from server.commands.snapshots import compare_snapshots, write_snapshots
 
 
 def add(commands: Any) -> None:
@@ -32,7 +32,7 @@ def _openapi(args: argparse.Namespace) -> int:
     if args.write:
         return write_snapshots(FOLDER, "docs/openapi", texts)
     if args.check:
-        return check_snapshots(FOLDER, "docs/openapi", texts)
+        return compare_snapshots(FOLDER, "docs/openapi", texts)
     if args.family is None:
         print_error("choose a family: current, apps or legacy")
         return 2

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from server.commands.output import print_line
-from server.commands.snapshots import check_snapshots, write_snapshots
+from server.commands.snapshots import compare_snapshots, write_snapshots
 
 FOLDER = Path(__file__).resolve().parents[2] / "schema"
 PUBLIC, INTERNAL = "public.graphql", "internal.diff"
@@ -36,7 +36,7 @@ def _schema(args: argparse.Namespace) -> int:
     if args.write:
         return write_snapshots(FOLDER, "schema", _snapshots())
     if args.check:
-        return check_snapshots(FOLDER, "schema", _snapshots())
+        return compare_snapshots(FOLDER, "schema", _snapshots())
     from resolvers import root
 
     print_line(root.internal().as_str() if args.internal else root.public_text())

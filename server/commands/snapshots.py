@@ -19,7 +19,7 @@ def write_snapshots(folder: Path, label: str, texts: Mapping[str, str]) -> int:
     return 0
 
 
-def check_snapshots(folder: Path, label: str, texts: Mapping[str, str]) -> int:
+def compare_snapshots(folder: Path, label: str, texts: Mapping[str, str]) -> int:
     """Report the files of a folder that differ; return the exit code."""
     stale = [f"{label}/{name}" for name in _stale(folder, texts)]
     if stale:

@@ -126,11 +126,11 @@ async def _privileges(args: argparse.Namespace) -> None:
 
 def _parse_privileges(text: str) -> list[str]:
     """Parse `all` or a comma-separated list."""
-    from auth.privileges import ALL, validate_privileges
+    from auth.privileges import ALL, parse_privileges
 
     if text.strip() == "all":
         return sorted(ALL)
-    return sorted(validate_privileges(name.strip() for name in text.split(",") if name.strip()))
+    return sorted(parse_privileges(name.strip() for name in text.split(",") if name.strip()))
 
 
 async def _find_user(scope: Scope, email: str) -> UserRef:

@@ -60,7 +60,7 @@ class Operation:
 
 async def prepare(app: web.Application, scope: Scope, body: Mapping[str, Any]) -> Operation:
     """Validate what a client sent; raises `OperationRefused`, `Unauthenticated` without a credential, and `RateLimited`."""
-    if problem := graphql_view.validate_body(dict(body)):
+    if problem := graphql_view.find_body_error(dict(body)):
         raise OperationRefused(malformed(problem))
     variables, name = body.get("variables") or {}, body.get("operationName") or None
     documents = app[DOCUMENTS]

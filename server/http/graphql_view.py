@@ -220,7 +220,7 @@ async def _execute(
     if _accepts_only_streams(request):
         return await request.app[SEND_RESULTS](request, body, allow_mutations)
     scope = request[SCOPE]
-    if problem := validate_body(body):
+    if problem := find_body_error(body):
         return _error_response(request, 400, problem)
     try:
         text = await document_text(scope, body)
@@ -363,7 +363,7 @@ _BODY_FIELDS: Mapping[str, tuple[type, str]] = {
 }
 
 
-def validate_body(body: dict[str, Any]) -> str | None:
+def find_body_error(body: dict[str, Any]) -> str | None:
     """Return what is wrong with the members of a request; None for nothing."""
     for name, value in body.items():
         expected = _BODY_FIELDS.get(name)

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from domain.catalog.attachments import require_products
+from domain.catalog.attachments import set_required_products
 from domain.catalog.combinations import create_combination, delete_combination
 from domain.catalog.option_exceptions import create_exception
 from domain.catalog.options import create_option, delete_option, update_option
@@ -350,7 +350,7 @@ async def test_allowed_combinations_forbid_all_others(kit, shirt):
 
 async def test_a_product_is_sold_only_with_its_required_products(kit, shirt):
     battery = await kit.product(name="Pilha")
-    await require_products(kit.scope, shirt.id, [battery])
+    await set_required_products(kit.scope, shirt.id, [battery])
     with pytest.raises(RuleViolation) as error:
         await kit.order((shirt.id, 1))
     assert error.value.reason == "required_products"
@@ -367,4 +367,4 @@ async def test_a_product_is_sold_only_with_its_required_products(kit, shirt):
 @pytest.mark.parametrize("invalid", ["itself", "unknown"])
 async def test_a_product_cannot_require_itself_or_a_missing_product(kit, shirt, invalid):
     with pytest.raises(ValidationFailed):
-        await require_products(kit.scope, shirt.id, [shirt.id if invalid == "itself" else 9_000_000_000])
+        await set_required_products(kit.scope, shirt.id, [shirt.id if invalid == "itself" else 9_000_000_000])

@@ -16,7 +16,7 @@ from kernel.text import InvalidValue
 from resolvers.engine import compile as query_compiler
 from rest_facade.legacy import value_types
 from rest_facade.legacy.queries import ListQuery, envelope, query_parser
-from rest_facade.legacy.reshape import body_parser, message_renamer, record_renderer, require
+from rest_facade.legacy.reshape import body_parser, check_required, message_renamer, record_renderer
 from rest_facade.legacy.resource import CombinedFilter, QueryFilter, RecordField, Resource, id_field
 from rest_facade.legacy.value_types import ABSENT
 from tests.harness.records import UNKNOWN_ID
@@ -232,10 +232,10 @@ def test_a_body_is_parsed_into_input_paths():
 
 
 def test_required_fields_must_be_present():
-    require({"a": 0, "b": "0"}, ("a", "b"))
+    check_required({"a": 0, "b": "0"}, ("a", "b"))
     for body in ({}, {"a": None}, {"a": ""}):
         with pytest.raises(ValidationFailed, match="a is required"):
-            require(body, ("a",))
+            check_required(body, ("a",))
 
 
 def test_domain_errors_name_the_legacy_field():

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from domain.catalog.attachments import require_products
+from domain.catalog.attachments import set_required_products
 from kernel.scope import active_scope
 from models.tables.marketplace import Vendor
 from rest_facade.legacy import routes
@@ -564,7 +564,7 @@ async def test_options_attachments_and_required_products_of_an_own_product(sampl
     } == file  # fmt: skip
     assert set(file) == {"attachment_id", "description", "filename", "url", "filesize"}
     with active_scope(sample.scope):
-        await require_products(sample.scope, sample.mug.number, [sample.ebook.number, sample.plate.number])
+        await set_required_products(sample.scope, sample.mug.number, [sample.ebook.number, sample.plate.number])
     required = (await as_vendor(sample, "GET", f"vendor_required_products?product_id={sample.mug}")).body
     [product] = required["required_products"]  # the plate is another vendor's
     rows = (await as_vendor(sample, "GET", f"vendor_products?product_id={sample.ebook}")).body["products"]

@@ -77,8 +77,8 @@ class TestWritePositions:
         positions = WritePositions()
         positions.begin()
         positions.end(100)
-        positions.require(1, 300)
-        positions.require(1, 200)
+        positions.set_least(1, 300)
+        positions.set_least(1, 200)
         assert positions.required(1) == 300
         positions.prune(299)
         assert positions.required(1) == 300

@@ -9,7 +9,7 @@ from aiohttp import web
 from resolvers.execute import FacadeOperation, authorize
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy.engine import execute_mutation, render_ids
-from rest_facade.legacy.reshape import body_parser, message_renamer, require
+from rest_facade.legacy.reshape import body_parser, check_required, message_renamer
 from rest_facade.legacy.resource import RecordField
 from rest_facade.legacy.resources.stores import STORES
 from rest_facade.legacy.resources.users import USERS
@@ -61,7 +61,7 @@ def reset_password(forgot: FacadeOperation, reset: FacadeOperation) -> Handler:
         if body.get("token") or body.get("password"):
             await execute_mutation(scope, reset, parse_token(body), rename, USERS)
             return json_response({"result": "changed"})
-        require(body, ("email",))
+        check_required(body, ("email",))
         await execute_mutation(scope, forgot, parse_email(body), rename, USERS)
         return json_response({"result": "sent"})
 
@@ -75,7 +75,7 @@ def sign_up(operation: FacadeOperation) -> Handler:
     async def handler(request: web.Request) -> web.Response:
         scope = authorize(request[SCOPE], operation)
         body = await read_legacy(request)
-        require(body, ("company", "email", "password"))
+        check_required(body, ("company", "email", "password"))
         done = await execute_mutation(scope, operation, {"input": parse(body)}, rename, STORES)
         ids = {name: done[name] for name in ("company_id", "user_id", "status")}
         return json_response(render_ids(scope, ids), status=201)

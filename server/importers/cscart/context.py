@@ -11,7 +11,7 @@ from uuid import UUID
 from domain.catalog.feature_values import FeatureDefinition
 from domain.imports.numbered import Reference, Row, load_numbers
 from kernel.errors import ValidationFailed
-from kernel.fields import InputField, InputValues, check_fields
+from kernel.fields import InputField, InputValues, read_with_errors
 from kernel.scope import Scope
 from models.tables.base import StoreModel
 from server.importers.cscart.report import Report
@@ -104,7 +104,7 @@ class Context:
 
         Raises ValidationFailed.
         """
-        columns, errors = check_fields(fields, values, creating=True)
+        columns, errors = read_with_errors(fields, values, creating=True)
         for name in droppable:
             if name in errors:
                 self.note(f"{errors.pop(name)[1]}; left out")
