@@ -44,7 +44,7 @@ class CredentialCache:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def get(self, fingerprint: bytes, now: datetime) -> VerifiedCredential | None:
+    def find(self, fingerprint: bytes, now: datetime) -> VerifiedCredential | None:
         """Return the cached credential, or None if it is absent or has expired."""
         entry = self._entries.find(fingerprint)
         if entry is not None and entry.expires_at <= now:
@@ -52,7 +52,7 @@ class CredentialCache:
             return None
         return entry
 
-    def put(self, fingerprint: bytes, entry: VerifiedCredential, generation: int) -> None:
+    def keep(self, fingerprint: bytes, entry: VerifiedCredential, generation: int) -> None:
         """Cache the credential, unless entries were invalidated since `generation` was read."""
         if generation != self.generation:
             return

@@ -75,13 +75,13 @@ async def _cached(scope: Scope, fingerprint: bytes, verify: Verifier) -> Actor:
     cache = process_cache()
     # The same text is a different credential in each store.
     key = scope.store.id.to_bytes(8, "big") + fingerprint
-    credential = cache.get(key, scope.now)
+    credential = cache.find(key, scope.now)
     if credential is None:
         generation = cache.generation
         verified = await verify(scope)
         until = min(verified.expires_at, scope.now + REVERIFY_AFTER)
         credential = replace(verified, actor=replace(verified.actor, verified_until=until), expires_at=until)
-        cache.put(key, credential, generation)
+        cache.keep(key, credential, generation)
     return credential.actor
 
 

@@ -100,7 +100,7 @@ async def _measure_mutation() -> list[Bar]:
                 for n, row in enumerate(rows[first : first + ROWS_A_LINE])
             ]
             await file.write(orjson.dumps({"rows": changed}) + b"\n")
-        await file.finish()
+        await file.complete()
         number = await operations.create(caller, operations.MUTATION, MUTATION, upload=upload)
     name = "mutation of each product"
     seconds, extra = await _execute(caller, name, number, operations.MUTATION, bulk_mutations.run)

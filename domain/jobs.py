@@ -85,7 +85,7 @@ _SECONDS_LEFT = "select extract(epoch from due_at - clock_timestamp())::float8 f
 _RENEW = """
     update job_runs set due_at = clock_timestamp() + $3 where name = $1 and started_at = $2 and finished_at is null
 """
-_FINISH = """
+_END = """
     update job_runs set finished_at = clock_timestamp(), error = $4,
         due_at = case when $4 = '' then greatest(started_at + $3, clock_timestamp()) else clock_timestamp() + $3 end
     where name = $1 and started_at = $2 and finished_at is null
@@ -120,12 +120,12 @@ async def renew(claimed: JobLease, *, lease: timedelta = LEASE) -> bool:
         return await connection.execute(_RENEW, claimed.job.name, claimed.started_at, lease) > 0
 
 
-async def finish(claimed: JobLease, error: str = "") -> bool:
+async def end(claimed: JobLease, error: str = "") -> bool:
     """Store the result of the run and schedule the next: `every` after its start, or sooner after a failure."""
     job = claimed.job
     delay = min(job.retry_delay, job.every) if error else job.every
     async with database.cross_store_connection() as connection:
-        return await connection.execute(_FINISH, job.name, claimed.started_at, delay, error) > 0
+        return await connection.execute(_END, job.name, claimed.started_at, delay, error) > 0
 
 
 async def release(claimed: JobLease) -> None:

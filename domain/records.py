@@ -21,7 +21,7 @@ from kernel.scope import Scope
 from models import audit
 from models.connection.database import UniqueViolation, execute, fetchrow, transaction, violated_constraint
 from models.numbers import RESERVED_TABLES, take_number
-from models.references import BY_TABLE, NOT_FOUND, ReferenceType, find, look_up, missing_message
+from models.references import BY_TABLE, NOT_FOUND, ReferenceType, find, find_ids, missing_message
 from models.rows import update_row
 from models.tables.base import StoreModel, Timestamped
 
@@ -196,7 +196,7 @@ class RecordType:
             reference = values[name]
             if reference is None and name not in self.required:
                 columns[f"{name}_id"] = None
-            elif ids := await look_up(scope, type_, [reference]):
+            elif ids := await find_ids(scope, type_, [reference]):
                 columns[f"{name}_id"] = ids[reference]
             else:
                 errors[name] = (NOT_FOUND, missing_message(type_, [reference]))

@@ -97,7 +97,7 @@ class Storage:
             if self._folder is not None:
                 await asyncio.to_thread(_flush, self._folder / key)
 
-    async def get(self, key: str, *, most: int | None = None) -> bytes | None:
+    async def read(self, key: str, *, most: int | None = None) -> bytes | None:
         """Return an object's content, of one with more than `most` bytes only somewhat more than these; None if there is none."""
         try:
             with _failures("GET", key):

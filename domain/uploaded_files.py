@@ -38,7 +38,7 @@ class UploadedFile:
         if size > self._max_bytes:
             raise upload_too_large(self._max_bytes)
 
-    async def finish(self) -> int:
+    async def complete(self) -> int:
         """Make the upload appear and return its size; raise `Conflict` (`uploaded`) if it is there already, `StorageFull`."""
         try:
             await asyncio.to_thread(self._close)

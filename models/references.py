@@ -79,7 +79,7 @@ BY_TABLE = {type_.table: type_ for type_ in list(vars().values()) if isinstance(
 
 async def find(scope: Scope, reference_type: ReferenceType, subject: object) -> int:
     """Return the internal id of the subject of a request, or raise NotFound."""
-    ids = await look_up(scope, reference_type, [subject])
+    ids = await find_ids(scope, reference_type, [subject])
     if subject not in ids:
         raise NotFound(reference_type.name)
     return ids[subject]
@@ -100,7 +100,7 @@ async def resolve_all(
 ) -> dict[object, int]:
     """Return the internal id of each reference, in one statement, or raise ValidationFailed naming the missing ones."""
     wanted = list(dict.fromkeys(references))
-    ids = await look_up(scope, reference_type, wanted)
+    ids = await find_ids(scope, reference_type, wanted)
     reject_missing(reference_type, [reference for reference in wanted if reference not in ids], field=field)
     return ids
 
@@ -118,7 +118,7 @@ def missing_message(reference_type: ReferenceType, missing: list[object]) -> str
     return f"{reference_type.name} {named}{more} not found"
 
 
-async def look_up(scope: Scope, reference_type: ReferenceType, references: Iterable[object]) -> dict[object, int]:
+async def find_ids(scope: Scope, reference_type: ReferenceType, references: Iterable[object]) -> dict[object, int]:
     """Return the internal ids of those references that name an existing record of the store."""
     parsed = {reference: parse_reference(reference) for reference in references}
     numbers = [key for key in parsed.values() if isinstance(key, int)]

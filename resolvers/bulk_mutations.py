@@ -169,7 +169,7 @@ async def _run_by_line(
         raise
     await _write_result(scope, operation, progress)
     async with transaction(scope):
-        await operations.finish(scope, operation, "completed", progress)
+        await operations.end(scope, operation, "completed", progress)
         await operations.delete_results(scope, operation)
 
 
@@ -223,7 +223,7 @@ async def _write_result(scope: Scope, operation: ClaimedOperation, progress: Bul
         async with transaction(scope):
             async for content in operations.saved_results(scope, operation):
                 await file.write(content)
-        await operations.with_lease(scope, operation, progress, file.finish())
+        await operations.with_lease(scope, operation, progress, file.complete())
         progress.file_size = file.size
     finally:
         await file.discard()
@@ -257,9 +257,9 @@ async def _run_atomically(
                 if done > MAX_ATOMIC_LINES or file.size > MAX_ATOMIC_BYTES:
                     raise TooLarge(f"all or nothing is for at most {MAX_ATOMIC_LINES} lines")
             # Before the transaction ends, since there is a result exactly when the lines took effect; its size is limited.
-            await operations.with_lease(scope, operation, progress, file.finish())
+            await operations.with_lease(scope, operation, progress, file.complete())
             progress.file_size = file.size
-            await operations.finish(scope, operation, "completed", progress)
+            await operations.end(scope, operation, "completed", progress)
     except BaseException:
         progress.object_count = 0
         raise

@@ -201,8 +201,8 @@ async def run(scope: Scope, operation: ClaimedOperation, progress: BulkProgress)
     try:
         async with snapshot(scope):
             await _write(scope, operation, fields, file, progress, allowance)
-        await operations.with_lease(scope, operation, progress, file.finish())
-        await operations.finish(scope, operation, "completed", progress)
+        await operations.with_lease(scope, operation, progress, file.complete())
+        await operations.end(scope, operation, "completed", progress)
     except NotCompiled as error:
         raise _cause(error) from error
     finally:

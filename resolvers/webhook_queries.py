@@ -108,7 +108,7 @@ def _prepare_query(root: str, query: str) -> PreparedDocument:
     if not _is_root(root):
         raise _query_error(f"query: events about a {root} can't be queried")
     text = f"query ($id: ID!) {{ {root}(id: $id) {query}\n}}"
-    prepared = documents.get(text, _SAMPLE_VARIABLES)
+    prepared = documents.prepare_now(text, _SAMPLE_VARIABLES)
     if prepared.errors:
         raise _query_error(f"query: {prepared.errors[0].message}")
     operation = prepared.operation(None)

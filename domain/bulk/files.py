@@ -101,7 +101,7 @@ class ResultFile:
         await _in_thread(lambda: self._write(content))
         self.size += len(content)
 
-    async def finish(self) -> None:
+    async def complete(self) -> None:
         """Make the result appear; raise `StorageFull` when it can't be written, `Unavailable` without the storage."""
         await _in_thread(self._close)
         for part, key in zip(self._parts, self._keys, strict=True):

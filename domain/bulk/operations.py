@@ -85,7 +85,7 @@ _REPORT = f"""
 UPDATE bulk_operations SET object_count = $4, root_object_count = $5, error_count = $6, file_size = $7, due_at = clock_timestamp() + $8
 {_OWN} RETURNING state
 """
-_FINISH = f"""
+_END = f"""
 UPDATE bulk_operations SET state = $4, error_code = $5, error_message = $6, object_count = $7, root_object_count = $8, error_count = $9,
     file_size = $10, finished_at = $11, expires_at = $12, due_at = NULL
 {_OWN}
@@ -345,13 +345,13 @@ async def delete_results(scope: Scope, operation: ClaimedOperation) -> None:
     await execute("DELETE FROM bulk_results WHERE tenant_id = $1 AND operation_id = $2", scope.store.id, operation.id)
 
 
-async def finish(
+async def end(
     scope: Scope, operation: ClaimedOperation, state: str, progress: BulkProgress, *, code: str = "", message: str = ""
 ) -> None:
     """End the operation; its result is kept for `RETENTION`. Raise `ClaimLost`."""
     at = await fetchval("select clock_timestamp()")
     if not await execute(
-        _FINISH,
+        _END,
         scope.store.id,
         operation.id,
         operation.claim,

@@ -98,7 +98,7 @@ async def create_cart(scope: Scope, values: InputValues) -> dict[str, Any]:
     async with transaction(scope, Plans.REUSED):
         public_id, cart_id = await insert_cart(scope, email)
         await insert_items(scope, cart_id, items)
-        return await finish_change(scope, public_id, emit_event=bool(items))
+        return await complete_change(scope, public_id, emit_event=bool(items))
 
 
 async def add_item(scope: Scope, cart: object, values: InputValues) -> dict[str, Any]:
@@ -108,7 +108,7 @@ async def add_item(scope: Scope, cart: object, values: InputValues) -> dict[str,
     async with transaction(scope, Plans.REUSED):
         locked = await lock_open_cart(scope, cart)
         await insert_items(scope, locked.id, items)
-        return await finish_change(scope, locked.public_id)
+        return await complete_change(scope, locked.public_id)
 
 
 async def update_item(scope: Scope, cart: object, item: object, values: InputValues) -> dict[str, Any]:
@@ -118,7 +118,7 @@ async def update_item(scope: Scope, cart: object, item: object, values: InputVal
     async with transaction(scope, Plans.REUSED):
         locked = await lock_open_cart(scope, cart)
         changed = await _update_item_row(scope, locked, item, _SET_QUANTITY, quantity)
-        return await _finish(scope, locked, changed=changed)
+        return await _complete(scope, locked, changed=changed)
 
 
 async def remove_item(scope: Scope, cart: object, item: object) -> dict[str, Any]:
@@ -127,7 +127,7 @@ async def remove_item(scope: Scope, cart: object, item: object) -> dict[str, Any
     async with transaction(scope, Plans.REUSED):
         locked = await lock_open_cart(scope, cart)
         await _update_item_row(scope, locked, item, _DELETE_ITEM)
-        return await finish_change(scope, locked.public_id)
+        return await complete_change(scope, locked.public_id)
 
 
 async def set_address(scope: Scope, cart: object, values: InputValues) -> dict[str, Any]:
@@ -272,16 +272,16 @@ async def _update_item_row(scope: Scope, cart: LockedCart, item: object, sql: st
 async def _set(scope: Scope, cart: LockedCart, *, needs_coupon: bool = False, **columns: Any) -> dict[str, Any]:
     """Set columns of a locked cart, and return its record."""
     changed = await update_row(scope, "carts", cart.id, **columns)
-    return await _finish(scope, cart, changed=changed, needs_coupon=needs_coupon)
+    return await _complete(scope, cart, changed=changed, needs_coupon=needs_coupon)
 
 
-async def _finish(scope: Scope, cart: LockedCart, *, changed: bool, needs_coupon: bool = False) -> dict[str, Any]:
-    """Finish a request that may have changed a cart; also one that changes nothing extends its expiry, but emits no event."""
+async def _complete(scope: Scope, cart: LockedCart, *, changed: bool, needs_coupon: bool = False) -> dict[str, Any]:
+    """Complete a request that may have changed a cart; also one that changes nothing extends its expiry, but emits no event."""
     is_taken_over = cart.user_id is None and _customer_id(scope) is not None
-    return await finish_change(scope, cart.public_id, emit_event=changed or is_taken_over, needs_coupon=needs_coupon)
+    return await complete_change(scope, cart.public_id, emit_event=changed or is_taken_over, needs_coupon=needs_coupon)
 
 
-async def finish_change(
+async def complete_change(
     scope: Scope,
     public_id: UUID,
     *,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from domain.carts.change import check_caller, finish_change
+from domain.carts.change import check_caller, complete_change
 from domain.carts.items import MAX_ITEMS, checked_quantity, too_many_items_error
 from domain.carts.locked import OPEN, LockedCart, find_cart, lock_cart, reject_closed
 from domain.carts.record import load_cart_record
@@ -98,7 +98,7 @@ async def _latest_cart(scope: Scope, guest: LockedCart) -> UUID | None:
 async def _claim(scope: Scope, cart: UUID) -> dict[str, Any]:
     """Make the guest's cart the customer's own."""
     reject_closed(scope, await lock_cart(scope, cart))
-    return await finish_change(scope, cart)
+    return await complete_change(scope, cart)
 
 
 async def _lock_both(scope: Scope, guest: UUID, target: UUID) -> tuple[LockedCart, LockedCart]:
@@ -121,7 +121,7 @@ async def _merge(scope: Scope, guest: LockedCart, into: LockedCart) -> dict[str,
     await execute(_MOVE_ITEMS, *ids)
     await execute(_TAKE_OVER, *ids)
     await execute(_CLOSE, *ids, scope.now)
-    return await finish_change(scope, into.public_id, warnings=_refused_coupon(guest, into))
+    return await complete_change(scope, into.public_id, warnings=_refused_coupon(guest, into))
 
 
 def _refused_coupon(guest: LockedCart, into: LockedCart) -> list[CartWarning]:

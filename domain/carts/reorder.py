@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from domain.carts.change import check_caller, finish_change, insert_cart, insert_items
+from domain.carts.change import check_caller, complete_change, insert_cart, insert_items
 from domain.carts.items import MAX_ITEMS, RequestedItem
 from domain.carts.locked import lock_open_cart
 from domain.carts.warnings import LESS_AVAILABLE, OUT_OF_STOCK, UNAVAILABLE, CartWarning, available_units
@@ -48,7 +48,7 @@ async def reorder(scope: Scope, order: object, cart: object | None = None, token
             locked = await lock_open_cart(scope, cart)
             public_id, cart_id = locked.public_id, locked.id
         await insert_items(scope, cart_id, items)
-        return await finish_change(scope, public_id, emit_event=bool(items), warnings=warnings)
+        return await complete_change(scope, public_id, emit_event=bool(items), warnings=warnings)
 
 
 async def _find_order(scope: Scope, order: object, token: str | None) -> int:

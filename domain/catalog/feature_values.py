@@ -27,7 +27,7 @@ from kernel.ids import Reference, parse_reference, uuid7
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 from models.connection.database import fetch
-from models.references import FEATURE, NOT_FOUND, look_up, missing_message
+from models.references import FEATURE, NOT_FOUND, find_ids, missing_message
 from models.rows import insert_rows
 
 INTERCHANGEABLE_TYPES = ("S", "E", "B", "A")
@@ -113,7 +113,7 @@ SELECT product_id FROM deleted UNION SELECT c.product_id FROM added JOIN chosen 
 async def read_feature_values(scope: Scope, drafts: Sequence[ProductDraft]) -> dict[int, dict[int, ParsedFeatureValue]]:
     """Read the features of drafts, by the draft's index and the feature's id; errors are collected in the draft."""
     references = [entry.get("feature") for draft in drafts for entry in draft.features or ()]
-    ids = await look_up(scope, FEATURE, [reference for reference in references if reference is not None])
+    ids = await find_ids(scope, FEATURE, [reference for reference in references if reference is not None])
     definitions = await load_definitions(scope, list(set(ids.values())))
     values: dict[int, dict[int, ParsedFeatureValue]] = {}
     for index, draft in enumerate(drafts):

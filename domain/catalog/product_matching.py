@@ -19,7 +19,7 @@ from kernel.ids import Reference, parse_reference
 from kernel.product_fields import path_errors
 from kernel.scope import ActorKind, Scope
 from models.connection.database import execute_later, fetch, fetchval
-from models.references import CATEGORY, NOT_FOUND, PRODUCT, TAX, VENDOR, look_up, missing_message
+from models.references import CATEGORY, NOT_FOUND, PRODUCT, TAX, VENDOR, find_ids, missing_message
 
 SKU_TAKEN = ("sku_taken", "sku is used by another product of the vendor")
 
@@ -156,7 +156,7 @@ async def _resolve_vendors(scope: Scope, drafts: Sequence[ProductDraft], subject
                 draft.columns["vendor_id"] = scope.actor.vendor_id
         return
     references = [draft.values["vendor"] for draft in drafts if draft.values.get("vendor") is not None]
-    ids = await look_up(scope, VENDOR, references) if references else {}
+    ids = await find_ids(scope, VENDOR, references) if references else {}
     first_vendor = await fetchval(_FIRST_VENDOR, scope.store.id) if scope.family == "legacy" else None
     for draft, subject in zip(drafts, subjects, strict=True):
         if "vendor" in draft.values:
@@ -211,7 +211,7 @@ def _path_errors(scope: Scope, draft: ProductDraft, stored: Sequence[str]) -> Fi
 async def _resolve_categories(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
     """Set the main category and all categories: `categories` lists all, `category` (else the first) is the main one."""
     references = [reference for draft in drafts for reference in _categories_of(draft)]
-    ids = await look_up(scope, CATEGORY, references) if references else {}
+    ids = await find_ids(scope, CATEGORY, references) if references else {}
     for draft in drafts:
         missing = [reference for reference in _categories_of(draft) if reference not in ids]
         if missing:
@@ -228,7 +228,7 @@ async def _resolve_taxes(scope: Scope, drafts: Sequence[ProductDraft]) -> None:
     """Set the taxes of the products whose input has them."""
     with_taxes = [draft for draft in drafts if draft.values.get("taxes") is not None and "taxes" not in draft.errors]
     references = [reference for draft in with_taxes for reference in draft.values["taxes"]]
-    ids = await look_up(scope, TAX, references) if references else {}
+    ids = await find_ids(scope, TAX, references) if references else {}
     for draft in with_taxes:
         missing = [reference for reference in draft.values["taxes"] if reference not in ids]
         if missing:

@@ -39,7 +39,7 @@ from kernel.scope import ActorKind, Scope
 from models import audit
 from models.audit import AuditLogEntry
 from models.connection.database import Plans, UniqueViolation, fetch, transaction
-from models.references import PRODUCT, look_up
+from models.references import PRODUCT, find_ids
 
 MAX_ROWS = 500
 
@@ -117,7 +117,7 @@ async def delete_products(scope: Scope, products: Iterable[object]) -> tuple[dic
     references = list(dict.fromkeys(products))
     own_vendor = scope.actor.vendor_id if scope.actor.kind is ActorKind.VENDOR else None
     async with transaction(scope):
-        ids = await look_up(scope, PRODUCT, references)
+        ids = await find_ids(scope, PRODUCT, references)
         await lock_stock(scope, ids.values())
         deleted_rows = await fetch(_SOFT_DELETE, scope.store.id, list(ids.values()), scope.now, own_vendor)
         public_ids: dict[int, UUID] = {row["id"]: row["public_id"] for row in deleted_rows}

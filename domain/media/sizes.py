@@ -113,7 +113,7 @@ class ImageSizes:
 
 async def load_original(content: Content) -> Path | bytes:
     """Return the original of an image, or where it is; raises NotFound."""
-    original = storage().local_path(content.key) or await storage().get(content.key)
+    original = storage().local_path(content.key) or await storage().read(content.key)
     if original is None:
         raise NotFound("file")
     return original

@@ -58,7 +58,7 @@ async def load_source(url: str, *, etag: str = "", modified: str = "") -> Source
         headers["If-Modified-Since"] = modified
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            response = await _get(url, headers)
+            response = await _fetch(url, headers)
     except TimeoutError as error:
         raise SourceFailed(_TOO_SLOW) from error
     except AddressNotAllowed as error:
@@ -76,7 +76,7 @@ async def load_source(url: str, *, etag: str = "", modified: str = "") -> Source
     return SourceContent(response.body, _validator(response, "etag"), _validator(response, "last-modified"))
 
 
-async def _get(url: str, headers: dict[str, str]) -> OutgoingResponse:
+async def _fetch(url: str, headers: dict[str, str]) -> OutgoingResponse:
     """Return the first response that is no redirect; each address is checked like the first."""
     for _ in range(MAX_REDIRECTS + 1):
         response = await calls.get(url, headers=headers, timeout=TIMEOUT_SECONDS, max_bytes=MAX_BYTES)

@@ -105,7 +105,7 @@ async def complete_upload(scope: Scope, media: object) -> int:
     if stored.size > row["bytes"]:
         await _refuse(scope, row, f"the file has {stored.size} bytes; {row['bytes']} were announced", "too_large")
     # At a provider it may be stored again meanwhile, with any size.
-    content = await storage().get(key, most=row["bytes"])
+    content = await storage().read(key, most=row["bytes"])
     if content is None:
         raise RuleViolation("nothing was uploaded yet", reason="upload_missing")
     if len(content) > row["bytes"]:

@@ -8,7 +8,7 @@ from kernel.errors import Forbidden
 from kernel.ids import parse_reference
 from kernel.scope import ActorKind, Scope
 from models.reading.queries import Entity, EntityFilter, any_of
-from models.references import USER, look_up
+from models.references import USER, find_ids
 
 STATUS = "CASE WHEN t.read_at IS NULL THEN 'unread' ELSE 'read' END"
 
@@ -39,4 +39,4 @@ async def find_inbox_owner(scope: Scope, user: object) -> int | None:
         return actor.user_id
     if actor.kind not in (ActorKind.ADMIN, ActorKind.SYSTEM):
         raise Forbidden("insufficient permissions")
-    return (await look_up(scope, USER, [user])).get(user)
+    return (await find_ids(scope, USER, [user])).get(user)

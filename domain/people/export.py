@@ -87,7 +87,7 @@ async def find_user(scope: Scope, user: object = None, email: str | None = None)
         account = await find_by_email(scope, address)
         return None if account is None else int(account["id"])
     if scope.actor.kind in (ActorKind.CUSTOMER, ActorKind.VENDOR):
-        user_id = (await references.look_up(scope, references.USER, [user])).get(user)
+        user_id = (await references.find_ids(scope, references.USER, [user])).get(user)
         if user_id != own:
             raise Forbidden("insufficient permissions")
         return own

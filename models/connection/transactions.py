@@ -105,16 +105,16 @@ class Transaction:
         # uses the connection, which would otherwise not be released. The extra task costs 10 µs.
         try:
             if self._lock.locked() or (commit and self._callbacks):
-                await _run_shielded(self._finish(commit))
+                await _run_shielded(self._end(commit))
             else:
-                await self._finish(commit)
+                await self._end(commit)
         except Exception as error:
             raise_translated(error)
         finally:
             if self._is_committed:
                 await _run_callbacks(self._callbacks)
 
-    async def _finish(self, commit: bool) -> None:
+    async def _end(self, commit: bool) -> None:
         async with self._lock:
             self.is_ended = True
             connection = self._connection

@@ -208,9 +208,9 @@ class RowLoader(DataLoader[Any, Any]):
             return self._missing
         expected, self._expected = self._expected, []
         for other in expected:
-            self.load(other).add_done_callback(_retrieve_error)
+            self.load(other).add_done_callback(_observe_error)
         future = self.load(key)
-        future.add_done_callback(_retrieve_error)
+        future.add_done_callback(_observe_error)
         # graphql-core cancels what awaits the siblings of a failed field; the future is shared with other rows.
         return asyncio.shield(future)
 
@@ -253,8 +253,8 @@ class RelationLoader(RowLoader):
         return [related.get(key, self._missing) for key in keys]
 
 
-def _retrieve_error(future: asyncio.Future[Any]) -> None:
-    """Mark the error of a future as retrieved: after another error nothing may wait for it."""
+def _observe_error(future: asyncio.Future[Any]) -> None:
+    """Ask a future for its error, so that asyncio doesn't log it: after another error nothing may wait for it."""
     if not future.cancelled():
         future.exception()
 

@@ -201,7 +201,7 @@ class QueryCompiler:
             MAX_CACHED_OPERATIONS
         )
 
-    def get(
+    def compile_query(
         self, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any] | None
     ) -> CompiledQuery | None:
         """Return the compiled query, or None if the executor must run the operation."""
@@ -213,7 +213,7 @@ class QueryCompiler:
         plan = self._plan(prepared, operation, values)
         return CompiledQuery(plan, values) if isinstance(plan, QueryPlan) else None
 
-    def get_mutation(
+    def compile_mutation(
         self, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any] | None
     ) -> tuple[MutationPlan, VariableValues] | None:
         """Return the plan of a mutation and its variables, or None if the executor must run the operation."""

@@ -232,7 +232,7 @@ class DocumentCache:
     async def prepare(
         self, text: str, variables: Mapping[str, Any] | None = None, operation: str | None = None
     ) -> PreparedDocument:
-        """Return the same as `get`, prepared in a thread while other requests are served.
+        """Return the same as `prepare_now`, prepared in a thread while other requests are served.
 
         Raises `RateLimited` when too many documents of the caller wait. Requests of one text wait for the same work.
         """
@@ -268,7 +268,7 @@ class DocumentCache:
         """Return the cached document of a text, which then counts as used."""
         return self._documents.find(text)
 
-    def get(
+    def prepare_now(
         self, text: str, variables: Mapping[str, Any] | None = None, operation: str | None = None
     ) -> PreparedDocument:
         """Return the prepared document of a client's text. Raises `TooComplex`.

@@ -101,7 +101,7 @@ class OperationExecutor:
     ) -> ExecutionResult:
         if self._public and is_introspection(operation):
             return await self._introspector.execute(prepared, operation, variables)
-        compiled = None if has_many_values(variables) else self._compiler.get(prepared, operation, variables)
+        compiled = None if has_many_values(variables) else self._compiler.compile_query(prepared, operation, variables)
         if compiled is not None:
             try:
                 with self._limited() as size:
@@ -159,7 +159,7 @@ class OperationExecutor:
         context = ExecutionContext(scope, public=self._public)
         result = None
         if operation.operation is OperationType.MUTATION and not has_many_values(variables):
-            compiled = self._compiler.get_mutation(prepared, operation, variables)
+            compiled = self._compiler.compile_mutation(prepared, operation, variables)
             if compiled is not None:
                 with self._limited() as size:
                     result = await compiled[0].run(context, compiled[1])

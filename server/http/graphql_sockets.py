@@ -204,16 +204,16 @@ class _Connection:
                     operation = await prepare(self._app, scope, payload)
                     await self._send_results(id_, scope, renew, operation, slot)
         except OperationRefused as error:
-            await self._finish(id_, error.errors)
+            await self._complete(id_, error.errors)
         except Unauthenticated as error:
             self._end(_Closed(FORBIDDEN, error.message))
         except DomainError as error:
-            await self._finish(id_, [formatted(error)])
+            await self._complete(id_, [formatted(error)])
         except ConnectionError:
             pass  # the client is gone
         except Exception as error:
             logging.failure("operation of a WebSocket failed", error, request_id=self._request[REQUEST_ID])
-            await self._finish(id_, [{"message": "an unexpected error occurred", "extensions": {"code": "INTERNAL"}}])
+            await self._complete(id_, [{"message": "an unexpected error occurred", "extensions": {"code": "INTERNAL"}}])
 
     async def _send_results(
         self, id_: str, scope: Scope, renew: RenewScope, operation: Operation, slot: ExitStack
@@ -227,7 +227,7 @@ class _Connection:
                 raise Unavailable() from error
             slot.close()
             await self._send_next(id_, result)
-            await self._finish(id_)
+            await self._complete(id_)
             return
         async with aclosing(subscribe(self._app, scope, renew, operation)) as produced:
             async for content in produced:
@@ -235,7 +235,7 @@ class _Connection:
                 if content is not None:
                     await self._send_next(id_, content)
 
-    async def _finish(self, id_: str, errors: list[dict[str, Any]] | None = None) -> None:
+    async def _complete(self, id_: str, errors: list[dict[str, Any]] | None = None) -> None:
         """End an operation, unless the client ended it meanwhile."""
         if self._operations.get(id_) is not asyncio.current_task():
             return

@@ -29,7 +29,7 @@ async def receive(request: web.Request, file: UploadedFile, within: timedelta) -
     """Store the body, once: 201 with its size."""
     try:
         await _write_body(request, file, within)
-        return json_response({"size": await file.finish()}, status=201)
+        return json_response({"size": await file.complete()}, status=201)
     finally:
         await file.discard()
 

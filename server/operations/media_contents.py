@@ -62,7 +62,7 @@ async def write_contents(archive: zipfile.ZipFile, contents: Sequence[StoredCont
     missing: list[str] = []
     size = 0
     for content in contents:
-        data = await storage().get(content.key)
+        data = await storage().read(content.key)
         if data is None:
             missing.append(content.key)
             continue

@@ -85,19 +85,19 @@ class BulkWorker:
         try:
             await self._run_as_caller(scope, claimed, progress)
         except Cancelled:
-            await operations.finish(scope, claimed, "cancelled", progress)
+            await operations.end(scope, claimed, "cancelled", progress)
         except Unavailable as error:
             # When the lease expires it is due again.
             logging.failure("bulk operation interrupted", error, operation=str(claimed.public_id))
         except DomainError as error:
-            await operations.finish(
+            await operations.end(
                 scope, claimed, "failed", progress, code=graphql_error_code(error), message=error.message
             )
         except ClaimLost:
             raise
         except Exception as error:
             logging.failure("bulk operation failed", error, operation=str(claimed.public_id))
-            await operations.finish(scope, claimed, "failed", progress, code="INTERNAL", message=UNEXPECTED)
+            await operations.end(scope, claimed, "failed", progress, code="INTERNAL", message=UNEXPECTED)
 
     async def _run_as_caller(self, scope: Scope, claimed: ClaimedOperation, progress: BulkProgress) -> None:
         if claimed.tries > operations.MAX_TRIES:

@@ -80,11 +80,11 @@ class JobWorker:
         except Exception as error:
             logging.failure("job failed", error, job=lease.job.name)
             result = "failed"
-            await jobs.finish(lease, type(error).__name__)
+            await jobs.end(lease, type(error).__name__)
         else:
             if outcome.complete:
                 result = "failed" if outcome.error else "finished"
-                await jobs.finish(lease, outcome.error)
+                await jobs.end(lease, outcome.error)
             else:
                 await jobs.release(lease)
         finally:

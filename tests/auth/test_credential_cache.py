@@ -51,38 +51,38 @@ async def listening(database):
 
 def test_an_entry_is_returned_until_it_expires():
     cache = CredentialCache()
-    cache.put(b"a", entry(), cache.generation)
-    assert cache.get(b"a", NOW).actor is ACTOR
-    assert cache.get(b"b", NOW) is None
-    assert cache.get(b"a", NOW + timedelta(minutes=15)) is None
-    assert cache.get(b"a", NOW) is None
+    cache.keep(b"a", entry(), cache.generation)
+    assert cache.find(b"a", NOW).actor is ACTOR
+    assert cache.find(b"b", NOW) is None
+    assert cache.find(b"a", NOW + timedelta(minutes=15)) is None
+    assert cache.find(b"a", NOW) is None
 
 
 def test_the_least_recently_used_entry_is_evicted():
     cache = CredentialCache(size=2)
     for name in (b"a", b"b"):
-        cache.put(name, entry(), cache.generation)
-    cache.get(b"a", NOW)
-    cache.put(b"c", entry(), cache.generation)
-    assert [cache.get(name, NOW) is not None for name in (b"a", b"b", b"c")] == [True, False, True]
+        cache.keep(name, entry(), cache.generation)
+    cache.find(b"a", NOW)
+    cache.keep(b"c", entry(), cache.generation)
+    assert [cache.find(name, NOW) is not None for name in (b"a", b"b", b"c")] == [True, False, True]
 
 
 def test_invalidation_applies_to_one_store_only():
     cache = CredentialCache()
     for name, store_id, user_id in ((b"a", 1, 1), (b"b", 1, 2), (b"c", 2, 1)):
-        cache.put(name, entry(store_id, user_id), cache.generation)
+        cache.keep(name, entry(store_id, user_id), cache.generation)
     cache.invalidate(1, 1)
-    assert [cache.get(name, NOW) is not None for name in (b"a", b"b", b"c")] == [False, True, True]
+    assert [cache.find(name, NOW) is not None for name in (b"a", b"b", b"c")] == [False, True, True]
     cache.invalidate(1)
-    assert [cache.get(name, NOW) is not None for name in (b"b", b"c")] == [False, True]
+    assert [cache.find(name, NOW) is not None for name in (b"b", b"c")] == [False, True]
 
 
 def test_a_value_read_before_an_invalidation_is_not_cached():
     cache = CredentialCache()
     generation = cache.generation
     cache.invalidate(1, 1)
-    cache.put(b"a", entry(), generation)
-    assert cache.get(b"a", NOW) is None
+    cache.keep(b"a", entry(), generation)
+    assert cache.find(b"a", NOW) is None
 
 
 async def test_a_credential_queries_the_database_once(store):
@@ -96,12 +96,12 @@ async def test_a_credential_queries_the_database_once(store):
 
 async def test_a_revocation_is_seen_by_another_process(store, other_cache):
     user_id = await add_user(store)
-    other_cache.put(b"token", entry(store.id, user_id), other_cache.generation)
+    other_cache.keep(b"token", entry(store.id, user_id), other_cache.generation)
     async with database.transaction(system_scope(store)):
         await revoke_all_sessions(system_scope(store), user_id, "password changed")
         await asyncio.sleep(0.05)
-        assert other_cache.get(b"token", NOW) is not None  # not committed yet
-    await eventually(lambda: other_cache.get(b"token", NOW) is None)
+        assert other_cache.find(b"token", NOW) is not None  # not committed yet
+    await eventually(lambda: other_cache.find(b"token", NOW) is None)
 
 
 async def test_a_revocation_by_another_process_is_seen_here(store, database_url):
@@ -132,7 +132,7 @@ async def test_a_revocation_by_another_process_is_seen_here(store, database_url)
 
 
 async def test_a_lost_listening_connection_clears_the_cache(store, other_cache, postgres):
-    other_cache.put(b"token", entry(store.id, 1), other_cache.generation)
+    other_cache.keep(b"token", entry(store.id, 1), other_cache.generation)
     connection = await asyncpg.connect(postgres.superuser_url())
     try:
         await connection.execute(
@@ -144,7 +144,7 @@ async def test_a_lost_listening_connection_clears_the_cache(store, other_cache, 
         )
     finally:
         await connection.close()
-    await eventually(lambda: other_cache.get(b"token", NOW) is None, within=5.0)
+    await eventually(lambda: other_cache.find(b"token", NOW) is None, within=5.0)
 
 
 async def test_nothing_is_cached_for_more_than_a_minute(store, monkeypatch):

@@ -141,7 +141,7 @@ async def test_a_worker_that_takes_over_repeats_no_line(bulk: Bulk, admin: Clien
         return await save_results(*arguments)
 
     monkeypatch.setattr(operations, "save_results", crash)
-    monkeypatch.setattr(operations, "finish", _nothing)
+    monkeypatch.setattr(operations, "end", _nothing)
     await bulk.work()
     assert len(await names(admin)) == 20
     monkeypatch.undo()

@@ -176,7 +176,7 @@ async def test_another_process_evicts_an_uninstalled_app_within_a_second(admin, 
         if entry.store_id == admin.store.id and entry.actor.installation_id is not None
     ]
     assert len(entries) == 1
-    other_cache.put(*entries[0], other_cache.generation)
+    other_cache.keep(*entries[0], other_cache.generation)
     await graphql_result(admin, UNINSTALL, id=(await find_installation(admin, app))["id"])
     for _ in range(200):
         if not other_cache._entries:

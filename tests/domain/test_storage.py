@@ -31,14 +31,14 @@ async def test_an_object_is_stored_found_copied_listed_and_deleted(files: Storag
     await files.put("a/b/c é.txt", b"content")
     head = await files.head("a/b/c é.txt")
     assert head is not None
-    assert (head.key, head.size, await files.get("a/b/c é.txt")) == ("a/b/c é.txt", 7, b"content")
+    assert (head.key, head.size, await files.read("a/b/c é.txt")) == ("a/b/c é.txt", 7, b"content")
     await files.copy("a/b/c é.txt", "a/d")
     await files.put("other/e", b"")
     assert sorted([each.key async for each in files.find("a/")]) == ["a/b/c é.txt", "a/d"]
     assert await files.folders("a/") == ["b"]
     await files.delete(["a/b/c é.txt", "a/b/c é.txt", "a/missing"])
     assert [each.key async for each in files.find("a/")] == ["a/d"]
-    assert (await files.get("a/b/c é.txt"), await files.head("a/b/c é.txt")) == (None, None)
+    assert (await files.read("a/b/c é.txt"), await files.head("a/b/c é.txt")) == (None, None)
     with pytest.raises(FileNotFoundError):
         await files.copy("a/missing", "a/f")
 
@@ -46,11 +46,11 @@ async def test_an_object_is_stored_found_copied_listed_and_deleted(files: Storag
 async def test_no_more_than_somewhat_above_a_limit_is_read(files: Storage):
     await files.put("large", b"x" * PART)
     await files.put("empty", b"")
-    content = await files.get("large", most=1_000)
+    content = await files.read("large", most=1_000)
     assert content is not None
     assert 1_000 < len(content) < PART
-    assert await files.get("large", most=PART) == b"x" * PART
-    assert (await files.get("empty", most=1), await files.get("missing", most=1)) == (b"", None)
+    assert await files.read("large", most=PART) == b"x" * PART
+    assert (await files.read("empty", most=1), await files.read("missing", most=1)) == (b"", None)
 
 
 async def test_what_replaces_nothing_leaves_the_first(files: Storage, tmp_path: Path):
@@ -60,7 +60,7 @@ async def test_what_replaces_nothing_leaves_the_first(files: Storage, tmp_path: 
     with pytest.raises(FileExistsError):
         await files.put("x", tmp_path / "second", replaces=False)
     await files.put("y", tmp_path / "empty", replaces=False)
-    assert (await files.get("x"), await files.get("y")) == (b"1", b"")
+    assert (await files.read("x"), await files.read("y")) == (b"1", b"")
 
 
 async def test_a_large_file_appears_when_it_is_complete(s3: S3Server, tmp_path: Path):

@@ -133,7 +133,7 @@ def execute_query(documents: DocumentCache) -> ExecuteQuery:
     """Return a function that executes a document on the public schema in a scope."""
 
     async def execute(scope: Scope, text: str, **variables: Any) -> GraphQLResponse:
-        prepared = documents.get(text)
+        prepared = documents.prepare_now(text)
         assert prepared.errors == (), prepared.errors
         with active_scope(scope):
             result = await execute_document(documents.schema, prepared, ExecutionContext(scope), variables)

@@ -88,7 +88,7 @@ def _compile(text: str, variables: dict[str, Any], *, native: bool = True) -> tu
     assert prepared.errors == (), prepared.errors
     operation = prepared.operation(None)
     assert operation is not None
-    return prepared, QueryCompiler(schema, native=native).get(prepared, operation, variables)
+    return prepared, QueryCompiler(schema, native=native).compile_query(prepared, operation, variables)
 
 
 async def _both(scope: Scope, text: str, **variables: Any) -> tuple[Any, Any, int]:

@@ -66,7 +66,7 @@ async def _run(scope: Scope, text: str, **variables: Any) -> tuple[dict[str, Any
     operation = prepared.operation(None)
     assert prepared.errors == ()
     assert operation is not None
-    compiled = QueryCompiler(SCHEMA, native=False).get(prepared, operation, variables)
+    compiled = QueryCompiler(SCHEMA, native=False).compile_query(prepared, operation, variables)
     assert compiled is not None, text
     with active_scope(scope):
         with database.count_statements() as counted:
@@ -255,7 +255,7 @@ async def test_products_under_two_keys_are_left_to_the_executor(records: StoreRe
     prepared = prepare_document(SCHEMA, text, limited=True)
     operation = prepared.operation(None)
     assert operation is not None
-    assert QueryCompiler(SCHEMA, native=False).get(prepared, operation, {}) is None
+    assert QueryCompiler(SCHEMA, native=False).compile_query(prepared, operation, {}) is None
     scope = records.callers["admin"]
     with active_scope(scope):
         result = await execute_document(SCHEMA, prepared, ExecutionContext(scope))
@@ -271,7 +271,7 @@ async def test_a_sort_that_the_caller_may_not_use_is_refused_in_a_connection(rec
     prepared = prepare_document(SCHEMA, text, limited=True)
     operation = prepared.operation(None)
     assert operation is not None
-    compiled = QueryCompiler(SCHEMA, native=False).get(prepared, operation, {})
+    compiled = QueryCompiler(SCHEMA, native=False).compile_query(prepared, operation, {})
     assert compiled is not None
     with active_scope(scope), pytest.raises(NotCompiled):
         await compiled.run(scope)

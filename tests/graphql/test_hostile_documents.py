@@ -490,25 +490,25 @@ def test_a_field_conflict_has_the_message_of_graphql_core(text: str) -> None:
 
 def test_the_document_cache_is_bounded_by_count_length_and_tokens() -> None:
     kept = DocumentCache(root.public_schema(), max_documents=10, max_length=500, max_tokens=200)
-    first = kept.get("{products(limit:1){id}}")
+    first = kept.prepare_now("{products(limit:1){id}}")
     for number in range(2, 30):
-        kept.get(f"{{products(limit:{number}){{id}}}}")
+        kept.prepare_now(f"{{products(limit:{number}){{id}}}}")
     assert len(kept) == 10
-    assert kept.get("{products(limit:29){id}}") is kept.get("{products(limit:29){id}}")
-    assert kept.get("{products(limit:1){id}}") is not first
+    assert kept.prepare_now("{products(limit:29){id}}") is kept.prepare_now("{products(limit:29){id}}")
+    assert kept.prepare_now("{products(limit:1){id}}") is not first
     for number in range(1, 9):
-        kept.get(f"{{products(limit:{number}){{{'id ' * 40}}}}}")
+        kept.prepare_now(f"{{products(limit:{number}){{{'id ' * 40}}}}}")
         assert kept.total_tokens <= 200, number
     assert len(kept) < 5
     before = len(kept)
-    kept.get("{products{id " + "," * 500 + "}}")
+    kept.prepare_now("{products{id " + "," * 500 + "}}")
     assert len(kept) == before
 
 
 def test_a_document_over_a_limit_is_not_cached() -> None:
     kept = DocumentCache(root.public_schema())
     with pytest.raises(TooComplex):
-        kept.get("{products{" + "id " * 60 + "}}")
+        kept.prepare_now("{products{" + "id " * 60 + "}}")
     assert len(kept) == 0
 
 
@@ -522,11 +522,11 @@ def test_the_plan_cache_is_bounded_by_count_and_tokens(monkeypatch: pytest.Monke
     def compile_(prepared: PreparedDocument, variables: dict[str, Any]) -> None:
         operation = prepared.operation(None)
         assert operation is not None
-        compiler.get(prepared, operation, variables)
+        compiler.compile_query(prepared, operation, variables)
 
     for number in range(30):
-        compile_(kept.get(f"{{products(limit:{number + 1}){{id}}}}"), {})
+        compile_(kept.prepare_now(f"{{products(limit:{number + 1}){{id}}}}"), {})
     assert len(compiler) == 10
     for number in range(30):
-        compile_(kept.get(f"{{products(limit:{number + 1}){{{'id ' * 45}}}}}"), {})
+        compile_(kept.prepare_now(f"{{products(limit:{number + 1}){{{'id ' * 45}}}}}"), {})
     assert 1 <= len(compiler) <= 6

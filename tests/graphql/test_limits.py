@@ -165,10 +165,10 @@ def test_nul_in_a_string_of_the_document_is_refused() -> None:
 
 def test_the_document_cache_evicts_the_least_recently_used() -> None:
     documents = DocumentCache(root.public_schema(), max_documents=2, max_length=60)
-    first = documents.get("{ store { id } }")
-    documents.get("{ store { name } }")
-    assert documents.get("{ store { id } }") is first
-    documents.get("{ store { currency } }")
-    assert documents.get("{ store { id } }") is first
+    first = documents.prepare_now("{ store { id } }")
+    documents.prepare_now("{ store { name } }")
+    assert documents.prepare_now("{ store { id } }") is first
+    documents.prepare_now("{ store { currency } }")
+    assert documents.prepare_now("{ store { id } }") is first
     long = "{ store { id } } #" + "x" * 60
-    assert documents.get(long) is not documents.get(long)
+    assert documents.prepare_now(long) is not documents.prepare_now(long)

@@ -79,7 +79,7 @@ async def test_a_short_ledger_is_read_in_one_statement(sample: SampleStore) -> N
     prepared = prepare_document(schema, "{ point_entries { points user { points } order { number } } }", limited=True)
     operation = prepared.operation(None)
     assert operation is not None
-    compiled = QueryCompiler(schema, native=False).get(prepared, operation, None)
+    compiled = QueryCompiler(schema, native=False).compile_query(prepared, operation, None)
     assert compiled is not None
     with active_scope(scope), database.count_statements() as counted:
         data = await compiled.run(scope)

@@ -309,7 +309,7 @@ async def test_compiled_reads_calculate_prices_like_the_executor(sample: SampleS
     prepared = prepare_document(schema, text, limited=True)
     operation = prepared.operation(None)
     assert operation is not None
-    compiled = QueryCompiler(schema, native=False).get(prepared, operation, None)
+    compiled = QueryCompiler(schema, native=False).compile_query(prepared, operation, None)
     assert compiled is not None
     with active_scope(scope):
         data = await compiled.run(scope)
@@ -325,7 +325,7 @@ async def test_prices_that_cannot_be_calculated_are_left_to_the_executor(
     prepared = prepare_document(schema, '{ products { pricing(options: {x: "y"}) { price_cents } } }', limited=True)
     operation = prepared.operation(None)
     assert operation is not None
-    compiled = QueryCompiler(schema, native=True).get(prepared, operation, None)
+    compiled = QueryCompiler(schema, native=True).compile_query(prepared, operation, None)
     assert compiled is not None
     with active_scope(scope), pytest.raises(NotCompiled):
         await compiled.run(scope)

@@ -65,8 +65,8 @@ async def test_compiled_queries_return_the_data_of_the_executor(block: int, whic
         scope = records.callers[rng.choice(CALLERS)]
         with active_scope(scope):
             expected, errors = await _reference(prepared, generated, scope, schema)
-            compiled = native.get(prepared, operation, generated.variables)
-            compiled_plain = plain.get(prepared, operation, generated.variables)
+            compiled = native.compile_query(prepared, operation, generated.variables)
+            compiled_plain = plain.compile_query(prepared, operation, generated.variables)
             assert (compiled is None) == (compiled_plain is None), seed
             if compiled is None or compiled_plain is None:
                 outcomes["left to the executor"] += 1
@@ -105,7 +105,7 @@ async def test_a_caller_without_access_is_left_to_the_executor(text: str, record
     prepared = prepare_document(schema, text, limited=True)
     operation = prepared.operation(None)
     assert operation is not None
-    compiled = QueryCompiler(schema, native=True).get(prepared, operation, None)
+    compiled = QueryCompiler(schema, native=True).compile_query(prepared, operation, None)
     assert compiled is not None
     for caller in ("customer", "storefront", "anonymous", "admin_without_privileges", "app_without"):
         with active_scope(records.callers[caller]), pytest.raises(NotCompiled):
@@ -129,7 +129,7 @@ async def test_errors_and_unsupported_operations_are_left_to_the_executor(text: 
     prepared = prepare_document(schema, text, limited=True)
     operation = prepared.operation(None)
     assert operation is not None
-    compiled = QueryCompiler(schema, native=True).get(prepared, operation, None)
+    compiled = QueryCompiler(schema, native=True).compile_query(prepared, operation, None)
     if compiled is not None:
         scope = records.callers["admin"]
         with active_scope(scope), pytest.raises(NotCompiled):
@@ -144,7 +144,7 @@ async def test_requests_with_different_id_variables_share_a_plan(records: StoreR
     compiler, scope = QueryCompiler(schema, native=True), records.callers["admin"]
     products = []
     for name in ("product", "draft", "vendor"):
-        compiled = compiler.get(prepared, operation, {"id": records.ids[name]})
+        compiled = compiler.compile_query(prepared, operation, {"id": records.ids[name]})
         assert compiled is not None, name
         with active_scope(scope):
             products.append((await compiled.run(scope))["product"])
@@ -175,7 +175,7 @@ async def test_variables_are_coerced_like_the_executor(text: str, records: Store
                 generated = GeneratedDocument(text, variables)
                 with active_scope(scope):
                     expected, errors = await _reference(prepared, generated, scope, schema)
-                    compiled = compiler.get(prepared, operation, variables)
+                    compiled = compiler.compile_query(prepared, operation, variables)
                     try:
                         data = None if compiled is None else await compiled.run(scope)
                     except NotCompiled:
@@ -211,7 +211,7 @@ async def test_a_long_list_takes_one_statement_per_level_and_a_short_one_a_singl
         prepared = prepare_document(schema, text, limited=True)
         operation = prepared.operation(None)
         assert operation is not None, (text, statements)
-        compiled = compiler.get(prepared, operation, None)
+        compiled = compiler.compile_query(prepared, operation, None)
         assert compiled is not None, (text, statements)
         with active_scope(scope), database.count_statements() as counted:
             await compiled.run(scope)
@@ -228,7 +228,7 @@ def test_cached_plans_of_a_document_are_bounded() -> None:
     assert operation is not None
     for size in range(1, 100):
         for skipped in (True, False):
-            compiler.get(prepared, operation, {"n": size, "s": skipped})
+            compiler.compile_query(prepared, operation, {"n": size, "s": skipped})
     assert 100 < len(compiler._plans) <= 2000
 
 
@@ -269,7 +269,7 @@ async def test_plans_cached_for_variables_are_bounded(sample: SampleStore):
     operation = prepared.operation(None)
     assert operation is not None
     for size in range(1, 90):
-        compiled = compiler.get(prepared, operation, {"n": size})
+        compiled = compiler.compile_query(prepared, operation, {"n": size})
         assert compiled is not None, size
         compiler.cache_plan(prepared, operation, compiled, size, {"n": size})
         assert compiler.cached_plan(prepared, None, {"n": size}) is not None

@@ -48,7 +48,7 @@ class DomainClient:
 
     async def mutate(self, caller: str, document: str, variables: Mapping[str, Any]) -> Any:
         scope = self.kit.as_admin(privileges=ALL) if caller == STAFF else self.kit.as_storefront(scopes=_KEY_SCOPES)
-        prepared = self.documents.get(document)
+        prepared = self.documents.prepare_now(document)
         assert prepared.errors == (), prepared.errors
         operation = prepared.operation(None)
         assert operation is not None

@@ -280,10 +280,10 @@ SHOP: dict[str, Any] = {
 class PickyShop(SavedShop):
     """A shop that lists combinations of one product only."""
 
-    async def get(self, path: str, **query: object) -> Any:
+    async def fetch(self, path: str, **query: object) -> Any:
         if path == "combinations" and "product_id" not in query:
             raise SourceError("status 400: Required field product_id is not specified")
-        return await super().get(path, **query)
+        return await super().fetch(path, **query)
 
 
 def shop(**changes: Any) -> PickyShop:

@@ -93,7 +93,7 @@ class SavedShop:
     answers: Mapping[str, Any]
     asked: list[str] = field(default_factory=list)
 
-    async def get(self, path: str, **query: object) -> Any:
+    async def fetch(self, path: str, **query: object) -> Any:
         key = f"{path}?product_id={query['product_id']}" if "product_id" in query else path
         self.asked.append(key)
         answer = self.answers.get(key)

@@ -306,7 +306,7 @@ class SmallPages:
         self.rows = [{"page_id": str(number), "page": f"P{number}", "description": ""} for number in range(1, 6)]
         self.params = {} if total is None else {"total_items": total}
 
-    async def get(self, path: str, **query: Any) -> Any:
+    async def fetch(self, path: str, **query: Any) -> Any:
         if path != "pages":
             raise NotOffered("status 404: Not found")
         first = 2 * (int(query["page"]) - 1)

@@ -99,7 +99,7 @@ async def test_a_failure_that_passes_is_waited_for(failure: Answer) -> None:
         Shop(answer=in_turn(ready, failure, failure, answer_with({"a": 1}))) as shop,
         shop.source(clock) as source,
     ):
-        assert await source.get("products") == {"a": 1}
+        assert await source.fetch("products") == {"a": 1}
     # The client repeats a request itself when a connection that it used before was closed.
     assert 1 <= len(clock.pauses) <= 2
     assert clock.pauses == sorted(clock.pauses), "each pause is longer"
@@ -109,7 +109,7 @@ async def test_a_failure_that_passes_is_waited_for(failure: Answer) -> None:
 async def test_a_record_that_always_fails_is_reported_while_the_shop_answers_others(failure: Answer) -> None:
     async with Shop(answer=of_paths(failure, languages=ready)) as shop, shop.source() as source:
         with pytest.raises(SourceError) as error:
-            await source.get("products/1")
+            await source.fetch("products/1")
         assert not isinstance(error.value, NotOffered)
 
 
@@ -120,7 +120,7 @@ async def test_a_shop_that_fails_for_ten_minutes_is_given_up(failure: Answer) ->
         with pytest.raises(
             SourceUnavailable, match=r"has failed for 10 minutes: .*; run the command again to continue"
         ):
-            await source.get("products")
+            await source.fetch("products")
     assert 600 <= clock.seconds < 700
 
 
@@ -129,7 +129,7 @@ async def test_a_shop_that_hangs_is_a_failure() -> None:
         Shop(answer=in_turn(ready, hang, answer_with({"a": 1}))) as shop,
         shop.source(answer_seconds=0.3) as source,
     ):
-        assert await source.get("products") == {"a": 1}
+        assert await source.fetch("products") == {"a": 1}
 
 
 async def test_a_shop_that_is_down_from_the_beginning_is_given_up() -> None:
@@ -165,7 +165,7 @@ async def test_a_shop_that_answers_after_a_moment_is_waited_for_without_a_line()
         source = shop.source()
         source.on_wait = waits.append
         async with source:
-            assert await source.get("products") == {"a": 1}
+            assert await source.fetch("products") == {"a": 1}
     assert waits == []
 
 
@@ -174,14 +174,14 @@ async def test_the_shop_says_how_long_to_wait(header: str) -> None:
     clock = FakeClock()
     throttled = answer_with({"message": "slow down"}, 429, headers={"Retry-After": header})
     async with Shop(answer=in_turn(ready, throttled, answer_with({"a": 1}))) as shop, shop.source(clock) as source:
-        assert await source.get("products") == {"a": 1}
+        assert await source.fetch("products") == {"a": 1}
     assert clock.pauses[0] == (90 if header == "90" else 600)
 
 
 async def test_throttling_is_waited_for_however_often() -> None:
     throttled = answer_with({"message": "slow down"}, 429, headers={"Retry-After": "2"})
     async with Shop(answer=in_turn(ready, *[throttled] * 20, answer_with({"a": 1}))) as shop, shop.source() as source:
-        assert await source.get("products") == {"a": 1}
+        assert await source.fetch("products") == {"a": 1}
 
 
 async def test_at_most_four_requests_are_sent_at_once() -> None:
@@ -191,7 +191,7 @@ async def test_at_most_four_requests_are_sent_at_once() -> None:
 
     async with Shop(answer=in_turn(ready, slow)) as shop:
         async with shop.source() as source:
-            await asyncio.gather(*(source.get(f"products/{number}") for number in range(20)))
+            await asyncio.gather(*(source.fetch(f"products/{number}") for number in range(20)))
         assert shop.most_at_once == MAX_REQUESTS
 
 
@@ -224,21 +224,21 @@ async def test_a_shop_without_url_rewriting_is_read_through_its_script() -> None
         return web.json_response({"_d": request.query["_d"], "page": request.query.get("page")})
 
     async with Shop(answer=of_paths(page, **{"api.php": script})) as shop, shop.source() as source:
-        assert await source.get("products/12", page=2) == {"_d": "products/12", "page": "2"}
+        assert await source.fetch("products/12", page=2) == {"_d": "products/12", "page": "2"}
 
 
 async def test_a_declared_encoding_is_read() -> None:
     body = '{"name": "Привет"}'.encode("windows-1251")
     legacy = answer_with(body, charset="windows-1251")
     async with Shop(answer=in_turn(ready, legacy)) as shop, shop.source() as source:
-        assert await source.get("products/1") == {"name": "Привет"}
+        assert await source.fetch("products/1") == {"name": "Привет"}
 
 
 async def test_a_missing_record_is_no_failure() -> None:
     missing = answer_with({"message": "Not Found", "status": 404}, 404)
     async with Shop(answer=in_turn(ready, missing)) as shop, shop.source() as source:
         with pytest.raises(NotOffered, match="Not Found"):
-            await source.get("products/1")
+            await source.fetch("products/1")
 
 
 # --- Whole imports -------------------------------------------------------------------------------------------------------------------
@@ -310,11 +310,11 @@ async def test_a_folder_of_saved_answers_is_read(tmp_path: Any) -> None:
     (tmp_path / "products" / "12" / "options.json").write_text("[]")
     (tmp_path / "orders.json").write_text("{")
     source = FolderSource(tmp_path)
-    assert await source.get("products", page=1) == {"products": [{"product_id": 1}]}
-    assert await source.get("products", page=2) == {"products": [{"product_id": 2}]}
-    assert await source.get("products", page=3) == []
-    assert await source.get("options", product_id=12) == []
+    assert await source.fetch("products", page=1) == {"products": [{"product_id": 1}]}
+    assert await source.fetch("products", page=2) == {"products": [{"product_id": 2}]}
+    assert await source.fetch("products", page=3) == []
+    assert await source.fetch("options", product_id=12) == []
     with pytest.raises(NotOffered, match=r"there is no file users\.json"):
-        await source.get("users")
+        await source.fetch("users")
     with pytest.raises(SourceError, match=r"orders\.json is not JSON"):
-        await source.get("orders")
+        await source.fetch("orders")

@@ -121,7 +121,7 @@ async def test_a_picture_is_stored_and_described(sample: SampleStore, source: So
     assert described["blurhash"]
     assert f"/media/{sha256}/" in described["url"]
     key = f"media/{sample.store.public_id}/{sha256[:2]}/{sha256[2:4]}/{sha256}"
-    assert await storage().get(key) == content
+    assert await storage().read(key) == content
 
 
 async def test_avif_is_rendered_in_sizes_that_are_not_larger_than_the_picture(

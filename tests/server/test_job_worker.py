@@ -117,7 +117,7 @@ async def test_a_finished_job_is_due_one_interval_after_its_start():
     job = new_job(nothing, every=timedelta(seconds=40))
     claimed = await jobs.claim(job)
     assert claimed is not None
-    assert await jobs.finish(claimed)
+    assert await jobs.end(claimed)
     run = await run_of(job)
     assert (run["error"], run["due_at"] - run["started_at"]) == ("", timedelta(seconds=40))
     assert run["finished_at"] is not None
@@ -133,9 +133,9 @@ async def test_a_crashed_workers_lease_expires_and_it_can_not_finish_the_job():
     taken_over = await jobs.claim(job)
     assert taken_over is not None
     assert not await jobs.renew(dead)
-    assert not await jobs.finish(dead, "too late")
+    assert not await jobs.end(dead, "too late")
     assert (await run_of(job))["error"] == ""
-    assert await jobs.finish(taken_over)
+    assert await jobs.end(taken_over)
 
 
 # --- Working ---------------------------------------------------------------------------------------------------------

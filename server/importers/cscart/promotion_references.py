@@ -36,7 +36,7 @@ async def name_by_number(source: Source, promotion: Record) -> Record:
         if isinstance(reference, str) and _UUID.fullmatch(reference):
             entity = _BY_TABLE[type_.table]
             with suppress(NotOffered):
-                numbers[reference] = text(await source.get(f"{entity.name}/{reference}"), entity.key)
+                numbers[reference] = text(await source.fetch(f"{entity.name}/{reference}"), entity.key)
     return {**promotion, **{name: _replace(value, numbers) for name, value in terms.items()}}
 
 

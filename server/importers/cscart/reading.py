@@ -55,7 +55,7 @@ class Reader:
         record = row
         if entity.complete_field not in row and not entity.by_product:
             path = self._paths.get(entity.name, entity.name)
-            record = await self.source.get(f"{path}/{_number(row, entity.key)}")
+            record = await self.source.fetch(f"{path}/{_number(row, entity.key)}")
             if not isinstance(record, dict):
                 raise SourceError("the answer is no record")
             record = {**row, **record}
@@ -102,7 +102,7 @@ class Reader:
         page, read, before = 1, 0, None
         while True:
             try:
-                body = await self.source.get(path, page=page, items_per_page=PAGE_SIZE, **query)
+                body = await self.source.fetch(path, page=page, items_per_page=PAGE_SIZE, **query)
             except NotOffered:
                 if page == 1:
                     raise
@@ -140,7 +140,7 @@ class Reader:
         """Return whether combinations can only be listed by product; options are then incomplete without one."""
         if self._by_product is None:
             try:
-                await self.source.get("combinations", items_per_page=1)
+                await self.source.fetch("combinations", items_per_page=1)
                 self._by_product = False
             except SourceError:
                 self._by_product = True
@@ -173,7 +173,7 @@ class Reader:
 
     async def _of_product(self, entity: ShopEntity, product: int) -> list[Record]:
         try:
-            return rows_of(await self.source.get(entity.name, product_id=product), entity.name)[0]
+            return rows_of(await self.source.fetch(entity.name, product_id=product), entity.name)[0]
         except NotOffered:
             return []
         except SourceError as error:
@@ -183,13 +183,13 @@ class Reader:
     async def _exception_type(self, product: int | None) -> str:
         """Return the type of a product's exceptions, which CS-Cart has with the product."""
         if product is not None and product not in self._exception_types:
-            record = await self.source.get(f"products/{product}")
+            record = await self.source.fetch(f"products/{product}")
             self._exception_types[product] = text(record, "exceptions_type") if isinstance(record, dict) else ""
         return self._exception_types.get(product or 0, "")
 
     async def _memberships(self, user: int | None) -> list[Record]:
         try:
-            return rows_of(await self.source.get(f"users/{user}/usergroups"), "usergroups")[0]
+            return rows_of(await self.source.fetch(f"users/{user}/usergroups"), "usergroups")[0]
         except NotOffered:
             return []
 

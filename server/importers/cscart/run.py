@@ -137,7 +137,7 @@ class _Import:
             for entity in ENTITIES:
                 await self._import_with_progress(entity)
                 if not self.context.is_dry_run:
-                    await self._finish(entity)
+                    await self._end_entity(entity)
         except SourceUnavailable as error:
             self.context.report.stopped = str(error)
         await self._sum_up()
@@ -319,7 +319,7 @@ class _Import:
         features = [row["id"] for row in await fetch(_FEATURES, store_id)]
         context.features = await load_definitions(context.scope, features)
 
-    async def _finish(self, entity: ShopEntity) -> None:
+    async def _end_entity(self, entity: ShopEntity) -> None:
         """Apply what follows from the records of an entity as a whole."""
         context = self.context
         if entity.name == "languages":

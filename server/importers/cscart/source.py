@@ -50,7 +50,7 @@ class SourceUnavailable(OperatorError):
 class Source(Protocol):
     """Answers questions by their path below `/api/`, such as `products/12`."""
 
-    async def get(self, path: str, **query: object) -> Any:
+    async def fetch(self, path: str, **query: object) -> Any:
         """Return the parsed answer; raises SourceError and SourceUnavailable."""
 
 
@@ -117,7 +117,7 @@ class HttpSource:
         """Disconnect."""
         await self._session.close()
 
-    async def get(self, path: str, **query: object) -> Any:
+    async def fetch(self, path: str, **query: object) -> Any:
         """Return the parsed answer; raises SourceError and SourceUnavailable."""
         attempts, failures = 0, 0
         while True:
@@ -307,7 +307,7 @@ class FolderSource:
 
     folder: Path
 
-    async def get(self, path: str, **query: Any) -> Any:
+    async def fetch(self, path: str, **query: Any) -> Any:
         """Return the saved answer; raises NotOffered for a missing file and SourceError for an unreadable one."""
         if "product_id" in query:
             path = f"products/{query['product_id']}/{path}"
