@@ -148,7 +148,7 @@ class Totals:
         self._ended: Snapshot = {}
 
     def update(self, process: str, values: Snapshot) -> None:
-        """Remember the values of a process."""
+        """Keep the values of a process."""
         self._latest[process] = values
 
     def end(self, process: str) -> None:

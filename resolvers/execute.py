@@ -97,7 +97,7 @@ def validate_operations(operations: Iterable[FacadeOperation]) -> None:
 
 def with_conversions(operation: FacadeOperation, conversions: Conversions) -> FacadeOperation:
     """Return the operation with its records converted; `conversions` are by the path of the record, or list of records, in the data."""
-    prepared = replace(operation.prepared, conversions=conversions, reusable_plans={}, repeated_plans={})
+    prepared = replace(operation.prepared, conversions=conversions, reusable_plans={}, plans_by_variables={})
     return replace(operation, prepared=prepared)
 
 

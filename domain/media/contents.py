@@ -27,7 +27,7 @@ VARIANTS: Mapping[str, tuple[int, RenderedFormat | None]] = {
 """The names of rendered sizes in addresses, with size and format; None for the format that the client accepts."""
 # A deleted file is served for as long by a process that knows it.
 _SECONDS = 60.0
-_MAX_KNOWN = 20_000
+_MAX_CACHED = 20_000
 _MAX_CACHED_ACCEPT = 300
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,60}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -61,28 +61,28 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _CachedContent:
     content: Content
     until: float
 
 
-_known: BoundedCache[tuple[int, str], _Known] = BoundedCache(_MAX_KNOWN)
+_cache: BoundedCache[tuple[int, str], _CachedContent] = BoundedCache(_MAX_CACHED)
 
 
 async def find_content(scope: Scope, sha256: str) -> Content | None:
     """Return the content of the store with this digest; None if the store has none."""
     if _DIGEST.fullmatch(sha256) is None:
         return None
-    known = _known.find((scope.store.id, sha256))
-    if known is not None and known.until > time.monotonic():
-        return known.content
+    cached = _cache.find((scope.store.id, sha256))
+    if cached is not None and cached.until > time.monotonic():
+        return cached.content
     row = await fetchrow(_CONTENT, scope.store.id, sha256)
     if row is None:
         return None
     mime_type = row["mime_type"]
     name = original_path(sha256, mime_type).rpartition("/")[2]
     content = Content(media_key(scope.store.public_id, sha256), mime_type, row["longest"], name, row["file_name"])
-    _known.keep((scope.store.id, sha256), _Known(content, time.monotonic() + _SECONDS))
+    _cache.keep((scope.store.id, sha256), _CachedContent(content, time.monotonic() + _SECONDS))
     return content
 
 

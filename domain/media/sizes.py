@@ -1,6 +1,6 @@
-"""The sizes of images: rendered at the first request, kept in the storage next to the original.
+"""The sizes of images: rendered at the first request, stored next to the original.
 
-A process remembers which sizes it has seen, and those that can't be rendered for a while: one that needs too much would take its ten
+A process caches which sizes it has seen, and those that can't be rendered for a while: one that needs too much would take its ten
 seconds of CPU again with each request. Several processes may render the same size, with the same result.
 """
 
@@ -26,54 +26,54 @@ MAX_WAITING_OF_ADDRESS = 60
 # Originals are up to 20 MB, and held in memory by who renders them.
 _AT_ONCE = 4
 # A file that was deleted and uploaded again has no sizes: what a provider serves isn't seen to be missing.
-_KEPT_SECONDS = 3_600.0
+_STORED_SECONDS = 3_600.0
 _FAILURE_SECONDS = 60
 _ABSENT_SECONDS = 60.0
-_MAX_KNOWN = 20_000
+_MAX_CACHED = 20_000
 _MAX_FAILED = 2_000
 
 
 class ImageSizes:
-    """The rendered sizes that a process knows, and those that it renders."""
+    """Caches of the sizes that are and aren't stored, and those that it renders."""
 
     def __init__(self) -> None:
-        self._kept: BoundedCache[str, float] = BoundedCache(_MAX_KNOWN)
-        self._absent: BoundedCache[str, float] = BoundedCache(_MAX_KNOWN)
+        self._stored: BoundedCache[str, float] = BoundedCache(_MAX_CACHED)
+        self._absent: BoundedCache[str, float] = BoundedCache(_MAX_CACHED)
         self._failed: BoundedCache[str, float] = BoundedCache(_MAX_FAILED)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._waiting: Counter[str] = Counter()
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
     async def find_accepted(self, content: Content, size: int, accept: str) -> RenderedFormat:
-        """Return the format of a size for a client: AVIF where it is kept, else what `accepted_formats` says."""
+        """Return the format of a size for a client: AVIF where it is stored, else what `accepted_formats` says."""
         best, *others = accepted_formats(accept, content.mime_type)
-        if not others or await self.is_kept(size_key(content, size, best)):
+        if not others or await self.is_stored(size_key(content, size, best)):
             return best
         return others[0]
 
-    async def is_kept(self, key: str) -> bool:
+    async def is_stored(self, key: str) -> bool:
         """Return whether a size is in the storage; what is not there is looked for again after a minute."""
-        if _is_recent(self._kept, key):
+        if _is_recent(self._stored, key):
             return True
         if _is_recent(self._absent, key):
             return False
         if await storage().head(key) is None:
             self._absent.keep(key, time.monotonic() + _ABSENT_SECONDS)
             return False
-        self._kept.keep(key, time.monotonic() + _KEPT_SECONDS)
+        self._stored.keep(key, time.monotonic() + _STORED_SECONDS)
         return True
 
     def forget(self, key: str) -> None:
         """Forget a size that is not in the storage any more."""
-        self._kept.drop(key)
+        self._stored.drop(key)
 
-    async def keep(self, content: Content, size: int, file_format: RenderedFormat) -> str:
-        """Return the key of a size, which is rendered if it isn't kept; a caller that leaves doesn't end that.
+    async def ensure(self, content: Content, size: int, file_format: RenderedFormat) -> str:
+        """Return the key of a size, which is rendered if it isn't stored; a caller that leaves doesn't end that.
 
         Raises NotFound without the original, and Unavailable when the size can't be rendered or too many wait.
         """
         key = size_key(content, size, file_format)
-        if _is_recent(self._kept, key):
+        if _is_recent(self._stored, key):
             return key
         task = self._running.get(key) or self._start(content, key, size, file_format)
         await asyncio.shield(task)
@@ -100,7 +100,7 @@ class ImageSizes:
         async with self._turns:
             if await storage().head(key) is None:
                 await self._store(content, key, size, file_format)
-        self._kept.keep(key, time.monotonic() + _KEPT_SECONDS)
+        self._stored.keep(key, time.monotonic() + _STORED_SECONDS)
         self._absent.drop(key)
 
     async def _store(self, content: Content, key: str, size: int, file_format: RenderedFormat) -> None:

@@ -1,6 +1,6 @@
 """The version of a store's catalogue: it moves in the transaction of every change that a read of the catalogue can show.
 
-PostgreSQL keeps it (migration 0022): triggers on `TABLES` raise it, for writes of every program. A process remembers the version of a store
+PostgreSQL keeps it (migration 0022): triggers on `TABLES` raise it, for writes of every program. A process caches the version of a store
 for at most MAX_AGE_SECONDS. It asks PostgreSQL again after each write of its own to the store, and when another process that wrote to it
 says so (`models.connection.notices`): a change is visible at once to the process that made it, to the others within 100 ms, and after
 MAX_AGE_SECONDS where the notice was lost or the writer is no process of Vitrine.
@@ -46,7 +46,7 @@ class _CachedVersion:
 
 
 class CatalogueVersions:
-    """The versions that a process remembers, of the stores read most recently."""
+    """The cached versions of a process, of the stores read most recently."""
 
     def __init__(self) -> None:
         self._versions: BoundedCache[int, _CachedVersion] = BoundedCache(MAX_STORES)
@@ -58,10 +58,10 @@ class CatalogueVersions:
     async def current(self, scope: Scope) -> str:
         """Return the version of the scope's store; what is read from the database afterwards is at least as new."""
         store = scope.store.id
-        known = self.known(store)
-        if known is not None:
-            return known
-        # A write that ends meanwhile may not be counted yet: it drops this entry, and the version isn't kept.
+        cached = self.find(store)
+        if cached is not None:
+            return cached
+        # A write that ends meanwhile may not be counted yet: it drops this entry, and the version isn't cached.
         asked_at = monotonic()
         asking = _CachedVersion("", expires_at=0.0)
         self._versions.keep(store, asking)
@@ -75,10 +75,10 @@ class CatalogueVersions:
             self._versions.keep(store, _CachedVersion(version, asked_at + seconds))
         return version
 
-    def known(self, store: int) -> str | None:
-        """Return the version of a store that is remembered and current."""
-        known = self._versions.find(store)
-        return known.version if known is not None and monotonic() < known.expires_at else None
+    def find(self, store: int) -> str | None:
+        """Return the cached version of a store; None unless it is current."""
+        cached = self._versions.find(store)
+        return cached.version if cached is not None and monotonic() < cached.expires_at else None
 
 
 _process_versions = CatalogueVersions()

@@ -372,12 +372,12 @@ class Replicas:
                 await asyncio.sleep(POLL_SECONDS)
             else:
                 self.positions.end(position)
-                self._remember(position)
+                self._add_sample(position)
             if not self.positions.is_complete:
                 self._wake.set()
             await asyncio.sleep(SAMPLE_SECONDS)
 
-    def _remember(self, position: int) -> None:
+    def _add_sample(self, position: int) -> None:
         if not self._samples or monotonic() - self._samples[-1][0] >= POLL_SECONDS / 2:
             self._samples.append((monotonic(), position))
         used = [replica.replayed for replica in self.replicas if replica.is_used]

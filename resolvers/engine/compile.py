@@ -54,7 +54,7 @@ MAX_CACHED_OPERATIONS = 2000
 MAX_CACHED_TOKENS = 100_000
 MAX_VARIABLES_LENGTH = 4096
 # Of a document, the variables with which its plan is cached, and their length as JSON.
-_MAX_REPEATED, _MAX_REPEATED_LENGTH = 50, 1_000
+_MAX_CACHED_PLANS, _MAX_CACHED_LENGTH = 50, 1_000
 
 
 CompiledField: TypeAlias = CompiledRootField | CompiledSearch | CompiledTypename | CompiledOwnRecord | CompiledResult
@@ -232,10 +232,10 @@ class QueryCompiler:
         plan: ReusablePlan | None = prepared.reusable_plans.get(name)
         if plan is not None and (values := plan.values(variables)) is not None:
             return plan, values
-        if not prepared.repeated_plans or not (name is None or name in prepared.operations):
+        if not prepared.plans_by_variables or not (name is None or name in prepared.operations):
             return None
-        repeated: tuple[ReusablePlan, VariableValues] | None = prepared.repeated_plans.get(orjson.dumps(variables))
-        return repeated
+        cached: tuple[ReusablePlan, VariableValues] | None = prepared.plans_by_variables.get(orjson.dumps(variables))
+        return cached
 
     def cache_plan(
         self,
@@ -256,11 +256,11 @@ class QueryCompiler:
             prepared.reusable_plans.update({None: plan, name: plan})
             return
         key = orjson.dumps(variables or {})
-        if len(key) <= _MAX_REPEATED_LENGTH:
-            repeated = prepared.repeated_plans
-            if key not in repeated and len(repeated) >= _MAX_REPEATED:
-                del repeated[next(iter(repeated))]
-            repeated[key] = ReusablePlan(compiled.plan, _no_variables, cost), compiled.variables
+        if len(key) <= _MAX_CACHED_LENGTH:
+            cached = prepared.plans_by_variables
+            if key not in cached and len(cached) >= _MAX_CACHED_PLANS:
+                del cached[next(iter(cached))]
+            cached[key] = ReusablePlan(compiled.plan, _no_variables, cost), compiled.variables
 
     def _values(
         self, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any]

@@ -91,7 +91,7 @@ class PreparedDocument:
     """The cache of `calculate_cost`."""
     reusable_plans: dict[str | None, Any] = field(default_factory=dict, compare=False, repr=False)
     """The `resolvers.engine.compile.ReusablePlan` of the document's only operation, by None and its name; empty until it is compiled."""
-    repeated_plans: dict[bytes, Any] = field(default_factory=dict, compare=False, repr=False)
+    plans_by_variables: dict[bytes, Any] = field(default_factory=dict, compare=False, repr=False)
     """The same for the variables of recent requests, with their values: where those affect structure or cost, or need coercion."""
     catalogue_reads: dict[str | None, bool] = field(default_factory=dict, compare=False, repr=False)
     """Whether each operation reads the catalogue alone (`resolvers.catalog_reads`), once it was asked."""
@@ -103,7 +103,7 @@ class PreparedDocument:
     @property
     def has_plans(self) -> bool:
         """Return whether a plan is cached with the document."""
-        return bool(self.reusable_plans or self.repeated_plans)
+        return bool(self.reusable_plans or self.plans_by_variables)
 
     @property
     def fragments(self) -> dict[str, FragmentDefinitionNode]:

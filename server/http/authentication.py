@@ -103,9 +103,9 @@ class Authenticator:
         """
         if headers is None:
             headers = request.headers
-        repeated = self.repeated_scope(headers, policy, client_ip, request_id)
-        if repeated is not None:
-            return repeated
+        cached = self.cached_scope(headers, policy, client_ip, request_id)
+        if cached is not None:
+            return cached
         # Not request.host: without the header that is the socket's own address, which the client didn't send.
         host = headers.get(hdrs.HOST, "")
         if not host.isascii():
@@ -128,7 +128,7 @@ class Authenticator:
         user_agent = _truncated(headers.get(hdrs.USER_AGENT, ""))
         return Scope(store, actor, request_id, now, policy.family.name, client_ip, user_agent)
 
-    def repeated_scope(
+    def cached_scope(
         self, headers: Mapping[str, str], policy: RoutePolicy, client_ip: str, request_id: str
     ) -> Scope | None:
         """Return what `create_scope` would, where the store and caller of the headers are cached; else None."""

@@ -80,16 +80,16 @@ class CatalogueCache:
         identity: Hashable,
         produce: Callable[[], Awaitable[web.StreamResponse]],
     ) -> web.StreamResponse:
-        """Return the answer in memory, or produce it; 304 to a client that has it. `identity` names what the request asks for.
+        """Return the cached answer, or produce it; 304 to a client that has it. `identity` names what the request asks for.
 
-        A response that `produce` marks with `Cache-Control` is neither kept nor marked; an error is not kept.
+        A response that `produce` marks with `Cache-Control` is neither cached nor marked; an error is not cached.
         """
         version = await self._versions.current(scope)
         key = _key(scope, version, identity)
         known = _known_tags(request)
         answer = self._find(key, scope.store)
         if answer is not None:
-            return _repeated(request, answer, scope, known)
+            return _cached_response(request, answer, scope, known)
         tag = self._tag(scope, version, identity)
         if tag in known:
             _USES.add("catalogue", "revalidated")
@@ -105,11 +105,11 @@ class CatalogueCache:
             self._keep(answer)
         return _marked(_not_modified() if "*" in known else response, scope, tag)
 
-    async def repeat(self, request: web.Request, scope: Scope, identity: Hashable) -> web.StreamResponse | None:
-        """Return the answer in memory, or its 304; None without one."""
+    async def find(self, request: web.Request, scope: Scope, identity: Hashable) -> web.StreamResponse | None:
+        """Return the cached answer, or its 304; None without one."""
         key = _key(scope, await self._versions.current(scope), identity)
         answer = self._find(key, scope.store)
-        return None if answer is None else _repeated(request, answer, scope, _known_tags(request))
+        return None if answer is None else _cached_response(request, answer, scope, _known_tags(request))
 
     def _tag(self, scope: Scope, version: str, identity: Hashable) -> str:
         """Return the tag, which only a successful answer to the same request had: with it, no error is missed by a 304."""
@@ -127,10 +127,10 @@ class CatalogueCache:
 
     def _keep(self, answer: Answer) -> None:
         store, version, *_ = answer.key
-        if answer.size * _MAX_SHARE > self._max_bytes or self._versions.known(store) not in (version, None):
+        if answer.size * _MAX_SHARE > self._max_bytes or self._versions.find(store) not in (version, None):
             return
-        kept_version, keys = self._keys.get(store, ("", set()))
-        for key in list(keys if kept_version != version else ()):
+        cached_version, keys = self._keys.get(store, ("", set()))
+        for key in list(keys if cached_version != version else ()):
             self._answers.drop(key)
         self._answers.keep(answer.key, answer)
         self._keys.setdefault(store, (version, set()))[1].add(answer.key)
@@ -151,7 +151,7 @@ class CatalogueCache:
 
 
 def is_cacheable(scope: Scope) -> bool:
-    """Return whether answers to the caller may be kept: those to a storefront key without a shopper."""
+    """Return whether answers to the caller may be cached: those to a storefront key without a shopper."""
     return scope.actor.kind is ActorKind.STOREFRONT and scope.actor.user_id is None
 
 
@@ -188,7 +188,7 @@ def _not_modified() -> BytesResponse:
     return BytesResponse(b"", status=304)
 
 
-def _repeated(request: web.Request, answer: Answer, scope: Scope, known: Collection[str]) -> web.Response:
+def _cached_response(request: web.Request, answer: Answer, scope: Scope, known: Collection[str]) -> web.Response:
     is_revalidated = bool(known) and (answer.tag in known or "*" in known)
     _USES.add("catalogue", "revalidated" if is_revalidated else "hit")
     if is_revalidated:

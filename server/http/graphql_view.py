@@ -72,14 +72,14 @@ def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspe
         INTROSPECTION_FIELDS if anonymous_introspection else ()
     )
     app[EXECUTOR] = OperationExecutor(schema, public=True, limits=limits)
-    app.router.add_post("/graphql", partial(post, RepeatedQueries(app[DOCUMENTS], app[EXECUTOR], limits)))
+    app.router.add_post("/graphql", partial(post, PlannedQueries(app[DOCUMENTS], app[EXECUTOR], limits)))
     app.router.add_get("/graphql", get)
     app.router.add_get("/graphql/schema", schema_text)
     app.router.add_get("/graphql/playground", playground)
     add_asset_routes(app)
 
 
-async def post(repeated: RepeatedQueries, request: web.Request) -> web.StreamResponse:
+async def post(planned: PlannedQueries, request: web.Request) -> web.StreamResponse:
     """Execute a document sent by POST."""
     if request.headers.get(hdrs.CONTENT_TYPE) != _JSON and request.content_type not in (
         _JSON,
@@ -93,13 +93,13 @@ async def post(repeated: RepeatedQueries, request: web.Request) -> web.StreamRes
             "the content type must be application/json",
         )
     scope: Scope = request[SCOPE]
-    is_kept = is_cacheable(scope)
+    is_cached = is_cacheable(scope)
     try:
         content = whole_body(request)
         if content is None:
             content = await read_raw(request)
-        if is_kept and (kept := await _repeat(request, scope, content)) is not None:
-            return kept
+        if is_cached and (cached := await _find_cached(request, scope, content)) is not None:
+            return cached
         body = parse_json(content)
     except MalformedBody as error:
         return _error_response(request, 400, f"invalid request body: {error}")
@@ -107,7 +107,7 @@ async def post(repeated: RepeatedQueries, request: web.Request) -> web.StreamRes
         return _error_response(request, 400, "batches are not supported; send one operation")
     if not isinstance(body, dict):
         return _error_response(request, 400, "the body must be a JSON object")
-    answer = await repeated.answer(request, scope, body, is_kept=is_kept)
+    answer = await planned.answer(request, scope, body, is_cached=is_cached)
     if answer is not None:
         return answer
     return await _execute(request, content, body, allow_mutations=True)
@@ -118,8 +118,8 @@ async def get(request: web.Request) -> web.StreamResponse:
     if request.headers.get(hdrs.UPGRADE, "").lower() == "websocket":
         return await request.app[OPEN_SOCKET](request)
     content, scope = request.rel_url.raw_query_string, request[SCOPE]
-    if is_cacheable(scope) and (repeated := await _repeat(request, scope, content)) is not None:
-        return repeated
+    if is_cacheable(scope) and (cached := await _find_cached(request, scope, content)) is not None:
+        return cached
     params: dict[str, Any] = dict(parse_qsl(content, keep_blank_values=True))
     for name in ("variables", "extensions"):
         if name in params:
@@ -130,16 +130,16 @@ async def get(request: web.Request) -> web.StreamResponse:
     return await _execute(request, content, params, allow_mutations=False)
 
 
-async def _repeat(request: web.Request, scope: Scope, content: str | bytes) -> web.StreamResponse | None:
-    """Return the answer in memory to a request for the catalogue that was sent before, in the same bytes; None without one."""
+async def _find_cached(request: web.Request, scope: Scope, content: str | bytes) -> web.StreamResponse | None:
+    """Return the cached answer to a request for the catalogue that was sent before, in the same bytes; None without one."""
     if _accepts_only_streams(request):
         return None
     identity = request.app[REQUEST_CACHE].find(scope, content, _wants_response_json(request))
-    return None if identity is None else await request.app[CATALOGUE_CACHE].repeat(request, scope, identity)
+    return None if identity is None else await request.app[CATALOGUE_CACHE].find(request, scope, identity)
 
 
 @dataclass(frozen=True, slots=True)
-class RepeatedQueries:
+class PlannedQueries:
     """Answers queries whose text has a plan: most requests repeat a text with other variables.
 
     One look-up finds all that is known of it, and small data is serialized without a further coroutine.
@@ -150,14 +150,14 @@ class RepeatedQueries:
     limits: AnswerLimits
 
     async def answer(
-        self, request: web.Request, scope: Scope, body: dict[str, Any], *, is_kept: bool
+        self, request: web.Request, scope: Scope, body: dict[str, Any], *, is_cached: bool
     ) -> web.StreamResponse | None:
         """Return the answer to a request's body; None where `_execute` has more to decide.
 
-        With `is_kept` answers of the catalogue are kept, so that only other queries are answered here.
+        With `is_cached` answers of the catalogue are cached, so that only other queries are answered here.
         """
         accept = request.headers.get(hdrs.ACCEPT, "")
-        matched = self._find(scope.actor, accept, body, is_kept=is_kept)
+        matched = self._find(scope.actor, accept, body, is_cached=is_cached)
         if matched is None:
             return None
         prepared, name, variables = matched
@@ -179,7 +179,7 @@ class RepeatedQueries:
         return BytesResponse(content, content_type=_RESPONSE_JSON if _RESPONSE_JSON in accept else _JSON)
 
     def _find(
-        self, actor: Actor, accept: str, body: dict[str, Any], *, is_kept: bool
+        self, actor: Actor, accept: str, body: dict[str, Any], *, is_cached: bool
     ) -> tuple[PreparedDocument, str | None, dict[str, Any]] | None:
         """Return the document of a body, which has a plan, the name of its operation and the variables; None as `answer`."""
         if "extensions" in body or "documentId" in body:
@@ -193,7 +193,7 @@ class RepeatedQueries:
         if prepared is None or not prepared.has_plans or actor.kind is ActorKind.ANONYMOUS:
             return None
         # A document that has a plan has one operation.
-        if EVENT_STREAM in accept or (is_kept and False not in prepared.catalogue_reads.values()):
+        if EVENT_STREAM in accept or (is_cached and False not in prepared.catalogue_reads.values()):
             return None
         return prepared, name or None, variables or {}
 
@@ -440,7 +440,7 @@ async def _respond_with_data(request: web.Request, body: dict[str, Any], respons
     if content is None:
         return _domain_error_response(request, too_many_bytes(limits))
     response = _respond_bytes(request, 200, content, response_json_status)
-    return _not_kept(response) if "errors" in body else response
+    return _not_cached(response) if "errors" in body else response
 
 
 async def serialize(limits: AnswerLimits, body: Mapping[str, Any]) -> bytes | None:
@@ -463,10 +463,10 @@ def _serialize_at_once(limits: AnswerLimits, body: Mapping[str, Any]) -> bytes |
 def _respond(request: web.Request, status: int, body: dict[str, Any], response_json_status: int) -> web.Response:
     """Return an answer without data."""
     content = orjson.dumps(body, option=_DATETIME_OPTIONS)
-    return _not_kept(_respond_bytes(request, status, content, response_json_status))
+    return _not_cached(_respond_bytes(request, status, content, response_json_status))
 
 
-def _not_kept(response: web.Response) -> web.Response:
+def _not_cached(response: web.Response) -> web.Response:
     """Mark an answer with errors, which may be another the next time."""
     response.headers[hdrs.CACHE_CONTROL] = "no-store"
     return response

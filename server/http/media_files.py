@@ -59,10 +59,10 @@ async def _send_size(
     if file_format is RenderedFormat.AVIF:
         # It takes seconds: the worker renders it.
         key = size_key(content, size, file_format)
-        if not await sizes.is_kept(key):
+        if not await sizes.is_stored(key):
             raise NotFound("file")
     else:
-        key = await sizes.keep(content, size, file_format)
+        key = await sizes.ensure(content, size, file_format)
     headers = object_headers(f"image/{file_format}")
     if vary:
         headers[hdrs.VARY] = hdrs.ACCEPT

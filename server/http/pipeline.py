@@ -127,7 +127,7 @@ def pipeline(
                 if policy.credential is Credential.NONE:
                     return await handler(request)
                 try:
-                    scope = authenticator.repeated_scope(headers, policy, address, current_request_id)
+                    scope = authenticator.cached_scope(headers, policy, address, current_request_id)
                     if scope is None:
                         scope = await authenticator.create_scope(request, policy, address, current_request_id)
                 except (TenantNotFound, TenantClosed):

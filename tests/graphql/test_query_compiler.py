@@ -273,11 +273,11 @@ async def test_plans_cached_for_variables_are_bounded(sample: SampleStore):
         assert compiled is not None, size
         compiler.cache_plan(prepared, operation, compiled, size, {"n": size})
         assert compiler.cached_plan(prepared, None, {"n": size}) is not None
-    assert len(prepared.repeated_plans) == 50
+    assert len(prepared.plans_by_variables) == 50
     assert compiler.cached_plan(prepared, None, {"n": 1}) is None
     assert compiled is not None
     compiler.cache_plan(prepared, operation, compiled, 1, {"filter": {"search": "x" * 2_000}})
-    assert len(prepared.repeated_plans) == 50
+    assert len(prepared.plans_by_variables) == 50
 
 
 def test_too_complex_documents_never_reach_the_compiler() -> None:

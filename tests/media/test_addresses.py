@@ -357,7 +357,7 @@ async def test_a_size_that_is_gone_from_a_provider_is_rendered_again_after_an_ho
     s3_storage: Storage, sample: SampleStore, rendering: CountingRenderer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = await store_picture(sample)
-    monkeypatch.setattr("domain.media.sizes._KEPT_SECONDS", 0.0)  # the hour passes at once
+    monkeypatch.setattr("domain.media.sizes._STORED_SECONDS", 0.0)  # the hour passes at once
     await load(sample, f"{path}/64.webp")
     await load(sample, f"{path}/64.webp")
     assert len(rendering.rendered) == 1

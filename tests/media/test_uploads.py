@@ -47,7 +47,7 @@ class MemoryStorage:
     async def head(self, key: str) -> Stored | None:
         return Stored(len(self.objects[key])) if key in self.objects else None
 
-    async def get(self, key: str, *, most: int | None = None) -> bytes | None:
+    async def read(self, key: str, *, most: int | None = None) -> bytes | None:
         content = self.objects.get(key)
         return content if content is None or most is None else content[: most + 1]
 
