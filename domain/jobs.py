@@ -285,7 +285,7 @@ _PERIODIC: tuple[Job, ...] = (
     Job("apply_notifications", timedelta(seconds=30), for_each_store(_STORES_WITH_NOTIFICATIONS, apply_notifications)),
     Job("write_order_mails", timedelta(seconds=2), for_each_store(_STORES_WITH_ORDER_MAILS, write_order_mails)),
     Job("expire_carts", timedelta(minutes=1), for_each_store(_STORES_WITH_OVERDUE_CARTS, expire_carts)),
-    Job("tell_of_carts", timedelta(seconds=5), for_each_store(_STORES_WITH_PENDING_CART_EVENTS, emit_cart_updates)),
+    Job("emit_cart_updates", timedelta(seconds=5), for_each_store(_STORES_WITH_PENDING_CART_EVENTS, emit_cart_updates)),
     Job(
         "emit_abandoned_carts", timedelta(minutes=1), for_each_store(_STORES_WITH_ABANDONED_CARTS, emit_abandoned_carts)
     ),

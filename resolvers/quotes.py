@@ -18,7 +18,7 @@ from schema.scalars import ID, BigInt
 from schema.types.quotes import SellerAvailabilityObject, ShippingQuoteObject
 
 _READ_QUOTES = open_to_shoppers("view_shipping", "read_shipping")
-_READ_SELLERS = open_to_shoppers("view_marketplace", "read_products")
+_READ_OFFERS = open_to_shoppers("view_marketplace", "read_products")
 _FIELD_NAMES = {"product_id": "product"}
 
 
@@ -36,7 +36,7 @@ class QuoteQueries:
         rows = [_quote_row(quote, quotes.vendor_id, quotes.vendor_public_id) for quote in quotes.quotes]
         return linked(info, rows)
 
-    @root_field(_READ_SELLERS)
+    @root_field(_READ_OFFERS)
     async def sellers_availability(self, info: Info, product_id: ID, zipcode: str) -> list[SellerAvailabilityObject]:
         """Return the vendors of a product, the product's own vendor first, and whether each delivers it to a CEP."""
         with rename_error_fields(_FIELD_NAMES):

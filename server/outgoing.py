@@ -73,14 +73,14 @@ async def outgoing_client(
 
 
 def _threaded_lookup(executor: ThreadPoolExecutor) -> Lookup:
-    async def lookup(host: str, port: int) -> list[str]:
+    async def resolve(host: str, port: int) -> list[str]:
         # Not the loop's own: uvloop resolves names in four threads shared with file access.
         infos = await asyncio.get_running_loop().run_in_executor(
             executor, lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         )
         return list(dict.fromkeys(str(info[4][0]) for info in infos))
 
-    return lookup
+    return resolve
 
 
 class _CheckedResolver(AbstractResolver):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import re
 import tokenize
@@ -23,7 +24,7 @@ REPLACED = {
     "door": "entry point, route", "doors": "entry points, routes", "rooms": "packages", "floors": "layers",
     "seller": "vendor", "sellers": "vendors",
     "anew": "again, new", "beside": "next to, besides",
-    "whoever": "the caller", "somebody": "a caller, a user", "nobody": "no caller, anonymous",
+    "whoever": "the caller", "somebody": "a caller, a user",
     "mended": "fixed", "mend": "fix",
     "shelf": "stock", "shelves": "stock",
     "nothing_beside": "", "odd_described": "openapi_routes",
@@ -40,21 +41,26 @@ PRESCRIBED_NAMES = {
     "given",  # hypothesis.given, in tests
 }  # fmt: skip
 
-# Where a replaced word is a public name, a fixed text or a quotation.
-ALLOWED = re.compile(
-    r"""
-    [sS]ellers?[_-]availability | [sS]ellers?\ availability | SellerAvailability | [sS]ellersAvailability
-    | _READ_SELLERS | "sellers" | \bsellers[=:] | \{sellers:            # the legacy route, the GraphQL field
-    | olist_sellers\w* | seller_(id|zip\w*|city|state)                 # the Olist files
-    | customers,\ sellers,\ products | \|\ seller,\ customer,\ review
-    | told_at | is_untold | tell_of_carts | VendorShelves               # names in the database, of a job, in GraphQL
-    | the\ app\ may\ not\ be\ told\ of\ this\ event                     # stored with deliveries
-    | token\ beside\ the\ key | nobody\ can\ delete\ their\ own\ account  # error texts
-    | Tell\ the\ people\ who\ make\ the\ app                           # on the consent page
-    | nobody[@.]\S+ | ["'`]nobody["'`] | user\ nobody | \w*nobody\b(?=\ ?[,=)}])  # an account of the operating system, test data
-    """,
-    re.VERBOSE,
-)
+# First words of functions that must not return, each with the verbs of docs/glossary.md in its place.
+REPLACED_VERBS = {
+    "get": "find, load, read, fetch", "retrieve": "find, fetch", "look": "find", "lookup": "find", "obtain": "find",
+    "remember": "keep", "memoize": "keep", "require": "check", "assert": "check", "validate": "parse, check, verify",
+    "finish": "end, complete", "conclude": "complete", "terminate": "stop", "launch": "start",
+}  # fmt: skip
+PRESCRIBED_FUNCTIONS = {
+    "get": "HTTP's method; asyncpg's queue of connections",
+    "get_queryset": "Tortoise",
+    "get_fields": "Strawberry",
+    "get_enter_leave_for_kind": "graphql-core",
+    "_get_statement": "asyncpg",
+    "get_info": "aiohttp",
+    "validate_operations": "validates GraphQL documents",
+    "check_out": "two words, one verb",
+}
+
+# Where names that can't change are prescribed: clients and the previous version of the program use them.
+PRESCRIBING = ("schema/public.graphql", "docs/openapi/*.json", "models/migrations/sql/*/*.sql")
+OLIST_NAMES = r"olist_sellers\w*|\bseller_(?:id|zip_code_prefix|city|state)\b"
 WORD = re.compile(r"[A-Za-z]+")
 NAME = re.compile(r"[^\W\d]\w*")
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -121,9 +127,23 @@ def test_no_replaced_word_returns():
     for name, text in texts():
         # To look for what is allowed takes long: only in files where there may be anything else.
         for number, line in enumerate(text.splitlines() if replaced_words(text) else (), 1):
-            for word in replaced_words(ALLOWED.sub(" ", line)):
+            for word in replaced_words(prescribed_names().sub(" ", line)):
                 returned[word].append(f"{name}:{number}")
     assert {word: places[:5] for word, places in returned.items()} == {}, "docs/glossary.md names the terms"
+
+
+@functools.cache
+def prescribed_names() -> re.Pattern[str]:
+    """Return a pattern of the prescribed names that contain a replaced word; a single word counts only as a key."""
+    patterns = {OLIST_NAMES}
+    for path in (path for pattern in PRESCRIBING for path in ROOT.glob(pattern)):
+        text = path.read_text(encoding="utf-8")
+        for name in {each for each in NAME.findall(text) if replaced_words(each)}:
+            if "_" in name or CAMEL.search(name):
+                patterns.add(name)
+            elif path.suffix == ".json" and f'"{name}": ' in text:
+                patterns.add(rf"""["'`]{name}["'`]|\b{name}[=:]""")
+    return re.compile("|".join(sorted(patterns, key=len, reverse=True)), re.IGNORECASE)
 
 
 def replaced_words(text: str) -> set[str]:
@@ -152,15 +172,66 @@ def is_replaced_name(name: str) -> bool:
     return name == "found" or (not is_test and bool(set(parts) & (REPLACED_NAMES.keys() - {"found"})))
 
 
-def test_no_two_public_classes_share_a_name():
-    defined = defaultdict(set)
+@functools.cache
+def functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Return place and definition of every function and method of the product."""
+    return [
+        (f"{name}:{node.lineno}", node)
+        for name, tree in parsed_modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+
+def parsed_modules() -> Iterator[tuple[str, ast.Module]]:
     for path in files():
         name = relative(path)
         if path.suffix == ".py" and name.split("/")[0] in LAYERS and not name.startswith("models/migrations/"):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            for node in tree.body:
-                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                    defined[node.name].add(name)
+            yield name, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def verb(name: str) -> str:
+    return name.strip("_").split("_")[0]
+
+
+def test_functions_use_one_verb_for_one_thing():
+    replaced = [
+        f"{place} {node.name}: {REPLACED_VERBS[verb(node.name)]}"
+        for place, node in functions()
+        if verb(node.name) in REPLACED_VERBS and node.name not in PRESCRIBED_FUNCTIONS
+    ]
+    assert replaced == [], "docs/glossary.md#verbs"
+    assert PRESCRIBED_FUNCTIONS.keys() <= {node.name for _, node in functions()}
+
+
+def test_functions_that_check_return_nothing():
+    returning = [
+        f"{place} {node.name}"
+        for place, node in functions()
+        if verb(node.name) == "check" and node.name not in PRESCRIBED_FUNCTIONS and returned(node) != "None"
+        if "CheckResult" not in returned(node)  # of `vitrine doctor`
+    ]
+    assert returning == [], "a function that returns a value from outside parses it: docs/glossary.md#verbs"
+
+
+def returned(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    return ast.unparse(node.returns) if node.returns is not None else ""
+
+
+def test_the_glossary_lists_the_verbs_of_functions():
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").partition("## Verbs")[2]
+    listed = {word for cell in re.findall(r"^\| ([a-z, ]+) \|", text, flags=re.MULTILINE) for word in cell.split(", ")}
+    used = {verb(node.name) for _, node in functions()}
+    assert listed & REPLACED_VERBS.keys() == {"validate"}  # of documents
+    assert {word for verbs in REPLACED_VERBS.values() for word in verbs.split(", ")} <= listed <= used
+
+
+def test_no_two_public_classes_share_a_name():
+    defined = defaultdict(set)
+    for name, tree in parsed_modules():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                defined[node.name].add(name)
     assert {name: sorted(places) for name, places in defined.items() if len(places) > 1} == {}
 
 

@@ -45,7 +45,9 @@ from models.connection.database import Plans, execute, fetchrow, fetchval, trans
 from models.references import NOT_FOUND, USER, missing_message
 
 CUSTOMER_REQUIRED = "customer_id or customer_email is required"
-FOREIGN_CUSTOMER = "customer_id needs the customer's own token beside the key, or a key that is kept on a server"
+FOREIGN_CUSTOMER = (
+    "customer_id needs the customer's own token in addition to the key, or a key that is kept on a server"
+)
 DUPLICATE = "duplicate_order"
 DUPLICATE_WINDOW = timedelta(seconds=30)
 _STOREFRONT_ACTORS = (ActorKind.CUSTOMER, ActorKind.STOREFRONT)

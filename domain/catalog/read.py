@@ -129,7 +129,7 @@ PRODUCTS = Entity(
         "compare_at_cents": exact_value(
             "cents", "coalesce(t.compare_at_cents, 0)", "exact compare-at price, 0 for none", internal=True
         ),
-        "seller_id": optional_references("vendors", "sold by any of these vendors; 0 means by none", internal=True),
+        "company_id": optional_references("vendors", "sold by any of these vendors; 0 means by none", internal=True),
         "vendor_name": EntityFilter(
             "text", has_vendor_name("t.vendor_id"), "exact name of the vendor", many=True, internal=True
         ),
@@ -185,7 +185,7 @@ CATEGORIES = Entity(
         ),
         **exact("big_int", "position", internal=True),
         "vendor_id": references("vendors", "of any of these vendors"),
-        "seller_id": optional_references("vendors", "of any of these vendors; 0 means of none", internal=True),
+        "company_id": optional_references("vendors", "of any of these vendors; 0 means of none", internal=True),
         **exact("text", "id_path", "description", internal=True),
         "created_at": exact_second("t.created_at", "created within that second"),
         "product_count": exact_value("big_int", PRODUCT_COUNT, "exact number of products", internal=True),

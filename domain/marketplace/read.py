@@ -166,7 +166,7 @@ REVIEWS = Entity(
         "object_id": EntityFilter(
             "id", _about_any, "about any of these subjects, of any type", many=True, internal=True
         ),
-        "seller_id": optional_references(
+        "company_id": optional_references(
             "vendors", "about products of any of these vendors; 0 means of none", column=REVIEWED_VENDOR, internal=True
         ),
         **exact("text", "name", "message", internal=True),

@@ -21,7 +21,9 @@ PAYMENT_METHODS = Entity(
         **exact("text", "name", processor="any of these processors"),
         "search": substring("name", "t.name"),
         "tax_id": has_tax("payment_method_taxes", "has any of these taxes"),
-        "seller_id": optional_references("vendors", "of any of these vendors; 0 means without a vendor", internal=True),
+        "company_id": optional_references(
+            "vendors", "of any of these vendors; 0 means without a vendor", internal=True
+        ),
         **exact("text", "description", "instructions", internal=True),
         **exact("cents", "surcharge_cents", internal=True),
         **exact("big_int", "surcharge_percent", "position", internal=True),

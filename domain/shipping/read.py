@@ -27,7 +27,9 @@ SHIPPING_METHODS = Entity(
         **exact("text", "name"),
         "search": substring("name", "t.name"),
         "tax_id": has_tax("shipping_method_taxes", "has any of these taxes"),
-        "seller_id": optional_references("vendors", "of any of these vendors; 0 means without a vendor", internal=True),
+        "company_id": optional_references(
+            "vendors", "of any of these vendors; 0 means without a vendor", internal=True
+        ),
         **exact("text", "delivery_time", "rate_calculation", internal=True),
         **exact("big_int", "min_weight_grams", "max_weight_grams", internal=True),
         "free_from_cents": EntityFilter(

@@ -36,7 +36,7 @@ MANUAL, GONE, FAILING = "manual", "gone", "failing"
 REMOVED_ENDPOINT = "the endpoint was removed"
 DISABLED_ENDPOINT = "the endpoint was disabled"
 UNSUBSCRIBED = "the endpoint does not want this event any more"
-NOT_ALLOWED = "the app may not be told of this event any more"
+NOT_ALLOWED = "the app may not receive this event any more"
 
 
 def _url(value: object) -> str:

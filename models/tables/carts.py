@@ -32,6 +32,7 @@ class Cart(Timestamped, table="carts"):
     merged_into = fields.ForeignKeyField("models.Cart", null=True, related_name="merged")
     content_hash = fields.BinaryField(null=True)
     ordered_at = fields.DatetimeField(null=True)
+    # Columns cannot be renamed while the previous version runs: in SQL these two have the names of the first release.
     emitted_at = fields.DatetimeField(null=True, source_field="told_at")
     is_pending = fields.BooleanField(default=False, source_field="is_untold")
     abandoned_at = fields.DatetimeField(null=True)

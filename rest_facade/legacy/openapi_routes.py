@@ -285,7 +285,7 @@ _QUOTE = OperationResult(
     "DeliveryMethods", first_item=True, overrides=record_members(QUOTE_FIELDS), name="DeliveryMethod"
 )
 _VENDOR = OperationResult(
-    "SellersAvailability", first_item=True, overrides=record_members(VENDOR_FIELDS), name="VendorAvailability"
+    "VendorAvailability", first_item=True, overrides=record_members(VENDOR_FIELDS), name="VendorAvailability"
 )
 _QUOTES: dict[RouteKey, RouteDocs] = {
     ("GET", "/api/delivery_methods"): RouteDocs(

@@ -39,7 +39,7 @@ _rename = message_renamer((), {"product": "product_id", "quantity": "amount"})
 
 def routes(operations: Mapping[str, FacadeOperation]) -> list[Route]:
     """List the two routes."""
-    quotes, vendors = (operations[name] for name in ("DeliveryMethods", "SellersAvailability"))
+    quotes, vendors = (operations[name] for name in ("DeliveryMethods", "VendorAvailability"))
     return [
         Route("GET", "/api/delivery_methods", _quotes_handler(quotes), Credential.LEGACY_ADMIN),
         Route("GET", "/api/sellers_availability", _vendors_handler(vendors), Credential.LEGACY_ADMIN),
@@ -64,7 +64,7 @@ def _vendors_handler(operation: FacadeOperation) -> Callable[[web.Request], Any]
         scope = engine.authorize_area(request, "marketplace", engine.VIEW, operation)
         destination = _parse_destination(parse_query(request.rel_url.raw_query_string))
         data = await _execute(scope, operation, destination)
-        return json_response({"sellers": [_render_vendor(row) for row in data["sellers"]]})
+        return json_response({"sellers": [_render_vendor(row) for row in data["vendors"]]})
 
     return list_vendors
 

@@ -196,7 +196,7 @@ async def test_the_jobs_find_the_stores_with_due_work(kit, other_kit):
     await kit.rows("UPDATE carts SET told_at = told_at - interval '6 seconds' WHERE tenant_id = $1")
     await other_kit.rows("UPDATE carts SET expires_at = now() - interval '1 second' WHERE tenant_id = $1")
     items = {job.name: job for job in jobs.JOBS}
-    for name in ("tell_of_carts", "expire_carts"):
+    for name in ("emit_cart_updates", "expire_carts"):
         outcome = await items[name].work(lambda: True)
         assert outcome.error == "", name
     assert len(await cart_events(kit, cart)) == 2

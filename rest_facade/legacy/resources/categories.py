@@ -20,7 +20,7 @@ CATEGORIES = Resource(
         RecordField("id_path", types.TEXT, filter_name="id_path"),
         RecordField("description", types.TEXT, "description", "description"),
         RecordField("seo_name", types.TEXT, "slug", "slug"),
-        RecordField("company_id", types.ID, "vendor_id", "seller_id"),
+        RecordField("company_id", types.ID, "vendor_id", "company_id"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
     ),
     required=("category",),

@@ -33,7 +33,7 @@ DISCUSSIONS = Resource(
         RecordField("ip_address", types.TEXT, "ip_address", "ip_address", permission="sees_addresses"),
         RecordField("status", types.code(_STATUS), "status", "status"),
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
-        RecordField("company_id", types.ID, filter_name="seller_id", source="vendor_number"),
+        RecordField("company_id", types.ID, filter_name="company_id", source="vendor_number"),
     ),
     message_terms={"review": "discussion", "object": "object_id", "thread": "thread_id", "user": "user_id"},
     filters=(SEARCH,),

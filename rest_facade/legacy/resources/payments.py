@@ -18,7 +18,7 @@ PAYMENTS = Resource(
     entity="payment_method",
     fields=(
         id_field("payment_id"),
-        RecordField("company_id", types.ID, "vendor_id", "seller_id"),
+        RecordField("company_id", types.ID, "vendor_id", "company_id"),
         RecordField("payment", types.TEXT, "name", "name"),
         *same_names(types.TEXT, "description", "instructions"),
         RecordField("processor_type", types.optional(types.TEXT), "processor", "processor"),

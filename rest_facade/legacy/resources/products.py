@@ -35,7 +35,7 @@ PRODUCTS = Resource(
         RecordField("list_price", types.OPTIONAL_MONEY, "compare_at_cents", "compare_at_cents"),
         RecordField("amount", types.BIGINT, "stock", "stock"),
         RecordField("status", types.code(PRODUCT_STATUSES), "status", "status"),
-        RecordField("company_id", types.ID, "vendor_id", "seller_id"),
+        RecordField("company_id", types.ID, "vendor_id", "company_id"),
         RecordField("company_name", types.TEXT, filter_name="vendor_name"),
         RecordField("category_ids", types.IDS, "category_ids", "category_id", cscart_type=types.INTEGER_IDS),
         RecordField("main_category", types.ID, "category_id", "main_category_id", cscart_type=types.INTEGER_ID),

@@ -87,7 +87,7 @@ SHIPPINGS = Resource(
     entity="shipping_method",
     fields=(
         id_field("shipping_id"),
-        RecordField("company_id", types.ID, "vendor_id", "seller_id"),
+        RecordField("company_id", types.ID, "vendor_id", "company_id"),
         RecordField("shipping", types.TEXT, "name", "name"),
         RecordField("delivery_time", types.TEXT, "delivery_time", "delivery_time"),
         RecordField(
