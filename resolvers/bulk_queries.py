@@ -32,7 +32,8 @@ from models.reading.bulk_reads import BulkReader, deeper_connections, has_public
 from models.reading.response_shapes import NotCompiled, RelationField, ResponseShape
 from models.reading.snapshots import snapshot
 from resolvers.engine.compiled_fields import CompilationValues
-from resolvers.engine.prepare import DocumentCache, PreparedDocument, calculate_cost, check_cost
+from resolvers.engine.limits import check_cost
+from resolvers.engine.prepare import DocumentCache, PreparedDocument, calculate_cost
 from resolvers.entity_queries import ENTITY_QUERY, EntityQuery
 from schema.connections import PageRequest, RelatedConnection
 from schema.fields import strawberry_field

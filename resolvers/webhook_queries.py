@@ -23,7 +23,8 @@ from kernel.ids import request_id_from
 from kernel.scope import SYSTEM, Scope, active_scope
 from models.reading.answer_size import AnswerLimits, limited_answer
 from resolvers.engine.executor import ExecutionContext, error_of, execute_document
-from resolvers.engine.prepare import DocumentCache, PreparedDocument, calculate_cost, check_cost
+from resolvers.engine.limits import check_cost
+from resolvers.engine.prepare import DocumentCache, PreparedDocument, calculate_cost
 from schema.fields import ACCESS, access_of, strawberry_field
 
 # The root field of a subject of the outbox, if it isn't the one with its name.

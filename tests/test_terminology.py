@@ -75,7 +75,7 @@ EXEMPT = re.compile(
 SEARCHES = {
     "pagination": "schema/pagination.py",
     "webhook": "server/workers/webhooks.py",
-    "retry": "domain/webhooks/schedule.py",
+    "retry": "domain/webhooks/retries.py",
     "oversell": "domain/catalog/stock.py",
     "refund": "domain/gateway/charges.py",
     "coupon": "domain/promotions/rewards.py",

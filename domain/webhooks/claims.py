@@ -19,7 +19,7 @@ from asyncpg import Record
 from auth.secrets import APP_SECRET_PURPOSE, decrypt
 from domain.event_types import PING
 from domain.webhooks.event_scopes import may_receive
-from domain.webhooks.schedule import BREAKER_THRESHOLD, MAX_IN_FLIGHT
+from domain.webhooks.retries import BREAKER_THRESHOLD, MAX_IN_FLIGHT
 from models.connection import database
 from models.connection.database import CrossStoreConnection
 from models.rows import from_row

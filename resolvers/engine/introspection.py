@@ -15,7 +15,8 @@ from graphql import ExecutionResult, FieldNode, GraphQLSchema, OperationDefiniti
 from kernel.cache import BoundedCache
 from kernel.work_queues import WorkQueue
 from resolvers.engine.executor import OffLoopExecutor
-from resolvers.engine.prepare import INTROSPECTION_FIELDS, MAX_ERRORS, PreparedDocument
+from resolvers.engine.limits import INTROSPECTION_FIELDS
+from resolvers.engine.prepare import MAX_ERRORS, PreparedDocument
 
 # Cache bounds: results (of up to a megabyte each), and the length of a document with its variables.
 MAX_CACHED_RESULTS = 16

@@ -1,12 +1,10 @@
-"""Parse, validate and cache GraphQL documents; check the query limits: depth, aliases, tokens, complexity (cost).
+"""Prepare GraphQL documents for execution: check their limits, parse, validate and cache them.
 
-The limits (docs/reference/shared.md#graphql-limits) are checked first, on the scanned text (`resolvers/engine/scanner.py`), in linear time
-however often fragments are reused: each fragment is measured once. A document over a limit is neither parsed nor validated.
+A document over a limit (`resolvers/engine/limits.py`) is neither parsed nor validated.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,47 +33,33 @@ from kernel.cache import BoundedCache
 from kernel.errors import TooComplex, ValidationFailed
 from kernel.record_conversion import Conversions
 from kernel.work_queues import WorkQueue
-from resolvers.engine.lexer import parse_document
+from resolvers.engine.limits import (
+    MAX_ANONYMOUS_LENGTH,
+    MAX_ANONYMOUS_TOKENS,
+    MAX_DEPTH,
+    MAX_LENGTH,
+    MAX_TOKENS,
+    LimitChecker,
+    check_cost,
+)
+from resolvers.engine.parser import parse_document
 from resolvers.engine.query_cost import CostCalculator
 from resolvers.engine.scanner import (
     ScannedDocument,
-    ScannedField,
-    ScannedInlineFragment,
-    ScannedSelections,
     ScannedSpread,
     TooManyTokens,
     scan_document,
 )
 from resolvers.engine.validation_rules import RULES as RULES
 
-# Characters of a document: long texts belong into variables. The parser and the positions of errors take time per character.
-MAX_LENGTH = 100_000
-MAX_DEPTH = 12
-MAX_ALIASES = 100
-MAX_TOKENS = 2000
-MAX_REPEATS = 50
-MAX_COST = 10_000
-MAX_INTROSPECTION_DEPTH = 20
-# Selections of the root fields of introspection in one operation.
-MAX_SCHEMA_SELECTIONS = 1
-MAX_TYPE_SELECTIONS = 50
-# Fields of a document with all fragment spreads expanded. 2,000 tokens contain fewer than 2,000 fields; only nested fragments reach this
-# limit, and code that traverses the expanded document (validation, `resolvers.engine.compile`) would take as many steps.
-MAX_FIELDS = 5000
 # The total number of tokens of all cached documents: a parsed token takes 600 bytes.
 MAX_CACHED_TOKENS = 100_000
-INTROSPECTION_FIELDS = ("__schema", "__type")
 # Preparing takes up to 50 ms for texts of this length, half a second for one of `MAX_LENGTH`.
 MAX_SHORT_LENGTH = 2_000
 _DOCUMENTS = WorkQueue("documents", most_waiting=2)
 _SHORT_DOCUMENTS = WorkQueue("short documents", most_waiting=20)
-# A document without a credential signs in or registers.
-MAX_ANONYMOUS_LENGTH = 2_000
-MAX_ANONYMOUS_TOKENS = 200
 # Errors of validation and of the coercion of variables that are reported.
 MAX_ERRORS = 5
-# Nested fragments recurse; Python's stack overflows at a chain of about 300.
-_MAX_FRAGMENT_CHAIN = 100
 
 
 @dataclass(frozen=True)
@@ -138,7 +122,7 @@ def prepare_document(
     except TooManyTokens as problem:
         raise TooComplex(f"the document has more than {max_tokens} tokens") from problem
     if scanned is not None and limited:
-        checker = _LimitChecker(scanned)
+        checker = LimitChecker(scanned)
         checker.check()
         if checker.cycle is not None:
             return PreparedDocument(None, (_cycle_error(text, checker.cycle),), {})
@@ -181,12 +165,6 @@ def _cycle_error(text: str, cycle: tuple[ScannedSpread, ...]) -> GraphQLError:
         source=Source(text),
         positions=[spread.position for spread in cycle],
     )
-
-
-def check_cost(cost: int) -> None:
-    """Raise `TooComplex` if the query cost exceeds `MAX_COST`."""
-    if cost > MAX_COST:
-        raise TooComplex(f"the cost of the document is {cost}; at most {MAX_COST} is allowed", details={"cost": cost})
 
 
 def _reject_nul(document: DocumentNode) -> None:
@@ -286,116 +264,6 @@ class DocumentCache:
         # A long document with errors takes up to a megabyte, and no client sends it again to be served.
         if len(text) <= (MAX_SHORT_LENGTH if prepared.errors else self._max_length):
             self._documents.keep(text, prepared)
-
-
-@dataclass(frozen=True, slots=True)
-class _SelectionSize:
-    """The size of a selection set: depth, aliases, fields, and the number of occurrences of each response key."""
-
-    depth: int
-    introspection_depth: int
-    aliases: int
-    fields: int
-    schemas: int
-    types: int
-    keys: Counter[str]
-
-
-# The maximum number of steps of `_LimitChecker`: fields, and response keys merged from fragments. Only nested fragments come close.
-_MAX_STEPS = 4 * MAX_FIELDS
-_EMPTY = _SelectionSize(0, 0, 0, 0, 0, 0, Counter())
-
-
-class _LimitChecker:
-    """Check depth, aliases, repeated keys and fields of a document, measuring each fragment once; detect fragment cycles."""
-
-    def __init__(self, document: ScannedDocument) -> None:
-        self.document = document
-        self.fragment_sizes: dict[tuple[str, bool], _SelectionSize] = {}
-        self.path: list[ScannedSpread] = []
-        self.cycle: tuple[ScannedSpread, ...] | None = None
-        self.steps = 0
-
-    def check(self) -> None:
-        aliases = fields = 0
-        for _, operation in self.document.operations:
-            size = self._measure(operation.selections, False)
-            aliases += size.aliases
-            fields += size.fields
-            if size.depth > MAX_DEPTH:
-                raise TooComplex(f"the document is {size.depth} levels deep; at most {MAX_DEPTH} are allowed")
-            if size.introspection_depth > MAX_INTROSPECTION_DEPTH:
-                raise TooComplex(f"introspection is deeper than {MAX_INTROSPECTION_DEPTH} levels")
-            for name, times, maximum in (
-                ("__schema", size.schemas, MAX_SCHEMA_SELECTIONS),
-                ("__type", size.types, MAX_TYPE_SELECTIONS),
-            ):
-                if times > maximum:
-                    raise TooComplex(f"the operation selects {name} {times} times; at most {maximum} allowed")
-        if aliases > MAX_ALIASES:
-            raise TooComplex(f"the document has {aliases} aliases; at most {MAX_ALIASES} are allowed")
-        if fields > MAX_FIELDS:
-            raise TooComplex(f"the document asks for {fields} fields; at most {MAX_FIELDS} are allowed")
-        # Unused fragments are checked as well, for cycles and repeated keys, because validation would traverse them.
-        for name in self.document.fragments:
-            self._measure_fragment(ScannedSpread(name, 0), False)
-
-    def _measure(self, selections: ScannedSelections, introspection: bool) -> _SelectionSize:
-        depth = deep = aliases = fields = schemas = types = 0
-        keys: Counter[str] = Counter()
-        for node in selections:
-            self.steps += 1
-            if isinstance(node, ScannedField):
-                keys[node.alias or node.name] += 1
-                inside = introspection or node.name in INTROSPECTION_FIELDS
-                below = self._measure(node.selections, inside) if node.selections is not None else _EMPTY
-                fields += 1 + below.fields
-                aliases += (1 if node.is_alias else 0) + below.aliases
-                schemas += (1 if node.name == "__schema" else 0) + below.schemas
-                types += (1 if node.name == "__type" else 0) + below.types
-                if inside:
-                    deep = max(deep, 1 + below.introspection_depth)
-                else:
-                    depth = max(depth, 1 + below.depth)
-                    deep = max(deep, below.introspection_depth)
-            else:
-                fragment = self._measure_fragment(node, introspection)
-                depth = max(depth, fragment.depth)
-                deep = max(deep, fragment.introspection_depth)
-                aliases += fragment.aliases
-                fields += fragment.fields
-                schemas += fragment.schemas
-                types += fragment.types
-                self.steps += len(fragment.keys)
-                if self.steps > _MAX_STEPS:
-                    raise TooComplex("the fragments of the document hold too many fields of one another")
-                keys.update(fragment.keys)
-        if keys and max(keys.values()) > MAX_REPEATS:
-            key, times = keys.most_common(1)[0]
-            raise TooComplex(f"{key} stands {times} times in one selection; at most {MAX_REPEATS} are allowed")
-        return _SelectionSize(depth, deep, aliases, fields, schemas, types, keys)
-
-    def _measure_fragment(self, node: ScannedInlineFragment | ScannedSpread, introspection: bool) -> _SelectionSize:
-        if isinstance(node, ScannedInlineFragment):
-            return self._measure(node.selections, introspection)
-        cached = self.fragment_sizes.get((node.name, introspection))
-        if cached is not None:
-            return cached
-        fragment = self.document.fragments.get(node.name)
-        if fragment is None:
-            return _EMPTY  # validation reports it
-        open_at = next((at for at, spread in enumerate(self.path) if spread.name == node.name), None)
-        if open_at is not None:
-            if self.cycle is None:
-                self.cycle = (*self.path[open_at + 1 :], node)
-            return _EMPTY
-        if len(self.path) >= _MAX_FRAGMENT_CHAIN:
-            raise TooComplex(f"fragments use each other in a chain of more than {_MAX_FRAGMENT_CHAIN}")
-        self.path.append(node)
-        size = self._measure(fragment.selections, introspection)
-        self.path.pop()
-        self.fragment_sizes[node.name, introspection] = size
-        return size
 
 
 # The number of cached costs per document, keyed by the list sizes in its variables.

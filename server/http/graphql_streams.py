@@ -20,7 +20,8 @@ from kernel.errors import DomainError, RateLimited, Unauthenticated, Unavailable
 from kernel.scope import ActorKind, Scope, active_scope
 from models.reading.answer_size import too_many_bytes
 from resolvers.engine.executor import format_document_error, format_error
-from resolvers.engine.prepare import PreparedDocument, calculate_cost, check_cost
+from resolvers.engine.limits import check_cost
+from resolvers.engine.prepare import PreparedDocument, calculate_cost
 from resolvers.events import subscribed_arguments
 from rest_facade.routing import SCOPE
 from schema.types.events import SUBJECTS

@@ -27,7 +27,8 @@ from models.reading.response_shapes import NotCompiled
 from resolvers import root
 from resolvers.catalog_reads import is_catalogue_read
 from resolvers.engine.executor import error_extensions, format_document_error, format_error
-from resolvers.engine.prepare import INTROSPECTION_FIELDS, DocumentCache, PreparedDocument, calculate_cost, check_cost
+from resolvers.engine.limits import INTROSPECTION_FIELDS, check_cost
+from resolvers.engine.prepare import DocumentCache, PreparedDocument, calculate_cost
 from resolvers.engine.run import OperationExecutor
 from resolvers.engine.secret_fields import returns_secret
 from resolvers.persisted_documents import find_document, save_document

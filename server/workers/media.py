@@ -14,7 +14,7 @@ from domain.media.renderer import ImageError
 from domain.media.sources import SourceContent, SourceFailed, load_source, source_host
 from domain.storage import storage
 from domain.stores import find_store
-from domain.webhooks.schedule import retry_after
+from domain.webhooks.retries import retry_after
 from kernel import logging, metrics
 from kernel.clock import now
 from kernel.errors import DomainError

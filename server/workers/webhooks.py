@@ -22,7 +22,7 @@ from domain.webhooks import attempt_results, claims, fan_out
 from domain.webhooks.attempt_results import AttemptResult, AttemptVerdict
 from domain.webhooks.claims import ClaimedDelivery
 from domain.webhooks.envelope import EventRecord, build_request
-from domain.webhooks.schedule import retry_after
+from domain.webhooks.retries import retry_after
 from kernel import logging, metrics, tracing
 from kernel.clock import now
 from kernel.errors import DomainError, Forbidden

@@ -36,7 +36,8 @@ from resolvers.engine import compile as query_compiler
 from resolvers.engine import prepare as documents
 from resolvers.engine.compile import QueryCompiler
 from resolvers.engine.field_merging import FieldsMergeRule
-from resolvers.engine.lexer import RegexLexer, parse_document
+from resolvers.engine.limits import LimitChecker
+from resolvers.engine.parser import RegexLexer, parse_document
 from resolvers.engine.prepare import DocumentCache, PreparedDocument, prepare_document
 from resolvers.engine.scanner import SIZE_ARGUMENTS, ScannedField, ScannedInlineFragment, ScannedSpread, scan_document
 
@@ -165,7 +166,7 @@ def test_field_merging_takes_linear_steps(name: str, monkeypatch: pytest.MonkeyP
 def test_limit_checks_take_linear_steps(name: str) -> None:
     document = scan_document(WIDE[name], max_tokens=None)
     assert document is not None
-    checker = documents._LimitChecker(document)
+    checker = LimitChecker(document)
     checker.check()
     assert checker.steps <= 2 * document.size
 

@@ -7,7 +7,8 @@ from graphql import get_introspection_query
 
 from kernel.errors import TooComplex, ValidationFailed
 from resolvers import root
-from resolvers.engine.prepare import MAX_COST, DocumentCache, calculate_cost, coerced_variables, prepare_document
+from resolvers.engine.limits import MAX_COST
+from resolvers.engine.prepare import DocumentCache, calculate_cost, coerced_variables, prepare_document
 
 
 def _prepare(text: str) -> object:

@@ -23,7 +23,7 @@ from kernel import large_json
 from kernel.large_json import dumps_in_parts
 from kernel.request_bodies import MAX_VALUES, MalformedBody, parse_json
 from resolvers.engine.executor import MAX_FIELDS_AT_ONCE, SlicedExecutor
-from resolvers.engine.prepare import MAX_LENGTH
+from resolvers.engine.limits import MAX_LENGTH
 from tests.hostile.conftest import Query, assert_refused
 from tests.hostile.fuzzing import fuzz
 

@@ -7,7 +7,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from domain.webhooks.schedule import (
+from domain.webhooks.retries import (
     BREAKER_THRESHOLD,
     DISABLE_AFTER,
     MAX_PAUSE,

@@ -1,4 +1,4 @@
-"""A GraphQL lexer based on regular expressions, faster than graphql-core's, which examines each character in Python.
+"""Parse GraphQL documents with a lexer of regular expressions, faster than graphql-core's, which examines each character in Python.
 
 Tokens not covered by the expressions (strings with escapes, floats, syntax errors) fall back to graphql-core's lexer.
 `tests/graphql/test_hostile_documents.py` compares the two.
