@@ -26,10 +26,10 @@ class FailingShop(PickyShop):
 
     refused: tuple[str, ...] = ()
 
-    async def get(self, path: str, **query: object) -> Any:
+    async def fetch(self, path: str, **query: object) -> Any:
         if path in self.refused:
             raise SourceError("status 500: Internal error")
-        return await super().get(path, **query)
+        return await super().fetch(path, **query)
 
 
 def failing(*refused: str) -> FailingShop:
