@@ -22,7 +22,7 @@ from models.reading.queries import Row, refers_to
 from resolvers.engine.compiled_results import RESULT, ResultField
 from resolvers.engine.complete import JoinedRelation
 from resolvers.entity_queries import build_entity_queries
-from resolvers.mutation_helpers import load_member, rename_error_fields, rename_fields, rename_line_fields
+from resolvers.mutation_helpers import load_member, rename_line_fields
 from resolvers.results import cart_result, linked, load_linked_cart
 from schema.fields import root_field
 from schema.inputs import provided_fields
@@ -50,7 +50,6 @@ _SEE_PLACED = Access(
     storefront=order_access.CHECKOUT,
     note="The order's access token grants access to it; a customer token grants access to that customer's orders.",
 )
-_CHECKOUT_FIELD_NAMES = {"customer_id": "customer", "payment_id": "payment"}
 
 
 def _rename_items(fields: dict[str, Any]) -> dict[str, Any]:
@@ -183,8 +182,7 @@ class CartMutations:
     async def cart_checkout(self, info: Info, id: ID, input: CartCheckoutInput) -> CartCheckoutObject:
         """Place the order of a cart, once: reserves stock, calculates totals, emits `order.created` and `checkout.completed`."""
         scope = info.context.scope
-        with rename_error_fields(_CHECKOUT_FIELD_NAMES):
-            ordered = await checkout.check_out(scope, id, rename_fields(input, _CHECKOUT_FIELD_NAMES))
+        ordered = await checkout.check_out(scope, id, provided_fields(input))
         return Row(token=ordered.token, order=await load_member(info, "order", ordered.id))  # type: ignore[return-value]
 
 

@@ -104,23 +104,23 @@ class _CheckoutCustomer:
 
 
 async def check_out(scope: Scope, cart: object, values: InputValues) -> CheckoutResult:
-    """Place an order from a cart: `customer` (an id) or `customer_email`, `customer_name`, `payment`, `notes`.
+    """Place an order from a cart: `customer_id` or `customer_email`, `customer_name`, `payment_id`, `notes`.
 
-    The e-mail may already be in the cart. Raises ValidationFailed for invalid input, Forbidden for another's `customer`, Conflict
+    The e-mail may already be in the cart. Raises ValidationFailed for invalid input, Forbidden for another's `customer_id`, Conflict
     `cart_already_ordered` and `duplicate_order`, and RuleViolation for violated business rules.
     """
     fields = read_fields(CHECKOUT, values)
-    payment = _payment_id(values.get("payment"))
+    payment = _payment_id(values.get("payment_id"))
     async with transaction(scope, Plans.REUSED):
         locked, rows = await lock_open_cart_with(scope, cart, CART_WITH_ITEMS)
-        customer = await _resolve_customer(scope, locked, values.get("customer"), fields.get("email", ""))
+        customer = await _resolve_customer(scope, locked, values.get("customer_id"), fields.get("email", ""))
         items = await items_of(scope, rows)
         lines = order_lines(items)
         content_hash = _content_hash(items, customer)
         await _reject_duplicate(scope, content_hash)
         # A total of zero needs no payment method.
         if payment is None and (await calculate_cart_totals(scope, locked, items)).total_cents:
-            raise ValidationFailed("payment_id is required", field="payment", code="required")
+            raise ValidationFailed("payment_id is required", field="payment_id", code="required")
         _reject_incomplete(locked, items)
         placed = await _place(scope, locked, _draft(locked, items, customer, payment, fields), lines)
         priced = at_prices(items, placed.pricing.lines)
@@ -151,7 +151,7 @@ async def _account_id(scope: Scope, customer: object) -> int:
         return actor.user_id
     user_id = await fetchval(_CUSTOMER, scope.store.id, public_id) if public_id is not None else None
     if user_id is None:
-        raise ValidationFailed(missing_message(USER, [customer]), field="customer", code=NOT_FOUND)
+        raise ValidationFailed(missing_message(USER, [customer]), field="customer_id", code=NOT_FOUND)
     return int(user_id)
 
 
@@ -259,7 +259,7 @@ def _reject_incomplete(cart: LockedCart, items: Sequence[PricedCartItem]) -> Non
 def _payment_id(payment: object) -> UUID | None:
     public_id = parse_uuid(payment)
     if public_id is None and payment is not None:
-        raise ValidationFailed("payment_id is no id of a payment method", field="payment", code="invalid")
+        raise ValidationFailed("payment_id is no id of a payment method", field="payment_id", code="invalid")
     return public_id
 
 

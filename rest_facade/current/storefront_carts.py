@@ -15,12 +15,11 @@ from aiohttp import web
 from kernel.errors import MalformedRequest, NotFound, RuleViolation, ValidationFailed
 from kernel.scope import Scope
 from kernel.text import repr_value
-from resolvers.execute import FacadeOperation, authorize
+from resolvers.execute import FacadeOperation, authorize, execute
 from rest_facade.bodies import read_json_object
 from rest_facade.current.errors import render_object
 from rest_facade.current.storefront import PREFIX
-from rest_facade.field_errors import REQUIRED
-from rest_facade.records import execute_with_codes
+from rest_facade.field_errors import REQUIRED, with_field_codes
 from rest_facade.responses import json_response
 from rest_facade.routing import SCOPE, Credential, Handler, Route
 
@@ -120,7 +119,12 @@ class CartHandlers:
         return authorize(request[SCOPE], operation), operation
 
     async def _execute(self, scope: Scope, operation: FacadeOperation, variables: Mapping[str, Any]) -> Any:
-        return await execute_with_codes(scope, operation, variables, _CODES)
+        """Execute an operation and return its first field; validation errors get specific field codes."""
+        try:
+            data = await execute(scope, operation, variables)
+        except ValidationFailed as error:
+            raise with_field_codes(error, _CODES) from error
+        return data[operation.fields[0]]
 
 
 def _path_ids(request: web.Request) -> dict[str, str]:

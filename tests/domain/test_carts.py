@@ -144,7 +144,7 @@ async def test_an_ordered_cart_emits_no_more_cart_events(kit):
     front = kit.as_storefront()
     await add_item(kit, after(front, 1), cart, product)
     payment = await kit.public_id("payment_methods", await kit.payment())
-    await checkout.check_out(after(front, 2), cart, {"customer_email": "ana@example.com", "payment": payment})
+    await checkout.check_out(after(front, 2), cart, {"customer_email": "ana@example.com", "payment_id": payment})
     await events.emit_due(after(kit.scope, 60))
     assert await kit.event_names(cart) == ["cart.updated", "checkout.completed"]
 
@@ -152,7 +152,7 @@ async def test_an_ordered_cart_emits_no_more_cart_events(kit):
 async def test_a_checkout_that_waits_for_a_change_orders_what_the_cart_has_after_it(kit, database_url):
     product = await kit.product(is_edp=True, price_cents=1_000, stock=10)
     payment = await kit.public_id("payment_methods", await kit.payment())
-    values = {"customer_email": "ana@example.com", "payment": payment}
+    values = {"customer_email": "ana@example.com", "payment_id": payment}
     # A connection defers only what it has prepared: the first checkouts prepare it.
     for _ in range(12):
         await checkout.check_out(kit.as_storefront(), await create_cart(kit, (product, 1)), values)
@@ -268,7 +268,7 @@ async def test_an_open_cart_uses_the_current_currency_and_a_closed_one_keeps_its
     product = await kit.product(is_edp=True)
     payment = await kit.public_id("payment_methods", await kit.payment())
     ordered, alive = await create_cart(kit, (product, 1)), await create_cart(kit, (product, 1))
-    values = {"customer_email": "ana@example.com", "payment": payment}
+    values = {"customer_email": "ana@example.com", "payment_id": payment}
     await checkout.check_out(kit.as_storefront(), ordered, values)
     euro = replace(kit.as_storefront(), store=replace(kit.scope.store, currency="EUR"))
     assert (await load_cart_record(euro, alive))["currency"] == "EUR"

@@ -211,7 +211,7 @@ class Play:
         cart = self._cart(place)
         if cart is None:
             return
-        values = {"customer_email": "ana@example.com", "payment": self.payment}
+        values = {"customer_email": "ana@example.com", "payment_id": self.payment}
         expected = self._refusal(cart)
         if expected is not None:
             with pytest.raises((RuleViolation, Conflict)) as error:

@@ -257,7 +257,7 @@ async def test_a_cart_spends_as_many_points_as_the_account_has(kit):
     )
     await adjust_points(kit.scope, user, -150)
     payment = await kit.public_id("payment_methods", await kit.payment())
-    placed = await checkout.check_out(scope, cart["id"], {"payment": str(payment)})
+    placed = await checkout.check_out(scope, cart["id"], {"payment_id": str(payment)})
     order = await kit.record("orders", placed.id)
     assert (order["points_spent"], order["total_cents"], await balance(kit, user)) == (150, 850, 0)
 

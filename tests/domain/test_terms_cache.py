@@ -103,7 +103,7 @@ class Shop:
     async def check_out(self, cart: Any) -> dict[str, Any] | str:
         """Return the amounts of the order, or the reason of the refusal."""
         payment = await self.kit.public_id("payment_methods", self.payment)
-        values = {"customer_email": "ana@example.com", "payment": payment}
+        values = {"customer_email": "ana@example.com", "payment_id": payment}
         try:
             placed = await checkout.check_out(self.kit.as_storefront(), cart, values)
         except Exception as error:
