@@ -28,7 +28,6 @@ from domain.carts.items import (
 )
 from domain.carts.locked import LockedCart, lock_open_cart_with
 from domain.carts.messages import ERROR_TEXTS, portuguese_error
-from domain.carts.shipping import load_selected_option
 from domain.carts.totals import calculate_cart_totals
 from domain.idempotency import current_claim
 from domain.order_access import order_token
@@ -37,6 +36,7 @@ from domain.purchase.lines import PricedLine, needs_shipping
 from domain.purchase.option_selection import selection_input
 from domain.purchase.placement import LoadedPurchase, PlacedOrder, draft_purchase, place_order
 from domain.purchase.references import CustomerAccount, load_references
+from domain.shipping.quotes import load_selected
 from kernel.errors import Conflict, Forbidden, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, read_fields, short_text, text
 from kernel.ids import parse_uuid
@@ -193,13 +193,11 @@ async def _load(scope: Scope, cart: LockedCart, draft: OrderDraft, lines: Sequen
         if "payment_method" in error.fields:
             raise _rule_error("payment_unavailable") from error
         raise
-    purchase, terms, selected = draft_purchase(scope, draft, references, lines), None, None
+    purchase, terms, quote = draft_purchase(scope, draft, references, lines), None, None
     if cart.shipping_method_id is not None:
-        terms, selected = await load_selected_option(scope, purchase, cart, cart.shipping_method_id)
-    if selected is not None:
-        option, method = selected
-        method = replace(method, delivery_time=option.delivery_time)
-        purchase = replace(purchase, references=replace(references, shipping_method=method))
+        terms, quote = await load_selected(scope, purchase, cart.shipping_method_id, cart.user_id)
+    if quote is not None:
+        purchase = replace(purchase, references=replace(references, shipping_method=quote.method))
     elif needs_shipping(lines):
         raise _rule_error("shipping_unavailable")
     return LoadedPurchase(purchase, terms)

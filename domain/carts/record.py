@@ -11,10 +11,10 @@ from typing import Any
 from domain.carts.items import CART_WITH_ITEMS, PricedCartItem, cart_with_items_and, items_of
 from domain.carts.locked import OPEN, LockedCart, find_cart_with
 from domain.carts.messages import portuguese_error
-from domain.carts.shipping import ShippingOption
 from domain.carts.totals import CartTotals, calculate_cart_totals, find_coupon_refusal
 from domain.carts.warnings import COUPON_UNAVAILABLE, SHIPPING_UNAVAILABLE, CartWarning, item_warnings
 from domain.purchase.option_selection import selection_input
+from domain.shipping.quotes import Quote
 from kernel.errors import NotFound, RuleViolation
 from kernel.scope import Scope
 from models.reading.related_columns import BoundColumn
@@ -118,7 +118,7 @@ def _warnings(
     return warnings
 
 
-def shipping_option_record(option: ShippingOption) -> dict[str, Any]:
+def shipping_option_record(option: Quote) -> dict[str, Any]:
     """Return the record of a shipping option."""
     return {
         "shipping_id": option.public_id,

@@ -10,19 +10,14 @@ from dataclasses import dataclass, replace
 
 from domain.carts.items import PricedCartItem, at_prices, load_items, order_lines
 from domain.carts.locked import OPEN, LockedCart
-from domain.carts.shipping import (
-    ShippingOption,
-    apply_promotions,
-    find_shipping_options,
-    load_selected_option,
-    load_shipping_option,
-)
+from domain.carts.shipping import apply_promotions, find_shipping_options, load_shipping_option
 from domain.purchase.draft import SHIPPING, fill_missing_address
 from domain.purchase.lines import PricedLine
 from domain.purchase.pricing import PricingResult, price_purchase
 from domain.purchase.references import NO_REFERENCES, OrderReferences, load_references
 from domain.purchase.terms import Purchase, Terms, requested_points
 from domain.purchase.totals import NOTHING_SPENT, OrderTotals, SpentPoints
+from domain.shipping.quotes import Quote, load_selected
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope, active_scope
@@ -46,7 +41,7 @@ class CartTotals:
     """
 
     items: Sequence[PricedCartItem]
-    shipping_option: ShippingOption | None
+    shipping_option: Quote | None
     subtotal_cents: int
     discount_cents: int
     shipping_cents: int
@@ -71,7 +66,7 @@ async def calculate_cart_totals(
     return _cart_totals(items, priced, option, refusal)
 
 
-async def shipping_options_for(scope: Scope, cart: LockedCart) -> list[ShippingOption]:
+async def shipping_options_for(scope: Scope, cart: LockedCart) -> list[Quote]:
     """List the shipping options of a cart at their prices after promotions."""
     lines = order_lines(await load_items(scope, cart.id))
     options = await find_shipping_options(scope, lines, cart.address, cart.user_id)
@@ -102,17 +97,15 @@ async def find_coupon_refusal(scope: Scope, cart: LockedCart, totals: CartTotals
 
 async def _price_with_option(
     scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]
-) -> tuple[ShippingOption | None, PricingResult, RuleViolation | None]:
+) -> tuple[Quote | None, PricingResult, RuleViolation | None]:
     """Price the lines as `_price_lines`, shipped by the cart's method if that is available; return its option too."""
     if cart.shipping_method_id is None:
         return (None, *await _price_lines(scope, cart, lines))
     with active_scope(scope):
         purchase = _purchase(scope, cart, lines)
-        terms, selected = await load_selected_option(scope, purchase, cart, cart.shipping_method_id)
-        if selected is None:
-            return (None, *await _price(scope, purchase, terms))
-        option, chosen = selected
-        purchase = _purchase(scope, cart, lines, OrderReferences(shipping_method=chosen))
+        terms, option = await load_selected(scope, purchase, cart.shipping_method_id, cart.user_id)
+        if option is not None:
+            purchase = replace(purchase, references=OrderReferences(shipping_method=option.method))
         return (option, *await _price(scope, purchase, terms))
 
 
@@ -154,7 +147,7 @@ async def _price(
 def _cart_totals(
     items: Sequence[PricedCartItem],
     priced: PricingResult,
-    option: ShippingOption | None,
+    option: Quote | None,
     coupon_refusal: RuleViolation | None = None,
 ) -> CartTotals:
     """Apply promotional prices to the items, and add items no longer sold at their last price."""

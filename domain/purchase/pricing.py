@@ -179,7 +179,9 @@ def _rate(scope: Scope, purchase: Purchase, terms: Terms, lines: Sequence[Priced
     shipping = purchase.references.shipping_method
     if shipping is None:
         return None
-    if not terms.store.rates or not needs_shipping(lines):
+    # Gifts were not quoted, and weigh too.
+    is_decided = shipping.is_quoted and len(lines) == len(purchase.lines)
+    if is_decided or not terms.store.rates or not needs_shipping(lines):
         return shipping.rate
     address = purchase.addresses.get(SHIPPING, {})
     has_address = any(address.get(name) for name in ("country", "state", "city", "zipcode"))

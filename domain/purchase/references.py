@@ -55,7 +55,8 @@ class ChosenPaymentMethod:
 class ChosenShippingMethod:
     """A shipping method as an order needs it; weights in grams, a maximum of 0 means none.
 
-    `delivery_time` is the one quoted for the order, without a quote the method's own.
+    `delivery_time` is the one quoted for the order, without a quote the method's own. Of a method that is quoted for lines and address
+    (`domain.shipping.quotes`) the rate is the one quoted, and nothing more is to be decided.
     """
 
     id: int
@@ -66,17 +67,21 @@ class ChosenShippingMethod:
     max_weight_grams: int
     rate: MethodRate
     delivery_time: str
+    is_quoted: bool = False
 
     @classmethod
-    def from_row(cls, row: Mapping[str, Any], **others: Any) -> Self:
-        """Return the method with weights, rate and delivery time of a row, and these other fields."""
-        rate = MethodRate(row["base_cents"], row["per_kg_cents"], row["per_item_cents"], row["free_from_cents"])
+    def quoted(cls, id: int, public_id: UUID, rate: MethodRate, delivery_time: str) -> Self:
+        """Return a method that a quote offers."""
         return cls(
-            **others,
-            min_weight_grams=row["min_weight_grams"],
-            max_weight_grams=row["max_weight_grams"],
+            id=id,
+            public_id=public_id,
+            available=True,
+            is_current=False,
+            min_weight_grams=0,
+            max_weight_grams=0,
             rate=rate,
-            delivery_time=row["delivery_time"],
+            delivery_time=delivery_time,
+            is_quoted=True,
         )
 
 
@@ -146,6 +151,8 @@ def reject_unavailable(scope: Scope, references: OrderReferences, lines: Sequenc
     if shipping is None:
         if needs_shipping(lines):
             raise _shipping_required(scope)
+        return
+    if shipping.is_quoted:
         return
     if not shipping.available:
         raise RuleViolation("the shipping method is not available", reason="shipping_unavailable")
@@ -227,10 +234,15 @@ def _payment_method(record: Mapping[str, Any]) -> ChosenPaymentMethod:
 
 
 def _shipping_method(record: Mapping[str, Any]) -> ChosenShippingMethod:
-    return ChosenShippingMethod.from_row(
-        record,
+    return ChosenShippingMethod(
         id=record["shipping_method_id"],
         public_id=record["shipping_public_id"],
         available=record["shipping_available"],
         is_current=bool(record["is_current_shipping"]),
+        min_weight_grams=record["min_weight_grams"],
+        max_weight_grams=record["max_weight_grams"],
+        rate=MethodRate(
+            record["base_cents"], record["per_kg_cents"], record["per_item_cents"], record["free_from_cents"]
+        ),
+        delivery_time=record["delivery_time"],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +11,6 @@ import orjson
 
 from domain.catalog.availability import STOCK
 from domain.catalog.listing import LISTED, OPEN, of_row
-from domain.purchase.references import offers_method
 from domain.purchase.totals import TotalsLine
 from domain.shipping.quotes import Quote, find_methods, quote_methods, quote_shipping
 from domain.warehouses.dispatch import find_dispatches
@@ -83,15 +82,14 @@ async def quote_product(scope: Scope, product: object, zipcode: object, quantity
         )
     record = await _load_product(scope, product)
     lines = [_totals_line(record, quantity)]
-    offered = await quote_shipping(
+    quotes = await quote_shipping(
         scope,
         lines,
         zipcode=cep,
         subtotal_cents=quantity * record["price_cents"],
-        vendors=[record["vendor_id"]],
+        vendors=_choice(record),
         customer_id=_customer_id(scope),
     )
-    quotes = _offered_quotes(offered, record)
     if any(quote.price_cents > MAX_CENTS for quote in quotes):
         raise ValidationFailed(
             f"quantity is {quantity}; sending so many can't be priced", field="quantity", code="quantity_invalid"
@@ -115,9 +113,8 @@ async def find_vendor_offers(scope: Scope, product: object, zipcode: object) -> 
         dispatch = dispatched.get(offer["vendor_id"])
         quotes: list[Quote] = []
         if dispatch is not None and not offer["is_edp"]:
-            vendor_methods = methods.for_vendor(offer["vendor_id"])
-            every = quote_methods(vendor_methods, [_totals_line(offer, 1)], offer["price_cents"], dispatch)
-            quotes = _offered_quotes(every, offer)
+            facts = replace(methods, dispatch=dispatch)
+            quotes = quote_methods(facts, [_totals_line(offer, 1)], offer["price_cents"], _choice(offer))
         vendor_offers.append(_vendor_offer(offer, quotes))
     return vendor_offers
 
@@ -144,15 +141,9 @@ async def _load_product(scope: Scope, product: object) -> Mapping[str, Any]:
     return records[0]
 
 
-def _offered_quotes(quotes: Sequence[Quote], offer: Mapping[str, Any]) -> list[Quote]:
-    """Return the quotes of methods that the product's vendor offers: not those of other vendors' own."""
-    shippings = orjson.loads(offer["vendor_shippings"] or "{}")
-    return [
-        quote
-        for quote in quotes
-        if quote.vendor_id in (None, offer["vendor_id"])
-        and offers_method(shippings, quote.shipping_method_id, quote.public_id)
-    ]
+def _choice(offer: Mapping[str, Any]) -> dict[int | None, Mapping[str, Any]]:
+    """Return the choice of methods of the product's vendor."""
+    return {offer["vendor_id"]: orjson.loads(offer["vendor_shippings"] or "{}")}
 
 
 def _totals_line(offer: Mapping[str, Any], quantity: int) -> TotalsLine:

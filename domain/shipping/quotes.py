@@ -1,26 +1,51 @@
-"""Quote shipping: the price of shipping lines to an address by each available method."""
+"""Quote shipping: the price of shipping lines to an address by each available method, in two steps.
+
+facts     `ShippingFacts`: the methods with their rates for the address, and the dispatch of the lines. `quote_shipping` loads those of all
+          methods, `load_selected` those of one with the terms of a purchase, in the same statement.
+options   `quote_methods`, a pure function: which of the methods ship the lines, and at what price.
+
+A purchase takes its method from a quote (`Quote.method`), and its placement doesn't decide again. A further source of rates loads facts of
+its own, before any transaction if it is asked over the network.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-from domain.destinations.matching import destination_address, find_destination
-from domain.purchase.totals import MethodRate, TotalsLine, shipping_cents, weight_grams
-from domain.warehouses.dispatch import Dispatch, find_dispatches, slowest_dispatch
+import orjson
+
+from domain.destinations.matching import DestinationAddress, destination_address, find_destination
+from domain.purchase.draft import SHIPPING
+from domain.purchase.lines import PricedLine
+from domain.purchase.references import ChosenShippingMethod, offers_method
+from domain.purchase.terms import FIRST_PARAMETER, ExtraRead, Purchase, Terms, load_terms, terms_statement
+from domain.purchase.totals import MethodRate, TotalsLine, shipping_cents, subtotal_cents, weight_grams
+from domain.warehouses.dispatch import (
+    Dispatch,
+    candidate_arguments,
+    candidates_sql,
+    choose_dispatches,
+    find_dispatches,
+    slowest_dispatch,
+)
 from kernel.geography import BRAZIL
 from kernel.scope import Scope, active_scope
 from models.connection.database import fetch
 
 _NUMBERS = re.compile(r"[0-9]+")
+_FREE, _AT_ONCE = MethodRate(), Dispatch()
+_NO_VENDORS: Mapping[int | None, Mapping[str, Any]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A shipping method offered at a price in cents.
+    """A shipping method offered at a price in cents, which is that of its `rate`.
 
     `destination_id` is the destination of its rate, None for the method's own price; `warehouse_id` is None when unknown or when several
     warehouses dispatch.
@@ -31,10 +56,30 @@ class Quote:
     name: str
     price_cents: int
     delivery_time: str
-    vendor_id: int | None
-    destination_id: int | None
+    vendor_id: int | None = None
+    destination_id: int | None = None
     warehouse_id: int | None = None
+    rate: MethodRate = _FREE
 
+    @property
+    def method(self) -> ChosenShippingMethod:
+        """Return the method as a purchase has it, with the rate that was quoted."""
+        return ChosenShippingMethod.quoted(self.shipping_method_id, self.public_id, self.rate, self.delivery_time)
+
+
+@dataclass(frozen=True, slots=True)
+class ShippingFacts:
+    """What decides about the shipping of lines: active methods with their rates for an address's destination, by position.
+
+    `dispatch` is that of the slowest vendor, None where one can't dispatch to the address.
+    """
+
+    methods: Sequence[Mapping[str, Any]]
+    has_address: bool
+    dispatch: Dispatch | None = _AT_ONCE
+
+
+_NO_SHIPPING = ShippingFacts((), False, None)
 
 _METHODS = """
 SELECT m.id, m.public_id, m.name, m.delivery_time, m.vendor_id, m.min_weight_grams, m.max_weight_grams, m.free_from_cents,
@@ -47,30 +92,18 @@ FROM shipping_methods m LEFT JOIN shipping_rates r
 WHERE m.tenant_id = $1 AND m.status = 'A' AND m.deleted_at IS NULL
 ORDER BY m.position, m.id
 """
-
-
-def method_sql(method: str) -> str:
-    """Return the SQL of an active method by its id (trusted SQL, such as `$2`), for `method_to`; parameter 1 is the store."""
-    return f"""
-SELECT m.id, m.public_id, m.name, m.delivery_time, m.vendor_id, m.min_weight_grams, m.max_weight_grams, m.free_from_cents,
-    m.base_cents, m.per_kg_cents, m.per_item_cents
-FROM shipping_methods m WHERE m.tenant_id = $1 AND m.id = {method} AND m.status = 'A' AND m.deleted_at IS NULL"""
-
-
-def method_to(
-    method: Mapping[str, Any], rates: Sequence[Mapping[str, Any]], destination: int | None
-) -> Mapping[str, Any]:
-    """Return a row of `method_sql` with its rate for a destination, as `_METHODS` does; `rates` are all rows of its rates."""
-    rate = next((rate for rate in rates if rate["destination_id"] == destination), {}) if destination else {}
-    return {
-        **method,
-        "has_rates": bool(rates),
-        "destination_id": rate.get("destination_id"),
-        "rate_base": rate.get("base_cents"),
-        "rate_per_kg": rate.get("per_kg_cents"),
-        "rate_per_item": rate.get("per_item_cents"),
-        "rate_max_weight": rate.get("max_weight_grams"),
-    }
+# What `load_terms` reads in addition: the selected method, and the warehouses that may dispatch to the address.
+_SELECTED = terms_statement(
+    f"""
+, (SELECT json_agg(m) FROM (
+    SELECT m.id, m.public_id, m.name, m.delivery_time, m.vendor_id, m.min_weight_grams, m.max_weight_grams, m.free_from_cents,
+        m.base_cents, m.per_kg_cents, m.per_item_cents
+    FROM shipping_methods m WHERE m.tenant_id = $1 AND m.id = $4 AND m.status = 'A' AND m.deleted_at IS NULL
+) AS m) AS methods,
+(SELECT json_agg(w) FROM ({candidates_sql(*[f"${FIRST_PARAMETER + place}" for place in range(5)])}) AS w) AS warehouses
+""",
+    "EXISTS (SELECT FROM warehouse_usergroups g WHERE g.tenant_id = $1)",
+)
 
 
 async def quote_shipping(
@@ -82,7 +115,7 @@ async def quote_shipping(
     country: str = BRAZIL,
     city: str = "",
     subtotal_cents: int,
-    vendors: Collection[int | None] = (),
+    vendors: Mapping[int | None, Mapping[str, Any]] = _NO_VENDORS,
     customer_id: int | None = None,
 ) -> list[Quote]:
     """Return the active methods that ship the lines to the address, by position, with prices, in three statements at most.
@@ -91,64 +124,145 @@ async def quote_shipping(
     destination, and is omitted without one. Shipping is free from `free_from` on, and for lines with free shipping. Unshipped lines get no
     quotes.
 
-    `vendors` are the vendors of the lines (None: the store itself), `customer_id` the customer: warehouses decide whether the lines can be
-    delivered and what they add to the delivery time. Without vendors or an address, warehouses are ignored.
+    `vendors` are the vendors of the lines (None: the store itself) with their choice of methods, `customer_id` the customer: warehouses
+    decide whether the lines can be delivered and what they add to the delivery time. Without vendors or an address, warehouses are ignored.
     """
     if not any(line.is_shipped for line in lines):
         return []
     address = {"zipcode": zipcode, "state": state, "country": country, "city": city}
-    methods = await find_methods(scope, address)
-    dispatch = Dispatch()
-    if vendors and methods.has_address:
-        vendor_ids = set(vendors)
-        dispatched = await find_dispatches(scope, vendor_ids, customer_id=customer_id, **address)
-        if len(dispatched) < len(vendor_ids):
-            return []
-        dispatch = slowest_dispatch(dispatched.values())
-    return quote_methods(methods, lines, subtotal_cents, dispatch)
+    facts = await find_methods(scope, address)
+    if vendors and facts.has_address:
+        dispatched = await find_dispatches(scope, vendors.keys(), customer_id=customer_id, **address)
+        facts = replace(facts, dispatch=_slowest(vendors, dispatched))
+    return quote_methods(facts, lines, subtotal_cents, vendors)
 
 
-@dataclass(frozen=True, slots=True)
-class MethodsForAddress:
-    """The active methods with their rates for an address's destination."""
-
-    rows: Sequence[Mapping[str, Any]]
-    has_address: bool
-
-    def for_vendor(self, vendor_id: int | None) -> MethodsForAddress:
-        """Return the methods without other vendors' own ones."""
-        return MethodsForAddress(
-            [method for method in self.rows if method["vendor_id"] in (None, vendor_id)], self.has_address
-        )
-
-
-async def find_methods(scope: Scope, address: Mapping[str, str]) -> MethodsForAddress:
-    """Load the methods for an address, for `quote_methods`, in two statements."""
+async def find_methods(scope: Scope, address: Mapping[str, str]) -> ShippingFacts:
+    """Load the methods for an address, in two statements."""
     parsed = destination_address(address)
     destination = await find_destination(scope, parsed) if parsed.is_specified else None
     with active_scope(scope):
-        return MethodsForAddress(await fetch(_METHODS, scope.store.id, destination), parsed.is_specified)
+        return ShippingFacts(await fetch(_METHODS, scope.store.id, destination), parsed.is_specified)
+
+
+async def load_selected(
+    scope: Scope, purchase: Purchase, method: int, customer_id: int | None
+) -> tuple[Terms, Quote | None]:
+    """Load what applies to a purchase by this shipping method, and its quote, None when it isn't offered: one statement.
+
+    The quote is that of `quote_shipping`; `customer_id` is the customer whom warehouses serve.
+    """
+    vendors = shippings_by_vendor(purchase.lines)
+    arguments = partial(_candidate_arguments, vendors.keys(), purchase.addresses.get(SHIPPING), customer_id)
+    extra = ExtraRead(_SELECTED, arguments, frozenset(vendors), customer_id, partial(_selected_facts, vendors.keys()))
+    terms = await load_terms(scope, purchase, shipping_method=method, extra=extra)
+    lines = [line.totals_line for line in purchase.lines]
+    quotes = quote_methods(terms.store.extra, lines, subtotal_cents(lines), vendors)
+    return terms, quotes[0] if quotes else None
 
 
 def quote_methods(
-    methods: MethodsForAddress, lines: Sequence[TotalsLine], subtotal_cents: int, dispatch: Dispatch
+    facts: ShippingFacts,
+    lines: Sequence[TotalsLine],
+    subtotal_cents: int,
+    vendors: Mapping[int | None, Mapping[str, Any]] = _NO_VENDORS,
 ) -> list[Quote]:
-    """Return the methods that ship the lines, with price and delivery time."""
+    """Return the methods that ship the lines, with price and delivery time.
+
+    `vendors` are those of the lines with their choice of methods: every vendor must offer a method, and a vendor's own one ships only that
+    vendor's lines.
+    """
+    if facts.dispatch is None:
+        return []
     weight = weight_grams(lines)
     return [
-        Quote(
-            shipping_method_id=method["id"],
-            public_id=method["public_id"],
-            name=method["name"],
-            price_cents=shipping_cents(_rate(method), lines, subtotal_cents),
-            delivery_time=_add_days(method["delivery_time"], dispatch.days),
-            vendor_id=method["vendor_id"],
-            destination_id=method["destination_id"],
-            warehouse_id=dispatch.warehouse_id,
-        )
-        for method in methods.rows
-        if _is_available(method, weight)
+        _quote(method, facts.dispatch, lines, subtotal_cents)
+        for method in facts.methods
+        if _is_available(method, weight) and _is_offered(method, vendors)
     ]
+
+
+def _quote(method: Mapping[str, Any], dispatch: Dispatch, lines: Sequence[TotalsLine], subtotal_cents: int) -> Quote:
+    rate = _rate(method)
+    return Quote(
+        shipping_method_id=method["id"],
+        public_id=method["public_id"],
+        name=method["name"],
+        price_cents=shipping_cents(rate, lines, subtotal_cents),
+        delivery_time=_add_days(method["delivery_time"], dispatch.days),
+        vendor_id=method["vendor_id"],
+        destination_id=method["destination_id"],
+        warehouse_id=dispatch.warehouse_id,
+        rate=rate,
+    )
+
+
+def shippings_by_vendor(lines: Sequence[PricedLine]) -> dict[int | None, Mapping[str, Any]]:
+    """Return the choice of methods of each vendor whose lines are shipped."""
+    return {line.offer.vendor_id: line.offer.vendor_shippings for line in lines if not line.offer.is_edp}
+
+
+def full_address(address: Mapping[str, str] | None) -> dict[str, str]:
+    """Return what shipping asks of an address, of Brazil where it names no country."""
+    fields = address or {}
+    return {
+        "zipcode": fields.get("zipcode", ""),
+        "state": fields.get("state", ""),
+        "country": fields.get("country") or BRAZIL,
+        "city": fields.get("city", ""),
+    }
+
+
+def _candidate_arguments(
+    vendors: Collection[int | None], address: Mapping[str, str] | None, customer_id: int | None
+) -> Sequence[object]:
+    return candidate_arguments(vendors, full_address(address), customer_id)
+
+
+def _selected_facts(
+    vendors: Collection[int | None],
+    record: Mapping[str, Any],
+    address: DestinationAddress,
+    destination: int | None,
+    rates: Sequence[Mapping[str, Any]],
+) -> ShippingFacts:
+    """Return the facts of a row of `_SELECTED`, whose method has these `rates`; no methods where nothing is shipped."""
+    if not vendors:
+        return _NO_SHIPPING
+    dispatch: Dispatch | None = _AT_ONCE
+    if address.is_specified:
+        dispatch = _slowest(vendors, choose_dispatches(vendors, orjson.loads(record["warehouses"] or "[]")))
+    to = destination if address.is_specified else None
+    methods = [_with_rate(method, rates, to) for method in orjson.loads(record["methods"] or "[]")]
+    return ShippingFacts(methods, address.is_specified, dispatch)
+
+
+def _slowest(vendors: Collection[int | None], dispatched: Mapping[int | None, Dispatch]) -> Dispatch | None:
+    """Return the slowest dispatch; None where a vendor can't dispatch."""
+    return slowest_dispatch(dispatched.values()) if len(dispatched) == len(vendors) else None
+
+
+def _with_rate(
+    method: Mapping[str, Any], rates: Sequence[Mapping[str, Any]], destination: int | None
+) -> Mapping[str, Any]:
+    """Return the method of `_SELECTED` with its rate for a destination, as `_METHODS` reads it; `rates` are all rows of its rates."""
+    rate = next((rate for rate in rates if rate["destination_id"] == destination), {}) if destination else {}
+    return {
+        **method,
+        "public_id": UUID(method["public_id"]),
+        "has_rates": bool(rates),
+        "destination_id": rate.get("destination_id"),
+        "rate_base": rate.get("base_cents"),
+        "rate_per_kg": rate.get("per_kg_cents"),
+        "rate_per_item": rate.get("per_item_cents"),
+        "rate_max_weight": rate.get("max_weight_grams"),
+    }
+
+
+def _is_offered(method: Mapping[str, Any], vendors: Mapping[int | None, Mapping[str, Any]]) -> bool:
+    if vendors and method["vendor_id"] is not None and vendors.keys() != {method["vendor_id"]}:
+        return False
+    return all(offers_method(choice, method["id"], method["public_id"]) for choice in vendors.values())
 
 
 def _is_available(method: Mapping[str, Any], weight: int) -> bool:
