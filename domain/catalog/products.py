@@ -224,8 +224,8 @@ async def _write(
 
 async def _announce(scope: Scope, drafts: Sequence[ProductDraft], new: set[int]) -> None:
     """Notify of low stock, emit the events and write the audit log; `new` are the identities of the drafts of new products."""
-    if levels := [level for draft in drafts for level in _stock_level_changes(draft)]:
-        await notifications.notify_low_stock(scope, levels)
+    if low := [level for draft in drafts for level in _low_stock(scope, draft)]:
+        await notifications.notify_low_stock(scope, low)
     names = {
         draft.product_id: event_types.PRODUCT_CREATED if id(draft) in new else event_types.PRODUCT_UPDATED
         for draft in drafts
@@ -257,12 +257,12 @@ def _row_error(draft: ProductDraft) -> RowError | None:
     )
 
 
-def _stock_level_changes(draft: ProductDraft) -> list[notifications.StockLevelChange]:
-    """Return the change of stock of an existing, tracked product whose stock was set."""
+def _low_stock(scope: Scope, draft: ProductDraft) -> list[notifications.LowStock]:
+    """Return the stock of an existing, tracked product if it was set so that it has become low."""
     current = draft.current
     if current is None or "stock" not in draft.columns:
         return []
     updated = {**current, **draft.columns}
-    if updated["tracking"] == stock.UNTRACKED:
+    if updated["tracking"] == stock.UNTRACKED or not stock.becomes_low(scope, current["stock"], updated["stock"]):
         return []
-    return [notifications.StockLevelChange(updated["name"], updated["vendor_id"], current["stock"], updated["stock"])]
+    return [notifications.LowStock(updated["name"], updated["vendor_id"], updated["stock"])]

@@ -27,7 +27,8 @@ from typing import Any
 
 from domain import event_types, record_events
 from domain.notifications import write as notifications
-from domain.notifications.write import StockLevelChange
+from domain.notifications.write import LowStock
+from domain.store_settings import setting
 from kernel.errors import RuleViolation
 from kernel.ids import ShownId
 from kernel.scope import Scope
@@ -162,10 +163,19 @@ async def check_changes(
     unavailable = [product for product in changes if product not in changed_ids]
     if unavailable:
         raise await out_of_stock_error(scope, unavailable, owner, current)
-    await notifications.notify_low_stock(
-        scope,
-        [StockLevelChange(row["name"], row["vendor_id"], row["stock_before"], row["stock_after"]) for row in changed],
-    )
+    low = [
+        LowStock(row["name"], row["vendor_id"], row["stock_after"])
+        for row in changed
+        if becomes_low(scope, row["stock_before"], row["stock_after"])
+    ]
+    if low:
+        await notifications.notify_low_stock(scope, low)
+
+
+def becomes_low(scope: Scope, before: int, after: int) -> bool:
+    """Return whether a product's stock falls to the store's threshold (setting `low_stock_at`) or below."""
+    threshold: int = setting(scope, "low_stock_at")
+    return before > threshold >= after
 
 
 async def lock_stock(scope: Scope, products: Iterable[int], combinations: Iterable[int] = ()) -> None:

@@ -7,21 +7,17 @@ recipients (docs/reference/legacy.md#notifications).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from domain.store_settings import setting
 from kernel.errors import NotFound
 from kernel.ids import split_reference, uuid7
 from kernel.scope import Scope
 from models.connection.database import execute, execute_later, fetch, fetchval, transaction
 
 ORDER, STOCK, APP = "order", "stock", "app"
-
-# Stands for the number of an order that isn't inserted yet.
-_NUMBER = "{number}"
 
 # Notifications are in Portuguese, like all texts for customers and staff (docs/reference/shared.md#text).
 _STATUS_NAMES: Mapping[str, str] = {
@@ -41,7 +37,7 @@ WHERE tenant_id = $1 AND type = 'O' AND letter = ANY($2::text[]) AND deleted_at 
 
 
 def _public_id(timestamp: str) -> str:
-    """Return the SQL of a version 7 UUID per recipient: its timestamp is a parameter, PostgreSQL adds the randomness."""
+    """Return the SQL of a version 7 UUID per recipient: its timestamp is trusted SQL, PostgreSQL adds the randomness."""
     return (
         f"overlay(overlay(gen_random_uuid()::text PLACING {timestamp} FROM 1 FOR 13) PLACING '7' FROM 15 FOR 1)::uuid"
     )
@@ -103,39 +99,31 @@ WHERE tenant_id = $1 AND user_id = $2 AND read_at IS NULL AND ($4::timestamptz I
 
 
 @dataclass(frozen=True, slots=True)
-class StockLevelChange:
-    """The available stock of a product before and after a change."""
+class LowStock:
+    """The available stock of a product that has become low."""
 
     name: str
     vendor_id: int | None
-    before: int
-    after: int
+    units: int
 
 
-def placed_order_sql(parameters: Sequence[str]) -> str:
+def placed_order_sql(uuid: str, at: str, vendors: str, is_wanted: str) -> str:
     """Return the INSERT of the notifications of a new order, for the statement that inserts it as `inserted (id, user_id)`.
 
-    `parameters` are the names of parameters for `placed_order_arguments`.
+    The arguments are trusted SQL: a version 7 UUID, whose timestamp is taken; the time; a query of the vendors of the order's lines; and
+    whether anybody is notified.
     """
-    timestamp, privileges, type_, title, message, at, vendors, is_wanted = parameters
     return f"""
     INSERT INTO notifications (tenant_id, public_id, user_id, type, title, message, created_at)
-    SELECT $1, {_public_id(timestamp)}, u.id, {type_}, replace({title}, '{_NUMBER}', inserted.id::text),
-        replace({message}, '{_NUMBER}', inserted.id::text), {at}
+    SELECT $1, {_public_id(f"left({uuid}::text, 13)")}, u.id, '{ORDER}', 'Novo pedido nº ' || inserted.id,
+        'O pedido nº ' || inserted.id || ' foi recebido.', {at}
     FROM inserted JOIN users u ON u.tenant_id = $1 AND u.id IN (
         SELECT inserted.user_id
-        UNION SELECT v.id FROM users v WHERE v.tenant_id = $1 AND v.vendor_id = ANY((SELECT {vendors}::bigint[])::bigint[])
-            AND v.user_type = 'V'
-        UNION {_staff(privileges)}
+        UNION SELECT v.id FROM users v WHERE v.tenant_id = $1 AND v.vendor_id = ANY(ARRAY({vendors})) AND v.user_type = 'V'
+        UNION {_staff("'{view_orders,manage_orders}'")}
     )
-    WHERE u.status = 'A' AND u.deleted_at IS NULL AND {is_wanted}::boolean
+    WHERE u.status = 'A' AND u.deleted_at IS NULL AND {is_wanted}
 """
-
-
-def placed_order_arguments(scope: Scope, vendors: Iterable[int], *, is_wanted: bool) -> tuple[Any, ...]:
-    """Return the arguments of `placed_order_sql`; `vendors` are those of the order's lines."""
-    title, message = f"Novo pedido nº {_NUMBER}", f"O pedido nº {_NUMBER} foi recebido."
-    return (*_common_args(scope, ORDER, "orders")[1:], title, message, scope.now, list(vendors), is_wanted)
 
 
 async def notify_order_status_changed(scope: Scope, order_id: int, from_status: str, to_status: str) -> None:
@@ -152,12 +140,16 @@ async def notify_order_status_changed(scope: Scope, order_id: int, from_status: 
     )
 
 
-async def notify_low_stock(scope: Scope, changes: Iterable[StockLevelChange]) -> None:
-    """Notify of products whose stock has just fallen to the store's threshold (setting `low_stock_at`)."""
-    threshold = setting(scope, "low_stock_at")
-    low = [change for change in changes if change.before > threshold >= change.after]
-    if low:
-        await _insert_about_products(scope, low)
+async def notify_low_stock(scope: Scope, low: Sequence[LowStock]) -> None:
+    """Notify of products whose stock has just become low (`domain.catalog.stock.becomes_low`)."""
+    await execute_later(
+        _ABOUT_PRODUCTS,
+        *_common_args(scope, STOCK, "products"),
+        [f"Estoque baixo: {product.name}" for product in low],
+        [_low_stock_message(product) for product in low],
+        scope.now,
+        [product.vendor_id for product in low],
+    )
 
 
 async def notify_app_installed(scope: Scope, name: str) -> None:
@@ -186,22 +178,11 @@ async def _insert_about_order(scope: Scope, order_id: int, title: str, message: 
     await execute_later(_ABOUT_ORDER, *_common_args(scope, ORDER, "orders"), title, message, scope.now, order_id)
 
 
-async def _insert_about_products(scope: Scope, changes: Sequence[StockLevelChange]) -> None:
-    await execute_later(
-        _ABOUT_PRODUCTS,
-        *_common_args(scope, STOCK, "products"),
-        [f"Estoque baixo: {change.name}" for change in changes],
-        [_low_stock_message(change) for change in changes],
-        scope.now,
-        [change.vendor_id for change in changes],
-    )
-
-
 def _common_args(scope: Scope, type_: str, area: str) -> tuple[Any, ...]:
     timestamp = str(uuid7())[:13]
     return scope.store.id, timestamp, [f"view_{area}", f"manage_{area}"], type_
 
 
-def _low_stock_message(change: StockLevelChange) -> str:
-    units = "1 unidade" if change.after == 1 else f"{change.after} unidades"
-    return f"“{change.name}” está com {units} para venda."
+def _low_stock_message(product: LowStock) -> str:
+    units = "1 unidade" if product.units == 1 else f"{product.units} unidades"
+    return f"“{product.name}” está com {units} para venda."

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from domain import events
 from domain.catalog import stock
 from domain.mails.texts import MailType
@@ -23,13 +25,13 @@ from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.connection.database import CheckViolation, Plans, ReferenceViolation, fetch
 from models.numbers import take_numbers
-from models.rows import json_text
 
 
 def _parameters(first: int, count: int) -> list[str]:
     return [f"${number}" for number in range(first, first + count)]
 
 
+_VENDORS = "SELECT l.vendor_id FROM jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l"
 # The stock comes after all other rows but the history, so that popular products stay locked briefly. NULL as status, which the column
 # rejects, cancels the statement.
 _INSERT = f"""
@@ -75,16 +77,16 @@ WITH inserted AS (
         ip_address, request_id)
     SELECT $1, $7, $14, $10, $11, $12, 'order.created', 'order', inserted.public_id::text, $15, $16 FROM inserted
 ), {events.event_sql(_parameters(22, 9))}, notifications AS (
-    {notifications.placed_order_sql(_parameters(31, 8))} RETURNING 1
+    {notifications.placed_order_sql("$7", "$14", _VENDORS, "$23::text IS NOT NULL")} RETURNING 1
 ), mailed AS (
     INSERT INTO order_mails (tenant_id, order_id, kind, created_at)
     SELECT $1, inserted.id, '{MailType.ORDER_PLACED}', $14 FROM inserted
-    WHERE $39::boolean AND coalesce((SELECT s.notify FROM statuses s
+    WHERE $31::boolean AND coalesce((SELECT s.notify FROM statuses s
         WHERE s.tenant_id = $1 AND s.type = 'O' AND s.letter = $9 AND s.deleted_at IS NULL), true)
 ), vendors_locked AS MATERIALIZED (
     -- Foreign keys lock the vendors only at the end of the statement; a vendor's deletion locks it before its products.
     SELECT v.id FROM vendors v
-    WHERE v.tenant_id = $1 AND v.id IN (SELECT l.vendor_id FROM jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l)
+    WHERE v.tenant_id = $1 AND v.id IN ({_VENDORS})
     ORDER BY v.id FOR KEY SHARE OF v
 ), stock AS MATERIALIZED (
     SELECT changed.* FROM (
@@ -165,14 +167,20 @@ async def _insert(
     scope: Scope, order: NewOrder, changes: Mapping[int, stock.StockChange], *, is_strict: bool
 ) -> list[Any]:
     actor = scope.actor
-    vendors = {line.offer.vendor_id for line in order.lines if line.offer.vendor_id is not None}
     numbers = await take_numbers(scope, {"orders": 1, "order_lines": len(order.lines)})
     columns = {**order.columns, "id": numbers["orders"][0]}
+    rows = (
+        columns,
+        line_rows(order.lines, numbers["order_lines"]),
+        [address_row(kind, address) for kind, address in order.addresses.items()],
+        tax_rows(order.taxes),
+    )
+    order_text, lines_text, addresses_text, taxes_text = [orjson.dumps(each).decode() for each in rows]
     parameters = (
         scope.store.id,
-        json_text(columns),
-        json_text(line_rows(order.lines, numbers["order_lines"])),
-        json_text([address_row(kind, address) for kind, address in order.addresses.items()]),
+        order_text,
+        lines_text,
+        addresses_text,
         order.payment.amount_cents if order.payment else None,
         order.payment.kind if order.payment else None,
         uuid7(),
@@ -181,7 +189,7 @@ async def _insert(
         actor.kind.value,
         actor.user_id,
         actor.app_id,
-        json_text(tax_rows(order.taxes)),
+        taxes_text,
         scope.now,
         scope.client_ip,
         scope.request_id,
@@ -191,7 +199,6 @@ async def _insert(
         setting(scope, "low_stock_at"),
         is_strict,
         *events.event_arguments(scope, order.event),
-        *notifications.placed_order_arguments(scope, vendors, is_wanted=order.event is not None),
         order.is_mailed,
     )
     try:
