@@ -174,7 +174,7 @@ async def evaluate_promotions(
     With it comes why a coupon gives nothing, where that can be stated. `known` is a row with the `context_columns`, if it has been read.
     """
     if not promotions:
-        return _empty_reward(lines), None
+        return Reward(), None
     products = list({line.product_id for line in lines})
     record = known or await load_context(scope, promotions, products, context)
     categories: dict[str, str] = _json(record["categories"])
@@ -244,10 +244,6 @@ async def load_context(
 def coupon_key(code: str | None) -> str:
     """Normalise a coupon code for comparison: case, accents and surrounding white space are ignored."""
     return fold((code or "").strip()[: NFC_RATIO * MAX_COUPON])[:MAX_COUPON]
-
-
-def _empty_reward(lines: Sequence[PromotedLine]) -> Reward:
-    return Reward(line_discounts=(0,) * len(lines), unit_prices=tuple(line.price_cents for line in lines))
 
 
 def _json(value: Any) -> Any:

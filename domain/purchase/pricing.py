@@ -93,7 +93,7 @@ async def price_purchase(scope: Scope, purchase: Purchase, terms: Terms | None =
 
 
 async def _reward(scope: Scope, purchase: Purchase, terms: Terms) -> Reward:
-    if purchase.discount_cents is not None:
+    if purchase.discount_cents is not None or not (terms.promotions or purchase.coupon_code):
         return Reward()
     references = purchase.references
     context = PromotionContext(

@@ -229,7 +229,7 @@ async def _cached_terms(scope: Scope, purchase: Purchase, key: Hashable, extra: 
         promotions = []
         if _takes_promotions(purchase) and offer.promotions_version is not None:
             promotions = await PROMOTIONS.active(scope, offer.promotions_version)
-        if (purchase.user_id is not None or purchase.email) and depend_on_customer(promotions):
+        if promotions and (purchase.user_id is not None or purchase.email) and depend_on_customer(promotions):
             return None
         categories = {str(offer.id): offer.category_paths or "" for offer in offers}
         context = {"categories": categories, "usergroups": (), "used_by_customer": {}}
