@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from domain.purchase.draft import cep_text, phone_errors, state_errors
-from kernel.documents import MIN_PHONE_DIGITS, normalize_cep
+from domain.purchase.draft import phone_errors, state_errors
+from kernel.documents import MIN_PHONE_DIGITS, cep_text, normalize_cep
 from kernel.fields import InputField, raise_field_errors, short_text
 from kernel.geography import BRAZIL
 from kernel.text import InvalidValue, repr_value

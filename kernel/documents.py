@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from validate_docbr import CNPJ, CPF
 
+from kernel.fields import short_text, text
 from kernel.text import InvalidValue as InvalidValue
 from kernel.text import has_forbidden_characters, nfc, repr_value
 
@@ -136,6 +137,20 @@ def is_email(text: str) -> bool:
         return False
     match = _EMAIL.fullmatch(text)
     return match is not None and not _has_stray_dot(match["local"])
+
+
+def email_text(value: object) -> object:
+    """Parse an e-mail address, normalised; empty means none."""
+    email = normalize_email(str(text(254)(value)))
+    if email and not is_email(email):
+        raise InvalidValue(f"is {repr_value(value)}; expected an e-mail address")
+    return email
+
+
+def cep_text(value: object) -> object:
+    """Parse a postal code: a CEP as its eight digits, anything else unchanged."""
+    code = str(short_text(value))
+    return normalize_cep(code) or code
 
 
 def classify_identifier(text: str) -> list[tuple[IdentifierType, str]]:

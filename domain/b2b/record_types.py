@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from domain.marketplace.vendors import cnpj_text
-from domain.purchase.draft import email_text
 from domain.records import Change, RecordType
 from kernel.codes import SWITCH_STATUSES
+from kernel.documents import email_text
 from kernel.errors import ValidationFailed
 from kernel.fields import MAX_QUANTITY, InputField, cents, code_in, integer, name_text, short_text, text
 from kernel.text import InvalidValue, repr_value

@@ -37,8 +37,8 @@ from domain.carts.totals import (
 from domain.carts.warnings import CartWarning
 from domain.points.ledger import POINTS_UNAVAILABLE
 from domain.promotions.rewards import coupon_key
-from domain.purchase.draft import email_text
 from domain.store_settings import setting
+from kernel.documents import email_text
 from kernel.errors import Forbidden, NotFound, RuleViolation
 from kernel.fields import InputField, InputValues, integer, read_fields, short_text
 from kernel.geography import BRAZIL

@@ -31,12 +31,12 @@ from domain.carts.messages import ERROR_TEXTS, portuguese_error
 from domain.carts.totals import calculate_cart_totals
 from domain.idempotency import current_claim
 from domain.order_access import order_token
-from domain.purchase.draft import SHIPPING, DraftLine, OrderDraft, email_text
+from domain.purchase.draft import SHIPPING, OrderDraft
 from domain.purchase.lines import PricedLine, needs_shipping
-from domain.purchase.option_selection import selection_input
 from domain.purchase.placement import LoadedPurchase, PlacedOrder, draft_purchase, place_order
 from domain.purchase.references import CustomerAccount, load_references
 from domain.shipping.quotes import load_selected
+from kernel.documents import email_text
 from kernel.errors import Conflict, Forbidden, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, read_fields, short_text, text
 from kernel.ids import parse_uuid
@@ -122,7 +122,7 @@ async def check_out(scope: Scope, cart: object, values: InputValues) -> Checkout
         if payment is None and (await calculate_cart_totals(scope, locked, items)).total_cents:
             raise ValidationFailed("payment_id is required", field="payment_id", code="required")
         _reject_incomplete(locked, items)
-        placed = await _place(scope, locked, _draft(locked, items, customer, payment, fields), lines)
+        placed = await _place(scope, locked, _draft(locked, customer, payment, fields), lines)
         priced = at_prices(items, placed.pricing.lines)
         await _mark(scope, locked, priced, placed.id, content_hash, customer.email or locked.customer_email)
         await events.emit_checkout_completed(scope, locked.public_id, placed.event_data)
@@ -178,9 +178,8 @@ async def _reject_duplicate(scope: Scope, content_hash: bytes) -> None:
 async def _place(scope: Scope, cart: LockedCart, draft: OrderDraft, lines: Sequence[PricedLine]) -> PlacedOrder:
     """Place the order of a cart, shipped by its method if that is still available."""
     loaded = await _in_portuguese(scope, _load(scope, cart, draft, lines))
-    draft = _with_recipient(draft, loaded.purchase.references.customer)
     if needs_shipping(lines):
-        _reject_undeliverable(draft.addresses[SHIPPING])
+        _reject_undeliverable(loaded.purchase.addresses[SHIPPING])
     return await _in_portuguese(scope, place_order(scope, draft, loaded=loaded))
 
 
@@ -193,6 +192,7 @@ async def _load(scope: Scope, cart: LockedCart, draft: OrderDraft, lines: Sequen
         if "payment_method" in error.fields:
             raise _rule_error("payment_unavailable") from error
         raise
+    draft = _with_recipient(draft, references.customer)
     purchase, terms, quote = draft_purchase(scope, draft, references, lines), None, None
     if cart.shipping_method_id is not None:
         terms, quote = await load_selected(scope, purchase, cart.shipping_method_id, cart.user_id)
@@ -268,19 +268,11 @@ def _rule_error(reason: str, products: Sequence[Mapping[str, Any]] = ()) -> Rule
 
 
 def _draft(
-    cart: LockedCart,
-    items: Sequence[PricedCartItem],
-    customer: _CheckoutCustomer,
-    payment: UUID | None,
-    fields: Mapping[str, Any],
+    cart: LockedCart, customer: _CheckoutCustomer, payment: UUID | None, fields: Mapping[str, Any]
 ) -> OrderDraft:
+    """Return the order of a cart, whose lines are priced already."""
     firstname, lastname = _names(fields.get("name") or "")
     return OrderDraft(
-        lines=[
-            DraftLine(item.line.offer.id, item.quantity, options=selection_input(item.options))
-            for item in items
-            if item.line is not None
-        ],
         user=customer.user_id,
         email=customer.email,
         firstname=firstname,

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from domain.carts.items import PricedCartItem, at_prices, load_items, order_lines
 from domain.carts.locked import OPEN, LockedCart
 from domain.carts.shipping import apply_promotions, find_shipping_options, load_shipping_option
-from domain.purchase.draft import SHIPPING, fill_missing_address
+from domain.purchase.draft import SHIPPING
 from domain.purchase.lines import PricedLine
 from domain.purchase.pricing import PricingResult, price_purchase
 from domain.purchase.references import NO_REFERENCES, OrderReferences, load_references
-from domain.purchase.terms import Purchase, Terms, requested_points
+from domain.purchase.terms import Purchase, Terms, fill_missing_address, requested_points
 from domain.purchase.totals import NOTHING_SPENT, OrderTotals, SpentPoints
 from domain.shipping.quotes import Quote, load_selected
 from kernel.errors import RuleViolation, ValidationFailed

@@ -12,10 +12,10 @@ from domain.mails import outbox
 from domain.mails.texts import MailType
 from domain.media.images import set_image
 from domain.orders.transitions import unfinished_statuses
-from domain.purchase.draft import cep_text, email_text, json_object
+from domain.purchase.draft import json_object
 from domain.records import Change, RecordType
 from kernel.codes import COMMISSION_TYPES, VENDOR_STATUSES
-from kernel.documents import has_cnpj_form, normalize_document
+from kernel.documents import cep_text, email_text, has_cnpj_form, normalize_document
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, code_in, http_url, name_text, short_text
 from kernel.money import format_cents, parse_cents

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from kernel.documents import MAX_PHONE_DIGITS, is_email, normalize_cep, normalize_email, only_digits
+from kernel.documents import MAX_PHONE_DIGITS, cep_text, email_text, only_digits
 from kernel.errors import ValidationFailed
 from kernel.fields import (
     InputField,
@@ -79,21 +79,6 @@ class OrderDraft:
     priced: bool = False
     points_up_to: bool = False
     created_at: datetime | None = None
-
-
-def email_text(value: object) -> object:
-    """Parse an e-mail address, normalised; empty means none."""
-    values = text(254)(value)
-    email = normalize_email(str(values))
-    if email and not is_email(email):
-        raise InvalidValue(f"is {repr_value(value)}; expected an e-mail address")
-    return email
-
-
-def cep_text(value: object) -> object:
-    """Parse a postal code: a CEP as its eight digits, anything else unchanged."""
-    values = str(short_text(value))
-    return normalize_cep(values) or values
 
 
 def phone_errors(address: Mapping[str, str], *, least_digits: int = 1) -> dict[str, tuple[str, str]]:
@@ -224,11 +209,3 @@ def check_addresses(
                 if address[name] != before.get(name)
             }
         )
-
-
-def fill_missing_address(addresses: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[str, str]]:
-    """Use the single address for both billing and shipping when only one exists."""
-    if not addresses:
-        return {}
-    only = next(iter(addresses.values()))
-    return {kind: addresses.get(kind, only) for kind in (BILLING, SHIPPING)}

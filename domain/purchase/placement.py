@@ -34,7 +34,7 @@ from domain.points.ledger import lock_account
 from domain.points.orders import settle_points
 from domain.promotions.issued_coupons import issue_coupons, settle_coupons
 from domain.promotions.rewards import Reward, redeem
-from domain.purchase.draft import OrderDraft, fill_missing_address, parse_draft
+from domain.purchase.draft import OrderDraft, parse_draft
 from domain.purchase.lines import (
     PricedLine,
     combination_units,
@@ -62,7 +62,7 @@ from domain.purchase.references import (
     load_references,
     reject_unavailable,
 )
-from domain.purchase.terms import Purchase, Terms, requested_points
+from domain.purchase.terms import Purchase, Terms, fill_missing_address, requested_points
 from domain.store_settings import sends_order_mail
 from kernel.errors import Forbidden, ValidationFailed
 from kernel.ids import uuid7
@@ -125,7 +125,7 @@ async def place_order(
     `order_limit_exceeded`, `shipping_required` (legacy: ValidationFailed with the text of docs/reference/legacy.md#errors).
     """
     draft = draft if isinstance(draft, OrderDraft) else parse_draft(draft)
-    _check_draft(scope, draft)
+    _check_draft(scope, draft, has_lines=bool(loaded or draft.lines))
     with active_scope(scope):
         purchase = loaded.purchase if loaded is not None else await _load_purchase(scope, draft)
         references, lines = purchase.references, purchase.lines
@@ -138,9 +138,8 @@ async def place_order(
         await _reject_oversell(scope, columns["stock_state"], priced.lines)
         event_data = _event_data(columns, references, priced.lines)
         event = events.order_created(event_data) if emit_events else None
-        addresses = fill_missing_address(draft.addresses)
         is_mailed = emit_events and _is_mailed(scope, columns)
-        order = NewOrder(columns, priced.lines, addresses, initial_payment, priced.taxes, event, is_mailed)
+        order = NewOrder(columns, priced.lines, purchase.addresses, initial_payment, priced.taxes, event, is_mailed)
         order_id = await _insert(scope, order, references, priced.reward, is_nested=loaded is not None)
     return PlacedOrder(
         order_id,
@@ -199,12 +198,12 @@ def _is_mailed(scope: Scope, order: Mapping[str, Any]) -> bool:
     return not is_closed and bool(order["email"]) and sends_order_mail(scope, MailType.ORDER_PLACED.value)
 
 
-def _check_draft(scope: Scope, draft: OrderDraft) -> None:
+def _check_draft(scope: Scope, draft: OrderDraft, *, has_lines: bool) -> None:
     if scope.actor.kind is ActorKind.VENDOR:
         raise Forbidden("insufficient permissions")
     if draft.user is None and not draft.email:
         raise ValidationFailed("customer_id or customer_email is required", field="user", code="required")
-    if not draft.lines:
+    if not has_lines:
         raise ValidationFailed("items is required", field="lines", code="required")
     if draft.status is not None and scope.actor.kind in _MAY_SET_STATUS:
         check_status(draft.status, scope.store.order_statuses)

@@ -17,13 +17,13 @@ from domain.destinations.matching import destination_address
 from domain.orders.locked import LockedOrder
 from domain.promotions.rewards import delete_uses, load_order_promotions
 from domain.purchase.commissions import RATE_OF_OLD_LINES, RATE_TYPE_OF_OLD_LINES
-from domain.purchase.draft import BILLING, ORDER_FIELDS, SHIPPING, fill_missing_address, parse_addresses
+from domain.purchase.draft import BILLING, ORDER_FIELDS, SHIPPING, parse_addresses
 from domain.purchase.lines import Offer, PricedLine
 from domain.purchase.option_selection import OptionCombination, OptionSelection
 from domain.purchase.order_rows import tax_rows
 from domain.purchase.pricing import PricingResult, price_purchase
 from domain.purchase.references import OrderReferences
-from domain.purchase.terms import Purchase
+from domain.purchase.terms import Purchase, fill_missing_address
 from domain.purchase.totals import NO_POINTS, OrderTotals, PointsRequest, calculate_totals
 from kernel.fields import InputValues, read_fields
 from kernel.scope import Scope

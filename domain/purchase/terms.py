@@ -107,6 +107,14 @@ class Purchase:
     points: PointsRequest = NO_POINTS
 
 
+def fill_missing_address(addresses: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[str, str]]:
+    """Use the single address for both billing and shipping when only one exists."""
+    if not addresses:
+        return {}
+    only = next(iter(addresses.values()))
+    return {kind: addresses.get(kind, only) for kind in (BILLING, SHIPPING)}
+
+
 def requested_points(scope: Scope, points: int, *, up_to: bool = False) -> PointsRequest:
     """Return a request to spend points at the store's present rate."""
     return PointsRequest(points, setting(scope, "point_value_cents"), up_to=up_to) if points else NO_POINTS

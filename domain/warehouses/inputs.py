@@ -9,9 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 from domain.addresses import country_or_brazil
-from domain.purchase.draft import email_text
 from kernel.codes import ALLOCATION_TYPES, WAREHOUSE_STATUSES
-from kernel.documents import normalize_cep
+from kernel.documents import email_text, normalize_cep
 from kernel.fields import InputField, code_in, flag, integer, name_text, short_text, text
 from kernel.geography import STATES, state_code
 from kernel.text import InvalidValue, repr_value
