@@ -41,7 +41,7 @@ from kernel.errors import Conflict, Forbidden, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, read_fields, short_text, text
 from kernel.ids import parse_uuid
 from kernel.scope import ActorKind, Scope
-from models.connection.database import Plans, execute, fetchrow, fetchval, transaction
+from models.connection.database import Plans, execute, execute_later, fetchval, transaction
 from models.references import NOT_FOUND, USER, missing_message
 
 CUSTOMER_REQUIRED = "customer_id or customer_email is required"
@@ -65,7 +65,10 @@ CHECKOUT: Mapping[str, InputField] = {
 _CUSTOMER = """
 SELECT id FROM users WHERE tenant_id = $1 AND public_id = $2 AND status = 'A' AND deleted_at IS NULL
 """
-_LOCK_CONTENT = "SELECT pg_advisory_xact_lock(hashtextextended('checkout:' || $1::bigint || encode($2, 'hex'), 0))"
+# Returns no row.
+_LOCK_CONTENT = """
+SELECT WHERE pg_advisory_xact_lock(hashtextextended('checkout:' || $1::bigint || encode($2::bytea, 'hex'), 0)) IS NULL
+"""
 _IS_DUPLICATE = """
 SELECT EXISTS (
     SELECT 1 FROM carts c JOIN orders o ON o.tenant_id = c.tenant_id AND o.id = c.order_id
@@ -170,7 +173,7 @@ async def _reject_duplicate(scope: Scope, content_hash: bytes) -> None:
     """
     if current_claim() is None:
         return
-    await fetchrow(_LOCK_CONTENT, scope.store.id, content_hash)
+    await execute_later(_LOCK_CONTENT, scope.store.id, content_hash)
     if await fetchval(_IS_DUPLICATE, scope.store.id, content_hash, scope.now - DUPLICATE_WINDOW):
         raise Conflict(DUPLICATE, reason=DUPLICATE)
 
