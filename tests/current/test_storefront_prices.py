@@ -327,6 +327,27 @@ async def test_the_address_determines_shipping_options_and_prices(storefront: St
     assert amounts((await storefront.check_out(cart)).body) == (4990, 0, 700, 5690)
 
 
+async def test_a_gift_too_heavy_for_the_rate_of_the_quoted_method_is_refused(storefront: StorefrontClient) -> None:
+    sample, scope = storefront.sample, storefront.sample.scope
+    with active_scope(scope):
+        destination = await DESTINATION_RECORDS.create(scope, {"name": "SP", "states": ["SP"]})
+        rate = {"destination": destination, "base_cents": 700, "max_weight_grams": 1_000}
+        await SHIPPING_METHOD_RECORDS.create(scope, {"name": "Moto", "rates": [rate]})
+    product = await sample.add_product(weight_grams=600)
+    gift = await sample.add_product(name="Brinde", weight_grams=600)
+    carts = [await storefront.cart((product, 1), ready=False) for _ in range(2)]
+    for cart in carts:
+        await storefront.put(f"carts/{cart}/address", ADDRESS)
+        options = (await storefront.get(f"carts/{cart}/shipping-options")).body["shipping_options"]
+        [moto] = [option["shipping_id"] for option in options if option["name"] == "Moto"]
+        await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": moto})
+    assert (await storefront.check_out(carts[0])).status == 201
+    await add_promotion(sample, bonuses={"free_products": [{"product_id": gift.number, "amount": 1}]})
+    refused = await storefront.check_out(carts[1], customer_email="bia@example.com")
+    assert (refused.status, refused.body["error"]["code"]) == (422, "shipping_unavailable")
+    assert refused.body["error"]["details"] == {"weight_grams": 1_200}
+
+
 async def test_a_vendor_shipping_method_covers_only_that_vendors_products(
     storefront: StorefrontClient,
 ) -> None:
