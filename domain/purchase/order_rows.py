@@ -31,7 +31,7 @@ def _parameters(first: int, count: int) -> list[str]:
     return [f"${number}" for number in range(first, first + count)]
 
 
-_VENDORS = "SELECT l.vendor_id FROM jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l"
+_VENDORS = "SELECT l.vendor_id FROM lines AS l"
 # The stock comes after all other rows but the history, so that popular products stay locked briefly. NULL as status, which the column
 # rejects, cancels the statement.
 _INSERT = f"""
@@ -56,7 +56,7 @@ WITH inserted AS (
         l.product_code, l.quantity, l.price_cents, l.base_price_cents, l.weight_grams,
         l.tracked, l.combination_id, l.options, l.extra, l.commission_cents, l.commission, l.commission_type
     FROM inserted, jsonb_populate_recordset(NULL::order_lines, $3::text::jsonb) AS l
-    RETURNING 1
+    RETURNING vendor_id
 ), addresses AS (
     INSERT INTO order_addresses (tenant_id, public_id, order_id, kind, firstname, lastname, street, number,
         complement, district, city, state, country, zipcode, phone)
