@@ -232,17 +232,17 @@ def test_an_assertion_in_a_loop_names_its_case():
     assert unnamed == [], "without a name of the loop in the assertion or its message, a failure doesn't show its case"
 
 
-def unnamed_assertions(node: ast.AST, loops: frozenset[str] = frozenset(), *, is_test: bool = False) -> Iterator[int]:
-    """Yield the lines of assertions in loops of test functions that name no variable of a loop around them."""
+def unnamed_assertions(node: ast.AST, loops: frozenset[str] = frozenset()) -> Iterator[int]:
+    """Yield the lines of assertions in loops that name no variable of a loop around them."""
     for child in ast.iter_child_nodes(node):
-        inner, in_test = loops, is_test
+        inner = loops
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            inner, in_test = frozenset(), is_test or child.name.startswith("test")
+            inner = frozenset()
         elif isinstance(child, ast.For | ast.AsyncFor):
             inner = loops | names_in(child.target)
-        elif isinstance(child, ast.Assert) and in_test and loops and not loops & names_in(child):
+        elif isinstance(child, ast.Assert) and loops and not loops & names_in(child):
             yield child.lineno
-        yield from unnamed_assertions(child, inner, is_test=in_test)
+        yield from unnamed_assertions(child, inner)
 
 
 def names_in(node: ast.AST) -> frozenset[str]:

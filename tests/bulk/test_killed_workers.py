@@ -28,7 +28,7 @@ async def kill_after(database_url: str, folder: Path, batches: int) -> None:
     assert worker.stdout is not None
     try:
         for number in range(1, batches + 1):
-            assert await worker.stdout.readline() == b"batch\n"
+            assert await worker.stdout.readline() == b"batch\n", number
             if number < batches:
                 worker.stdin.write(b"commit\n")
     finally:

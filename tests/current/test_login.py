@@ -192,7 +192,7 @@ async def test_an_ambiguous_identifier_is_reported_only_with_a_correct_password(
 async def _send_attempts(visitor: Client, *attempts: dict) -> None:
     for attempt in attempts:
         answer = await visitor.post(LOGIN, **attempt)
-        assert answer.status in (200, 400, 401)
+        assert answer.status in (200, 400, 401), attempt
 
 
 GOOD_FORM = {"Content-Type": "application/json"}

@@ -280,22 +280,28 @@ class Play:
         assert used == model.coupons_used, step
         for order in model.orders:
             record = await kit.record("orders", order.id)
-            assert (record["status"], record["total_cents"]) == (order.status, order.total), step
-            assert (record["paid_cents"], record["refunded_cents"]) == (order.paid, order.refunded), step
+            assert (record["status"], record["total_cents"]) == (order.status, order.total), (step, order)
+            assert (record["paid_cents"], record["refunded_cents"]) == (order.paid, order.refunded), (step, order)
             parts = record["subtotal_cents"] - record["discount_cents"] + record["shipping_cents"]
-            assert parts == record["total_cents"], step
+            assert parts == record["total_cents"], (step, order)
             lines = await kit.lines(order.id)
-            assert sum(line["quantity"] * line["price_cents"] for line in lines) == record["subtotal_cents"]
+            assert sum(line["quantity"] * line["price_cents"] for line in lines) == record["subtotal_cents"], (
+                step,
+                order,
+            )
         for cart in model.carts:
             shown = await load_cart_record(self.front, cart.id)
             units = Counter({item["product_id"]: item["quantity"] for item in shown["items"]})
-            assert units == Counter({self.ids[product]: count for product, count in (+cart.units).items()}), step
-            assert shown["status"] == ("ordered" if cart.ordered else "open"), step
-            assert sum(item["total_cents"] for item in shown["items"]) == shown["subtotal_cents"], step
+            assert units == Counter({self.ids[product]: count for product, count in (+cart.units).items()}), (
+                step,
+                cart,
+            )
+            assert shown["status"] == ("ordered" if cart.ordered else "open"), (step, cart)
+            assert sum(item["total_cents"] for item in shown["items"]) == shown["subtotal_cents"], (step, cart)
             known = shown["subtotal_cents"] - shown["discount_cents"] + shown["shipping_cents"]
-            assert known == shown["total_cents"], step
+            assert known == shown["total_cents"], (step, cart)
             if not cart.ordered:
-                assert shown["total_cents"] == cart.total(model.coupon_is_good), step
+                assert shown["total_cents"] == cart.total(model.coupon_is_good), (step, cart)
         ordered = await kit.rows("SELECT order_id, total_cents FROM carts WHERE tenant_id = $1 AND status = 'ordered'")
         assert sorted((row["order_id"], row["total_cents"]) for row in ordered) == sorted(
             (order.id, order.total) for order in model.orders

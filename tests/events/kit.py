@@ -67,9 +67,9 @@ class Messages:
     async def take(self, count: int) -> list[Any]:
         """Return the data of the next messages."""
         events: list[Any] = []
-        for _ in range(count):
+        for position in range(count):
             message = await self.next()
-            assert message is not None, events
+            assert message is not None, (position, events)
             events.append(message["data"])
         return events
 

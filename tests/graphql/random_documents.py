@@ -109,7 +109,7 @@ class DocumentGenerator:
         values = {}
         for name, argument in declared.args.items():
             type_ = get_named_type(argument.type)
-            assert isinstance(type_, GraphQLEnumType)
+            assert isinstance(type_, GraphQLEnumType), name
             values[name] = self.rng.choice(list(type_.values))
         return ", ".join(f"{name}: {value}" for name, value in values.items())
 

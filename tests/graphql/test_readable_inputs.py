@@ -103,7 +103,7 @@ def _place(input_type: GraphQLInputObjectType, record: GraphQLObjectType, name: 
     for type_name, paths in (("Order", OF_THE_ORDER), ("User", OF_THE_USER)):
         if field in paths:
             of_type = TYPES[type_name]
-            assert isinstance(of_type, GraphQLObjectType)
+            assert isinstance(of_type, GraphQLObjectType), type_name
             return of_type, paths[field]
     own = name if name in record.fields or not name.endswith("_id") else f"{name.removesuffix('_id')}.id"
     return record, RENAMED.get(field, own)

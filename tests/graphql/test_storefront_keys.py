@@ -54,7 +54,7 @@ def key_fields(type_: GraphQLObjectType | None) -> set[str]:
     names = set()
     for name, field in type_.fields.items():
         declared = strawberry_field(field)
-        assert declared is not None
+        assert declared is not None, name
         access = declared.metadata[ACCESS]
         if access.storefront or access.anonymous:
             names.add(name)

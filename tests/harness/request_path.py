@@ -44,11 +44,11 @@ def entered_modules() -> Iterator[set[str]]:
 async def modules_of(prepare: Callable[[], Awaitable[Callable[[], Awaitable[Any]]]]) -> set[str]:
     """Return the modules that each of a few warm requests enters; `prepare` returns what sends one."""
     counted: list[set[str]] = []
-    for _ in range(WARMING + COUNTED):
+    for repetition in range(WARMING + COUNTED):
         send = await prepare()
         await asyncio.sleep(0.1)  # what the preparation left to do
         with entered_modules() as entered:
             response = await send()
-        assert response.status < 300, response
+        assert response.status < 300, (repetition, response)
         counted.append(entered)
     return set.intersection(*counted[WARMING:]) - _OF_OTHER_TESTS

@@ -139,7 +139,7 @@ class DocumentGenerator:
         values = {}
         for node in operation.variable_definitions or ():
             type_ = type_from_ast(self.schema, node.type)
-            assert is_input_type(type_)
+            assert is_input_type(type_), node
             if is_non_null_type(type_) or self._chance(0.6):
                 values[node.variable.name.value] = self._value(type_, 3)
         return values

@@ -58,9 +58,9 @@ async def server():
 
 async def count_lookups(server, **headers) -> int:
     """Return the number of credential lookups of two requests."""
-    for _ in range(2):
+    for repetition in range(2):
         response = await server.get("/api/v1/admin/who", Authorization="Bearer admin", **headers)
-        assert response.status == 200
+        assert response.status == 200, repetition
     return len(server.credentials.calls)
 
 

@@ -96,7 +96,7 @@ async def envelopes(
     order = (await storefront.order((sample.mug, 2), customer_name="Ana Souza")).body
     for status in ("P", "I"):
         changed = await app.put(f"/api/admin/orders/{order['id']}/status", {"status": status})
-        assert changed.status == 200, changed
+        assert changed.status == 200, (status, changed)
     await _change_category(admin)
     await _change_shipment(admin, sample)
     await _refund(sample)

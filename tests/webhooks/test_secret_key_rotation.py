@@ -109,8 +109,8 @@ class Deployment:
         visitor = self.sample.anonymous
         for code in (self.person.code(), self.person.recovery_codes.pop()):
             answer = await visitor.post(VERIFY, {"temp_token": await challenge(visitor, self.person), "code": code})
-            assert answer.status == 200, answer
-            assert is_token_pair(answer.body)
+            assert answer.status == 200, (code, answer)
+            assert is_token_pair(answer.body), code
         await self.sample.execute("update two_factors set used_steps = '{}'")
         me = await visitor.with_token(answer.body["access_token"]).get("/api/v1/auth/me")
         assert me.body["id"] == self.person.user.id
