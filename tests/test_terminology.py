@@ -251,11 +251,31 @@ def test_a_search_for_a_standard_term_leads_to_its_file(term: str):
     assert SEARCHES[term] in ranked[:SHOWN], ranked[:SHOWN]
 
 
-def test_the_glossary_names_files_that_exist():
-    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
-    named = re.findall(r"`((?:[a-z_]+/)+[a-z_]*(?:\.py)?)`", text)
-    assert named
-    assert [name for name in named if not (ROOT / name).exists()] == []
+@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/glossary.md"])
+def test_documents_name_files_and_names_that_exist(document: str):
+    text = re.sub(r"^```.*?^```", "", (ROOT / document).read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    named = set(re.findall(r"`([^`\n]+)`", text))
+    paths = {
+        each for each in named if re.fullmatch(r"[a-z_][\w./-]*/|[a-z_][\w./-]*\.(?:py|md|toml|json|graphql|ini)", each)
+    }
+    names = {each for each in named - paths if re.fullmatch(r"[A-Za-z_]\w+(?:\.\w+)*", each)}
+    assert paths or names
+    assert {path for path in paths if not is_path(path)} == set()
+    assert {each for name in names for each in name.split(".")} - words_of_the_code() == set()
+
+
+def is_path(path: str) -> bool:
+    """Return whether a path exists below the root, or the end of one, as in a list of modules of one folder."""
+    if "/" in path:
+        return (ROOT / path).exists()
+    return any(each.name == path for each in files())
+
+
+@functools.cache
+def words_of_the_code() -> set[str]:
+    code = (".py", ".sql", ".graphql", ".toml", "Makefile")
+    texts = (path.read_text(encoding="utf-8") for path in files() if path.name.endswith(code))
+    return {word for text in texts for word in NAME.findall(text)}
 
 
 def test_citations_of_the_reference_have_targets():
