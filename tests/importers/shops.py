@@ -11,7 +11,7 @@ from aiohttp import ClientSession, web
 from aiohttp.test_utils import TestServer
 
 from kernel.scope import Store
-from server.importers.cscart.source import HttpSource, NotOffered, Patience
+from server.importers.cscart.source import HttpSource, NotOffered, SourceTimeouts
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse | None]]
 """Answers a request in the shop's place; None lets the shop answer."""
@@ -32,8 +32,8 @@ class FakeClock:
         self.seconds += seconds
         await asyncio.sleep(0)
 
-    def patience(self, **options: Any) -> Patience:
-        return Patience(sleep=self.sleep, clock=self.read, **options)
+    def timeouts(self, **options: Any) -> SourceTimeouts:
+        return SourceTimeouts(sleep=self.sleep, clock=self.read, **options)
 
 
 @dataclass
@@ -64,8 +64,8 @@ class Shop:
     def url(self) -> str:
         return str(self.server.make_url("/"))
 
-    def source(self, clock: FakeClock | None = None, **patience: Any) -> HttpSource:
-        return HttpSource(self.url, "owner@shop.example", "key", (clock or FakeClock()).patience(**patience))
+    def source(self, clock: FakeClock | None = None, **timeouts: Any) -> HttpSource:
+        return HttpSource(self.url, "owner@shop.example", "key", (clock or FakeClock()).timeouts(**timeouts))
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.requests += 1

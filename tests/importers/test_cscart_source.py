@@ -134,7 +134,7 @@ async def test_a_shop_that_hangs_is_a_failure() -> None:
 
 async def test_a_shop_that_is_down_from_the_beginning_is_given_up() -> None:
     clock = FakeClock()
-    source = HttpSource("http://127.0.0.1:9", "a@example.com", "key", clock.patience())
+    source = HttpSource("http://127.0.0.1:9", "a@example.com", "key", clock.timeouts())
     with pytest.raises(SourceUnavailable, match="has failed for 10 minutes"):
         await source.__aenter__()
 
@@ -144,7 +144,7 @@ async def test_a_wait_is_reported_within_ten_seconds_and_each_minute() -> None:
     waits: list[tuple[float, str]] = []
     address = "http://127.0.0.1:9"
     source = HttpSource(
-        address, "a@example.com", "key", clock.patience(), on_wait=lambda line: waits.append((clock.seconds, line))
+        address, "a@example.com", "key", clock.timeouts(), on_wait=lambda line: waits.append((clock.seconds, line))
     )
     with pytest.raises(SourceUnavailable, match="has failed for 10 minutes"):
         await source.__aenter__()

@@ -22,7 +22,7 @@ from kernel.clock import now
 from kernel.errors import OperatorError
 
 MAX_REQUESTS = 4
-GIVE_UP_SECONDS = 600
+MAX_OUTAGE_SECONDS = 600
 # A record whose requests fail this often, while the shop answers others, can't be brought.
 MAX_ATTEMPTS = 5
 _LONGEST_WAIT = 60.0
@@ -55,10 +55,10 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True)
-class Patience:
+class SourceTimeouts:
     """How long an import waits for its source, and by which clock."""
 
-    give_up_seconds: float = GIVE_UP_SECONDS
+    max_outage_seconds: float = MAX_OUTAGE_SECONDS
     answer_seconds: float = 120
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     clock: Callable[[], float] = time.monotonic
@@ -84,14 +84,14 @@ class HttpSource:
     url: str
     email: str
     api_key: str
-    patience: Patience = field(default_factory=Patience)
+    timeouts: SourceTimeouts = field(default_factory=SourceTimeouts)
     headers: Mapping[str, str] = field(default_factory=dict)
     on_wait: Callable[[str], object] = lambda line: None
 
     async def __aenter__(self) -> HttpSource:
         """Connect and find out at which address the API answers."""
         self._session = aiohttp.ClientSession(
-            timeout=aiohttp.ClientTimeout(total=self.patience.answer_seconds, sock_connect=_CONNECT_SECONDS),
+            timeout=aiohttp.ClientTimeout(total=self.timeouts.answer_seconds, sock_connect=_CONNECT_SECONDS),
             headers={
                 "Accept": "application/json",
                 "User-Agent": "vitrine-import",
@@ -170,8 +170,8 @@ class HttpSource:
     async def _ask(self, address: URL) -> Any:
         """Return the parsed answer or a failure that may pass; raises SourceError and SourceUnavailable."""
         async with self._slots:
-            while (pause := self._not_before - self.patience.clock()) > 0:
-                await self.patience.sleep(pause)
+            while (pause := self._not_before - self.timeouts.clock()) > 0:
+                await self.timeouts.sleep(pause)
             try:
                 async with self._session.get(address, allow_redirects=False) as response:
                     body = bytearray()
@@ -197,12 +197,12 @@ class HttpSource:
 
     async def _back_off(self, failure: _Failure, attempts: int) -> None:
         """Wait before a request is repeated; raises SourceUnavailable when the source has failed for too long."""
-        at = self.patience.clock()
+        at = self.timeouts.clock()
         if self._failing_since is None:
             self._failing_since = at
-        rest = self._failing_since + self.patience.give_up_seconds - at
+        rest = self._failing_since + self.timeouts.max_outage_seconds - at
         if rest <= 0:
-            minutes = round(self.patience.give_up_seconds / 60)
+            minutes = round(self.timeouts.max_outage_seconds / 60)
             raise SourceUnavailable(
                 f"the shop has failed for {minutes} minutes: {failure.reason}; run the command again to continue"
             )
@@ -213,14 +213,14 @@ class HttpSource:
         if failure.is_throttled:
             self._not_before = max(self._not_before, at + pause)
         self._report_wait(failure, at + pause - self._failing_since)
-        await self.patience.sleep(pause)
+        await self.timeouts.sleep(pause)
 
     def _report_wait(self, failure: _Failure, seconds: float) -> None:
         """Report a failure that will have lasted for these seconds when the source is asked again, once for each minute."""
         if seconds < self._next_notice:
             return
         self._next_notice = seconds + _LONGEST_WAIT
-        minutes = round(self.patience.give_up_seconds / 60)
+        minutes = round(self.timeouts.max_outage_seconds / 60)
         self.on_wait(f"waiting for the shop, at most {minutes} minutes: {failure.reason}")
 
     async def _is_alive(self) -> bool:

@@ -22,7 +22,7 @@ SAMPLES = 100
 LOST_SAMPLES = 4
 # The promises (docs/deploy.md#several-machines): within 0.1 s, and 5 s where a notification is lost.
 MAX_LOST_SECONDS = 5.0
-_GIVE_UP_SECONDS = 30.0
+_MAX_WAIT_SECONDS = 30.0
 _FAMILY = "propagation"
 _CLERK = "mutation ($input: UserInput!) { user_create(input: $input) { id } }"
 _GRANT = "mutation ($id: ID!, $names: [String!]!) { user_set_privileges(id: $id, privileges: $names) { id } }"
@@ -144,7 +144,7 @@ async def _seconds(reader: Client, store: Store, sample: Sample) -> float:
         await shows()  # what is remembered there precedes the change
         await sample.change()
         changed_at = monotonic()
-        while not await shows() and monotonic() - changed_at < _GIVE_UP_SECONDS:
+        while not await shows() and monotonic() - changed_at < _MAX_WAIT_SECONDS:
             await asyncio.sleep(0)
         return monotonic() - changed_at
 
