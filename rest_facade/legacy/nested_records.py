@@ -5,13 +5,14 @@ They execute the operations of the records themselves, after checking that the r
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from aiohttp import web
 
 from kernel.errors import NotFound
 from kernel.scope import Scope
-from resolvers.execute import execute
+from resolvers.execute import FacadeOperation, execute
 from rest_facade.bodies import read_legacy
 from rest_facade.legacy import engine
 from rest_facade.legacy.engine import MANAGE, VIEW, Operations, authorize_entity, permission_variables, render_ids
@@ -26,6 +27,8 @@ from rest_facade.legacy.resources.stores import STORES
 from rest_facade.legacy.resources.users import MEMBERSHIPS, USERS
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Handler, Route
+
+RowFinder: TypeAlias = Callable[[web.Request, Scope], Awaitable[Record]]
 
 _REMOVED = "F"
 """The status of a membership that was given up."""
@@ -47,13 +50,15 @@ def _routes(operations: Operations) -> Iterator[tuple[str, str, Handler]]:
     post = _record_below(operations, PRODUCTS, "ProductDiscussions", DISCUSSIONS, "product_id")
     yield "GET", "products/{id}/discussions/{post_id}", post
     feature = "products/{id}/features/{feature_id}"
-    yield "GET", feature, _show_row(operations, PRODUCTS, "ProductFeatures", PRODUCT_FEATURES, "feature_id")
+    find = _row_finder(operations, PRODUCTS, "ProductFeatures", PRODUCT_FEATURES, "feature_id")
+    yield "GET", feature, _show_row(PRODUCTS, operations["ProductFeatures"], find)
     yield "PUT", feature, _write_feature(operations)
-    yield "DELETE", feature, _delete_feature(operations)
+    yield "DELETE", feature, _delete_row(PRODUCTS, operations["ProductUpdate"], find, _without_feature)
     # The path of the route for changes, which `users` declares.
     membership = "users/{id}/usergroups/{group_id}"
-    yield "GET", membership, _show_row(operations, USERS, "UserUsergroups", MEMBERSHIPS, "group_id")
-    yield "DELETE", membership, _remove_membership(operations)
+    find = _row_finder(operations, USERS, "UserUsergroups", MEMBERSHIPS, "group_id")
+    yield "GET", membership, _show_row(USERS, operations["UserUsergroups"], find)
+    yield "DELETE", membership, _delete_row(USERS, operations["UsergroupMembershipSet"], find, _without_membership)
 
 
 def _record_below(
@@ -82,11 +87,8 @@ def _record_below(
     return handler
 
 
-def _show_row(
-    operations: Operations, owner: Resource, list_operation: str, resource: Resource, variable: str
-) -> Handler:
+def _show_row(owner: Resource, operation: FacadeOperation, find: RowFinder) -> Handler:
     """Build the handler of one of the rows that are read with their record."""
-    operation, find = operations[list_operation], _row_finder(operations, owner, list_operation, resource, variable)
 
     async def handler(request: web.Request) -> web.Response:
         scope = authorize_entity(request, owner, VIEW, operation)
@@ -97,7 +99,7 @@ def _show_row(
 
 def _row_finder(
     operations: Operations, owner: Resource, list_operation: str, resource: Resource, variable: str
-) -> Callable[[web.Request, Scope], Awaitable[Record]]:
+) -> RowFinder:
     """Build the function that reads a row of a record, which the variable of the path names; it raises NotFound."""
     operation, show = operations[list_operation], operations[f"{resource.display_name.capitalize()}Show"]
     render = record_renderer(resource.fields, prepare=resource.prepare)
@@ -138,33 +140,27 @@ def _write_feature(operations: Operations) -> Handler:
     return write
 
 
-def _delete_feature(operations: Operations) -> Handler:
-    operation = operations["ProductUpdate"]
-    find = _row_finder(operations, PRODUCTS, "ProductFeatures", PRODUCT_FEATURES, "feature_id")
-    rename = message_renamer(PRODUCTS.fields, PRODUCTS.message_terms)
+def _delete_row(
+    owner: Resource,
+    operation: FacadeOperation,
+    find: RowFinder,
+    variables: Callable[[Mapping[str, str]], dict[str, Any]],
+) -> Handler:
+    """Build the handler that removes a row of a record by an operation on the record, with the `variables` of a path."""
+    rename = message_renamer(owner.fields, owner.message_terms)
 
     async def delete(request: web.Request) -> web.Response:
-        scope = authorize_entity(request, PRODUCTS, MANAGE, operation)
+        scope = authorize_entity(request, owner, MANAGE, operation)
         await find(request, scope)
-        path = request.match_info
-        variables = {"id": path["id"], "input": {"features": [{"feature_id": path["feature_id"], "value": None}]}}
-        await engine.execute_mutation(scope, operation, variables, rename, PRODUCTS)
+        await engine.execute_mutation(scope, operation, variables(request.match_info), rename, owner)
         return web.Response(status=204)
 
     return delete
 
 
-def _remove_membership(operations: Operations) -> Handler:
-    operation = operations["UsergroupMembershipSet"]
-    find = _row_finder(operations, USERS, "UserUsergroups", MEMBERSHIPS, "group_id")
-    rename = message_renamer(USERS.fields, USERS.message_terms)
+def _without_feature(path: Mapping[str, str]) -> dict[str, Any]:
+    return {"id": path["id"], "input": {"features": [{"feature_id": path["feature_id"], "value": None}]}}
 
-    async def remove(request: web.Request) -> web.Response:
-        scope = authorize_entity(request, USERS, MANAGE, operation)
-        await find(request, scope)
-        path = request.match_info
-        variables = {"user_id": path["id"], "usergroup_id": path["group_id"], "status": _REMOVED}
-        await engine.execute_mutation(scope, operation, variables, rename, USERS)
-        return web.Response(status=204)
 
-    return remove
+def _without_membership(path: Mapping[str, str]) -> dict[str, Any]:
+    return {"user_id": path["id"], "usergroup_id": path["group_id"], "status": _REMOVED}
