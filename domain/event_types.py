@@ -35,6 +35,8 @@ SHIPMENT_CREATED = "shipment.created"
 SHIPMENT_UPDATED = "shipment.updated"
 SHIPMENT_DELETED = "shipment.deleted"
 REFUND_CREATED = "refund.created"
+PAYOUT_CREATED = "payout.created"
+PAYOUT_PAID = "payout.paid"
 STOCK_CHANGED = "stock.changed"
 PING = "ping"
 """The event that tests an endpoint; not subscribable, and allowed without scopes."""
@@ -42,6 +44,7 @@ PING = "ping"
 ORDER, PRODUCT, USER, CART = "order", "product", "user", "cart"
 # Events with other data than those of the record have subjects, and therefore sequences, of their own: a receiver drops stale ones.
 CATEGORY, CUSTOMER, SHIPMENT, REFUND, STOCK = "category", "customer", "shipment", "refund", "stock"
+PAYOUT = "payout"
 
 # --- Data ------------------------------------------------------------------------------------------------------------------
 
@@ -157,6 +160,16 @@ _REFUND = (
     PayloadField("payment_status", TEXT, "The payment status of the order after it."),
     PayloadField("refunded_at", TIME, "When it was recorded."),
 )
+_PAYOUT = (
+    PayloadField("id", UUID_TEXT, "The payout."),
+    PayloadField("number", INTEGER, "Its number in the store."),
+    PayloadField("vendor_id", UUID_TEXT, "The vendor."),
+    PayloadField("amount_cents", INTEGER, "The amount, in cents."),
+    PayloadField("currency", TEXT, "ISO 4217."),
+    PayloadField("status", TEXT, "`pending` or `paid`."),
+    PayloadField("created_at", TIME, "When it was created."),
+    PayloadField("paid_at", f"{TIME} or null", "When it was transferred."),
+)
 _COMBINATIONS = (
     PayloadField("id", UUID_TEXT, "The combination."),
     PayloadField("sku", TEXT, "Its SKU."),
@@ -241,6 +254,8 @@ _TYPES = (
         "A shipment is deleted: its units count as unshipped again.",
     ),
     EventType(REFUND_CREATED, "read_orders", _REFUND, "Money of an order is returned."),
+    EventType(PAYOUT_CREATED, "read_orders", _PAYOUT, "A payout to a vendor is created, to be transferred."),
+    EventType(PAYOUT_PAID, "read_orders", _PAYOUT, "A payout to a vendor was transferred."),
     EventType(
         STOCK_CHANGED,
         "read_products",

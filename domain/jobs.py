@@ -20,6 +20,7 @@ from domain.carts import cleanup as cart_cleanup
 from domain.carts import events as cart_events
 from domain.catalog import stock
 from domain.gateway import notifications
+from domain.ledger import reconciliation
 from domain.mails import order_mails, sending
 from domain.media import usage
 from domain.orders import expiry
@@ -206,6 +207,9 @@ _STORES_WITH_STOCK_CHANGES = """
     select * from tenants where created_at <= $1 and id in (select tenant_id from stock_changes) order by id
 """
 _STORES_WITH_ORDER_MAILS = _stores_with("order_mails", "created_at <= $1")
+_STORES_WITH_LEDGER_QUEUE = """
+    select * from tenants t where created_at <= $1 and exists (select from ledger_queue q where q.tenant_id = t.id) order by id
+"""
 # The stores are divided among this many jobs, so that workers share them.
 _RETENTION_JOBS = 4
 _STORES_OF_JOB = "select * from tenants where created_at <= $1 and id % {count} = {number} order by id"
@@ -237,6 +241,7 @@ expire_carts = _in_batches("expire_carts", cart_cleanup.expire_carts, 1_000)
 emit_cart_updates = _in_batches("emit_cart_updates", cart_events.emit_due, 1_000)
 emit_abandoned_carts = _in_batches("emit_abandoned_carts", cart_events.emit_abandoned, 1_000)
 emit_stock_changes = _in_batches("emit_stock_changes", stock.emit_changes, 1_000)
+write_ledgers = _in_batches("write_ledgers", reconciliation.write_queued, 200)
 write_order_mails = _in_batches("write_order_mails", order_mails.write_queued, 100)
 # Those that were stored but not processed, because the process died or applying them failed.
 apply_notifications = _in_batches("apply_notifications", notifications.apply_pending, 200)
@@ -284,6 +289,7 @@ _PERIODIC: tuple[Job, ...] = (
     Job("expire_holds", timedelta(minutes=1), for_each_store(_STORES_WITH_UNPAID_ORDERS, expire_unpaid_orders)),
     Job("apply_notifications", timedelta(seconds=30), for_each_store(_STORES_WITH_NOTIFICATIONS, apply_notifications)),
     Job("write_order_mails", timedelta(seconds=2), for_each_store(_STORES_WITH_ORDER_MAILS, write_order_mails)),
+    Job("write_ledgers", timedelta(seconds=10), for_each_store(_STORES_WITH_LEDGER_QUEUE, write_ledgers)),
     Job("expire_carts", timedelta(minutes=1), for_each_store(_STORES_WITH_OVERDUE_CARTS, expire_carts)),
     Job("emit_cart_updates", timedelta(seconds=5), for_each_store(_STORES_WITH_PENDING_CART_EVENTS, emit_cart_updates)),
     Job(

@@ -118,6 +118,18 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
     "reviews_need_approval": StoreSetting(
         "marketplace", False, flag, "A customer's review starts as P and is not shown until it is approved."
     ),
+    "payout_days": StoreSetting(
+        "marketplace",
+        7,
+        integer(0, 365),
+        "How many days after its payment a vendor's share of an order can be paid out.",
+    ),
+    "payout_minimum_cents": StoreSetting(
+        "marketplace",
+        0,
+        integer(0, 1_000_000_000),
+        "The smallest amount that payouts to all vendors pay to one, in cents.",
+    ),
     "payment_gateway": StoreSetting(
         "payments", True, flag, "The payment gateway's module: notifications are listed and can be reprocessed."
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 from kernel.record_conversion import Inline
@@ -72,6 +73,18 @@ def format_price(cents: int, currency: str) -> str:
 def divide_half_up(numerator: int, denominator: int) -> int:
     """Divide two non-negative integers and round half up."""
     return (2 * numerator + denominator) // (2 * denominator)
+
+
+def allocate(amount: int, weights: Sequence[int]) -> list[int]:
+    """Divide an amount among weights, to the cent; the rounding remainder goes to the largest remainders, first come first."""
+    total = sum(weights)
+    if not total:
+        return [0] * len(weights)
+    parts = [amount * weight // total for weight in weights]
+    remainders = sorted(range(len(weights)), key=lambda index: (-(amount * weights[index] % total), index))
+    for index in remainders[: amount - sum(parts)]:
+        parts[index] += 1
+    return parts
 
 
 def _exact_amount(value: object, field: str) -> Decimal:

@@ -21,6 +21,7 @@ MODEL_MODULES = [
     "models.tables.orders",
     "models.tables.carts",
     "models.tables.payments",
+    "models.tables.ledger",
     "models.tables.shipping",
     "models.tables.taxes",
     "models.tables.promotions",

@@ -23,7 +23,7 @@ RESERVED_TABLES = ("users", "orders", "order_lines", "shipments", "discussion_po
 # Besides the tables that can be referred to and whose records are deleted softly.
 _FURTHER_TABLES = (
     "attachments", "box_descriptions", "discussion_threads", "feature_variants", "gateway_notifications", "language_variables",
-    "manager_transactions", "option_exceptions", "option_variants", "order_limits", "product_images", "warehouse_areas",
+    "manager_transactions", "option_exceptions", "option_variants", "order_limits", "payouts", "product_images", "warehouse_areas",
 )  # fmt: skip
 NUMBERED_TABLES = frozenset(
     {

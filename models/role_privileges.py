@@ -19,7 +19,7 @@ STORE = "nullif(current_setting('vitrine.tenant', true), '')::bigint"
 _READ_WRITE = "SELECT, INSERT, UPDATE, DELETE"
 
 # Insert-only for the serving role.
-_APPEND_ONLY = {"audit_entries"}
+_APPEND_ONLY = {"audit_entries", "ledger_entries"}
 # The columns of its own row that a store may change; the status and the others are the platform's.
 _OWN_TENANT_COLUMNS = "name, currency, maintenance_message, owner_id, settings, status_letters, gateway_secret"
 _PLATFORM_GRANTS: tuple[tuple[str, str, str], ...] = (
@@ -59,6 +59,7 @@ _CROSS_STORE_GRANTS: dict[str, str] = {
         " UPDATE (attempts, next_attempt_at)"
     ),
     "order_mails": "SELECT (tenant_id, id, created_at)",
+    "ledger_queue": "SELECT",
     # The only role that deletes entries (domain/retention.py).
     "audit_entries": "SELECT (tenant_id, id, at), DELETE",
     "bulk_operations": (

@@ -36,6 +36,7 @@ MODULES = (
     "statuses",
     "people",
     "marketplace",
+    "ledger",
     "content",
     "outreach",
     "settings",

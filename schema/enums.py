@@ -143,6 +143,8 @@ CartStatus = NewType("CartStatus", str)
 CartWarningCode = NewType("CartWarningCode", str)
 PaymentStatus = NewType("PaymentStatus", str)
 PointEntryKind = NewType("PointEntryKind", str)
+LedgerEntryKind = NewType("LedgerEntryKind", str)
+PayoutStatus = NewType("PayoutStatus", str)
 AddressKind = NewType("AddressKind", str)
 CreditRisk = NewType("CreditRisk", str)
 ActorKind = NewType("ActorKind", str)
@@ -250,6 +252,28 @@ ENUMS: dict[object, ScalarDefinition] = {
         spent="An order spent them.",
         returned="The order that spent them was cancelled, refunded or reduced.",
         adjusted="They were set by staff or an app.",
+    ),
+    LedgerEntryKind: _words(
+        "LedgerEntryKind",
+        "What an entry of the ledger is (docs/ledger.md).",
+        sale="Lines of a paid order.",
+        commission="The store's commission on a vendor's lines.",
+        shipping="Shipping of a paid order.",
+        discount="Discounts of the store.",
+        surcharge="The surcharge of the payment.",
+        tax="Taxes that are added to the prices.",
+        unapplied="Money that belongs to no part of an order: paid too much, not recorded as paid, or not refunded yet.",
+        refund="Taken back by a refund or chargeback.",
+        commission_refund="The commission on what was refunded.",
+        adjustment="A correction by an administrator.",
+        payout="Paid out to the vendor, or returned by a cancelled payout.",
+    ),
+    PayoutStatus: _words(
+        "PayoutStatus",
+        "The status of a payout.",
+        pending="To be transferred.",
+        paid="Transferred.",
+        cancelled="Returned to the balance.",
     ),
     AddressKind: _words("AddressKind", "The purpose of an order's address.", B="Billing.", S="Shipping."),
     CreditRisk: _words(

@@ -79,6 +79,7 @@ class CalculatedSource:
 
     sql: ColumnSql
     calculate: Callable[..., Awaitable[list[Any]]]
+    guard: Access | None = None
 
 
 @dataclass(frozen=True)
@@ -192,13 +193,14 @@ def calculated(
     calculate: Callable[..., Awaitable[list[Any]]],
     description: str,
     arguments: Sequence[StrawberryArgument] = (),
+    guard: Access | None = None,
 ) -> Any:
     """Declare a field that Python calculates for all rows of a list at once.
 
     `calculate` returns `Row`s of plain values and further `Row`s, without resolvers of their own. The field must be nullable: in place of
     a result there may be a `DomainError`.
     """
-    declared = _field(CalculatedSource(sql, calculate), description, None, False)
+    declared = _field(CalculatedSource(sql, calculate, guard), description, guard, False)
     declared.arguments = list(arguments)
     return declared
 

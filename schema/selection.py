@@ -172,7 +172,7 @@ class _FieldCollector:
                 calculate: Calculation = partial(source.calculate, **self._arguments(field, group[0]))
                 if self._by_response_key:
                     calculate = partial(_calculate_response, calculate, _builder(self._result_shape(target, group)))
-                fields.append(ScalarField(key, source.sql, "python", calculate=calculate))
+                fields.append(ScalarField(key, source.sql, "python", source.guard, calculate=calculate))
             else:
                 assert source is not None, f"{type_.name}.{name} has no source"
                 assert isinstance(target, GraphQLObjectType)

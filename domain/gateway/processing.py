@@ -9,6 +9,7 @@ from domain.catalog.stock import OUT_OF_STOCK
 from domain.gateway.charges import ChargeTotals, ReceivedPayment, save_charges
 from domain.gateway.mapping import EFFECTS, NotificationEffect
 from domain.gateway.payload import NotificationPayload
+from domain.ledger.entries import AppliedPayment, write_order_entries
 from domain.mails.texts import MailType
 from domain.orders.lifecycle import apply_transition
 from domain.orders.locked import LockedOrder, lock_order
@@ -48,8 +49,7 @@ async def apply_notification(scope: Scope, payload: NotificationPayload, *, forc
         return "the amounts are too large to be counted"
     charged_back = effect is NotificationEffect.CHARGED_BACK and not charges.problem
     changed = sums.changed or (charged_back and locked.payment_status != CHARGEBACK)
-    if changed:
-        await _update_payments(scope, locked, sums, charges, charged_back=charged_back)
+    payments = await _update_payments(scope, locked, sums, charges, charged_back=charged_back) if changed else []
     status, problem = _decide_status(locked, payload, effect, charges, sums)
     status_changed = False
     if status is not None:
@@ -58,6 +58,9 @@ async def apply_notification(scope: Scope, payload: NotificationPayload, *, forc
         status_changed, problem = await _change_status(
             scope, locked, status, force=force, reason=reason, notify=not is_refund
         )
+    is_settled_otherwise = status_changed and locked.settlement(status or "") != locked.settlement()
+    if changed or is_settled_otherwise:
+        await write_order_entries(scope, locked.id, payments=payments)
     if changed or status_changed:
         previous = locked.status if status_changed else None
         await events.emit_order_updated(
@@ -91,13 +94,18 @@ def _sums(
 
 async def _update_payments(
     scope: Scope, locked: LockedOrder, sums: _PaymentSums, charges: ChargeTotals, *, charged_back: bool
-) -> None:
+) -> list[AppliedPayment]:
     received = charges.received
     if not received and sums.paid > locked.paid_cents:
         received = (ReceivedPayment(sums.paid - locked.paid_cents, "", 1),)
+    applied = []
     for payment in received:
-        await add_payment(scope, locked, payment.cents, kind=payment.kind, installments=payment.installments)
+        payment_id = await add_payment(
+            scope, locked, payment.cents, kind=payment.kind, installments=payment.installments
+        )
+        applied.append(AppliedPayment(payment_id, payment.cents))
     await update_payment_totals(scope, locked, sums.paid, sums.refunded, charged_back=charged_back, emit_events=False)
+    return applied
 
 
 def _decide_status(
@@ -153,7 +161,9 @@ async def _change_status(
     try:
         # A savepoint: insufficient stock is detected after the status was updated.
         async with transaction(scope):
-            transition = await apply_transition(scope, locked, status, force=force, reason=reason, notify=notify)
+            transition = await apply_transition(
+                scope, locked, status, force=force, reason=reason, notify=notify, writes_ledger=False
+            )
     except RuleViolation as error:
         if error.reason == OUT_OF_STOCK:
             names = ", ".join(product["name"] for product in error.details["products"])

@@ -10,6 +10,7 @@ from typing import Any
 
 from domain import events
 from domain.imports.references import begin_import, find_imported_ids, store_external_ids
+from domain.ledger.entries import write_order_entries
 from domain.orders.transitions import payment_status
 from domain.purchase.commissions import keep_commissions
 from kernel.scope import Scope
@@ -48,6 +49,7 @@ async def import_orders(
         await insert_rows(scope, "orders", orders)
         ids = {row["external_id"]: order["id"] for row, order in zip(new, orders, strict=True)}
         await _write_parts(scope, new, orders, numbers["order_lines"], products, vendors)
+        await write_order_entries(scope, *numbers["orders"], is_late=True)
         await store_external_ids(scope, source, "order", ids)
         if emit_events:
             await events.emit_orders_created(scope, ids.values())

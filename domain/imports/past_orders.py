@@ -19,6 +19,7 @@ from domain.imports.customers import SOURCE
 from domain.imports.numbered import ImportedRecord, ImportKind, ImportTable, PartNumbers, Row, Rows, write_records
 from domain.imports.references import lock_import
 from domain.imports.results import RecordProblem, RecordResult, TakeNumbers
+from domain.ledger.entries import write_order_entries
 from domain.orders.transitions import payment_status
 from domain.purchase.commissions import keep_commissions
 from domain.purchase.draft import ADDRESS_FIELDS, MAX_LINES, MAX_UNITS
@@ -178,6 +179,7 @@ async def import_past_orders(
                 for draft, number in zip(new, numbers["orders"], strict=True)
             ]
             await write_records(scope, SOURCE, PAST_ORDER, imported)
+            await write_order_entries(scope, *numbers["orders"], is_late=True)
             if emit_events:
                 await events.emit_orders_created(scope, numbers["orders"])
     return [_result(draft) for draft in drafts]

@@ -12,23 +12,18 @@ from datetime import datetime
 from typing import Any
 
 from domain.catalog.availability import STOCK
-from domain.marketplace.shares import EARNED_SQL, VENDOR_SHARES
-from domain.orders.transitions import COMPLETE, PROCESSED, UNSUCCESSFUL
+from domain.ledger.balances import load_balances
+from domain.marketplace.shares import VENDOR_SHARES
+from domain.orders.transitions import UNSUCCESSFUL
 from kernel.errors import Forbidden
 from kernel.scope import ActorKind, Scope
-from models.connection.database import fetch, fetchrow, fetchval
-
-_PAID = (PROCESSED, COMPLETE)
+from models.connection.database import fetch, fetchrow
 
 _BY_DAY = f"""
 WITH own AS ({VENDOR_SHARES})
 SELECT date_trunc('day', created_at, 'UTC') AS day, status, count(*) AS orders, sum(share_cents)::bigint AS total_cents FROM own
 WHERE ($3::timestamptz IS NULL OR created_at >= $3) AND ($4::timestamptz IS NULL OR created_at < $4)
 GROUP BY 1, 2 ORDER BY 1, 2
-"""
-_BALANCE = f"""
-WITH own AS ({VENDOR_SHARES})
-SELECT coalesce(sum({EARNED_SQL}), 0)::bigint FROM own WHERE status = ANY($3::text[])
 """
 _PRODUCT_COUNTS = f"""
 SELECT count(*) AS total, count(*) FILTER (WHERE status = 'A') AS active,
@@ -65,7 +60,7 @@ class DailySales:
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """A vendor's dashboard; `balance_cents` is what it earned with all paid orders, less commission and refunds."""
+    """A vendor's dashboard; `balance_cents` is the sum of its account in the ledger."""
 
     sales_cents: int
     order_count: int
@@ -87,7 +82,7 @@ async def load_dashboard(
     if scope.actor.kind is not ActorKind.VENDOR or vendor_id is None:
         raise Forbidden("insufficient permissions")
     rows = await fetch(_BY_DAY, scope.store.id, vendor_id, created_from, created_before)
-    balance_cents = await fetchval(_BALANCE, scope.store.id, vendor_id, list(_PAID))
+    balances = await load_balances(scope, [vendor_id])
     product_counts = await fetchrow(_PRODUCT_COUNTS, scope.store.id, vendor_id)
     assert product_counts is not None  # an aggregate without GROUP BY always returns one row
     days = _days(rows)
@@ -99,7 +94,7 @@ async def load_dashboard(
         sales_cents=sales,
         order_count=count,
         average_ticket_cents=(2 * sales + count) // (2 * count) if count else 0,
-        balance_cents=balance_cents,
+        balance_cents=balances[vendor_id].total_cents,
         products=ProductCounts(**product_counts),
         orders_by_status=[OrderStatusCount(status, orders) for status, orders in by_status.items()],
         days=days,

@@ -17,7 +17,7 @@ from domain.records import Change, RecordType
 from kernel.codes import COMMISSION_TYPES, VENDOR_STATUSES
 from kernel.documents import cep_text, email_text, has_cnpj_form, normalize_document
 from kernel.errors import Forbidden, NotFound, RuleViolation, ValidationFailed
-from kernel.fields import InputField, InputValues, code_in, http_url, name_text, short_text
+from kernel.fields import InputField, InputValues, code_in, http_url, name_text, short_text, text
 from kernel.money import format_cents, parse_cents
 from kernel.product_fields import slug_text
 from kernel.scope import ActorKind, Scope
@@ -67,6 +67,7 @@ VENDOR_FIELDS: Mapping[str, InputField] = {
     "cnpj": InputField("cnpj", cnpj_text, code="cnpj_invalid"),
     "commission": InputField("commission", commission_text, code="commission_invalid"),
     "commission_type": InputField("commission_type", code_in(COMMISSION_TYPES), code="commission_invalid"),
+    "recipient_id": InputField("recipient_id", text(100), code="recipient_invalid"),
 }
 
 # FOR UPDATE waits for orders being placed, which lock the vendor through their lines' foreign keys.

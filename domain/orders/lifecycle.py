@@ -11,6 +11,7 @@ from uuid import UUID
 
 from domain import event_types, events, record_events
 from domain.catalog import stock
+from domain.ledger.entries import write_order_entries
 from domain.mails import order_mails
 from domain.mails.order_mails import STATUS_MAILS
 from domain.mails.texts import MailType
@@ -144,9 +145,11 @@ async def apply_transition(
     restock: bool = False,
     notify: bool = True,
     tracking: Tracking | None = None,
+    writes_ledger: bool = True,
 ) -> Transition | None:
     """Change the status, stock state and history of a locked order without emitting events; None when the status is already set.
 
+    `writes_ledger=False` leaves the ledger to a caller that changes the order's payments too.
     With `notify` the customer gets a mail if the new status says so (docs/reference/shared.md#order-mails). A tracking code is stored in
     the same update, because each one writes an entry into every index of the table (docs/performance.md#a-year-of-a-busy-shop).
     """
@@ -168,6 +171,8 @@ async def apply_transition(
     await _change(
         scope, locked, to_status, stock_state, tracking, forced=transition.forced, reason=reason, notify=notify
     )
+    if writes_ledger and locked.settlement(to_status) != locked.settlement():
+        await write_order_entries(scope, locked.id)
     # Lock order (`domain.orders.locked`): points, limits, promotions, stock.
     if locked.has_points:
         await settle_points(scope, locked.id)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from domain.ledger.entries import Settlement, settle
 from kernel.errors import Forbidden, NotFound
 from kernel.ids import parse_reference
 from kernel.scope import ActorKind, Scope
@@ -80,6 +81,12 @@ class LockedOrder:
     def has_points(self) -> bool:
         """Return whether the order spends or earns reward points."""
         return bool(self.points_earned or self.points_spent)
+
+    def settlement(self, status: str = "") -> Settlement:
+        """Return what the ledger has of the order, or would have of it in another status."""
+        return settle(
+            status or self.status, self.payment_status, self.total_cents, self.paid_cents, self.refunded_cents
+        )
 
     @property
     def has_unrefunded_payment(self) -> bool:

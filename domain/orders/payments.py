@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from domain import events, record_events
+from domain.ledger.entries import AppliedPayment, write_order_entries
 from domain.mails import order_mails
 from domain.mails.texts import MailType
 from domain.orders.locked import LockedOrder, lock_order
@@ -92,7 +93,7 @@ async def update_payment_totals(
 ) -> PaymentResult:
     """Set the paid and refunded totals of a locked order, in cents; a chargeback stays.
 
-    `emit_events=False` leaves the event, and the customer's mail about a payment, to a caller that changes more of the order.
+    `emit_events=False` leaves the event, the customer's mail about a payment, and the ledger to a caller that changes more of the order.
     """
     _check_amount(paid_cents)
     status = payment_status(
@@ -116,6 +117,9 @@ async def update_payment_totals(
         )
     if locked.has_points:
         await settle_points(scope, locked.id)
+    if emit_events:
+        applied = [] if payment_id is None else [AppliedPayment(payment_id, paid_cents - locked.paid_cents)]
+        await write_order_entries(scope, locked.id, payments=applied)
     await events.emit_order_updated(scope, locked.id, emit_events=emit_events)
     return PaymentResult(locked.id, status, paid_cents, refunded_cents, payment_id)
 

@@ -11,8 +11,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from domain.purchase.totals import allocate
-from kernel.money import divide_half_up, parse_cents
+from domain.ledger.old_lines import RATE_OF_OLD_LINES, RATE_TYPE_OF_OLD_LINES
+from kernel.money import allocate, divide_half_up, parse_cents
 from kernel.scope import Scope
 from models.connection.database import fetch
 
@@ -29,20 +29,14 @@ class Rate(NamedTuple):
 
 
 def order_commission_cents(rate: Rate, lines_cents: int) -> int:
-    """Return the commission on the lines of a vendor in an order; never more than they cost. `COMMISSION_SQL` is the same."""
+    """Return the commission on the lines of a vendor in an order; never more than they cost.
+
+    `domain.ledger.old_lines.COMMISSION_SQL` is the same.
+    """
     amount = parse_cents(rate.commission)
     if rate.commission_type == PERCENTAGE:
         return min(lines_cents, divide_half_up(lines_cents * amount, _BASIS_POINTS))
     return min(lines_cents, amount)
-
-
-COMMISSION_SQL = """least({cents}, CASE WHEN {type} = 'P'
-    THEN div(2 * {cents}::numeric * ({rate}::numeric * 100)::bigint + 10000, 20000)
-    ELSE ({rate}::numeric * 100)::bigint END)::bigint"""
-"""The commission on `{cents}` of an order at the `{rate}` and its `{type}`, for lines without one of their own."""
-
-RATE_OF_OLD_LINES = "coalesce(v.first_commission, v.commission)"
-RATE_TYPE_OF_OLD_LINES = "coalesce(v.first_commission_type, v.commission_type)"
 
 
 def line_commissions(lines: Iterable[tuple[int | None, Rate, int]]) -> list[int | None]:

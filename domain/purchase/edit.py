@@ -15,6 +15,7 @@ import orjson
 
 from domain import events
 from domain.catalog import stock
+from domain.ledger.entries import write_order_entries
 from domain.orders import limits
 from domain.orders.lifecycle import (
     OrderUpdateResult,
@@ -53,6 +54,9 @@ from models.rows import json_text, update_row
 from models.tables.orders import OrderAddress
 
 _STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
+_LEDGER_COLUMNS = frozenset(
+    {"total_cents", "discount_cents", "shipping_cents", "surcharge_cents", "tax_cents", "shipping_method_id"}
+)
 _POINT_COLUMNS = ("points_earned", "points_spent", "points_cents")
 _METHODS = ("payment_method", "shipping_method")
 # docs/reference/legacy.md#vendor-app; other fields are ignored.
@@ -137,6 +141,7 @@ async def update_order(
                 restock=restock,
                 notify=emit_events,
                 tracking=tracking,
+                writes_ledger=False,
             )
         updated = after_transition(locked, transition, tracking)
         shipping_method_id = columns.get("shipping_method_id", locked.shipping_method_id)
@@ -144,6 +149,9 @@ async def update_order(
             scope, replace(updated, shipping_method_id=shipping_method_id), tracking, emit_events=emit_events
         )
         changed |= transition is not None
+        before = locked.settlement()
+        if (any(before) and columns.keys() & _LEDGER_COLUMNS) or locked.settlement(updated.status) != before:
+            await write_order_entries(scope, locked.id)
         edited = sorted(str(name) for name in changes if name != "status")
         if changed and edited:
             await audit.record(scope, "order.updated", "order", locked.public_id, {"fields": edited})

@@ -18,6 +18,7 @@ from uuid import UUID
 
 from domain import events
 from domain.catalog import stock
+from domain.ledger.entries import SOLD, write_order_entries
 from domain.mails.texts import MailType
 from domain.orders import limits
 from domain.orders.lifecycle import lock_custom_status
@@ -164,7 +165,8 @@ async def _insert(
     is_limited = references.customer is not None and references.customer.is_limited
     has_points = bool(order.columns["points_spent"] or order.columns["points_earned"])
     is_custom = order.columns["status"] in scope.store.order_statuses
-    needs_locks = bool(is_limited or has_points or reward.promotions or combinations or is_custom)
+    is_sold = order.columns["status"] in SOLD
+    needs_locks = bool(is_limited or has_points or reward.promotions or combinations or is_custom or is_sold)
     if not needs_locks and not in_transaction():
         try:
             return await insert_order_alone(scope, order, units)
@@ -189,6 +191,8 @@ async def _insert(
         if stock_last:
             await stock.adjust_stock(scope, units)
         await stock.adjust_stock(scope, combinations, stock.StockOwner.COMBINATION)
+        if is_sold:
+            await write_order_entries(scope, order_id)
     return order_id
 
 

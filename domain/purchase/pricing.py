@@ -32,7 +32,6 @@ from domain.purchase.totals import (
     OrderTotals,
     SpentPoints,
     add_tax,
-    allocate,
     calculate_totals,
     spend_points,
     weight_grams,
@@ -40,6 +39,7 @@ from domain.purchase.totals import (
 from domain.taxes.calculation import ChargedTax, TaxableAmount, added_tax_cents, calculate_taxes
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import MAX_INTEGER
+from kernel.money import allocate
 from kernel.scope import ActorKind, Scope
 
 _MAY_OMIT_ADDRESS = (ActorKind.ADMIN, ActorKind.SYSTEM, ActorKind.APP)

@@ -14,9 +14,9 @@ from typing import Any
 import orjson
 
 from domain.destinations.matching import destination_address
+from domain.ledger.old_lines import RATE_OF_OLD_LINES, RATE_TYPE_OF_OLD_LINES
 from domain.orders.locked import LockedOrder
 from domain.promotions.rewards import delete_uses, load_order_promotions
-from domain.purchase.commissions import RATE_OF_OLD_LINES, RATE_TYPE_OF_OLD_LINES
 from domain.purchase.draft import BILLING, ORDER_FIELDS, SHIPPING, parse_addresses
 from domain.purchase.lines import Offer, PricedLine
 from domain.purchase.option_selection import OptionCombination, OptionSelection

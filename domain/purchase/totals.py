@@ -180,15 +180,3 @@ def spend_points(request: PointsRequest, balance: int, remaining_cents: int) -> 
         return NOTHING_SPENT
     points = min(points, max(0, remaining_cents) // request.value_cents)
     return SpentPoints(points, points * request.value_cents)
-
-
-def allocate(amount: int, weights: Sequence[int]) -> list[int]:
-    """Divide an amount among weights, to the cent; the rounding remainder goes to the largest remainders, first come first."""
-    total = sum(weights)
-    if not total:
-        return [0] * len(weights)
-    parts = [amount * weight // total for weight in weights]
-    remainders = sorted(range(len(weights)), key=lambda index: (-(amount * weights[index] % total), index))
-    for index in remainders[: amount - sum(parts)]:
-        parts[index] += 1
-    return parts

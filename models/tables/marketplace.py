@@ -11,7 +11,8 @@ class Vendor(SoftDeletable, table="vendors"):
     """A vendor of the marketplace (a company in the legacy API). `status` is `A`, `D`, `P` or `N`.
 
     `commission` is a decimal text: an amount when `commission_type` is `A`, a percentage when `P`. `first_commission` is that of order
-    lines which kept none; a trigger sets it when the rate changes for the first time.
+    lines which kept none; a trigger sets it when the rate changes for the first time. `recipient_id` names the vendor at a gateway that
+    divides payments.
     """
 
     name = fields.TextField()
@@ -32,6 +33,7 @@ class Vendor(SoftDeletable, table="vendors"):
     image_url = fields.TextField(default="")
     image_alt = fields.TextField(default="")
     media = fields.ForeignKeyField("models.MediaFile", null=True, related_name="vendors")
+    recipient_id = fields.TextField(default="")
     first_commission = fields.TextField(null=True)
     first_commission_type = fields.TextField(null=True)
 

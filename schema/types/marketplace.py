@@ -23,6 +23,7 @@ from schema.fields import column, computed, entity_type, referenced, relation, u
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.pagination import connection_type
 from schema.scalars import ID, JSON, BigInt, DateTime
+from schema.types.ledger import VendorBalanceObject, vendor_balance
 from schema.types.media import ImageInput, ImageObject, image_relation, with_files
 from schema.types.references import Product, User
 
@@ -50,6 +51,10 @@ class VendorObject:
     shippings: JSON | None = column(
         description="The vendor's shipping method settings, a JSON object.", guard=_VENDOR_DATA
     )
+    recipient_id: str | None = column(
+        description="The vendor's recipient at a gateway that divides payments.", guard=_VENDOR_DATA
+    )
+    balance: VendorBalanceObject | None = vendor_balance()
     product_count: BigInt = computed(
         product_count, "The number of active products; customers and storefronts count those they find."
     )
@@ -142,6 +147,7 @@ class VendorInput:
         "Whether the commission is a fixed amount or a percentage.", text_internally=True
     )
     shippings: JSON | None = optional_field("The vendor's shipping method settings, a JSON object.")
+    recipient_id: str | None = optional_field("The vendor's recipient at a gateway that divides payments.")
     image: ImageInput | None = optional_field("The logo; null removes it.")
 
 

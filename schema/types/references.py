@@ -9,6 +9,7 @@ import strawberry
 if TYPE_CHECKING:
     from schema.types.carts import CustomerCartObject
     from schema.types.catalog import ProductConnectionObject, ProductObject
+    from schema.types.marketplace import VendorObject
     from schema.types.orders import OrderConnectionObject, OrderObject
     from schema.types.people import UserObject
 
@@ -17,4 +18,5 @@ Product: TypeAlias = Annotated["ProductObject", strawberry.lazy("schema.types.ca
 ProductConnection: TypeAlias = Annotated["ProductConnectionObject", strawberry.lazy("schema.types.catalog")]
 Order: TypeAlias = Annotated["OrderObject", strawberry.lazy("schema.types.orders")]
 OrderConnection: TypeAlias = Annotated["OrderConnectionObject", strawberry.lazy("schema.types.orders")]
+Vendor: TypeAlias = Annotated["VendorObject", strawberry.lazy("schema.types.marketplace")]
 User: TypeAlias = Annotated["UserObject", strawberry.lazy("schema.types.people")]

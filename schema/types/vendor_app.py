@@ -109,7 +109,7 @@ class VendorDashboardObject:
     order_count: BigInt = output_field("The number of these orders.")
     average_ticket_cents: BigInt = output_field("The average order value, in cents.")
     balance_cents: BigInt = output_field(
-        "The vendor's share of all paid orders (`P`, `C`) less the commission, in cents."
+        "The sum of the vendor's account in the ledger: its shares of paid orders, less commission, refunds and payouts, in cents."
     )
     product_counts: VendorProductCountsObject = output_field("The product counts.")
     products: VendorShelvesObject = output_field("The product counts.", deprecated="Use `product_counts`.")

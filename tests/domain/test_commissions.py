@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.imports.past_orders import import_past_orders
+from domain.ledger.old_lines import COMMISSION_SQL
 from domain.marketplace.dashboard import load_dashboard
 from domain.marketplace.vendors import update_vendor
 from domain.orders.lifecycle import change_status
@@ -16,7 +17,6 @@ from domain.orders.locked import lock_order
 from domain.orders.payments import record_payment, update_payment_totals
 from domain.purchase.commissions import (
     COLUMNS,
-    COMMISSION_SQL,
     Rate,
     keep_commissions,
     line_commissions,

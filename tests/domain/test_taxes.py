@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from domain.catalog.products import create_product, update_product
 from domain.destinations.destinations import DESTINATION_RECORDS
-from domain.purchase.totals import allocate
 from domain.taxes.calculation import AppliedTax, TaxableAmount, added_tax_cents, calculate_taxes
 from domain.taxes.taxes import TAX_RECORDS
 from kernel.errors import NotFound, ValidationFailed
+from kernel.money import allocate
 from tests.harness.domain_store import unknown
 
 

@@ -24,6 +24,7 @@ import pytest
 from domain.carts.events import emit_abandoned
 from domain.catalog import stock
 from domain.event_types import EVENT_TYPES, NAMES, USER_REGISTERED
+from domain.ledger.payouts import adjust_ledger, create_payouts, mark_paid
 from domain.orders.locked import lock_order
 from domain.orders.payments import update_payment_totals
 from domain.webhooks.envelope import EventRecord, build_request, sign
@@ -100,6 +101,7 @@ async def envelopes(
     await _change_category(admin)
     await _change_shipment(admin, sample)
     await _refund(sample)
+    await _pay_out(sample)
     await _abandon_cart(sample, storefront)
     await app.post(f"{WEBHOOKS}/{endpoint_id}/ping")
     async with run_worker():
@@ -143,6 +145,12 @@ async def _refund(sample: SampleStore) -> None:
     async with database.transaction(sample.scope):
         locked = await lock_order(sample.scope, order.number)
         await update_payment_totals(sample.scope, locked, locked.total_cents, 500)
+
+
+async def _pay_out(sample: SampleStore) -> None:
+    await adjust_ledger(sample.scope, sample.vendor.id, 45_000, "Vendas de outubro")
+    [payout] = await create_payouts(sample.scope, sample.vendor.id)
+    await mark_paid(sample.scope, payout)
 
 
 async def _abandon_cart(sample: SampleStore, storefront: StorefrontClient) -> None:

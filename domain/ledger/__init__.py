@@ -1,0 +1,1 @@
+"""The marketplace's ledger: entries of orders, balances, payouts and reports (docs/ledger.md)."""

@@ -1,0 +1,315 @@
+"""Write the ledger of orders: what each account should have of an order, less what is written already (docs/ledger.md).
+
+An account is a vendor's, by its id, or the store's own (None). `order_targets` decides from the state of an order alone, so that writing it
+again, or after a change that was missed, is right. `write_order_entries` takes two statements, whatever the number of lines and orders; it
+is called in the transaction that changes the order, which is locked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, TypeAlias
+
+import orjson
+
+from domain.ledger.old_lines import COMMISSION_SQL, RATE_OF_OLD_LINES, RATE_TYPE_OF_OLD_LINES
+from domain.store_settings import setting
+from kernel.ids import uuid7
+from kernel.money import allocate, divide_half_up
+from kernel.scope import Scope
+from models.connection.database import execute_later, fetch
+from models.rows import from_row, json_text
+
+SALE, COMMISSION, SHIPPING = "sale", "commission", "shipping"
+DISCOUNT, SURCHARGE, TAX, UNAPPLIED = "discount", "surcharge", "tax", "unapplied"
+REFUND, COMMISSION_REFUND = "refund", "commission_refund"
+ADJUSTMENT, PAYOUT = "adjustment", "payout"
+
+SOLD = ("P", "C")
+"""The statuses that say that an order is paid, whether payments of it were recorded or not."""
+# As `domain.orders.transitions` has them, which imports this package.
+_CLOSED = ("D", "F", "I")
+_CHARGEBACK = "chargeback"
+
+Account: TypeAlias = int | None
+Targets: TypeAlias = dict[tuple[Account, str], int]
+
+
+class OrderPart(NamedTuple):
+    """What an account has of an order that is paid in full: its lines, shipping, and the commission on the lines, in cents."""
+
+    account: Account
+    lines_cents: int
+    shipping_cents: int
+    commission_cents: int
+
+
+@dataclass(frozen=True, slots=True)
+class OrderMoney:
+    """What the entries of an order depend on, in cents. `parts` are those of its lines; the method of delivery is `shipper_id`'s."""
+
+    status: str
+    payment_status: str
+    total_cents: int
+    discount_cents: int
+    shipping_cents: int
+    surcharge_cents: int
+    tax_cents: int
+    paid_cents: int
+    refunded_cents: int
+    shipper_id: Account
+    parts: Sequence[OrderPart]
+    is_deleted: bool = False
+
+
+class Settlement(NamedTuple):
+    """How much of an order's total was received for it, how much of that is taken back, and what the store holds besides."""
+
+    received_cents: int
+    reversed_cents: int
+    unapplied_cents: int
+
+
+def settle(
+    status: str,
+    payment_status: str,
+    total_cents: int,
+    paid_cents: int,
+    refunded_cents: int,
+    *,
+    is_deleted: bool = False,
+) -> Settlement:
+    """Return the settlement of an order with this state; received less reversed plus unapplied is what was paid less refunded.
+
+    Of an order without a total, 1 of 1 is received when it is sold.
+    """
+    is_charged_back, is_closed = payment_status == _CHARGEBACK, is_deleted or status in _CLOSED
+    net = 0 if is_charged_back else paid_cents - refunded_cents
+    is_sold = status in SOLD and not is_deleted
+    received = total_cents if is_sold else min(total_cents, paid_cents)
+    if is_charged_back or is_closed:
+        reversed_ = received
+    else:
+        # What was paid beyond the total is returned first.
+        reversed_ = min(received, max(0, refunded_cents - max(0, paid_cents - total_cents)))
+    if not total_cents:
+        return Settlement(int(is_sold), int(is_sold and is_charged_back), net)
+    return Settlement(received, reversed_, net - received + reversed_)
+
+
+def order_targets(order: OrderMoney) -> Targets:
+    """Return what each account should have of an order, by kind, in cents; their sum is what was paid less what was refunded."""
+    settlement = settle(
+        order.status,
+        order.payment_status,
+        order.total_cents,
+        order.paid_cents,
+        order.refunded_cents,
+        is_deleted=order.is_deleted,
+    )
+    amounts = _amounts_of_sale(order)
+    received = _share(amounts, settlement.received_cents, order.total_cents)
+    reversed_ = _share(amounts, settlement.reversed_cents, order.total_cents)
+    targets: Targets = {**received, (None, UNAPPLIED): settlement.unapplied_cents}
+    for (account, _), cents in reversed_.items():
+        targets[account, REFUND] = targets.get((account, REFUND), 0) - cents
+    for part in order.parts:
+        if part.account is None:
+            continue
+        for kind, sign, cents, shares in (
+            (COMMISSION, 1, settlement.received_cents, received),
+            (COMMISSION_REFUND, -1, settlement.reversed_cents, reversed_),
+        ):
+            commission = sign * _commission(part, cents, order.total_cents, shares[part.account, SALE])
+            targets[part.account, kind] = -commission
+            targets[None, kind] = targets.get((None, kind), 0) + commission
+    return targets
+
+
+def _amounts_of_sale(order: OrderMoney) -> Targets:
+    """Return what the accounts have of an order that is paid in full, before commissions; their sum is its total.
+
+    What the lines and amounts of an imported order don't explain of its total is a sale of the store.
+    """
+    amounts: Targets = {(None, SALE): 0, (None, SHIPPING): order.shipping_cents}
+    for part in order.parts:
+        amounts[part.account, SALE] = part.lines_cents
+        if part.account is not None:
+            shipping = order.shipping_cents if part.account == order.shipper_id else part.shipping_cents
+            amounts[part.account, SHIPPING] = shipping
+            amounts[None, SHIPPING] -= shipping
+    amounts |= {
+        (None, DISCOUNT): -order.discount_cents,
+        (None, SURCHARGE): order.surcharge_cents,
+        (None, TAX): order.tax_cents,
+    }
+    amounts[None, SALE] += order.total_cents - sum(amounts.values())
+    return amounts
+
+
+def _share(amounts: Targets, cents: int, total_cents: int) -> Targets:
+    """Return the part of the amounts that `cents` are of their total, to the cent."""
+    if not cents:
+        return dict.fromkeys(amounts, 0)
+    if cents == total_cents or not total_cents:
+        return amounts
+    return dict(zip(amounts, allocate(cents, list(amounts.values())), strict=True))
+
+
+def _commission(part: OrderPart, cents: int, total_cents: int, lines_cents: int) -> int:
+    """Return the part of the commission that `cents` are of the order's total; at most the part of the lines."""
+    if not cents:
+        return 0
+    if cents == total_cents or not total_cents:
+        return part.commission_cents
+    return min(lines_cents, divide_half_up(part.commission_cents * cents, total_cents))
+
+
+# --- Writing ----------------------------------------------------------------------------------------------------------
+
+# Entries that take away count from $3, or with the account's first entries of the order if these count later.
+# The payment's date is that of the latest payment, or of the change to a status that says the order is paid.
+_STATE = f"""
+SELECT o.id, o.status, o.payment_status, o.deleted_at IS NOT NULL AS is_deleted, o.total_cents, o.discount_cents, o.shipping_cents,
+    o.surcharge_cents, o.tax_cents, o.paid_cents, o.refunded_cents, o.updated_at, m.vendor_id AS shipper_id, p.sole_id AS sole_payment_id,
+    coalesce(greatest(p.latest_at, (
+        SELECT max(h.at) FROM order_status_changes h
+        WHERE h.tenant_id = $1 AND h.order_id = o.id AND h.to_status IN ('P', 'C') AND h.from_status NOT IN ('P', 'C')
+    )), o.created_at) AS paid_at,
+    (SELECT json_agg(json_build_array(l.vendor_id, l.lines_cents, l.shipping_cents, l.commission_cents
+            + CASE WHEN l.old_cents > 0
+                THEN {COMMISSION_SQL.format(cents="l.old_cents", rate=RATE_OF_OLD_LINES, type=RATE_TYPE_OF_OLD_LINES)}
+                ELSE 0 END) ORDER BY l.vendor_id NULLS FIRST)
+        FROM (
+            SELECT vendor_id, sum(quantity * price_cents)::bigint AS lines_cents, sum(shipping_cents)::bigint AS shipping_cents,
+                coalesce(sum(commission_cents), 0)::bigint AS commission_cents,
+                coalesce(sum(quantity * price_cents) FILTER (WHERE commission_cents IS NULL AND vendor_id IS NOT NULL), 0)::bigint
+                    AS old_cents
+            FROM order_lines WHERE tenant_id = $1 AND order_id = o.id GROUP BY vendor_id
+        ) l LEFT JOIN vendors v ON v.tenant_id = $1 AND v.id = l.vendor_id)::text AS parts,
+    (SELECT json_agg(json_build_array(w.vendor_id, w.kind, w.cents, w.reversed_at))
+        FROM (
+            SELECT vendor_id, kind, sum(amount_cents)::bigint AS cents,
+                greatest(min(min(available_at)) OVER (PARTITION BY vendor_id), $3::timestamptz) AS reversed_at
+            FROM ledger_entries WHERE tenant_id = $1 AND order_id = o.id GROUP BY vendor_id, kind
+        ) w)::text AS written
+FROM orders o
+LEFT JOIN shipping_methods m ON m.tenant_id = $1 AND m.id = o.shipping_method_id
+CROSS JOIN LATERAL (
+    SELECT max(x.created_at) AS latest_at, CASE WHEN count(*) = 1 AND sum(x.amount_cents) = o.paid_cents THEN min(x.id) END AS sole_id
+    FROM payments x WHERE x.tenant_id = $1 AND x.order_id = o.id
+) p
+WHERE o.tenant_id = $1 AND o.id = ANY($2::bigint[])
+ORDER BY o.id
+"""
+_COLUMNS = "public_id, vendor_id, kind, amount_cents, order_id, payment_id, payout_id, is_split, reason, available_at, created_at"
+INSERT_ENTRIES = f"""
+INSERT INTO ledger_entries (tenant_id, {_COLUMNS})
+SELECT $1, {_COLUMNS} FROM jsonb_populate_recordset(NULL::ledger_entries, $2::text::jsonb)
+"""
+_WRITE = (
+    f"WITH written AS (DELETE FROM ledger_queue WHERE tenant_id = $1 AND order_id = ANY($3::bigint[])) {INSERT_ENTRIES}"
+)
+
+
+class AppliedPayment(NamedTuple):
+    """A payment that a change adds to the paid total of an order, in cents; 0 when it is refunded."""
+
+    id: int
+    cents: int
+
+
+class _Change(NamedTuple):
+    account: Account
+    kind: str
+    cents: int
+    payment_id: int | None
+
+
+async def write_order_entries(
+    scope: Scope,
+    *order_ids: int,
+    payments: Sequence[AppliedPayment] = (),
+    is_split: bool = False,
+    is_late: bool = False,
+) -> None:
+    """Write what the ledger lacks of locked orders; nothing where it agrees with them.
+
+    The entries refer to the `payments` that the change applies, the shares of each add up to its amount. `is_split`: the gateway pays the
+    vendors' shares of this change to them, or takes them back from them, itself. `is_late`: the change was made before, so that its entries
+    have the time of the orders' payments, or of their last change where they take back.
+    """
+    states = await fetch(_STATE, scope.store.id, list(order_ids), scope.now)
+    rows = [row for state in states for row in _entry_rows(scope, state, payments, is_split=is_split, is_late=is_late)]
+    await execute_later(_WRITE, scope.store.id, json_text(rows), list(order_ids))
+
+
+def _entry_rows(
+    scope: Scope, state: Mapping[str, Any], payments: Sequence[AppliedPayment], *, is_split: bool, is_late: bool
+) -> list[dict[str, Any]]:
+    order = from_row(OrderMoney, state, parts=[OrderPart(*part) for part in orjson.loads(state["parts"] or "[]")])
+    written: Targets = {}
+    reversed_at: dict[Account, str] = {}
+    for account, kind, cents, time in orjson.loads(state["written"] or "[]"):
+        written[account, kind] = cents
+        reversed_at[account] = time
+    sole = state["sole_payment_id"]
+    if not payments and sole is not None and not written:
+        payments = (AppliedPayment(sole, order.paid_cents),)
+    changes = _changes(order, written, payments)
+    gains: dict[Account, int] = {}
+    for change in changes:
+        gains[change.account] = gains.get(change.account, 0) + change.cents
+    available_at = state["paid_at"] + timedelta(days=setting(scope, "payout_days"))
+    rows = []
+    for account, kind, cents, payment_id in changes:
+        # What an account gains counts after the store's days, what it loses together with what it gained of the order.
+        is_gain = gains[account] >= 0
+        counts_at = available_at if is_gain else reversed_at.get(account, scope.now)
+        row = entry_row(scope, account, kind, cents, counts_at) | {"order_id": state["id"], "payment_id": payment_id}
+        row["is_split"] = is_split and account is not None
+        if is_late:
+            row["created_at"] = state["paid_at" if is_gain else "updated_at"]
+        rows.append(row)
+    return rows
+
+
+def _changes(order: OrderMoney, written: Targets, payments: Sequence[AppliedPayment]) -> list[_Change]:
+    """Return what is to be written, for each payment apart: as if the later ones hadn't been received yet."""
+    changes: list[_Change] = []
+    later = sum(payment.cents for payment in payments)
+    for payment in payments or (None,):
+        later -= payment.cents if payment is not None else 0
+        targets = order_targets(replace(order, paid_cents=order.paid_cents - later))
+        payment_id = payment.id if payment is not None else None
+        for account, kind in sorted(targets.keys() | written.keys(), key=_in_order):
+            cents = targets.get((account, kind), 0) - written.get((account, kind), 0)
+            if cents:
+                changes.append(_Change(account, kind, cents, payment_id))
+        written = targets
+    return changes
+
+
+def _in_order(key: tuple[Account, str]) -> tuple[int, str]:
+    return key[0] or 0, key[1]
+
+
+def entry_row(
+    scope: Scope, account: Account, kind: str, cents: int, available_at: datetime | str, *, reason: str = ""
+) -> dict[str, Any]:
+    """Return the columns of an entry, for `INSERT_ENTRIES`."""
+    return {
+        "public_id": uuid7(),
+        "vendor_id": account,
+        "kind": kind,
+        "amount_cents": cents,
+        "order_id": None,
+        "payment_id": None,
+        "payout_id": None,
+        "is_split": False,
+        "reason": reason,
+        "available_at": available_at,
+        "created_at": scope.now,
+    }
