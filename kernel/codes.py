@@ -135,3 +135,9 @@ USERGROUP_TYPES = _table("type", A="admin administrator", C="customer")
 DISCUSSION_OBJECT_TYPES = _table("object_type", P="product", C="category", A="page", O="order", E="testimonials")
 DISCUSSION_TYPES = _table("type", C="comment", R="rating", B="both")
 TRANSACTION_TYPES = _table("type", C="credit", D="debit")
+
+# Words, which are stored as they are shown.
+PAYOUT_STATUSES = ("pending", "paid", "cancelled")
+LEDGER_ENTRY_KINDS = (
+    "sale", "commission", "shipping", "discount", "surcharge", "tax", "unapplied", "refund", "commission_refund", "adjustment", "payout",
+)  # fmt: skip

@@ -207,4 +207,48 @@ AUDIT_LOG = Collection(
     ),
 )
 
-COLLECTIONS = (PRODUCTS, CATEGORIES, ORDERS, USERS, CUSTOMERS, AUDIT_LOG)
+VENDORS = Collection(
+    name="vendors",
+    display_name="vendor",
+    plural="Vendors",
+    singular="Vendor",
+    list_definition=ListDefinition(
+        filters={**_SEARCH, **_status(codes.VENDOR_STATUSES)}, sorts=_sorts("name status created_at id")
+    ),
+)
+
+LEDGER_ENTRIES = Collection(
+    name="ledger-entries",
+    display_name="ledger entry",
+    plural="LedgerEntries",
+    singular="LedgerEntry",
+    list_definition=ListDefinition(
+        filters={
+            "vendor_id": FilterParameter("vendor_id", str),
+            "order_id": FilterParameter("order_id", str),
+            "payout_id": FilterParameter("payout_id", str),
+            "kind": FilterParameter("kind", choice_parser("kind", codes.LEDGER_ENTRY_KINDS)),
+            **_CREATED,
+        },
+        sorts=_sorts("created_at amount_cents available_at id"),
+    ),
+    field_codes={"amount_cents": "amount_invalid"},
+)
+
+PAYOUTS = Collection(
+    name="payouts",
+    display_name="payout",
+    plural="Payouts",
+    singular="Payout",
+    list_definition=ListDefinition(
+        filters={
+            "vendor_id": FilterParameter("vendor_id", str),
+            "status": FilterParameter("status", choice_parser("status", codes.PAYOUT_STATUSES)),
+            **_CREATED,
+        },
+        sorts=_sorts("created_at amount_cents status id"),
+    ),
+    field_codes={"amount_cents": "amount_invalid"},
+)
+
+COLLECTIONS = (PRODUCTS, CATEGORIES, ORDERS, USERS, CUSTOMERS, AUDIT_LOG, VENDORS, LEDGER_ENTRIES, PAYOUTS)

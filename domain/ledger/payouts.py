@@ -48,10 +48,22 @@ GROUP BY e.vendor_id HAVING sum(e.amount_cents) >= $3 ORDER BY e.vendor_id
 _LOCK_VENDORS = """
 SELECT id, public_id FROM vendors WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE
 """
+_PAYOUTS = """
+SELECT p.id AS number, v.name AS vendor_name, v.cnpj, p.amount_cents, p.currency, p.status, p.created_at, p.paid_at, p.note,
+    p.public_id AS id, v.public_id AS vendor_id
+FROM payouts p JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.vendor_id
+WHERE p.tenant_id = $1 AND ($2::bigint IS NULL OR p.vendor_id = $2) ORDER BY p.id
+"""
 _LOCK = """
 SELECT p.*, v.public_id AS vendor FROM payouts p JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.vendor_id
 WHERE p.tenant_id = $1 AND p.id = $2 FOR NO KEY UPDATE OF p
 """
+
+
+async def read_payouts(scope: Scope, vendor: object | None = None) -> list[Mapping[str, Any]]:
+    """Return all payouts, or those to one vendor, oldest first, with the vendor's name and CNPJ; raises NotFound for the vendor."""
+    vendor_id = None if vendor is None else await find(scope, VENDOR, vendor)
+    return await fetch(_PAYOUTS, scope.store.id, vendor_id)
 
 
 async def create_payouts(

@@ -9,6 +9,7 @@ from rest_facade.current import admin, credentials, registration
 from rest_facade.current.auth import SignInHandlers
 from rest_facade.current.consent import ConsentPage
 from rest_facade.current.gateway import GatewayHandlers
+from rest_facade.current.ledger import LedgerHandlers
 from rest_facade.current.oauth import OAuthHandlers
 from rest_facade.current.storefront import CatalogHandlers
 from rest_facade.current.storefront_carts import CartHandlers
@@ -29,6 +30,7 @@ def routes() -> list[Route]:
         *OAuthHandlers(operations).routes(),
         *ConsentPage(operations).routes(),
         *admin.routes(operations),
+        *LedgerHandlers(operations).routes(),
         *credentials.routes(operations),
         *WebhookEndpointHandlers(f"{admin.PREFIX}/event-endpoints", "Admin", Credential.ADMIN, operations).routes(),
         *MediaHandlers(admin.PREFIX, "Admin", Credential.ADMIN, operations).routes(),

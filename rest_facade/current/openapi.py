@@ -7,6 +7,7 @@ from rest_facade.collections import COLLECTIONS
 from rest_facade.current import consent, storefront_openapi
 from rest_facade.current.admin import PREFIX
 from rest_facade.current.gateway import LIST
+from rest_facade.current.ledger import ledger_docs
 from rest_facade.list_parameters import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
 from rest_facade.media import media_docs
 from rest_facade.openapi import (
@@ -67,6 +68,7 @@ def route_docs() -> dict[RouteKey, RouteDocs]:
     docs: dict[RouteKey, RouteDocs] = {}
     for collection in COLLECTIONS:
         docs.update(collection_docs(collection, "Admin", PREFIX))
+    docs.update(ledger_docs())
     docs.update(media_docs(PREFIX, "Admin"))
     docs.update(webhook_endpoint_docs(f"{PREFIX}/event-endpoints", "Admin", "per_page"))
     return {**docs, **_SIGN_IN, **_OAUTH, **_ADMIN, **_GATEWAY, **storefront_openapi.route_docs()}

@@ -57,6 +57,13 @@ class PayoutObject:
     number: BigInt = column("id", "The number of the payout in the store.")
     vendor_id: ID | None = column(referenced("vendors", "vendor_id"), "The vendor.")
     vendor: Vendor | None = relation(ToOne("vendor_id"), "The vendor.")
+    vendor_name: str | None = column(
+        "(SELECT v.name FROM vendors v WHERE v.tenant_id = t.tenant_id AND v.id = t.vendor_id)", "The vendor's name."
+    )
+    cnpj: str | None = column(
+        "(SELECT v.cnpj FROM vendors v WHERE v.tenant_id = t.tenant_id AND v.id = t.vendor_id)",
+        "The vendor's CNPJ, without punctuation.",
+    )
     amount_cents: BigInt = column(description="The amount, in cents.")
     currency: str = column(description="The currency, ISO 4217.")
     status: PayoutStatus = column(description="The status.")

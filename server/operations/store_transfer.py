@@ -41,7 +41,7 @@ from server.operations.archives import (
 from server.operations.media_contents import ContentCount, find_contents, read_contents, write_contents
 
 KIND = "export of a store"
-DERIVED = frozenset({"search_entries", "search_words", "unlisted_products", "catalogue_versions", "ledger_queue"})
+DERIVED = frozenset({"search_entries", "search_words", "unlisted_products", "catalogue_versions"})
 """Tables of stores that triggers fill from the others, in the importing installation too."""
 
 HOSTS, APPS, COUNTERS = "store_hosts", "apps", "number_counters"

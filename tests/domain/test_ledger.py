@@ -10,6 +10,7 @@ import pytest
 
 from domain.ledger.balances import load_balances
 from domain.ledger.reconciliation import write_queued
+from domain.marketplace.vendors import update_vendor
 from domain.orders.deletion import delete_order
 from domain.orders.lifecycle import change_status
 from domain.orders.locked import lock_order
@@ -172,6 +173,26 @@ async def test_orders_that_another_program_changed_are_written_by_the_job(kit):
         assert await write_queued(kit.scope, limit=10) == 0
     assert await balance(kit, first) == (0, 2_700)
     assert await sums(kit, unpaid.id) == {}
+
+
+async def test_orders_of_before_count_at_the_rate_of_then_on_the_day_of_their_payment(kit):
+    vendor = await kit.vendor(commission="10")
+    order = await kit.order((await kit.product(vendor=vendor), 2))
+    for statement in (
+        "UPDATE order_lines SET commission_cents = NULL, commission = NULL, commission_type = NULL WHERE tenant_id = $1 AND order_id = $2",
+        "INSERT INTO payments (tenant_id, public_id, order_id, amount_cents, created_at)"
+        " VALUES ($1, gen_random_uuid(), $2, 2000, '2026-05-10T12:00:00Z')",
+        "UPDATE orders SET paid_cents = 2000, status = 'P', created_at = '2026-05-09' WHERE tenant_id = $1 AND id = $2",
+    ):
+        await kit.rows(statement, order.id)
+    await update_vendor(kit.scope, vendor, {"commission": "50"})
+    with active_scope(kit.scope):
+        assert await write_queued(kit.scope, limit=10) == 1
+    assert await balance(kit, vendor) == (1_800, 0)
+    [payment] = await kit.rows("SELECT id FROM payments WHERE tenant_id = $1 AND order_id = $2", order.id)
+    for row in await kit.rows(ENTRIES, order.id):
+        assert f"{row['created_at']:%Y-%m-%d} {row['available_at']:%Y-%m-%d}" == "2026-05-10 2026-05-17", row
+        assert row["payment_id"] == payment["id"], row
 
 
 async def test_accounts_of_other_stores_stay_as_they_are(kit, other_kit):

@@ -248,6 +248,8 @@ _NOT_PERSONAL = {
     "vendors": "companies that sell in public",
     "warehouses": "the store's own addresses",
     "invoice_holds": "the orders of erased persons",
+    "ledger_entries": "what vendors and the store have of an order",
+    "ledger_queue": "orders whose ledger is to be written",
 }
 
 

@@ -19,6 +19,7 @@ USES = 20
 LIMIT_CENTS = 300_000
 HOLD_MINUTES = 30
 POINTS = 400
+OWED_CENTS = 1_000_000
 GATEWAY_SECRET = "the gateway's secret of the races"
 PLACED = "order { id number }"
 ADDRESS = {"name": "Ana", "street": "Rua A", "number": "1", "city": "São Paulo", "state": "SP", "zipcode": "01001-000"}
@@ -172,6 +173,7 @@ async def create_arena(client: Client, size: int) -> Arena:
     arena.customer = await arena.create(
         "user", email=f"cliente-{mark}@example.com", firstname="Ana", role="customer", points=POINTS
     )
+    await arena.mutate(STAFF, "ledger_adjust", vendor_id=arena.vendor, amount_cents=OWED_CENTS, reason="Saldo anterior")
     arena.payment = await arena.create("payment_method", name="Pix", processor="pix", hold_minutes=HOLD_MINUTES)
     arena.shipping = await arena.create("shipping_method", name="Correio")
     for values in (

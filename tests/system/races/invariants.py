@@ -83,6 +83,21 @@ _WRONG = {
             OR e.spent > o.points_spent OR e.earned > o.points_earned
             OR (o.stock_state = 'N' AND e.spent <> 0) OR (o.stock_state = 'D' AND e.earned <> o.points_earned AND o.refunded_cents = 0))
     """,
+    "an order whose entries in the ledger differ from its payments": """
+        SELECT o.id FROM orders o WHERE o.tenant_id = $1
+            AND CASE WHEN o.payment_status = 'chargeback' THEN 0 ELSE o.paid_cents - o.refunded_cents END <> (
+                SELECT coalesce(sum(e.amount_cents), 0) FROM ledger_entries e WHERE e.tenant_id = o.tenant_id AND e.order_id = o.id)
+    """,
+    "an order that came to nothing and still earns a vendor something": """
+        SELECT o.id FROM orders o WHERE o.tenant_id = $1 AND (o.status IN ('D', 'F', 'I') OR o.deleted_at IS NOT NULL) AND 0 <> (
+            SELECT coalesce(sum(e.amount_cents), 0) FROM ledger_entries e
+            WHERE e.tenant_id = o.tenant_id AND e.order_id = o.id AND e.vendor_id IS NOT NULL)
+    """,
+    "an order whose ledger is left to the job": "SELECT q.order_id FROM ledger_queue q WHERE q.tenant_id = $1",
+    "a payout that the ledger doesn't have": """
+        SELECT p.id FROM payouts p WHERE p.tenant_id = $1 AND CASE WHEN p.status = 'cancelled' THEN 0 ELSE -p.amount_cents END <> (
+            SELECT coalesce(sum(e.amount_cents), 0) FROM ledger_entries e WHERE e.tenant_id = p.tenant_id AND e.payout_id = p.id)
+    """,
     "a notification that was not applied": """
         SELECT n.id FROM gateway_notifications n WHERE n.tenant_id = $1 AND NOT n.processed
     """,

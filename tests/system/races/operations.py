@@ -68,18 +68,26 @@ def _cart_item(arena: Arena, number: int, index: int) -> dict[str, Any]:
     return {"id": cart.id, "item_id": cart.items[index]}
 
 
-async def _pay(arena: Arena, number: int) -> None:
-    """Notify the store of a payment that covers the order."""
-    order = arena.order(number)
-    charge = {
-        "id": f"ch_{uuid4().hex}",
-        "amount": 1_000_000,
-        "currency": "BRL",
-        "status": "paid",
-        "metadata": {"order_id": str(order.number)},
-    }
-    body = orjson.dumps({"id": f"hook_{uuid4().hex}", "type": "charge.paid", "data": charge})
-    await arena.client.notify(body, "sha256=" + hmac.new(GATEWAY_SECRET.encode(), body, hashlib.sha256).hexdigest())
+def _notify(event: str, **values: Any) -> Callable[[Arena, int], Awaitable[None]]:
+    """Notify the store of an event about a charge of the order."""
+
+    async def notify(arena: Arena, number: int) -> None:
+        charge = {
+            "id": f"ch_{uuid4().hex}",
+            "currency": "BRL",
+            "metadata": {"order_id": str(arena.order(number).number)},
+            **values,
+        }
+        body = orjson.dumps({"id": f"hook_{uuid4().hex}", "type": event, "data": charge})
+        signature = hmac.new(GATEWAY_SECRET.encode(), body, hashlib.sha256).hexdigest()
+        await arena.client.notify(body, f"sha256={signature}")
+
+    return notify
+
+
+async def _pay_out_and_cancel(arena: Arena, number: int) -> None:
+    [payout] = await arena.mutate(STAFF, "payout_create", vendor_id=arena.vendor, amount_cents=100 + number)
+    await arena.mutate(STAFF, "payout_cancel", id=payout["id"])
 
 
 OPERATIONS: Mapping[str, Operation] = {
@@ -98,7 +106,10 @@ OPERATIONS: Mapping[str, Operation] = {
     "set fiscal data": _staff("order_set_fiscal_data", lambda a, n: {"id": a.order(n).id, "input": {"codigo_pedido_erp": str(n)}}),
     "ship": _staff("shipment_create", lambda a, n: {"input": {"order_id": a.order(n).id, "tracking_number": f"BR{n}"}}),
     "delete": _staff("order_delete", lambda a, n: {"id": a.order(n).id}),
-    "notify of a payment": Operation(_pay, voids=frozenset({LIMIT})),  # a late payment is never rejected
+    # A payment that covers the order; a late one is never rejected.
+    "notify of a payment": Operation(_notify("charge.paid", amount=1_000_000, status="paid"), voids=frozenset({LIMIT})),
+    "notify of a refund": Operation(_notify("charge.partial_canceled", amount=5_000, paid_amount=5_000, canceled_amount=700)),
+    "notify of a chargeback": Operation(_notify("charge.chargedback", amount=5_000)),
     "expire": Operation(lambda arena, number: arena.client.expire(HOLD_MINUTES + 1 + number)),
     # Carts
     "create a cart": _shopper("cart_create", lambda a, n: {"input": {"items": [_item(a, n)]}}),
@@ -128,13 +139,17 @@ OPERATIONS: Mapping[str, Operation] = {
     "give points": _staff("points_adjust", lambda a, n: a.points_input),
     "take points": _staff("points_adjust", lambda a, n: {**a.points_input, "points": -POINTS // 4}),
     "set the points": _staff("user_update", lambda a, n: {"id": a.customer, "input": {"points": POINTS}}),
+    # The ledger
+    "pay out": _staff("payout_create", lambda a, n: {"vendor_id": a.vendor, "amount_cents": 100 + n}),
+    "pay out and cancel": Operation(_pay_out_and_cancel, "payout_cancel"),
+    "adjust an account": _staff("ledger_adjust", lambda a, n: {"vendor_id": a.vendor, "amount_cents": -n - 1, "reason": "Tarifa"}),
     # Limits
     "set the limit": _staff("order_limit_set", lambda a, n: {"input": a.limit_input}),
     "delete the limit": _staff("order_limit_delete", lambda a, n: {"id": a.limit}, LIMIT),
 }  # fmt: skip
 
 RACED_MUTATIONS = re.compile(
-    r"(order|cart|shipment|combination|promotion|points|vendor_order)_|product_(create|update|delete|bulk)|payment_record|user_update"
+    r"(order|cart|shipment|combination|promotion|points|vendor_order)_|product_(create|update|delete|bulk)|payment_record|user_update|payout_|ledger_"
 )
 NOT_RACED: Mapping[str, str] = {
     "vendor_order_update": "order_set_status of a vendor",
@@ -142,5 +157,6 @@ NOT_RACED: Mapping[str, str] = {
     "shipment_delete": "changes the shipment alone",
     "combination_create": "adds stock that no order refers to",
     "combination_batch_create": "adds stock that no order refers to",
+    "payout_mark_paid": "changes the payout alone",
     "combination_delete": "as product_delete: orders keep their lines",
 }
