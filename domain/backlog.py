@@ -31,7 +31,10 @@ select
     ))::float8 as mail_seconds,
     (select count(*) from (select from media_files where next_attempt_at <= clock_timestamp() limit {MAX_COUNT}) f) as media,
     (select extract(epoch from clock_timestamp() - min(next_attempt_at)) from media_files where next_attempt_at is not null)::float8
-        as media_seconds
+        as media_seconds,
+    (select count(*) from (
+        select from media_files where avif_due_at <= clock_timestamp() and sha256 is not null and width > 0 limit {MAX_COUNT}
+    ) a) as avif
 """
 )
 _JOBS = """
@@ -57,7 +60,7 @@ async def read_backlog() -> Backlog:
         jobs = await connection.fetch(_JOBS, [*(job.name for job in JOBS), SEND_MAILS])
     assert row is not None
     return Backlog(
-        {kind: row[kind] for kind in ("events", "deliveries", "mails", "media")},
+        {kind: row[kind] for kind in ("events", "deliveries", "mails", "media", "avif")},
         {
             "events": max(0.0, row["event_seconds"] or 0.0),
             "deliveries": max(0.0, row["delivery_seconds"] or 0.0),

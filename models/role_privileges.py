@@ -55,8 +55,9 @@ _CROSS_STORE_GRANTS: dict[str, str] = {
     "lockouts": "SELECT (tenant_id, id, until), DELETE",
     "mails": "SELECT (tenant_id, id, status, created_at, due_at)",
     "media_files": (
-        "SELECT (tenant_id, id, public_id, source_url, source_etag, source_modified, attempts, next_attempt_at),"
-        " UPDATE (attempts, next_attempt_at)"
+        "SELECT (tenant_id, id, public_id, source_url, source_etag, source_modified, attempts, next_attempt_at, fetching_until,"
+        " sha256, mime_type, width, height, unused_since, avif_due_at, avif_attempts),"
+        " UPDATE (attempts, next_attempt_at, fetching_until, avif_due_at, avif_attempts)"
     ),
     "order_mails": "SELECT (tenant_id, id, created_at)",
     "ledger_queue": "SELECT",

@@ -1,14 +1,14 @@
 """The fetching of files from their sources, as the worker does it: claim what is due, and store what came of each attempt.
 
 A file is claimed by moving `next_attempt_at` past a lease and counting the attempt; a result counts only for the attempt that made it, so
-that a worker that lost its claim changes nothing. Attempts follow the schedule of webhook deliveries, at most `MAX_ATTEMPTS`.
+that a worker that lost its claim changes nothing. Attempts follow the schedule of webhook deliveries, at most `MAX_ATTEMPTS`. A claim
+counts what all workers fetch at that time, and of which hosts, by their leases (`fetching_until`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -26,15 +26,25 @@ from models.rows import from_row, update_row
 MAX_ATTEMPTS = 5
 # A fetch ends long before this: 20 s, and the time that the renderer takes.
 LEASE = timedelta(minutes=2)
+MAX_RUNNING = 16
+MAX_RUNNING_OF_HOST = 4
+"""The fetches of the installation at once, and those of one source host (with its port)."""
 _MAX_ERROR = 1_000
 
-_CLAIM = """
-WITH due AS (
+# One claim at a time, each of which counts those before it.
+_LOCK_CLAIMS = "SELECT pg_advisory_xact_lock(hashtextextended('media fetches', 0))"
+_HOST = "lower(substring(source_url from '^[a-zA-Z]+://([^/?#]*)'))"
+_CLAIM = f"""
+WITH running AS (
+    SELECT {_HOST} AS host, count(*) AS fetches FROM media_files WHERE fetching_until > clock_timestamp() GROUP BY 1
+), due AS (
     SELECT tenant_id, id FROM media_files
-    WHERE next_attempt_at <= clock_timestamp() AND lower(substring(source_url from '^[a-zA-Z]+://([^/?#]*)')) <> ALL($2::text[])
-    ORDER BY next_attempt_at LIMIT $1 FOR UPDATE SKIP LOCKED
+    WHERE next_attempt_at <= clock_timestamp() AND {_HOST} <> ALL(ARRAY(SELECT host FROM running WHERE fetches >= {MAX_RUNNING_OF_HOST}))
+    ORDER BY next_attempt_at
+    LIMIT CASE WHEN (SELECT sum(fetches) FROM running) >= {MAX_RUNNING} THEN 0 ELSE 1 END FOR UPDATE SKIP LOCKED
 )
-UPDATE media_files f SET next_attempt_at = clock_timestamp() + $3, attempts = f.attempts + 1
+UPDATE media_files f
+SET next_attempt_at = clock_timestamp() + $1, fetching_until = clock_timestamp() + $1, attempts = f.attempts + 1
 FROM due WHERE f.tenant_id = due.tenant_id AND f.id = due.id
 RETURNING f.tenant_id AS store_id, f.id, f.public_id, f.source_url, f.source_etag, f.source_modified, f.attempts
 """
@@ -50,11 +60,12 @@ WHERE tenant_id = $1 AND sha256 = $2 AND id <> $3 FOR NO KEY UPDATE
 """
 _MOVE_COPIES = "UPDATE media_files SET original_id = $3 WHERE tenant_id = $1 AND original_id = $2"
 _FAILED = """
-UPDATE media_files SET status = CASE WHEN sha256 IS NULL THEN 'failed' ELSE status END, error = $4, next_attempt_at = $5, updated_at = $6
+UPDATE media_files SET status = CASE WHEN sha256 IS NULL THEN 'failed' ELSE status END, error = $4, next_attempt_at = $5, updated_at = $6,
+    fetching_until = NULL
 WHERE tenant_id = $1 AND id = $2 AND attempts = $3 AND next_attempt_at IS NOT NULL
 """
 _RELEASE = """
-UPDATE media_files SET attempts = attempts - 1, next_attempt_at = $4
+UPDATE media_files SET attempts = attempts - 1, next_attempt_at = $4, fetching_until = NULL
 WHERE tenant_id = $1 AND id = $2 AND attempts = $3 AND next_attempt_at IS NOT NULL
 """
 
@@ -95,11 +106,12 @@ async def digest_of(content: bytes) -> str:
     return await asyncio.to_thread(lambda: hashlib.sha256(content).hexdigest())
 
 
-async def claim_pending(limit: int, *, busy_hosts: Sequence[str] = (), lease: timedelta = LEASE) -> list[ClaimedFile]:
-    """Claim up to `limit` files of all stores whose attempt is due, the longest waiting first, but none of the hosts (with port)."""
-    async with cross_store_connection() as platform:
-        rows = await platform.fetch(_CLAIM, limit, list(busy_hosts), lease)
-    return [from_row(ClaimedFile, row) for row in rows]
+async def claim_due(*, lease: timedelta = LEASE) -> ClaimedFile | None:
+    """Claim the file of all stores whose attempt is due for longest; None when none is due or as many are fetched as may be."""
+    async with cross_store_connection() as platform, platform.transaction():
+        await platform.execute(_LOCK_CLAIMS)
+        row = await platform.fetchrow(_CLAIM, lease)
+    return None if row is None else from_row(ClaimedFile, row)
 
 
 async def mark_ready(
@@ -120,6 +132,7 @@ async def mark_ready(
             "source_modified": modified,
             "error": "",
             "next_attempt_at": None,
+            "fetching_until": None,
         }
         if await become(scope, claimed.id, content):
             await update_row(scope, "media_files", claimed.id, **source)
@@ -134,7 +147,8 @@ async def become(scope: Scope, file_id: int, content: FileContent) -> int | None
     same = await fetchrow(_SAME, scope.store.id, content.sha256, file_id)
     if same is None:
         columns = {name: getattr(content, name) for name in FileContent.__slots__}
-        await update_row(scope, "media_files", file_id, status="ready", **columns, updated_at=scope.now)
+        avif: dict[str, Any] = {"avif_due_at": scope.now, "avif_attempts": 0}
+        await update_row(scope, "media_files", file_id, status="ready", **columns, **avif, updated_at=scope.now)
         return None
     if same["is_deleted"]:
         raise Conflict("the same content is being deleted; try again", reason="media_deleted")
@@ -153,7 +167,7 @@ async def mark_unchanged(scope: Scope, claimed: ClaimedFile) -> None:
     """Store that the source has the content that is there already (304)."""
     async with transaction(scope):
         if await fetchrow(_LOCK, scope.store.id, claimed.id, claimed.attempts) is not None:
-            await update_row(scope, "media_files", claimed.id, error="", next_attempt_at=None)
+            await update_row(scope, "media_files", claimed.id, error="", next_attempt_at=None, fetching_until=None)
 
 
 async def release(scope: Scope, claimed: ClaimedFile) -> None:

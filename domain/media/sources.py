@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from dataclasses import dataclass
 from urllib.parse import urldefrag, urljoin
 
@@ -21,7 +20,6 @@ _OK, _NOT_MODIFIED = 200, 304
 _MAX_VALIDATOR = 1_000
 # No format is named: servers that convert images for those who accept newer ones send the original.
 _HEADERS = {"User-Agent": "Vitrine-Media/1", "Accept": "image/*, */*;q=0.5", "Accept-Encoding": "identity"}
-_HOST = re.compile(r"[a-zA-Z]+://([^/?#]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +39,6 @@ class SourceFailed(Exception):
         self.message = message
         self.status = status
         self.retry_after = retry_after
-
-
-def source_host(url: str) -> str:
-    """Return the host of a source, with its port, as `domain.media.fetching.claim_pending` compares it."""
-    match = _HOST.match(url)
-    return match[1].lower() if match else ""
 
 
 async def load_source(url: str, *, etag: str = "", modified: str = "") -> SourceContent | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tortoise import fields
 
+from kernel.clock import now
 from models.tables.base import StoreModel, Timestamped
 
 
@@ -12,7 +13,8 @@ class MediaFile(Timestamped, table="media_files"):
 
     A file with a `source_url` is fetched by the worker, at `next_attempt_at`. One whose content another has already keeps only its source:
     `original` is the other. `user_id` is the customer, `vendor_id` the vendor whose user uploaded it. `unused_since` is set by the job that
-    deletes what nothing refers to.
+    deletes what nothing refers to. `avif_due_at` is null once an image's sizes in AVIF are stored or can't be rendered; `fetching_until`
+    is the lease of a worker that fetches the file.
     """
 
     sha256 = fields.TextField(null=True)
@@ -34,6 +36,9 @@ class MediaFile(Timestamped, table="media_files"):
     user_id = fields.BigIntField(null=True)
     vendor_id = fields.BigIntField(null=True)
     unused_since = fields.DatetimeField(null=True)
+    avif_due_at = fields.DatetimeField(null=True, default=now)
+    avif_attempts = fields.IntField(default=0)
+    fetching_until = fields.DatetimeField(null=True)
 
 
 class ReviewImage(StoreModel, table="review_images"):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from domain.jobs import Job
     from server.database import DatabaseLocation
     from server.demo.setup import DemoResult
+    from server.workers.avif import AvifWorker
     from server.workers.bulk import BulkWorker
     from server.workers.jobs import JobWorker
     from server.workers.media import MediaWorker
@@ -122,7 +123,7 @@ class _ServeSession:
 
 @asynccontextmanager
 async def _running(
-    *workers: JobWorker | WebhookWorker | BulkWorker | MediaWorker,
+    *workers: JobWorker | WebhookWorker | BulkWorker | MediaWorker | AvifWorker,
 ) -> AsyncIterator[list[asyncio.Task[None]]]:
     """Run the workers meanwhile; at the end let them finish or release their work."""
     tasks = [asyncio.create_task(worker.run()) for worker in workers]
@@ -134,17 +135,18 @@ async def _running(
         await asyncio.gather(*tasks)
 
 
-def _workers(settings: Settings) -> tuple[JobWorker, WebhookWorker, BulkWorker, MediaWorker]:
+def _workers(settings: Settings) -> tuple[JobWorker, WebhookWorker, BulkWorker, MediaWorker, AvifWorker]:
     from domain.bulk.operations import MUTATION, QUERY
     from resolvers import bulk_mutations, bulk_queries
     from resolvers.webhook_queries import run_query
+    from server.workers.avif import AvifWorker
     from server.workers.bulk import BulkWorker
     from server.workers.jobs import JobWorker
     from server.workers.media import MediaWorker
     from server.workers.webhooks import WebhookWorker
 
     bulk = BulkWorker({QUERY: bulk_queries.run, MUTATION: bulk_mutations.run})
-    return JobWorker(_jobs(settings)), WebhookWorker(run_query), bulk, MediaWorker()
+    return JobWorker(_jobs(settings)), WebhookWorker(run_query), bulk, MediaWorker(), AvifWorker()
 
 
 async def _check_storage(settings: Settings) -> None:

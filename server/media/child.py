@@ -39,6 +39,8 @@ _SAVERS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 _ACCEPTED = "JPEG, PNG, WebP, GIF and AVIF images are accepted"
 _DAMAGED = "the image is damaged, or its end is missing"
+# Apple's photos: libheif has a decoder of AV1 only (HEVC is patented).
+_HEVC = (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis")
 _BLURHASH_SIDE = 32
 _WHITE = [255, 255, 255]
 
@@ -140,7 +142,8 @@ def _find_refused(content: bytes) -> str:
         return "XML"
     if b"%PDF-" in start and not start.startswith(_SIGNATURES):
         return "PDF"
-    if start[4:12] in (b"ftypheic", b"ftypheix", b"ftyphevc", b"ftyphevx"):
+    brands = start[8 : min(int.from_bytes(start[:4], "big"), 200)] if start[4:8] == b"ftyp" else b""
+    if b"avif" not in brands and any(brand in brands for brand in _HEVC):
         return "HEIC"
     others = {b"II*\0": "TIFF", b"MM\0*": "TIFF", b"BM": "BMP", b"8BPS": "PSD", b"%!PS": "PostScript"}
     others |= {b"\x1f\x8b": "a compressed file", b"PK\x03\x04": "an archive", b"\0\0\x01\0": "ICO"}

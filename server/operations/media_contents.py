@@ -28,6 +28,9 @@ WHERE f.sha256 IS NOT NULL AND f.unused_since IS DISTINCT FROM '-infinity' AND (
 ORDER BY f.tenant_id, f.id
 """
 
+AVIF_IS_DUE = "UPDATE {table} SET avif_due_at = DEFAULT, avif_attempts = DEFAULT"
+"""The statement after which workers render sizes in AVIF again, for contents that were stored without."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredContent:

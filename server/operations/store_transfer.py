@@ -38,7 +38,7 @@ from server.operations.archives import (
     open_archive,
     write_manifest,
 )
-from server.operations.media_contents import ContentCount, find_contents, read_contents, write_contents
+from server.operations.media_contents import AVIF_IS_DUE, ContentCount, find_contents, read_contents, write_contents
 
 KIND = "export of a store"
 DERIVED = frozenset({"search_entries", "search_words", "unlisted_products", "catalogue_versions"})
@@ -326,6 +326,10 @@ class _Import:
         owner = "SELECT owner_id FROM moving_tenants"
         await self._connection.execute(f"UPDATE tenants SET owner_id = ({owner}) WHERE id = $1", self._store_id)
         tables = {part.table.name: await self._compare(part) for part in await store_parts(self._connection)}
+        # The file has no rendered sizes.
+        await self._connection.execute(
+            f"{AVIF_IS_DUE.format(table='media_files')} WHERE {OF_STORE} = $1", self._store_id
+        )
         await self._connection.execute("SELECT pg_notify($1, $2)", CHANNEL, str(self._store_id))
         return tables
 

@@ -17,7 +17,7 @@ class _Latest:
 
 metrics.gauge(
     "vitrine_waiting",
-    "Events, deliveries, mails and fetches of media files that wait for a worker, counted up to 10,000.",
+    "Events, deliveries, mails, fetches of media files and images without AVIF that wait for a worker, counted up to 10,000.",
     "kind",
     read=lambda: {(kind,): float(count) for kind, count in _Latest.backlog.waiting.items()},
     largest=True,

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from time import monotonic
 
 from domain.media import fetching
 from domain.media.addresses import media_key
-from domain.media.contents import Content, object_headers
+from domain.media.contents import object_headers
 from domain.media.fetching import ClaimedFile
 from domain.media.renderer import ImageError
-from domain.media.sources import SourceContent, SourceFailed, load_source, source_host
+from domain.media.sources import SourceContent, SourceFailed, load_source
 from domain.storage import storage
 from domain.stores import find_store
 from domain.webhooks.retries import retry_after
@@ -21,11 +20,7 @@ from kernel.errors import DomainError
 from kernel.event_loop import end_tasks, wait_at_most
 from kernel.ids import uuid7
 from kernel.scope import SYSTEM, Scope, active_scope
-from server.workers.avif import AvifQueue
 
-# Fetches of this process at once, and those of one source host.
-MAX_RUNNING = 16
-MAX_RUNNING_OF_HOST = 4
 PAUSE = 1.0
 PAUSE_AFTER_FAILURE = 2.0
 # At shutdown current fetches get this long; the rest are released.
@@ -39,22 +34,13 @@ _FETCHES = metrics.counter("vitrine_media_fetches_total", "Attempts to fetch a m
 class MediaWorker:
     """Fetch in this process; `run` returns after `stop`, leaving nothing half done."""
 
-    def __init__(
-        self,
-        *,
-        max_running: int = MAX_RUNNING,
-        max_running_of_host: int = MAX_RUNNING_OF_HOST,
-        stop_seconds: float = STOP_SECONDS,
-    ) -> None:
-        self._max_running = max_running
-        self._max_running_of_host = max_running_of_host
+    def __init__(self, *, stop_seconds: float = STOP_SECONDS) -> None:
         self._stop_seconds = stop_seconds
         self._stopping = asyncio.Event()
         self._has_changed = asyncio.Event()
         self._running: set[asyncio.Task[None]] = set()
-        self._hosts: Counter[str] = Counter()
-        self._avif = AvifQueue()
-        self._found_nothing: tuple[list[str], float] = ([], 0.0)
+        self._quiet_until = 0.0
+        self._ended = 0
 
     def stop(self) -> None:
         """Start no more fetches; current ones are finished or released."""
@@ -63,7 +49,6 @@ class MediaWorker:
 
     async def run(self) -> None:
         """Fetch until `stop`; database errors are logged and retried."""
-        avif = asyncio.create_task(self._avif.run())
         while not self._stopping.is_set():
             self._has_changed.clear()
             try:
@@ -73,50 +58,44 @@ class MediaWorker:
                 logging.failure("fetches of media files delayed", error)
                 await wait_at_most(self._stopping, PAUSE_AFTER_FAILURE)
         await end_tasks(self._running, self._stop_seconds)
-        avif.cancel()
-        await asyncio.wait([avif])
 
     async def _start_next(self) -> bool:
         """Start the fetch that is due for longest, of a host that is not busy; return False when there is none."""
-        busy = sorted(host for host, count in self._hosts.items() if count >= self._max_running_of_host)
-        hosts, until = self._found_nothing
-        # A long queue of a busy host is not searched for other hosts' files more often than an empty one.
-        if len(self._running) >= self._max_running or (busy and busy == hosts and monotonic() < until):
+        # A long queue of a busy host is not searched more often than an empty one, but once for each fetch that made room.
+        if not self._ended and monotonic() < self._quiet_until:
             return False
-        claimed = await fetching.claim_pending(1, busy_hosts=busy)
-        if not claimed:
-            self._found_nothing = (busy, monotonic() + PAUSE)
+        claimed = await fetching.claim_due()
+        self._ended = max(0, self._ended - 1)
+        if claimed is None:
+            self._ended, self._quiet_until = 0, monotonic() + PAUSE
             return False
-        [file] = claimed
-        host = source_host(file.source_url)
-        self._hosts[host] += 1
-        task = asyncio.create_task(_fetch(file, self._avif))
+        task = asyncio.create_task(_fetch(claimed))
         self._running.add(task)
-        task.add_done_callback(lambda done: self._end(done, host))
+        task.add_done_callback(self._end)
         return True
 
-    def _end(self, task: asyncio.Task[None], host: str) -> None:
+    def _end(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
-        self._hosts -= Counter([host])
+        self._ended += 1
         self._has_changed.set()
         if not task.cancelled() and (error := task.exception()) is not None:
             # When the lease expires it is due again.
             logging.failure("the result of a media file's fetch was not stored", error)
 
 
-async def _fetch(file: ClaimedFile, avif: AvifQueue) -> None:
+async def _fetch(file: ClaimedFile) -> None:
     """Fetch a claimed file and store the result; a fetch that is cancelled is released."""
     scope = Scope(await find_store(file.store_id), SYSTEM, f"media-{uuid7()}", now(), family="graphql")
     with active_scope(scope):
         try:
-            result = await _attempt(scope, file, avif)
+            result = await _attempt(scope, file)
         except asyncio.CancelledError:
             await asyncio.shield(fetching.release(scope, file))
             raise
     _FETCHES.add(result)
 
 
-async def _attempt(scope: Scope, file: ClaimedFile, avif: AvifQueue) -> str:
+async def _attempt(scope: Scope, file: ClaimedFile) -> str:
     """Make one attempt; return what came of it."""
     try:
         if file.attempts > fetching.MAX_ATTEMPTS:
@@ -125,7 +104,7 @@ async def _attempt(scope: Scope, file: ClaimedFile, avif: AvifQueue) -> str:
         if source is None:
             await fetching.mark_unchanged(scope, file)
             return "unchanged"
-        avif.add(await _store(scope, file, source))
+        await _store(scope, file, source)
     except SourceFailed as error:
         pause = retry_after(error.status, error.retry_after, now())
         await fetching.mark_failed(scope, file, error.message, retry_after=pause)
@@ -139,8 +118,8 @@ async def _attempt(scope: Scope, file: ClaimedFile, avif: AvifQueue) -> str:
     return "failed"
 
 
-async def _store(scope: Scope, file: ClaimedFile, source: SourceContent) -> Content:
-    """Check what was loaded, store it, and then say so in the database; return it."""
+async def _store(scope: Scope, file: ClaimedFile, source: SourceContent) -> None:
+    """Check what was loaded, store it, and then say so in the database."""
     content = await fetching.inspect_image(source.content)
     key = media_key(scope.store.public_id, content.sha256)
     headers = object_headers(content.mime_type)
@@ -149,4 +128,3 @@ async def _store(scope: Scope, file: ClaimedFile, source: SourceContent) -> Cont
     # The job that deletes unused files may have deleted an earlier file with this content in the meantime, with its bytes.
     if await storage().head(key) is None:
         await storage().put(key, source.content, headers)
-    return Content(key, content.mime_type, max(content.width, content.height), "", "")

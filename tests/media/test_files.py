@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -15,6 +16,7 @@ from domain.media.addresses import media_key, upload_key
 from domain.media.fetching import ClaimedFile, FileContent
 from domain.storage import storage
 from kernel.scope import active_scope
+from models.connection.database import cross_store_connection
 from tests.harness.row_versions import changed_tables, row_versions
 from tests.harness.sample_store import SampleStore
 from tests.media.test_images import PRODUCT_UPDATE, add_file, digest, graphql, update
@@ -33,12 +35,18 @@ def content() -> FileContent:
 
 
 async def claim(sample: SampleStore, url: str) -> ClaimedFile:
-    """Claim the store's file with this source, now; others may be claimed with it."""
-    await sample.execute("update media_files set next_attempt_at = now() where source_url = $1", url)
-    claimed = await fetching.claim_pending(1_000)
-    [file] = [file for file in claimed if file.source_url == url]
-    assert file.store_id == sample.store.id
+    """Claim the store's file with this source, now."""
+    await make_due(sample, url)
+    file = await fetching.claim_due()
+    assert file is not None
+    assert (file.store_id, file.source_url) == (sample.store.id, url)
     return file
+
+
+async def make_due(sample: SampleStore, url: str) -> None:
+    """Make a file the next one to be claimed."""
+    sql = "update media_files set next_attempt_at = '-infinity', fetching_until = null where source_url = $1"
+    await sample.execute(sql, url)
 
 
 async def code_of(sample: SampleStore, text: str, **variables: Any) -> tuple[str, Any]:
@@ -56,7 +64,9 @@ async def test_a_file_of_a_source_is_fetched_once(sample: SampleStore) -> None:
         {"id": created["id"], "status": "pending"}
     ]
     claimed = await claim(sample, url)
-    assert [file for file in await fetching.claim_pending(1_000) if file.id == claimed.id] == []
+    assert await sample.value(
+        "select next_attempt_at > now() + interval '1 minute' from media_files where id = $1", claimed.id
+    )
     with active_scope(sample.scope):
         assert await fetching.mark_ready(sample.scope, claimed, content(), etag='"1"')
     shown = (await graphql(sample, CREATE, url=url))["media_create"]
@@ -164,12 +174,43 @@ async def test_a_refreshed_file_keeps_its_content_until_there_is_another(sample:
     assert tuple(row) == (first.sha256, "", None)
 
 
-async def test_hosts_with_many_fetches_wait(sample: SampleStore) -> None:
+async def test_four_files_of_a_host_are_claimed_at_once_by_all_workers(sample: SampleStore) -> None:
     host = f"{uuid4().hex}.example:8443"
-    await graphql(sample, CREATE, url=f"https://{host.upper()}/a.png")
-    claimed = await fetching.claim_pending(1_000, busy_hosts=[host])
-    assert [file for file in claimed if host in file.source_url.lower()] == []
-    assert [file for file in await fetching.claim_pending(1_000) if host in file.source_url.lower()] != []
+    urls = [f"https://{host.upper() if number % 2 else host}/{number}.png" for number in range(6)]
+    for url in urls:
+        await graphql(sample, CREATE, url=url)
+        await make_due(sample, url)
+    claimed = await asyncio.gather(*(fetching.claim_due() for _ in range(6)))
+    of_host = [file for file in claimed if file is not None and file.source_url in urls]
+    assert len(of_host) == 4
+    with active_scope(sample.scope):
+        await fetching.mark_failed(sample.scope, of_host[0], "404")
+        next_one = await fetching.claim_due()
+        assert next_one is not None
+        assert next_one.source_url in urls
+        # A worker that died counts until its lease ends.
+        await sample.execute(
+            "update media_files set fetching_until = now() - interval '1 second' where id = $1", next_one.id
+        )
+        last_one = await fetching.claim_due()
+        assert last_one is not None
+        assert last_one.source_url in urls
+        for file in (*of_host[1:], last_one):
+            await fetching.mark_failed(sample.scope, file, "404")
+
+
+async def test_no_more_than_sixteen_files_are_claimed_at_once(sample: SampleStore) -> None:
+    urls = [f"https://{uuid4().hex}.example/a.png" for _ in range(20)]
+    for url in urls:
+        await graphql(sample, CREATE, url=url)
+        await make_due(sample, url)
+    async with cross_store_connection() as platform:
+        running = await platform.fetchval("select count(*) from media_files where fetching_until > now()")
+    claimed = [file for file in await asyncio.gather(*(fetching.claim_due() for _ in urls)) if file is not None]
+    assert len(claimed) == 16 - running
+    with active_scope(sample.scope):
+        for file in claimed:
+            await fetching.mark_failed(sample.scope, file, "404")
 
 
 async def test_a_file_that_a_record_shows_is_not_deleted(sample: SampleStore) -> None:

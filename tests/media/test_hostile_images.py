@@ -40,6 +40,7 @@ async def _refusal(renderer: Renderer, content: bytes) -> str:
         ("PDF", b"\n\n%PDF-1.4"),
         ("PostScript", b"%!PS-Adobe-3.0\n(x) run"),
         ("HEIC", b"\0\0\0\x18ftypheic\0\0\0\0mif1heic"),
+        ("HEIC", b"\0\0\0\x18ftypmif1\0\0\0\0mif1heic"),
         ("TIFF", b"II*\0\x08\0\0\0"),
         ("BMP", b"BM\x9a\0\0\0"),
         ("an archive", b"PK\x03\x04\x14\0"),

@@ -18,7 +18,6 @@ import pytest
 from aiohttp import web
 
 from domain.media import sources
-from domain.media.addresses import media_key
 from domain.storage import storage
 from server.media.renderer import image_renderer
 from server.outgoing import outgoing_client
@@ -122,20 +121,6 @@ async def test_a_picture_is_stored_and_described(sample: SampleStore, source: So
     assert f"/media/{sha256}/" in described["url"]
     key = f"media/{sample.store.public_id}/{sha256[:2]}/{sha256[2:4]}/{sha256}"
     assert await storage().read(key) == content
-
-
-async def test_avif_is_rendered_in_sizes_that_are_not_larger_than_the_picture(
-    sample: SampleStore, source: SourceServer, working: Working
-) -> None:
-    content = encoded(".png", picture(300, 200))
-    await create(sample, source.add(f"{uuid4()}.png", content))
-    sha256 = hashlib.sha256(content).hexdigest()
-    key = media_key(sample.store.public_id, sha256)
-    async with working(), asyncio.timeout(30):
-        while await storage().head(f"{key}.256.avif") is None:
-            await asyncio.sleep(0.05)
-    sizes = sorted([stored.key async for stored in storage().find(f"{key.rpartition('/')[0]}/")])
-    assert sizes == [key, f"{key}.128.avif", f"{key}.256.avif", f"{key}.64.avif"]
 
 
 async def test_what_is_no_picture_fails_with_its_reason(

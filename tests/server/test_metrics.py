@@ -172,7 +172,7 @@ async def test_a_worker_shows_what_waits_for_it(tmp_path, database_url, sample: 
             while not await has_run():
                 await asyncio.sleep(0.05)
         page = await page_of(port + 1)
-        assert page.values("vitrine_waiting", "kind") == {"events", "deliveries", "mails", "media"}
+        assert page.values("vitrine_waiting", "kind") == {"events", "deliveries", "mails", "media", "avif"}
         assert page.values("vitrine_waiting_oldest_seconds", "kind") == {"events", "deliveries", "mails", "media"}
         assert "expire_orders" in page.values("vitrine_job_failed", "job") or page.values("vitrine_job_failed", "job")
         assert await worker.stop() == 0
