@@ -20,8 +20,8 @@ from models.connection.database import cross_store_connection, execute, transact
 from models.rows import from_row
 
 MAX_ATTEMPTS = 3
-# All sizes of an image, each within the 20 s of the renderer, and as much time to wait for it.
-LEASE = timedelta(minutes=5)
+# A worker that is still at it after that renders for nothing, which is no harm.
+LEASE = timedelta(minutes=2)
 
 _CLAIM = """
 WITH due AS (

@@ -41,9 +41,11 @@ from tests.system.soak.model import (
     check_stock,
 )
 from tests.system.soak.observation import SAMPLE_SECONDS, Observation, growth_of
+from tests.system.soak.pictures import check_picture
 from tests.system.soak.proxy import DatabaseProxy
 from tests.system.soak.receiver import Receiver, Subscriber
 from tests.system.soak.report import Span, span_of
+from tests.system.soak.stores import Store
 from tests.system.soak.views import legacy_view
 
 ORDER_ID = "01a20303-450e-761d-b3ae-5f1dfd73d820"
@@ -232,7 +234,11 @@ def test_markers_and_ids_of_another_store_are_found(findings, store):
 
 @asynccontextmanager
 async def answering(
-    findings: Findings, *answers: tuple[int, str], names_pause: bool = True, stale_seconds: float = 0.0
+    findings: Findings,
+    *answers: tuple[int, str],
+    names_pause: bool = True,
+    stale_seconds: float = 0.0,
+    content_type: str = "text/plain",
 ) -> AsyncIterator[Client]:
     """Yield a client of a server that gives these answers in turn; 0 closes the connection."""
     left = list(answers)
@@ -243,7 +249,7 @@ async def answering(
             assert request.transport is not None
             request.transport.abort()
         headers = {"Retry-After": "1"} if names_pause and status in (429, 503) else None
-        return web.Response(status=status or 200, text=text, headers=headers)
+        return web.Response(status=status or 200, text=text, headers=headers, content_type=content_type)
 
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", handle)
@@ -286,6 +292,26 @@ async def test_a_503_that_does_not_say_when_to_try_again_is_found(findings, stor
     async with answering(findings, (503, "{}"), names_pause=False) as client:
         client.timeline.open()
         await client.send(store, "admin", "GET", "/x", headers={})
+    assert findings.counts == {"status": 1}
+
+
+@pytest.mark.parametrize(
+    "shown, size, count",
+    [(b"what was uploaded", b"x" * 50, 0), (b"something else", b"x" * 50, 1), (b"what was uploaded", b"x", 1)],
+    ids=["right", "other content", "no picture"],
+)
+async def test_a_picture_that_is_not_what_was_uploaded_is_found(findings, store, shown, size, count):
+    store.pictures["/media/a"] = b"what was uploaded"
+    shop = Store(store, "", "", "", "")
+    async with answering(findings, (200, shown.decode()), (200, size.decode()), content_type="image/png") as client:
+        await check_picture(client, shop, "/media/a")
+    assert findings.counts == ({"picture": count} if count else {})
+
+
+async def test_a_picture_that_is_gone_is_found(findings, store):
+    store.pictures["/media/a"] = b"what was uploaded"
+    async with answering(findings, (404, "{}"), (200, "x" * 50), content_type="image/png") as client:
+        await check_picture(client, Store(store, "", "", "", ""), "/media/a")
     assert findings.counts == {"status": 1}
 
 

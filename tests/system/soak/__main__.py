@@ -8,6 +8,9 @@ import random
 import shutil
 import signal
 import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -15,16 +18,18 @@ import aiohttp
 import uvloop
 
 from bench.servers import ROOT
+from tests.harness.s3_server import ENVIRONMENT, running_s3, s3_url
 from tests.system.installed_postgres import prefer_installed_postgres
 from tests.system.soak import report
 from tests.system.soak.audit import audit
 from tests.system.soak.calls import Client, Tally, Timeline, open_session
 from tests.system.soak.cluster import Cluster, cluster_faults, missing_programs
-from tests.system.soak.deployment import CLUSTER, EMBEDDED, EXTERNAL, Deployment, running_deployment
+from tests.system.soak.deployment import CLUSTER, EMBEDDED, EXTERNAL, Deployment, Disk, running_deployment
 from tests.system.soak.faults import Director, faults_of, kill_master
 from tests.system.soak.hostile import check_shoppers
 from tests.system.soak.model import Findings, World
 from tests.system.soak.observation import Observation
+from tests.system.soak.pictures import audit_pictures, check_machines, show_picture, upload_picture
 from tests.system.soak.propagation import measure_propagation
 from tests.system.soak.receiver import Receiver
 from tests.system.soak.stores import Store, create_store
@@ -34,6 +39,7 @@ LOGS = ROOT / ".vitrine" / "build" / "soak"
 RESULTS = ROOT / "bench" / "results"
 STORES = 3
 NOT_STARTED = 2
+FOLDER, S3 = STORAGES = ("folder", "s3")
 # The embedded deployment gets a fifth of the time.
 _SHARES = {EXTERNAL: 0.8, EMBEDDED: 0.2}
 _START_SECONDS = 300.0
@@ -67,7 +73,8 @@ def _run_deployments(arguments: argparse.Namespace) -> int:
     chosen = {kind: share for kind, share in _SHARES.items() if arguments.only in (None, kind)} or {CLUSTER: 1.0}
     for kind, share in chosen.items():
         seconds = arguments.minutes * 60 * share / sum(chosen.values())
-        uvloop.run(_soak(kind, seconds, findings))
+        for storage in arguments.storage if kind == CLUSTER else STORAGES[:1]:
+            uvloop.run(_soak(kind, storage, seconds / (len(arguments.storage) if kind == CLUSTER else 1), findings))
     if len(findings):
         kinds = ", ".join(f"{kind} ({count})" for kind, count in findings.counts.most_common())
         print(f"soak: {len(findings)} wrong answers: {kinds}; logs are in {LOGS}; seed {arguments.seed}")
@@ -80,19 +87,29 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0, help="duration of the traffic (30)")
     parser.add_argument("--only", choices=[*_SHARES, CLUSTER], help="one deployment; by default the first two")
+    parser.add_argument(
+        "--storage",
+        choices=STORAGES,
+        nargs="+",
+        default=STORAGES,
+        help="what a cluster keeps its files in, one after another (both)",
+    )
     parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="repeat the choices of a run")
     parser.add_argument("--keep", action="store_true", help="keep the report in bench/results")
     return parser.parse_args()
 
 
-async def _soak(kind: str, seconds: float, findings: Findings) -> None:
+async def _soak(kind: str, storage: str, seconds: float, findings: Findings) -> None:
     """Run one deployment under traffic and faults, audit it and print its report."""
     world, timeline, tally = World(findings), Timeline(), Tally()
     receiver = Receiver(world)
     await receiver.start()
     try:
-        create = Cluster if kind == CLUSTER else Deployment
-        async with running_deployment(kind, LOGS, create) as deployment, open_session() as session:
+        async with (
+            _storage_settings(storage) as settings,
+            running_deployment(kind, LOGS, partial(_create, settings)) as deployment,
+            open_session() as session,
+        ):
             base, stale = deployment.base_url, deployment.stale_seconds
             client = Client(session, base, world, timeline, tally, stale_seconds=stale)
             await _until_ready(session, deployment)
@@ -103,8 +120,25 @@ async def _soak(kind: str, seconds: float, findings: Findings) -> None:
         await receiver.stop()
 
 
+def _create(settings: Mapping[str, str], kind: str, disk: Disk, logs: Path) -> Deployment:
+    deployment = (Cluster if kind == CLUSTER else Deployment)(kind, disk, logs)
+    deployment.environment.update(settings)
+    return deployment
+
+
+@asynccontextmanager
+async def _storage_settings(storage: str) -> AsyncIterator[Mapping[str, str]]:
+    """Run the storage of files and yield its settings; all machines have the same folder by default."""
+    if storage != S3:
+        yield {}
+        return
+    async with running_s3() as server:
+        yield {**ENVIRONMENT, "VITRINE_STORAGE_URL": s3_url(server)}
+
+
 async def _run(deployment: Deployment, receiver: Receiver, client: Client, stores: list[Store], seconds: float) -> None:
-    print(f"{deployment.kind}: {len(stores)} stores, {seconds:.0f} s ...", flush=True)
+    storage = deployment.environment.get("VITRINE_STORAGE_URL", "a shared folder").partition("?")[0]
+    print(f"{deployment.kind}: {len(stores)} stores, files in {storage}, {seconds:.0f} s ...", flush=True)
     findings, timeline, tally = client.world.findings, client.timeline, client.tally
     before = len(findings.lines)
     observation = Observation()
@@ -113,10 +147,15 @@ async def _run(deployment: Deployment, receiver: Receiver, client: Client, store
     if isinstance(deployment, Cluster):
         await deployment.haproxy.wait_until_up()
         propagation = await measure_propagation(deployment, client, stores[-1])
+        await check_machines(deployment.group_urls, client, stores[-1])
         faults, skipped = cluster_faults(deployment), list[str]()
     else:
         faults, skipped = faults_of(deployment, receiver)
-    traffic, director = Traffic(client, stores), Director(deployment, faults, receiver, stores[0], timeline, findings)
+    pictures = ([upload_picture, show_picture, show_picture],) if isinstance(deployment, Cluster) else ()
+    traffic, director = (
+        Traffic(client, stores, *pictures),
+        Director(deployment, faults, receiver, stores[0], timeline, findings),
+    )
     began = monotonic()
     traffic.start()
     if isinstance(deployment, Cluster):
@@ -134,6 +173,7 @@ async def _run(deployment: Deployment, receiver: Receiver, client: Client, store
     await traffic.stop()
     elapsed = monotonic() - began
     redelivered = await audit(client, stores)
+    await audit_pictures(client, stores)
     await director.finish()
     if sampling.done():
         sampling.result()  # it only ends by an error

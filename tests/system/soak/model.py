@@ -114,6 +114,8 @@ class StoreModel:
     """Placed orders that no client is working on: who takes one is its only reader and writer."""
     expected_events: set[tuple[str, str]] = field(default_factory=set)
     received_events: Counter[tuple[str, str]] = field(default_factory=Counter)
+    pictures: dict[str, bytes] = field(default_factory=dict)
+    """The contents of uploads that were completed, by path."""
     sequences: dict[str, set[int]] = field(default_factory=dict)
     """Sequences received per subject."""
 

@@ -76,6 +76,7 @@ def lines_of(
     purchases = [purchase for store in stores for purchase in store.purchases.values()]
     placed = sum(purchase.status is not None for purchase in purchases)
     refused = sum(purchase.is_refused for purchase in purchases)
+    pictures = sum(len(store.pictures) for store in stores)
     events = sum(store.received_events.total() for store in stores)
     distinct = sum(len(sequences) for store in stores for sequences in store.sequences.values())
     return [
@@ -83,6 +84,7 @@ def lines_of(
         f" {tally.retries:,} retries, {tally.replays:,} replays, slowest answer {tally.slowest:.1f} s",
         *_answers(tally),
         f"  orders {placed:,} placed, {refused:,} refused for want of stock, in {len(stores)} stores",
+        *([f"  pictures {pictures:,} uploaded"] if pictures else []),
         f"  events {events:,} deliveries received; {distinct:,} different ones of orders and products",
         *_reads(tally),
         *_faults(records, tally),

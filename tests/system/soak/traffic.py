@@ -29,7 +29,9 @@ _SLOW_READ_SECONDS = 0.05
 class Traffic:
     """All clients of all stores."""
 
-    def __init__(self, client: Client, stores: Sequence[Store]) -> None:
+    def __init__(self, client: Client, stores: Sequence[Store], *others: Sequence[Action]) -> None:
+        """`others` are the actions of further clients of each store."""
+        self._others = others
         self._client = client
         self._stores = stores
         self._stopping = asyncio.Event()
@@ -51,6 +53,7 @@ class Traffic:
                     [sign_in_and_out],
                     [read_slowly],
                     [Intruder(others).probe],
+                    *self._others,
                 )
             ]
 
