@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -53,7 +54,10 @@ SELECT id, sha256 FROM media_files
 WHERE tenant_id = $1 AND id = $2 AND attempts = $3 AND next_attempt_at IS NOT NULL FOR NO KEY UPDATE
 """
 # Of two files that get the same content at once, the second sees the first.
-_LOCK_CONTENT = "SELECT pg_advisory_xact_lock(hashtextextended('media:' || $1::bigint || ':' || $2::text, 0))"
+_LOCK_CONTENTS = """
+SELECT pg_advisory_xact_lock(hashtextextended('media:' || $1::bigint || ':' || c.sha256, 0))
+FROM (SELECT DISTINCT sha256 FROM unnest($2::text[]) AS sha256 ORDER BY 1) c
+"""
 _SAME = """
 SELECT id, sha256, mime_type, source_url, unused_since = '-infinity' AS is_deleted FROM media_files
 WHERE tenant_id = $1 AND sha256 = $2 AND id <> $3 FOR NO KEY UPDATE
@@ -143,7 +147,7 @@ async def mark_ready(
 
 async def become(scope: Scope, file_id: int, content: FileContent) -> int | None:
     """Give a file its content, in the open transaction; return the id of the file that has the same content already, if there is one."""
-    await execute(_LOCK_CONTENT, scope.store.id, content.sha256)
+    await lock_contents(scope, [content.sha256])
     same = await fetchrow(_SAME, scope.store.id, content.sha256, file_id)
     if same is None:
         columns = {name: getattr(content, name) for name in FileContent.__slots__}
@@ -161,6 +165,11 @@ async def become(scope: Scope, file_id: int, content: FileContent) -> int | None
         scope, "media_files", file_id, status="ready", sha256=None, original_id=same["id"], updated_at=scope.now
     )
     return int(same["id"])
+
+
+async def lock_contents(scope: Scope, digests: Sequence[str]) -> None:
+    """Let no other transaction give a file one of these contents before the open one ends."""
+    await execute(_LOCK_CONTENTS, scope.store.id, list(digests))
 
 
 async def mark_unchanged(scope: Scope, claimed: ClaimedFile) -> None:

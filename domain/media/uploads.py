@@ -111,11 +111,15 @@ async def complete_upload(scope: Scope, media: object) -> int:
     if len(content) > row["bytes"]:
         await _refuse(scope, row, f"the file has more than the {row['bytes']} bytes that were announced", "too_large")
     facts = await _inspect(scope, row, content)
-    await storage().put(media_key(scope.store.public_id, facts.sha256), content, object_headers(facts.mime_type))
+    target, headers = media_key(scope.store.public_id, facts.sha256), object_headers(facts.mime_type)
+    await storage().put(target, content, headers)
     async with transaction(scope):
         await lock_file(scope, media)
         same = await become(scope, row["id"], facts)
         await audit.record(scope, "media_file.uploaded", "media_file", row["public_id"], {"bytes": facts.bytes})
+    # The job that deletes unused files may have deleted an earlier file with this content in the meantime, with its bytes.
+    if await storage().head(target) is None:
+        await storage().put(target, content, headers)
     await storage().delete([key])
     return int(same or row["id"])
 

@@ -18,6 +18,11 @@ def add(commands: Any) -> None:
         help="check the deployment",
         description="Check settings, database, roles, tenant isolation, keys, stores and background jobs; exit 1 when a check fails.",
     )
+    doctor.add_argument(
+        "--delete-orphans",
+        action="store_true",
+        help="delete the objects of media files in the storage that are a day old and belong to no file",
+    )
     add_json_option(doctor, _doctor)
 
 
@@ -25,7 +30,7 @@ async def _doctor(args: argparse.Namespace) -> int:
     import logging
 
     logging.disable(logging.ERROR)  # the results are printed instead
-    results = await _run_checks(prints=not args.json)
+    results = await _run_checks(prints=not args.json, deletes_orphans=args.delete_orphans)
     failed = [result for result in results if result.level == "fail"]
     if args.json:
         print_json(
@@ -42,11 +47,11 @@ async def _doctor(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _run_checks(*, prints: bool) -> list[CheckResult]:
+async def _run_checks(*, prints: bool, deletes_orphans: bool) -> list[CheckResult]:
     from server.operations.checks import run_checks
 
     results = []
-    async for result in run_checks():
+    async for result in run_checks(deletes_orphans=deletes_orphans):
         if prints:
             print_line(f"{result.level.value:<4}  {result.check:<12}  {result.text}")
         results.append(result)

@@ -43,8 +43,8 @@ _TIMEOUT_SECONDS = 5.0
 _NOT_CONNECTED = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
 
 
-async def run_checks() -> AsyncIterator[CheckResult]:
-    """Yield the results one by one, skipping checks that depend on a failed one. Changes nothing."""
+async def run_checks(*, deletes_orphans: bool = False) -> AsyncIterator[CheckResult]:
+    """Yield the results one by one, skipping checks that depend on a failed one. Changes nothing, unless it `deletes_orphans`."""
     try:
         settings = Settings.from_environment(os.environ)
     except SettingError as error:
@@ -69,7 +69,8 @@ async def run_checks() -> AsyncIterator[CheckResult]:
     fallbacks = len(settings.secret_key_fallbacks)
     yield ok("secret key", f"{source}; {fallbacks} in VITRINE_SECRET_KEY_FALLBACKS" if fallbacks else source)
     auth.configure(*keys)
-    async for result in _check_database(settings, has_storage=files.level is not Severity.FAIL):
+    has_storage = files.level is not Severity.FAIL
+    async for result in _check_database(settings, has_storage=has_storage, deletes_orphans=deletes_orphans):
         yield result
 
 
@@ -177,7 +178,9 @@ def _has_data(settings: Settings) -> bool:
 # --- The database ----------------------------------------------------------------------------------------------------------
 
 
-async def _check_database(settings: Settings, *, has_storage: bool) -> AsyncIterator[CheckResult]:
+async def _check_database(
+    settings: Settings, *, has_storage: bool, deletes_orphans: bool
+) -> AsyncIterator[CheckResult]:
     if not _has_data(settings):
         yield warn("database", f"not created yet: vitrine serve creates an embedded one in {settings.data_dir}")
         return
@@ -201,7 +204,7 @@ async def _check_database(settings: Settings, *, has_storage: bool) -> AsyncIter
                     async for result in _check_contents():
                         yield result
                     if has_storage:
-                        yield await check_media(settings)
+                        yield await check_media(settings, deletes_orphans=deletes_orphans)
     except Unavailable as error:
         yield fail("database", f"DATABASE_URL can't be reached: {_describe(error.__cause__ or error)}")
     except (

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
-from domain.media.addresses import media_key
+from domain.media.addresses import media_key, upload_key
 from domain.storage import open_storage
 from kernel.settings import Settings
 from server.operations import media_checks
@@ -20,7 +21,8 @@ from tests.media.test_images import add_file, digest
 @pytest.fixture
 def only_store(sample: SampleStore, monkeypatch: pytest.MonkeyPatch) -> SampleStore:
     """Compare this store only, not those of other tests."""
-    monkeypatch.setattr(media_checks, "_STORES", f"SELECT id, public_id FROM tenants WHERE id = {sample.store.id}")
+    sql = f"SELECT id FROM tenants WHERE id = {sample.store.id} AND $1::uuid[] IS NOT NULL"
+    monkeypatch.setattr(media_checks, "_STORES", sql)
     return sample
 
 
@@ -58,3 +60,15 @@ async def test_a_content_that_is_being_deleted_is_not_missing(only_store: Sample
     file = await add_file(only_store)
     await only_store.execute("update media_files set unused_since = '-infinity' where id = $1", file.number)
     assert (await media_checks.check_media(Settings(storage_url=tmp_path.as_uri()))).level is Severity.OK
+
+
+async def test_orphans_are_deleted_on_request_only(only_store: SampleStore, tmp_path: Path) -> None:
+    settings, storage = Settings(storage_url=tmp_path.as_uri()), open_storage(tmp_path.as_uri())
+    orphan = upload_key(only_store.store.public_id, uuid4())
+    await storage.put(orphan, b"content")
+    long_ago = time.time() - 2 * 86_400
+    os.utime(tmp_path / orphan, (long_ago, long_ago))
+    assert (await media_checks.check_media(settings)).level is Severity.WARN
+    result = await media_checks.check_media(settings, deletes_orphans=True)
+    assert (result.level, "1 of them are deleted" in result.text) == (Severity.OK, True)
+    assert (await media_checks.check_media(settings)).text == "0 contents"

@@ -1,0 +1,87 @@
+"""The comparison of a store's media files with the objects in the storage, and the deletion of objects that no file needs.
+
+An object without a row may be needed at any moment: an upload or a fetch stores the content again, and then writes the row. Such a content
+is therefore entered as a deleted file, in whose place no other with that content can come. The job that deletes unused files deletes its
+bytes and sizes at a later run, and then the row (`domain.media.usage`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from domain.media.addresses import media_key, upload_key
+from domain.media.fetching import lock_contents
+from domain.storage import Storage
+from kernel.ids import uuid7
+from kernel.scope import Scope
+from models.connection.database import execute, fetch, transaction
+from models.rows import json_text
+
+# Younger ones are of files whose row is not written yet.
+MIN_AGE = timedelta(days=1)
+_BATCH = 100
+_DIGEST = re.compile(r"/([0-9a-f]{64})(?:\.\d+\.[a-z]+)?$")
+
+_CONTENTS = """
+SELECT sha256, unused_since IS NOT DISTINCT FROM '-infinity' AS is_deleted FROM media_files WHERE tenant_id = $1 AND sha256 IS NOT NULL
+"""
+_UPLOADS = """
+SELECT public_id FROM media_files WHERE tenant_id = $1 AND sha256 IS NULL AND original_id IS NULL AND source_url IS NULL
+"""
+_ENTER = """
+INSERT INTO media_files (tenant_id, public_id, sha256, status, unused_since, avif_due_at, created_at, updated_at)
+SELECT $1, r.public_id, r.sha256, 'ready', '-infinity', NULL, $3, $3
+FROM jsonb_to_recordset($2::text::jsonb) AS r (public_id uuid, sha256 text)
+ON CONFLICT (tenant_id, sha256) WHERE sha256 IS NOT NULL DO NOTHING
+"""
+
+
+@dataclass(slots=True)
+class StorageComparison:
+    """What a comparison found: contents with a row, and keys without their counterpart. `orphans` are a day old at least."""
+
+    contents: int = 0
+    missing: list[str] = field(default_factory=list)
+    orphans: list[str] = field(default_factory=list)
+
+
+async def compare(scope: Scope, storage: Storage) -> StorageComparison:
+    """Compare the files of the store in scope with the objects."""
+    store = scope.store.public_id
+    stored = {each.key: each.modified_at async for each in storage.find(f"media/{store}/")}
+    # After the objects: what was deleted meanwhile has no row.
+    contents = {media_key(store, row["sha256"]): row["is_deleted"] for row in await fetch(_CONTENTS, scope.store.id)}
+    uploads = {upload_key(store, row["public_id"]) for row in await fetch(_UPLOADS, scope.store.id)}
+    result = StorageComparison(len(contents))
+    for key, is_deleted in contents.items():
+        if not is_deleted and key not in stored and await storage.head(key) is None:
+            result.missing.append(key)
+    for key, modified_at in stored.items():
+        if modified_at < scope.now - MIN_AGE and key.partition(".")[0] not in contents and key not in uploads:
+            result.orphans.append(key)
+    return result
+
+
+async def delete_orphans(scope: Scope, storage: Storage, keys: Sequence[str]) -> int:
+    """Delete orphans: uploads that nothing awaits at once, contents with their sizes by the next runs of the job; return how many.
+
+    Objects with other names are not ours and stay.
+    """
+    uploads = [key for key in keys if key.startswith(f"media/{scope.store.public_id}/uploads/")]
+    digests = [match[1] for key in keys if (match := _DIGEST.search(key)) is not None]
+    contents = sorted(set(digests))
+    for start in range(0, len(contents), _BATCH):
+        await _enter_deleted(scope, contents[start : start + _BATCH])
+    await storage.delete(uploads)
+    return len(uploads) + len(digests)
+
+
+async def _enter_deleted(scope: Scope, digests: Sequence[str]) -> None:
+    """Enter contents as deleted files, unless a file has got one meanwhile."""
+    rows = [{"public_id": uuid7(), "sha256": digest} for digest in digests]
+    async with transaction(scope):
+        await lock_contents(scope, digests)
+        await execute(_ENTER, scope.store.id, json_text(rows), scope.now)
