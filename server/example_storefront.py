@@ -97,7 +97,8 @@ async def storefront_key(store: Store) -> str:
 def render_shop(version: str, store: Store, key: str, built: Path) -> str:
     """Render the page for one version of the assets in `built`."""
     assets = f"{ASSETS_PATH}/{version}/"
-    config = {"endpoint": "/graphql", "key": key, "name": store.name, "currency": store.currency}
+    has_logo = bool(store.settings.get("logo_url"))
+    config = {"endpoint": "/graphql", "key": key, "name": store.name, "currency": store.currency, "has_logo": has_logo}
     preloads = [f'<link rel="modulepreload" href="{escape(assets + name)}">' for name in _imported(built / version)]
     head = [
         f'<link rel="stylesheet" href="{escape(assets)}shop.css">',

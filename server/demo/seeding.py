@@ -17,7 +17,7 @@ from server.demo.customers import REVIEWS, DemoCustomer, cnpj, create_customers
 from server.demo.gateway import DemoGateway, ensure_secret
 from server.demo.orders import DemoOrder, DemoOrderStep
 from server.demo.owner import DemoOwner
-from server.demo.pictures.pictures import banner, category_picture, logo, product_pictures
+from server.demo.pictures.pictures import banner, category_picture, logo, product_pictures, store_logo
 from server.demo.pictures.uploads import StorePictures, upload_pictures
 from server.demo.stores import DemoStore
 
@@ -51,6 +51,8 @@ async def seed_store(owner: DemoOwner, demo: DemoStore, now: datetime, pictures_
     ids = CreatedIds()
     await owner.execute("store_settings_update", now - STORE_AGE, settings={"image_copies": True})
     pictures = await upload_pictures(owner, catalog, pictures_folder, now - STORE_AGE)
+    shown = pictures.image(store_logo(catalog), demo.name)
+    await owner.execute("store_update", now - STORE_AGE, input={"logo": shown})
     await _create_catalog(owner, catalog, ids, pictures, now - STORE_AGE)
     await warehouses.create_warehouses(owner, catalog, ids.vendors, now - STORE_AGE)
     await _create_products(owner, catalog, ids, pictures, now)

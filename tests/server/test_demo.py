@@ -128,6 +128,7 @@ async def test_every_image_is_a_file_of_the_store(created, demo: DemoStore):
         without_file = f"select name from {table} where tenant_id = $1 and media_id is null"
         assert await rows(without_file, store) == [], table
     assert await value("select count(*) from pages where tenant_id = $1 and media_id is not null", store) == 1
+    assert await value("select count(*) from store_logos where tenant_id = $1 and media_id is not null", store) == 1
     assert demo.catalog is not None
     assert len(await rows(PICTURES, store)) == len(all_pictures(demo.catalog))
     assert (await store_business.find_store(demo.public_id)).settings["image_copies"] is True

@@ -5,6 +5,7 @@ export interface Config {
   key: string;
   name: string;
   currency: string;
+  has_logo: boolean;
 }
 
 export const config: Config = JSON.parse(document.getElementById("config")!.textContent!);

@@ -14,6 +14,7 @@ import { Product } from "./pages/product";
 import { navigate, place, startRouter } from "./router";
 import { Icon } from "./ui/icons";
 import { NotFound } from "./ui/page";
+import { Picture } from "./ui/picture";
 import { isWide } from "./ui/screen";
 import "./styles.css";
 
@@ -65,11 +66,20 @@ function Shop() {
 }
 
 function Header() {
+  const logo = menu.value.data?.store?.logo;
   const roots = menu.value.data?.categories?.filter((category) => category.parent_id === null) ?? [];
   return (
     <header>
       <div class="bar">
-        <a class="store" href="/">{config.name}</a>
+        <a class="store" href="/">
+          {/* Its place is there before the menu is read. */}
+          {config.has_logo && (
+            <span class="logo">
+              {logo && <Picture image={{ ...logo, alt: "" }} name="" sizes="logo" isFirst />}
+            </span>
+          )}
+          {config.name}
+        </a>
         <a class="tool" href={isSignedIn.value ? "/conta" : "/entrar"}>
           <Icon name="person" />
           <span>{isSignedIn.value ? "Conta" : "Entrar"}</span>

@@ -69,10 +69,38 @@ def _mountains() -> str:
     )
 
 
+def _ipe() -> str:
+    trunk = line("M500 830V470M500 640L392 520M500 600L616 486", CREAM, 34)
+    crowns = ((500, 330, 150), (352, 430, 112), (648, 420, 118), (430, 300, 96), (582, 300, 92))
+    crown = "".join(fill(ellipse(x, y, radius, radius * 0.86), YELLOW) for x, y, radius in crowns)
+    petals = ((420, 330), (540, 270), (620, 400), (350, 440), (500, 400), (690, 450), (570, 360))
+    blossom = "".join(fill(ellipse(x, y, 17), darker(YELLOW, 0.18)) for x, y in petals)
+    fallen = "".join(fill(ellipse(x, 820, 15, 8), YELLOW) for x in (360, 420, 590, 660))
+    return trunk + crown + blossom + line("M300 836H700", CREAM, 22) + fallen
+
+
+def _sunrise() -> str:
+    rays = "".join(
+        moved(line("M500 250V190", YELLOW, 22), angle=angle, about=(500, 500)) for angle in range(-72, 73, 24)
+    )
+    sun = fill(ellipse(500, 500, 170), YELLOW)
+    hills = fill("M104 640Q300 480 480 600T896 640A420 420 0 0 1 104 640z", CREAM)
+    front = fill("M142 720Q330 640 520 710T858 720A420 420 0 0 1 142 720z", darker(CREAM, 0.22))
+    sprig = line("M500 850V690", DARK_LEAF, 16) + "".join(
+        leaf(500, 700 + 50 * number, 105, angle, LEAF, 0.5) for number in range(3) for angle in (-58, 58)
+    )
+    return rays + sun + hills + front + sprig
+
+
 # Marks and the colours of their discs, by the keys of vendors.
 LOGOS: Mapping[str, tuple[str, str]] = {
     "mandacaru": (_cactus(), "#a8512d"),
     "sabia": (_thrush(), DARK_LEAF),
     "rota": (_road(), "#6d4428"),
     "serra": (_mountains(), "#4b6a4a"),
+}
+# By the keys of stores.
+STORE_LOGOS: Mapping[str, tuple[str, str]] = {
+    "casa_ipe": (_ipe(), "#3c5448"),
+    "serra_alta": (_sunrise(), "#7a4a2b"),
 }

@@ -117,6 +117,12 @@ def logo(key: str) -> Picture:
     return Picture(key, scenes.logo(mark, colour), 0.8, "png")
 
 
+def store_logo(catalog: DemoCatalog) -> Picture:
+    """Return the logo of a store."""
+    mark, colour = brand.STORE_LOGOS[catalog.name]
+    return Picture(f"{catalog.name} logo", scenes.logo(mark, colour), 0.5, "png")
+
+
 def banner(catalog: DemoCatalog) -> Picture:
     """Return the banner of a store's home page."""
     drawings = [(DRAWINGS[product], x, scale) for product, x, scale in _BANNERS[catalog.name]]
@@ -128,4 +134,4 @@ def all_pictures(catalog: DemoCatalog) -> list[Picture]:
     products = [picture for product in catalog.products for picture in product_pictures(catalog, product)]
     categories = [category_picture(category.key) for category in catalog.categories]
     logos = [logo(vendor.key) for vendor in catalog.vendors]
-    return [*products, *categories, *logos, banner(catalog)]
+    return [*products, *categories, *logos, banner(catalog), store_logo(catalog)]

@@ -19,6 +19,7 @@ export const SIZES = {
   hero: "(min-width: 75rem) 1168px, 96vw",
   tile: "(min-width: 40rem) 110px, 29vw",
   small: "88px",
+  logo: "44px",
 };
 
 interface PictureProps {
