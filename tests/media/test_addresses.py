@@ -146,6 +146,23 @@ async def test_ranges_conditions_and_heads(folder: Storage, sample: SampleStore)
     assert (beyond.status, beyond.headers["Cache-Control"]) == (416, "no-store")
 
 
+async def test_a_size_has_the_same_head_however_it_is_asked_for(folder: Storage, sample: SampleStore) -> None:
+    path = f"{await store_picture(sample)}/128.webp"
+    whole = await load(sample, path)
+    assert int(whole.headers["Content-Length"]) == len(whole.raw) > 0
+    names = ("ETag", "Last-Modified", "Accept-Ranges", "Cache-Control", "Content-Type", "Content-Disposition")
+    others = {
+        "HEAD": await sample.anonymous.request("HEAD", path),
+        "a range": await load(sample, path, Range="bytes=0-"),
+        "another tag": await load(sample, path, **{"If-None-Match": '"another"'}),
+    }
+    for case, other in others.items():
+        assert [other.headers[name] for name in names] == [whole.headers[name] for name in names], case
+        assert other.raw == (b"" if case == "HEAD" else whole.raw), case
+    known = await load(sample, path, **{"If-None-Match": whole.headers["ETag"]})
+    assert (known.status, known.headers["ETag"]) == (304, whole.headers["ETag"])
+
+
 @pytest.mark.parametrize("suffix", ["webp", "jpeg", "png"])
 async def test_a_size_is_rendered_once(
     folder: Storage, sample: SampleStore, rendering: CountingRenderer, suffix: str
