@@ -136,7 +136,10 @@ class Settings:
         "", HTTP_URL, "The public URL, for links and issued tokens.", unset="http://localhost:PORT"
     )
     media_url: str = _setting(
-        "", HTTP_URL, "The address before the paths of media files, such as a CDN's.", unset="the store's own host"
+        "",
+        HTTP_URL,
+        "The address before the paths of media files, such as a CDN's, which all stores share.",
+        unset="the store's own host",
     )
     media_public: bool = _setting(
         False,

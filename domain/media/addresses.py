@@ -1,6 +1,7 @@
 """The addresses of media files, as SQL expressions of what a read shows and as the form in which an input may name a file.
 
-A file is at `/media/<sha256>/<size>.<format>`, at the store's own host or below VITRINE_MEDIA_URL (docs/reference/graphql.md#media).
+A file is at `/media/<sha256>/<size>.<format>` at the store's own host, or at `/media/<store>/<sha256>/<size>.<format>` below
+VITRINE_MEDIA_URL, which stores share (docs/reference/shared.md#media).
 """
 
 from __future__ import annotations
@@ -23,12 +24,15 @@ FORMATS = {AUTO: "auto", "WEBP": "webp", "AVIF": "avif", "JPEG": "jpeg", "PNG": 
 """The formats of sizes by their names in GraphQL, as the address says them; `auto` is decided by what the request accepts."""
 
 # What an address of a file looks like, whatever the host: the digest says which content it is.
-_ADDRESS = re.compile(r"(?:https?://[^\s/?#]+)?(?:/[^\s?#]*)?/media/([0-9a-f]{64})/[A-Za-z0-9]+\.[a-z0-9]+")
+_ADDRESS = re.compile(
+    r"(?:https?://[^\s/?#]+)?(?:/[^\s?#]*)?/media/(?:[0-9a-f-]{36}/)?([0-9a-f]{64})/[A-Za-z0-9]+\.[a-z0-9]+"
+)
 _IMAGE_URL = re.compile(r"\[image:(\w+)\.(\w+)\]")
 _EXTENSION = "coalesce(substring({type} from '^image/([a-z0-9]+)$'), 'bin')"
 _HOST = (
     "(SELECT h.host FROM store_hosts h WHERE h.store_id = {tenant} ORDER BY h.host LIKE '%.localhost', h.host LIMIT 1)"
 )
+_STORE = "(SELECT o.public_id FROM tenants o WHERE o.id = {tenant})"
 
 
 @dataclass(frozen=True)
@@ -39,14 +43,14 @@ class MediaAddresses:
     media_url: str = ""
 
     @cached_property
-    def origin(self) -> str:
-        """Return the expression for what precedes the path; its subquery is executed once for each statement."""
+    def folder(self) -> str:
+        """Return the expression for what precedes the digest; its subquery is executed once for each statement."""
         if self.media_url:
-            return _literal(self.media_url)
+            return f"{_literal(f'{self.media_url}/media/')} || {_STORE} || '/'"
         base = urlsplit(self.base_url)
         port = f":{base.port}" if base.port else ""
         host = f"{_literal(f'{base.scheme}://')} || {_HOST} || {_literal(port)}"
-        return f"coalesce({host}, {_literal(self.base_url)})"
+        return f"coalesce({host}, {_literal(self.base_url)}) || '/media/'"
 
 
 _addresses = MediaAddresses()
@@ -75,9 +79,9 @@ class ImageSource:
         return f"({self.of_file('sha256')} IS NOT NULL)"
 
     @property
-    def path(self) -> str:
-        """Return the expression of the path that precedes the size."""
-        return f"'/media/' || {self.of_file('sha256')} || '/'"
+    def folder(self) -> str:
+        """Return the expression of what precedes the size in addresses."""
+        return f"{_addresses.folder} || {self.of_file('sha256')} || '/'"
 
 
 @lru_cache(maxsize=256)
@@ -108,8 +112,9 @@ class ImageUrl:
             # The original is there in its own format only.
             longest = SIZES.get(self.size, max(SIZES.values()))
             file = _literal(f"{longest}.{FORMATS[self.format]}")
-        address = f"{_addresses.origin} || {self.source.path} || {file}"
-        return Condition(f"CASE WHEN {self.source.is_ready} THEN {address} ELSE {self.source.link} END")
+        return Condition(
+            f"CASE WHEN {self.source.is_ready} THEN {self.source.folder} || {file} ELSE {self.source.link} END"
+        )
 
 
 @dataclass(frozen=True)
@@ -124,11 +129,11 @@ class ImageSrcset:
         width, height = self.source.of_file("width"), self.source.of_file("height")
         longest = f"greatest({width}, {height})"
         shown = f"greatest(1, round(least(s.size, {longest})::numeric * {width} / {longest}))"
-        address = f"{self.source.path} || s.size || {_literal(f'.{FORMATS[self.format]} ')} || {shown} || 'w'"
+        address = f"{self.source.folder} || s.size || {_literal(f'.{FORMATS[self.format]} ')} || {shown} || 'w'"
         sizes = ", ".join(map(str, SIZES.values()))
         # Each size is twice the one before: the last one shows the whole image.
         listed = (
-            f"(SELECT string_agg({_addresses.origin} || {address}, ', ' ORDER BY s.size) FROM unnest(ARRAY[{sizes}]) AS s (size)"
+            f"(SELECT string_agg({address}, ', ' ORDER BY s.size) FROM unnest(ARRAY[{sizes}]) AS s (size)"
             f" WHERE s.size < 2 * {longest} OR s.size = {min(SIZES.values())})"
         )
         return Condition(f"CASE WHEN {self.source.is_ready} AND {longest} > 0 THEN {listed} END")

@@ -151,7 +151,9 @@ class Authenticator:
         return cached if cached.generations == generations else None
 
     async def _tenant(self, request: web.Request, policy: RoutePolicy, host: str) -> str | None:
-        """Return the store id that a request names: in its header, else at a shared address in the body of a token request."""
+        """Return the store id that a request names: in its path or header, else at a shared address in the body of a token request."""
+        if (in_path := request.match_info.get("store")) is not None:
+            return in_path
         header = request.headers.get(TENANT_HEADER)
         if (header or "").strip() or not policy.names_store or not self._store_resolver.is_shared(host):
             return header

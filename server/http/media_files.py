@@ -28,7 +28,8 @@ def add_routes(app: web.Application, *, has_public_storage: bool) -> None:
     """Add the route of media files."""
     app[SIZES] = ImageSizes()
     app[HAS_PUBLIC_STORAGE] = has_public_storage
-    routes.add_routes(app, [Route("GET", "/media/{sha256}/{name}", show, Credential.STORE)])
+    paths = ("/media/{sha256}/{name}", "/media/{store}/{sha256}/{name}")
+    routes.add_routes(app, [Route("GET", path, show, Credential.STORE) for path in paths])
 
 
 async def show(request: web.Request) -> web.StreamResponse:

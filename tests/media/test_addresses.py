@@ -7,10 +7,12 @@ import hashlib
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import pyvips
 
+from domain.media import addresses
 from domain.media import renderer as renderers
 from domain.media.addresses import media_key
 from domain.media.renderer import ImageInfo, RenderedFormat, RendererFailed
@@ -24,6 +26,7 @@ from tests.harness.http import Client, Response
 from tests.harness.s3_server import BUCKET, S3Server
 from tests.harness.sample_store import SampleStore
 from tests.media.pictures import encoded, picture
+from tests.media.test_images import graphql, update
 
 BROWSER = "image/avif,image/webp,image/apng,*/*;q=0.8"
 
@@ -109,6 +112,43 @@ async def test_a_file_is_not_served_at_another_store(
     for name in ("ORIGINAL.png", "64.webp"):
         assert (await load(sample, f"{path}/{name}")).status == 200
         assert (await load(other_sample, f"{path}/{name}")).status == 404, name
+
+
+async def test_the_store_in_the_path_is_that_of_the_file(
+    folder: Storage, sample: SampleStore, other_sample: SampleStore
+) -> None:
+    path = (await store_picture(sample)).removeprefix("/media")
+    attachment = (await store_file(sample, b"%PDF-1.7", "application/pdf")).removeprefix("/media")
+    own, other = sample.store.public_id, other_sample.store.public_id
+    shared = {"Host": "localhost", "X-Tenant-ID": None}
+    for name in (f"{path}/ORIGINAL.png", f"{path}/64.webp", f"{attachment}/ORIGINAL.bin"):
+        assert (await sample.anonymous.get(f"/media/{own}{name}", headers=shared)).status == 200, name
+        assert (await sample.anonymous.get(f"/media/{other}{name}", headers=shared)).status == 404, name
+        # The path decides; at the host of another store it is not found.
+        named = {"Host": "localhost", "X-Tenant-ID": str(own)}
+        assert (await sample.anonymous.get(f"/media/{other}{name}", headers=named)).status == 404, name
+        elsewhere = {"Host": other_sample.host, "X-Tenant-ID": None}
+        assert (await sample.anonymous.get(f"/media/{own}{name}", headers=elsewhere)).status == 404, name
+        at_home = {"Host": sample.host, "X-Tenant-ID": None}
+        assert (await sample.anonymous.get(f"/media/{own}{name}", headers=at_home)).status == 200, name
+    unknown = await sample.anonymous.get(f"/media/{uuid4()}{path}/64.webp", headers=shared)
+    nonsense = await sample.anonymous.get(f"/media/stores{path}/64.webp", headers=shared)
+    assert (unknown.status, nonsense.status) == (404, 404)
+
+
+async def test_addresses_at_a_cdn_name_the_store_and_are_files_of_it(
+    folder: Storage, sample: SampleStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(addresses, "_addresses", addresses.MediaAddresses("http://localhost", "https://cdn.example/a"))
+    path = await store_picture(sample)
+    sha256 = path.rpartition("/")[2]
+    text = "{ media_files { url(size: W64, format: WEBP) srcset(format: JPEG) } }"
+    [file] = (await graphql(sample, text))["media_files"]
+    base = f"https://cdn.example/a/media/{sample.store.public_id}/{sha256}"
+    assert file["url"] == f"{base}/64.webp"
+    assert file["srcset"].startswith(f"{base}/64.jpeg 64w, {base}/128.jpeg 128w")
+    shown = await update(sample, "category", {"url": file["url"]})
+    assert (shown["status"], shown["url"]) == ("ready", f"{base}/ORIGINAL.png")
 
 
 async def test_what_is_no_image_is_sent_to_be_saved(folder: Storage, sample: SampleStore) -> None:
