@@ -290,6 +290,11 @@ class Settings:
         integer_between(1),
         "The maximum size of all uploaded files of a store together in bytes.",
     )
+    media_store_upload_bytes: int = _setting(
+        1024**3,
+        integer_between(1),
+        "The maximum size of a store's uploads of media files that are not complete, together in bytes.",
+    )
     data_dir: Path = _setting(
         Path(".vitrine"), DIRECTORY, "The directory of the embedded PostgreSQL and of generated development keys."
     )

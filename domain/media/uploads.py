@@ -18,7 +18,7 @@ from domain.media.files import lock_file, uploader
 from domain.media.renderer import MAX_BYTES, ImageError
 from domain.signed_links import sign, verify
 from domain.storage import storage
-from kernel.errors import RateLimited, RuleViolation, ValidationFailed
+from kernel.errors import Conflict, RateLimited, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, integer, name_text, read_fields, text
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope
@@ -31,6 +31,8 @@ LIFETIME = timedelta(minutes=15)
 MAX_DAILY = 20
 """The uploads that a customer may begin in 24 hours."""
 ROUTE = "/files/media"
+MIN_COUNTED = 64 * 1024
+"""What an upload counts at least, in bytes: rows take space too."""
 _PURPOSE = "media uploads"
 _MAX_TYPE = 255
 
@@ -48,12 +50,31 @@ UPLOAD_FIELDS: Mapping[str, InputField] = {
     "bytes": InputField("bytes", integer(1, MAX_BYTES), code="bytes_invalid", required="required"),
 }
 _LOCK_CUSTOMER = "SELECT pg_advisory_xact_lock(hashtextextended('uploads:' || $1::bigint || ':' || $2::bigint, 0))"
+_LOCK_STORE = "SELECT pg_advisory_xact_lock(hashtextextended('uploads:' || $1::bigint, 0))"
+# Deleted ones too: the job deletes what arrived of them.
+_TAKEN = f"""
+SELECT coalesce(sum(greatest(bytes, {MIN_COUNTED})), 0)::bigint FROM media_files
+WHERE tenant_id = $1 AND status = 'pending' AND source_url IS NULL AND (user_id IS NOT NULL OR NOT $2)
+"""
 _AWAITED = """
 SELECT true FROM media_files
-WHERE tenant_id = $1 AND public_id = $2 AND sha256 IS NULL AND original_id IS NULL AND source_url IS NULL
+WHERE tenant_id = $1 AND public_id = $2 AND status = 'pending' AND source_url IS NULL
     AND unused_since IS DISTINCT FROM '-infinity'
 """
 _RECENT = "SELECT count(*) FROM media_files WHERE tenant_id = $1 AND user_id = $2 AND created_at > $3"
+
+
+@dataclass(slots=True)
+class _Limits:
+    store_bytes: int = 1024**3
+
+
+_limits = _Limits()
+
+
+def configure(store_bytes: int) -> None:
+    """Set how much the uploads of a store that are not complete may take, in bytes."""
+    _limits.store_bytes = store_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +91,8 @@ class Upload:
 async def register_upload(scope: Scope, values: InputValues) -> Upload:
     """Begin an upload of the caller, `{file_name, mime_type, bytes}`, and return the address for it, valid for 15 minutes.
 
-    Raises ValidationFailed, and RateLimited for a customer with more than 20 in a day.
+    Raises ValidationFailed, RateLimited for a customer with more than 20 in a day, and Conflict `upload_space_used` where the store's
+    uploads that are not complete take too much.
     """
     columns = read_fields(UPLOAD_FIELDS, values, creating=True)
     is_customer = scope.actor.kind is ActorKind.CUSTOMER
@@ -80,6 +102,7 @@ async def register_upload(scope: Scope, values: InputValues) -> Upload:
     async with transaction(scope):
         if is_customer:
             await _check_daily_limit(scope)
+        await _check_space(scope, columns["bytes"], is_customer=is_customer)
         new = {**columns, **uploader(scope), "created_at": scope.now, "updated_at": scope.now}
         await insert_row(scope, "media_files", public_id=public_id, **new)
     expires_at = (scope.now + LIFETIME).replace(microsecond=0)
@@ -152,6 +175,16 @@ async def _check_daily_limit(scope: Scope) -> None:
     await execute(_LOCK_CUSTOMER, scope.store.id, user)
     if await fetchval(_RECENT, scope.store.id, user, scope.now - timedelta(days=1)) >= MAX_DAILY:
         raise RateLimited(f"a customer uploads at most {MAX_DAILY} pictures a day", retry_after=3_600)
+
+
+async def _check_space(scope: Scope, size: int, *, is_customer: bool) -> None:
+    """Refuse an upload for which the store has no space; those of customers get half of it, and leave the other to the store."""
+    limit = _limits.store_bytes // 2 if is_customer else _limits.store_bytes
+    await execute(_LOCK_STORE, scope.store.id)
+    taken = await fetchval(_TAKEN, scope.store.id, is_customer)
+    if taken + max(size, MIN_COUNTED) > limit:
+        text = f"uploads that are not complete take {taken} of {limit} bytes; complete them first, or delete them and try again later"
+        raise Conflict(text, reason="upload_space_used")
 
 
 # --- Addresses at this server ----------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from tests.harness.files import used_storage
 from tests.harness.http import Response
 from tests.harness.sample_store import SampleStore
 from tests.media.pictures import encoded
+from tests.media.test_files import code_of
 from tests.media.test_images import graphql
 
 CREATE = "mutation($input: MediaUploadInput!) { media_upload_create(input: $input) { media_id url method headers } }"
@@ -84,6 +85,14 @@ async def test_an_address_takes_one_file(sample: SampleStore) -> None:
     again = await send(sample, path, content)
     assert (again.status, again.body["error"]) == (404, "upload not found")
     assert len(await stored(sample)) == 1
+
+
+async def test_an_upload_that_has_failed_takes_no_other_content(sample: SampleStore) -> None:
+    media, path = await begin(sample, 7)
+    assert (await send(sample, path, b"no jpeg")).status == 201
+    assert (await code_of(sample, COMPLETE, id=media))[0] == "VALIDATION_FAILED"
+    assert (await send(sample, path, b"another")).status == 404
+    assert await stored(sample) == []
 
 
 async def test_an_upload_is_at_most_as_large_as_announced(sample: SampleStore) -> None:

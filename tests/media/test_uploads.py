@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -112,6 +113,54 @@ async def test_the_type_of_an_upload_follows_from_its_content(sample: SampleStor
     for media, mime_type in ((image, "image/jpeg"), (document, "application/pdf")):
         file = (await graphql(sample, COMPLETE, id=media))["media_upload_complete"]
         assert (file["mime_type"], file["status"]) == (mime_type, "ready")
+
+
+async def test_uploads_that_are_not_complete_take_a_limited_space(
+    new_sample: Any, storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample, neighbour = await new_sample(), await new_sample()
+    monkeypatch.setattr(uploads._limits, "store_bytes", 4 * uploads.MIN_COUNTED)
+    content = encoded(".png")
+    first = await send(sample, storage, content)
+    for _ in range(2):
+        await begin(sample, content)
+    large = {"file_name": "a.png", "mime_type": "image/png", "bytes": 2 * uploads.MIN_COUNTED}
+    refused = ("CONFLICT", {"reason": "upload_space_used"})
+    assert await code_of(sample, CREATE, input=large) == refused
+    await begin(sample, content)
+    assert await code_of(sample, CREATE, input={**large, "bytes": 1}) == refused
+    await begin(neighbour, content)
+    await graphql(sample, COMPLETE, id=first)
+    await begin(sample, content)
+    # What was deleted may have arrived: it takes space until the job has deleted it.
+    pending = await sample.value("select public_id from media_files where status = 'pending' limit 1")
+    await graphql(sample, "mutation($id: ID!) { media_delete(id: $id) { id } }", id=str(pending))
+    assert await code_of(sample, CREATE, input={**large, "bytes": 1}) == refused
+
+
+async def test_customers_leave_half_of_the_space_to_the_store(
+    new_sample: Any, storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = await new_sample()
+    monkeypatch.setattr(uploads._limits, "store_bytes", 4 * uploads.MIN_COUNTED)
+    body = {"query": CREATE, "variables": {"input": {"file_name": "a.png", "mime_type": "image/png", "bytes": 100}}}
+    customer = await sample.client(sample.caio)
+    for _ in range(2):
+        assert "errors" not in (await customer.post("/graphql", body)).body
+    refused = (await customer.post("/graphql", body)).body["errors"][0]["extensions"]
+    assert (refused["code"], refused["details"]) == ("CONFLICT", {"reason": "upload_space_used"})
+    for _ in range(2):
+        await begin(sample, b"picture")
+
+
+async def test_simultaneous_uploads_do_not_exceed_the_space(
+    new_sample: Any, storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = await new_sample()
+    monkeypatch.setattr(uploads._limits, "store_bytes", 3 * uploads.MIN_COUNTED)
+    body = {"query": CREATE, "variables": {"input": {"file_name": "a.png", "mime_type": "image/png", "bytes": 100}}}
+    answers = await asyncio.gather(*(sample.post("/graphql", body, auth="bearer") for _ in range(8)))
+    assert sum("errors" not in answer.body for answer in answers) == 3
 
 
 async def test_what_is_no_image_fails(sample: SampleStore, storage: MemoryStorage) -> None:
