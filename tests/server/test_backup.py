@@ -178,9 +178,12 @@ async def test_the_contents_of_media_files_are_included_on_request(
     sha256 = hashlib.sha256(content).hexdigest()
     connection = await asyncpg.connect(superuser_url(source.url))
     store = await connection.fetchval("select public_id from tenants where id = $1", source.store)
-    columns = "(tenant_id, public_id, sha256, mime_type, status)"
+    columns = "(tenant_id, public_id, sha256, mime_type, status, avif_due_at)"
     await connection.execute(
-        f"insert into media_files {columns} values ($1, $2, $3, 'image/png', 'ready')", source.store, uuid4(), sha256
+        f"insert into media_files {columns} values ($1, $2, $3, 'image/png', 'ready', null)",
+        source.store,
+        uuid4(),
+        sha256,
     )
     key = media_key(store, sha256)
     await open_storage((tmp_path / "data" / "storage").as_uri()).put(key, content)
@@ -195,7 +198,11 @@ async def test_the_contents_of_media_files_are_included_on_request(
         await connection.close()
     other = Vitrine(tmp_path / "other", DATABASE_URL=empty_database_url)
     assert other("restore", str(included), "--json").json["media"]["files"] == 1
-    assert await open_storage((tmp_path / "other" / "data" / "storage").as_uri()).get(key) == content
+    assert await open_storage((tmp_path / "other" / "data" / "storage").as_uri()).read(key) == content
+    restored = await asyncpg.connect(superuser_url(empty_database_url))
+    # The backup has no sizes.
+    assert await restored.fetchval("select avif_due_at is not null from media_files where sha256 = $1", sha256)
+    await restored.close()
 
 
 # --- Secret keys -------------------------------------------------------------------------------------------------------

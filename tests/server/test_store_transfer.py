@@ -264,11 +264,16 @@ async def test_the_contents_of_media_files_move(sample, other_sample, here, ther
     key = await add_content(sample, here, b"a picture")
     missing = await add_content(sample, here, b"a lost picture", is_stored=False)
     await add_content(other_sample, here, b"a picture of another store")
+    await sample.execute("update media_files set avif_due_at = null, avif_attempts = 3")  # the file has no sizes
     exported = here("tenant", "export", sample.host, str(file), "--json").json
     assert exported["media"] == {"files": 1, "bytes": 9, "missing": [missing]}
     assert there("tenant", "import", str(file), "--json").json["media"] == {"files": 1, "bytes": 9, "missing": []}
     assert [stored.key async for stored in storage_of(there).find("media/")] == [key]
-    assert await storage_of(there).get(key) == b"a picture"
+    assert await storage_of(there).read(key) == b"a picture"
+    due = await one(
+        there, "select count(*) as files, count(avif_due_at) as due from media_files where sha256 = $1", key[-64:]
+    )
+    assert tuple(due) == (1, 1)
 
 
 async def test_a_changed_content_is_not_imported(sample, here, there, tmp_path):
