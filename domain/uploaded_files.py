@@ -14,20 +14,19 @@ from kernel import logging
 from kernel.errors import Conflict, StorageFull, TooLarge, Unavailable
 
 
-class UploadedFile:
-    """An upload while it arrives in `part`, a file of this machine; it appears in the storage when it is complete."""
+class ArrivingFile:
+    """A file while it arrives at `path`, on the disk of this machine."""
 
-    def __init__(self, key: str, part: Path, max_bytes: int) -> None:
-        self._key = key
-        self._part = part
+    def __init__(self, path: Path, max_bytes: int) -> None:
+        self.path = path
         self._max_bytes = max_bytes
         self._file: BinaryIO | None = None
-        self._size = 0
+        self.size = 0
 
     async def write(self, content: bytes) -> None:
         """Append bytes; raise `TooLarge` over the limit, `StorageFull` when they can't be written."""
-        self._size += len(content)
-        self.check_size(self._size)
+        self.size += len(content)
+        self.check_size(self.size)
         try:
             await asyncio.to_thread(self._write, content)
         except OSError as error:
@@ -38,26 +37,21 @@ class UploadedFile:
         if size > self._max_bytes:
             raise upload_too_large(self._max_bytes)
 
-    async def complete(self) -> int:
-        """Make the upload appear and return its size; raise `Conflict` (`uploaded`) if it is there already, `StorageFull`."""
+    async def close(self) -> None:
+        """Complete the file; raise `StorageFull`."""
         try:
             await asyncio.to_thread(self._close)
         except OSError as error:
             raise storage_error(error) from error
-        try:
-            await storage().put(self._key, self._part, replaces=False)
-        except FileExistsError as error:
-            raise Conflict("the file was uploaded before; create another upload", reason="uploaded") from error
-        return self._size
 
     async def discard(self) -> None:
-        """Remove what was written and has not appeared."""
+        """Remove what was written."""
         await asyncio.to_thread(self._discard)
 
     def _open(self) -> BinaryIO:
         if self._file is None:
-            self._part.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._file = os.fdopen(os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._file = os.fdopen(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
         return self._file
 
     def _write(self, content: bytes) -> None:
@@ -71,7 +65,24 @@ class UploadedFile:
             with suppress(OSError):
                 self._file.close()
         with suppress(OSError):
-            self._part.unlink()
+            self.path.unlink()
+
+
+class UploadedFile(ArrivingFile):
+    """An upload that appears in the storage when it is complete."""
+
+    def __init__(self, key: str, path: Path, max_bytes: int) -> None:
+        super().__init__(path, max_bytes)
+        self._key = key
+
+    async def complete(self) -> int:
+        """Make the upload appear and return its size; raise `Conflict` (`uploaded`) if it is there already, `StorageFull`."""
+        await self.close()
+        try:
+            await storage().put(self._key, self.path, replaces=False)
+        except FileExistsError as error:
+            raise Conflict("the file was uploaded before; create another upload", reason="uploaded") from error
+        return self.size
 
 
 def upload_too_large(max_bytes: int) -> TooLarge:

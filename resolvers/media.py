@@ -8,13 +8,13 @@ import strawberry
 from strawberry import Info
 
 from auth.access import Access
-from domain.media import files, uploads
+from domain.media import files, received, uploads
 from models.reading.queries import Row
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, load_record
 from schema.fields import root_field
 from schema.inputs import provided_fields
-from schema.scalars import ID
+from schema.scalars import ID, Upload
 from schema.types.media import MediaFileObject, MediaUploadInput, MediaUploadObject
 
 _WRITE = Access(
@@ -32,16 +32,17 @@ _WRITE = Access(
 )
 
 
-_UPLOAD = replace(
+UPLOAD_ACCESS = replace(
     _WRITE, customer=True, note="A customer uploads pictures, at most 20 a day, and completes only own uploads."
 )
+"""Who may upload: the server asks before it receives a file."""
 
 
 @strawberry.type
 class MediaMutations:
     """Mutations of media files."""
 
-    @root_field(_UPLOAD, secret=True)
+    @root_field(UPLOAD_ACCESS, secret=True)
     async def media_upload_create(self, info: Info, input: MediaUploadInput) -> MediaUploadObject:
         """Begin an upload; send the file to the address, then complete it with `media_upload_complete`."""
         upload = await uploads.register_upload(info.context.scope, provided_fields(input))
@@ -53,10 +54,15 @@ class MediaMutations:
             expires_at=upload.expires_at,
         )
 
-    @root_field(_UPLOAD)
+    @root_field(UPLOAD_ACCESS)
     async def media_upload_complete(self, info: Info, media_id: ID) -> MediaFileObject | None:
         """Check what was uploaded: its size, its type by content, its dimensions. Return the file, another one if that has the content."""
         return await load_record(info, await uploads.complete_upload(info.context.scope, media_id))
+
+    @root_field(UPLOAD_ACCESS)
+    async def media_upload(self, info: Info, file: Upload, alt: str | None = None) -> MediaFileObject | None:
+        """Store a file of a multipart request and return it, `ready`: another one if that has the content."""
+        return await load_record(info, await received.store_file(info.context.scope, file, alt))
 
     @root_field(_WRITE)
     async def media_create(self, info: Info, source_url: str, alt: str | None = None) -> MediaFileObject | None:

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 from aiohttp import hdrs, web
 
 from kernel.errors import MalformedRequest, TooLarge, Unavailable, UnsupportedEncoding
+from kernel.received_files import ReceivedForm
 from kernel.request_bodies import MalformedBody, parse_form, parse_json_object
 from kernel.scope import ActorKind
 from kernel.shares import shares_of_address
 from kernel.work_queues import WorkQueue
 from rest_facade.aiohttp_internals import PayloadEncodingError, buffered_chunks
+from rest_facade.responses import RESTART_TIMEOUT
 from rest_facade.routing import CLIENT_IP, SCOPE
 
 MAX_BYTES = 2 * 1024 * 1024
@@ -35,11 +39,17 @@ MAX_GZIP_MEMBERS = 16
 _FORM_BYTES_ON_LOOP = 8 * 1024
 _FORMS = WorkQueue("forms", most_waiting=20)
 
+CHUNK = 256 * 1024
+MULTIPART = "multipart/form-data"
+RECEIVE_FORM: web.AppKey[Callable[[web.Request], Awaitable[ReceivedForm]]] = web.AppKey("receive_form")
+"""The application's function that returns the parts of a multipart body, with its files on the disk until the request has ended."""
+
 _DECOMPRESSED = web.RequestKey("decompressed_body", bytes)
 _FORM_TYPE = "application/x-www-form-urlencoded"
 _LEGACY_FORM_TYPES = ("", "text/plain", _FORM_TYPE)
 _UTF8 = ("utf-8", "utf8", "us-ascii")
 _SPACE = b" \t\r\n"
+_INCOMPLETE = "the body does not arrive as its headers say"
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -98,7 +108,36 @@ async def _read_body(request: web.Request) -> bytes:
     except TimeoutError as error:
         raise Unavailable() from error
     except (web.RequestPayloadError, PayloadEncodingError) as error:
-        raise MalformedRequest(detail="the body does not arrive as its headers say") from error
+        raise MalformedRequest(detail=_INCOMPLETE) from error
+
+
+async def body_chunks(request: web.Request, within: timedelta) -> AsyncIterator[bytes]:
+    """Yield a body as it arrives, which restarts the request's time-out.
+
+    Raises `Unavailable` when nothing arrives for a while, or the whole takes longer than `within`.
+    """
+    loop = asyncio.get_running_loop()
+    until = loop.time() + within.total_seconds()
+    chunks = request.content.iter_chunked(CHUNK)
+    while True:
+        try:
+            async with asyncio.timeout_at(min(until, loop.time() + BODY_TIMEOUT_SECONDS)):
+                chunk = await anext(chunks, b"")
+        except TimeoutError as error:
+            raise Unavailable from error
+        except (web.RequestPayloadError, PayloadEncodingError) as error:
+            raise MalformedRequest(detail=_INCOMPLETE) from error
+        if not chunk:
+            return
+        request.app[RESTART_TIMEOUT]()
+        yield chunk
+
+
+def reject_coded(request: web.Request) -> None:
+    """Raise `UnsupportedEncoding` for a body with a content coding, where it is stored as it arrives."""
+    encoding = request.headers.get(hdrs.CONTENT_ENCODING, "identity").strip().lower()
+    if encoding not in ("", "identity"):
+        raise UnsupportedEncoding(_quoted(encoding), ("identity",))
 
 
 def whole_body(request: web.Request) -> bytes | None:

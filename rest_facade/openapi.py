@@ -101,7 +101,8 @@ class RouteDocs:
     """Document the request and response of a route.
 
     `response` None: no body. `status` is the success status; `other_responses` are further ones besides the family's errors.
-    `query` are query parameters, optional unless in `required_query`. `forms`: the body may also be form-encoded. `operation` is executed
+    `query` are query parameters, optional unless in `required_query`. `forms`: the body may also be form-encoded, or with `upload` a
+    multipart form of this schema. `operation` is executed
     where neither the response nor the body refers to one. `headers` are those of the request, `errors` describe statuses that only this
     route has. A route that `streams` sends `text/event-stream` to clients that accept it, described by this text.
     """
@@ -112,6 +113,7 @@ class RouteDocs:
     status: int = 200
     body: Schema | OperationInput | None = None
     forms: bool = False
+    upload: Schema | None = None
     query: Mapping[str, Schema] = field_of(default_factory=dict)
     required_query: tuple[str, ...] = ()
     other_responses: Mapping[int, Any] = field_of(default_factory=dict)

@@ -44,7 +44,8 @@ class Route:
     Idempotency-Key unless it returns a secret; `key_reuse_message` overrides the error text for a key reused with another request.
     `attempt_limit` names the sign-in rate limit (docs/reference/shared.md#rate-limits) that the operation counts; the server counts
     attempts that resolve no store. The body of a route that `names_store` has an app's client, code or token, which names the store where
-    the address doesn't. A route that `is_catalogue` reads nothing but the catalogue: a key's answers may be repeated.
+    the address doesn't. A route that `is_catalogue` reads nothing but the catalogue: a key's answers may be repeated. The body of a
+    route that `takes_files` may be a multipart form.
     """
 
     method: str
@@ -57,6 +58,7 @@ class Route:
     attempt_limit: str = ""
     names_store: bool = False
     is_catalogue: bool = False
+    takes_files: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from domain.payments.methods import decrypt_params, mask_params
 from kernel import codes
 from kernel.clock import format_rfc3339
 from kernel.ids import PublicId, Reference, parse_reference
+from kernel.received_files import ReceivedFile
 from kernel.scope import requires_uuid
 from kernel.text import InvalidValue, has_forbidden_characters, repr_value
 from schema.enums import (
@@ -63,6 +64,7 @@ BigInt = NewType("BigInt", int)
 DateTime = NewType("DateTime", datetime)
 JSON = NewType("JSON", object)
 Bytes = NewType("Bytes", bytes)
+Upload = NewType("Upload", ReceivedFile)
 ProcessorParams = NewType("ProcessorParams", object)
 
 OrderStatus = NewType("OrderStatus", str)
@@ -152,6 +154,12 @@ def _parse_bytes(value: Any) -> bytes:
     raise _error("expected bytes, which only this program itself can give")
 
 
+def _parse_upload(value: Any) -> ReceivedFile:
+    if isinstance(value, ReceivedFile):
+        return value
+    raise _error("expected a file of a multipart request")
+
+
 def _has_forbidden(value: Any) -> bool:
     if isinstance(value, str):
         return has_forbidden_characters(value)
@@ -159,6 +167,8 @@ def _has_forbidden(value: Any) -> bool:
         return any(_has_forbidden(key) or _has_forbidden(item) for key, item in value.items())
     if isinstance(value, list):
         return any(_has_forbidden(item) for item in value)
+    if isinstance(value, ReceivedFile):
+        raise _error("expected JSON, got a file")
     return isinstance(value, int) and not isinstance(value, bool) and not -_INT64 <= value < _INT64
 
 
@@ -214,6 +224,13 @@ SCALARS: dict[object, ScalarDefinition] = {
     ),
     Bytes: _scalar(
         "Bytes", "A raw request body, passed only in process.", lambda value: value.hex(), _parse_bytes, _JSON_STRING
+    ),
+    Upload: _scalar(
+        "Upload",
+        "A file, sent with the operation as a multipart request; in its place the variables hold null.",
+        lambda file: file.file_name,
+        _parse_upload,
+        "https://github.com/jaydenseric/graphql-multipart-request-spec",
     ),
     ProcessorParams: _scalar(
         "ProcessorParams",

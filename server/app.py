@@ -13,7 +13,7 @@ from kernel.errors import TenantClosed, TenantNotFound
 from kernel.settings import Settings
 from models.reading.answer_size import AnswerLimits
 from resolvers.engine import compile as query_compiler
-from rest_facade.bodies import MAX_BYTES
+from rest_facade.bodies import MAX_BYTES, RECEIVE_FORM
 from rest_facade.responses import RESTART_TIMEOUT
 from rest_facade.routing import Route
 from server import authorization_metadata, credit_bureau, example_storefront, mail_page
@@ -34,6 +34,7 @@ from server.http.catalog_cache import CATALOGUE_CACHE, REQUEST_CACHE, CatalogueC
 from server.http.connections import PIPELINE, RequestTimeouts
 from server.http.connections import SETTINGS as SETTINGS
 from server.http.cross_origin import allow_cross_origin
+from server.http.forms import receive_form
 from server.http.health import HEALTH, Checks, Readiness
 from server.http.limits import Counters, ProcessCounters
 from server.http.pipeline import common_headers, pipeline
@@ -96,6 +97,7 @@ def create_app(
     limiter = limits.RateLimiter(settings, app[COUNTERS], limit_of)
     timeouts = RequestTimeouts(settings.request_timeout)
     app[RESTART_TIMEOUT] = timeouts.restart
+    app[RECEIVE_FORM] = receive_form
     authenticator = Authenticator(store_resolver, authenticate)
     app[PIPELINE] = pipeline(timeouts, settings, policies, limiter, authenticator, app[CATALOGUE_CACHE], app[HEALTH])
     app.middlewares.append(app[PIPELINE])

@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -99,15 +100,23 @@ class FileContent:
     blurhash: str = ""
 
 
-async def inspect_image(content: bytes) -> FileContent:
-    """Return what is known of the content of an image; raises ImageError."""
+async def inspect_image(content: bytes | Path) -> FileContent:
+    """Return what is known of the content of an image, or of a file; raises ImageError."""
     info = await renderer.configured().inspect(content)
-    return FileContent(await digest_of(content), info.mime_type, len(content), info.width, info.height, info.blurhash)
+    sha256, size = await measure(content)
+    return FileContent(sha256, info.mime_type, size, info.width, info.height, info.blurhash)
 
 
-async def digest_of(content: bytes) -> str:
-    """Return the SHA-256 of a content."""
-    return await asyncio.to_thread(lambda: hashlib.sha256(content).hexdigest())
+async def measure(content: bytes | Path) -> tuple[str, int]:
+    """Return the SHA-256 and the size in bytes of a content, or of a file."""
+    return await asyncio.to_thread(_measured, content)
+
+
+def _measured(content: bytes | Path) -> tuple[str, int]:
+    if isinstance(content, bytes):
+        return hashlib.sha256(content).hexdigest(), len(content)
+    with content.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest(), content.stat().st_size
 
 
 async def claim_due(*, lease: timedelta = LEASE) -> ClaimedFile | None:

@@ -23,7 +23,7 @@ JOIN media_files o ON o.tenant_id = f.tenant_id AND o.id = coalesce(f.original_i
 WHERE f.tenant_id = $1 AND md5(f.source_url) = $2 AND f.source_url = $3
 """
 _LOCK = """
-SELECT f.id, f.public_id, f.sha256, f.source_url, f.mime_type, f.bytes, f.original_id FROM media_files f
+SELECT f.id, f.public_id, f.sha256, f.source_url, f.mime_type, f.bytes, f.original_id, f.error FROM media_files f
 WHERE f.tenant_id = $1 AND f.public_id = $2 AND ($5 OR f.original_id IS NULL) AND f.unused_since IS DISTINCT FROM '-infinity'
     AND ($3::bigint IS NULL OR f.vendor_id = $3) AND ($4::bigint IS NULL OR f.user_id = $4)
 FOR NO KEY UPDATE

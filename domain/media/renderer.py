@@ -10,8 +10,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-MAX_BYTES = 20 * 1024 * 1024
-"""The size of an image, and of every media file."""
+from kernel.received_files import MAX_BYTES as MAX_BYTES
+
 SHORTEST, LONGEST = 64, 2048
 """Pixels of the longest side of a rendered size."""
 

@@ -1,6 +1,7 @@
 """Uploads of media files: an address for one PUT, at the object storage or at this server, and the check of what arrived.
 
 An upload is an object of its own until it is complete; then its content is stored under its digest, where the same content may be already.
+Files that come with a request (`domain.media.received`) are checked in the same way.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 from uuid import UUID
 
 from domain.media.addresses import base_url, media_key, upload_key
 from domain.media.contents import SVG, object_headers
-from domain.media.fetching import FileContent, become, digest_of, inspect_image
+from domain.media.fetching import FileContent, become, inspect_image, measure
 from domain.media.files import lock_file, uploader
 from domain.media.renderer import MAX_BYTES, ImageError
 from domain.signed_links import sign, verify
@@ -35,9 +37,11 @@ MIN_COUNTED = 64 * 1024
 """What an upload counts at least, in bytes: rows take space too."""
 _PURPOSE = "media uploads"
 _MAX_TYPE = 255
+_MAX_ERROR = 1_000
 
 
-def _media_type(value: object) -> str:
+def media_type(value: object) -> str:
+    """Read the media type that a client announces."""
     announced = str(text(_MAX_TYPE, blank=False)(value))
     if not (announced.isascii() and announced.isprintable() and "/" in announced):
         raise InvalidValue(f"is {repr_value(announced)}; expected a media type such as image/jpeg")
@@ -46,7 +50,7 @@ def _media_type(value: object) -> str:
 
 UPLOAD_FIELDS: Mapping[str, InputField] = {
     "file_name": InputField("file_name", name_text, code="file_name_invalid", required="required"),
-    "mime_type": InputField("mime_type", _media_type, code="mime_type_invalid", required="required"),
+    "mime_type": InputField("mime_type", media_type, code="mime_type_invalid", required="required"),
     "bytes": InputField("bytes", integer(1, MAX_BYTES), code="bytes_invalid", required="required"),
 }
 _LOCK_CUSTOMER = "SELECT pg_advisory_xact_lock(hashtextextended('uploads:' || $1::bigint || ':' || $2::bigint, 0))"
@@ -56,11 +60,12 @@ _TAKEN = f"""
 SELECT coalesce(sum(greatest(bytes, {MIN_COUNTED})), 0)::bigint FROM media_files
 WHERE tenant_id = $1 AND status = 'pending' AND source_url IS NULL AND (user_id IS NOT NULL OR NOT $2)
 """
-_AWAITED = """
-SELECT true FROM media_files
-WHERE tenant_id = $1 AND public_id = $2 AND status = 'pending' AND source_url IS NULL
+_IS_AWAITED = """
+tenant_id = $1 AND public_id = $2 AND status = 'pending' AND source_url IS NULL
     AND unused_since IS DISTINCT FROM '-infinity'
 """
+_AWAITED = f"SELECT true FROM media_files WHERE {_IS_AWAITED}"
+_NOTE_REFUSAL = f"UPDATE media_files SET error = $3, updated_at = $4 WHERE {_IS_AWAITED}"
 _RECENT = "SELECT count(*) FROM media_files WHERE tenant_id = $1 AND user_id = $2 AND created_at > $3"
 
 
@@ -95,20 +100,27 @@ async def register_upload(scope: Scope, values: InputValues) -> Upload:
     uploads that are not complete take too much.
     """
     columns = read_fields(UPLOAD_FIELDS, values, creating=True)
-    is_customer = scope.actor.kind is ActorKind.CUSTOMER
-    if is_customer and not _is_image_type(columns["mime_type"]):
-        raise ValidationFailed("expected the type of an image", field="mime_type", code="mime_type_invalid")
     public_id = uuid7()
     async with transaction(scope):
-        if is_customer:
-            await _check_daily_limit(scope)
-        await _check_space(scope, columns["bytes"], is_customer=is_customer)
-        new = {**columns, **uploader(scope), "created_at": scope.now, "updated_at": scope.now}
-        await insert_row(scope, "media_files", public_id=public_id, **new)
+        await insert_upload(scope, {**columns, "public_id": public_id})
     expires_at = (scope.now + LIFETIME).replace(microsecond=0)
     url = await storage().link("PUT", upload_key(scope.store.public_id, public_id), LIFETIME)
     url = url or _own_link(scope.store.public_id, public_id, columns["bytes"], int(expires_at.timestamp()))
     return Upload(public_id, url, "PUT", {"Content-Type": columns["mime_type"]}, expires_at)
+
+
+async def insert_upload(scope: Scope, columns: Mapping[str, Any]) -> int:
+    """Insert a file that waits for its content, in the open transaction; customers upload images, 20 a day."""
+    is_customer = scope.actor.kind is ActorKind.CUSTOMER
+    if is_customer:
+        if not is_image_type(columns["mime_type"]):
+            raise ValidationFailed("expected the type of an image", field="mime_type", code="mime_type_invalid")
+        await _check_daily_limit(scope)
+    await _check_space(scope, columns["bytes"], is_customer=is_customer)
+    new = {**columns, **uploader(scope), "created_at": scope.now, "updated_at": scope.now}
+    file = await insert_row(scope, "media_files", **new)
+    assert file is not None
+    return int(file)
 
 
 async def complete_upload(scope: Scope, media: object) -> int:
@@ -124,21 +136,25 @@ async def complete_upload(scope: Scope, media: object) -> int:
     key = upload_key(scope.store.public_id, row["public_id"])
     stored = await storage().head(key)
     if stored is None:
-        raise RuleViolation("nothing was uploaded yet", reason="upload_missing")
+        raise _missing(row)
     if stored.size > row["bytes"]:
         await _refuse(scope, row, f"the file has {stored.size} bytes; {row['bytes']} were announced", "too_large")
     # At a provider it may be stored again meanwhile, with any size.
     content = await storage().read(key, most=row["bytes"])
     if content is None:
-        raise RuleViolation("nothing was uploaded yet", reason="upload_missing")
+        raise _missing(row)
     if len(content) > row["bytes"]:
         await _refuse(scope, row, f"the file has more than the {row['bytes']} bytes that were announced", "too_large")
-    facts = await _inspect(scope, row, content)
+    try:
+        facts = await inspect_content(content, row["mime_type"])
+    except ImageError as error:
+        await _refuse(scope, row, error.message, "media_invalid")
     target, headers = media_key(scope.store.public_id, facts.sha256), object_headers(facts.mime_type)
     await storage().put(target, content, headers)
     async with transaction(scope):
         await lock_file(scope, media)
         same = await become(scope, row["id"], facts)
+        await update_row(scope, "media_files", row["id"], error="")
         await audit.record(scope, "media_file.uploaded", "media_file", row["public_id"], {"bytes": facts.bytes})
     # The job that deletes unused files may have deleted an earlier file with this content in the meantime, with its bytes.
     if await storage().head(target) is None:
@@ -147,27 +163,48 @@ async def complete_upload(scope: Scope, media: object) -> int:
     return int(same or row["id"])
 
 
-async def _inspect(scope: Scope, row: Mapping[str, Any], content: bytes) -> FileContent:
-    """Return the facts of a content: an image by its content, whatever its name says, else a file of the announced type."""
+async def inspect_content(content: bytes | Path, announced: str) -> FileContent:
+    """Return the facts of a content: an image by its content, whatever its name says, else a file of the announced type.
+
+    Raises ImageError for what was announced as an image.
+    """
     try:
         return await inspect_image(content)
-    except ImageError as error:
-        if _is_image_type(row["mime_type"]):
-            await _refuse(scope, row, error.message, "media_invalid")
-    return FileContent(await digest_of(content), row["mime_type"], len(content))
+    except ImageError:
+        if is_image_type(announced):
+            raise
+    sha256, size = await measure(content)
+    return FileContent(sha256, announced, size)
 
 
-def _is_image_type(mime_type: str) -> bool:
+def is_image_type(mime_type: str) -> bool:
     """Return whether what is announced so must be an image; attachments may be anything."""
     return mime_type.startswith("image/") and mime_type != SVG
 
 
-async def _refuse(scope: Scope, row: Mapping[str, Any], reason: str, code: str) -> None:
+def _missing(row: Mapping[str, Any]) -> RuleViolation:
+    """Return the error of an upload of which nothing is stored, with the reason for which the last one was refused."""
+    refused = f"; what was sent before was refused: {row['error']}" if row["error"] else ""
+    return RuleViolation(f"nothing was uploaded yet{refused}", reason="upload_missing")
+
+
+async def note_refusal(scope: Scope, media: UUID, reason: str) -> None:
+    """Keep for `complete_upload` why what was sent to the address of an upload was refused."""
+    async with transaction(scope):
+        await execute(_NOTE_REFUSAL, scope.store.id, media, reason[:_MAX_ERROR], scope.now)
+
+
+async def _refuse(scope: Scope, row: Mapping[str, Any], reason: str, code: str) -> NoReturn:
     """Let the upload fail; raise ValidationFailed."""
     await storage().delete([upload_key(scope.store.public_id, row["public_id"])])
     async with transaction(scope):
-        await update_row(scope, "media_files", row["id"], status="failed", error=reason[:1_000], updated_at=scope.now)
+        await fail_upload(scope, row["id"], reason)
     raise ValidationFailed(reason, field="media_id", code=code)
+
+
+async def fail_upload(scope: Scope, file: int, reason: str) -> None:
+    """Let an upload fail, in the open transaction."""
+    await update_row(scope, "media_files", file, status="failed", error=reason[:_MAX_ERROR], updated_at=scope.now)
 
 
 async def _check_daily_limit(scope: Scope) -> None:

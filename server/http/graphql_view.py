@@ -33,11 +33,12 @@ from resolvers.engine.run import OperationExecutor
 from resolvers.engine.secret_fields import returns_secret
 from resolvers.persisted_documents import find_document, save_document
 from rest_facade.apps.events import EVENT_STREAM
-from rest_facade.bodies import read_raw, whole_body
+from rest_facade.bodies import MULTIPART, read_raw, whole_body
 from rest_facade.responses import BytesResponse
 from rest_facade.routing import SCOPE
 from server.http.catalog_cache import CATALOGUE_CACHE, REQUEST_CACHE, is_cacheable
 from server.http.graphql_errors import ERROR_FORMAT
+from server.http.graphql_forms import execute_form
 from server.http.idempotency import HEADER, handle_once
 from server.http.playground import add_asset_routes, playground
 
@@ -56,6 +57,7 @@ OPEN_SOCKET: web.AppKey[Callable[[web.Request], Awaitable[web.StreamResponse]]] 
 _DATETIME_OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_OMIT_MICROSECONDS
 _JSON = "application/json"
 _RESPONSE_JSON = "application/graphql-response+json"
+_BODY_TYPES = (_JSON, _RESPONSE_JSON, "application/octet-stream", "")
 _PERSISTED_QUERY_VERSION = 1
 NEEDS_STREAM = "a subscription needs Accept: text/event-stream, or a WebSocket"
 _SHA256 = re.compile("[0-9a-fA-F]{64}")
@@ -82,12 +84,10 @@ def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspe
 
 async def post(planned: PlannedQueries, request: web.Request) -> web.StreamResponse:
     """Execute a document sent by POST."""
-    if request.headers.get(hdrs.CONTENT_TYPE) != _JSON and request.content_type not in (
-        _JSON,
-        "application/graphql-response+json",
-        "application/octet-stream",
-        "",
-    ):
+    if request.headers.get(hdrs.CONTENT_TYPE) != _JSON and request.content_type not in _BODY_TYPES:
+        if request.content_type == MULTIPART:
+            execute = partial(_execute, request, b"", allow_mutations=True)
+            return await execute_form(request, execute, partial(_error_response, request, 400))
         return _error_response(
             request,
             415 if _wants_response_json(request) else 400,
@@ -312,7 +312,7 @@ async def _execute_prepared(
         return await _result_response(request, scope, result, cost)
 
     if is_idempotent:
-        return await handle_once(request, scope, ERROR_FORMAT, respond)
+        return await handle_once(request, scope, ERROR_FORMAT, respond, takes_files=True)
     return await respond()
 
 

@@ -13,8 +13,9 @@ from auth.secrets import keyed_hashes
 from domain import idempotency
 from kernel.errors import DomainError, MalformedRequest
 from kernel.scope import Scope
-from rest_facade.bodies import read_raw
+from rest_facade.bodies import MULTIPART, read_raw
 from rest_facade.routing import ErrorFormat
+from server.http.forms import receive_form
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotent-Replayed"
@@ -29,8 +30,13 @@ async def handle_once(
     form: ErrorFormat,
     handle: Callable[[], Awaitable[web.StreamResponse]],
     key_reuse_message: str | None = None,
+    *,
+    takes_files: bool = False,
 ) -> web.StreamResponse:
-    """Handle the request unless its key was used before; `key_reuse_message` is the error text for a key of another request."""
+    """Handle the request unless its key was used before; `key_reuse_message` is the error text for a key of another request.
+
+    With `takes_files` the body may be a form with files, which is received for it.
+    """
     key = request.headers.get(HEADER)
     if key is None:
         return await handle()
@@ -39,7 +45,7 @@ async def handle_once(
             "invalid idempotency key", detail="expected 1 to 255 visible ASCII characters without spaces"
         )
     claim = await idempotency.claim_key(
-        scope, key, await _fingerprints(request), key_reuse_message or idempotency.REUSED
+        scope, key, await _fingerprints(request, takes_files=takes_files), key_reuse_message or idempotency.REUSED
     )
     if isinstance(claim, idempotency.StoredResponse):
         return web.Response(
@@ -76,12 +82,16 @@ async def _store_or_release(scope: Scope, claim: idempotency.KeyClaim, response:
     await idempotency.store_response(scope, claim, response.status, body or b"", response.content_type if body else "")
 
 
-async def _fingerprints(request: web.Request) -> list[bytes]:
-    """Hash method, path and body, under each key of the ring; equivalent JSON bodies have the same fingerprints.
+async def _fingerprints(request: web.Request, *, takes_files: bool) -> list[bytes]:
+    """Hash method, path and body, under each key of the ring.
 
+    Equivalent JSON bodies have the same fingerprints, and forms with the same parts: clients separate them in another way each time.
     The hash is keyed because a body may contain a password, and it is stored for a day.
     """
-    raw = await read_raw(request)
+    if takes_files and request.content_type == MULTIPART:
+        raw = (await receive_form(request)).canonical()
+    else:
+        raw = await read_raw(request)
     try:
         raw = orjson.dumps(orjson.loads(raw), option=orjson.OPT_SORT_KEYS)
     except orjson.JSONDecodeError:

@@ -40,6 +40,7 @@ from server.http.connections import SERVER_NAME, RequestTimeout, RequestTimeouts
 from server.http.cross_origin import AddHeaders
 from server.http.errors import error_response
 from server.http.families import RouteFamily, family_of
+from server.http.forms import respond_and_discard
 from server.http.health import Readiness
 from server.http.routes import RoutePolicy
 
@@ -148,13 +149,25 @@ def pipeline(
         finally:
             limiter.end_request(request)
 
+    def once(
+        request: web.Request, handler: Handler, policy: RoutePolicy, scope: Scope
+    ) -> Awaitable[web.StreamResponse]:
+        return idempotency.handle_once(
+            request,
+            scope,
+            policy.family.error_format,
+            lambda: handler(request),
+            policy.key_reuse_message,
+            takes_files=policy.takes_files,
+        )
+
     def respond(
         request: web.Request, handler: Handler, policy: RoutePolicy, scope: Scope
     ) -> Awaitable[web.StreamResponse]:
+        if policy.takes_files:
+            return respond_and_discard(request, once(request, handler, policy, scope))
         if policy.creates and idempotency.HEADER in request.headers:
-            return idempotency.handle_once(
-                request, scope, policy.family.error_format, lambda: handler(request), policy.key_reuse_message
-            )
+            return once(request, handler, policy, scope)
         if policy.is_catalogue and is_cacheable(scope):
             return catalogue.respond(request, scope, request.path_qs, lambda: handler(request))
         return handler(request)

@@ -29,6 +29,7 @@ class RoutePolicy:
     attempt_limit: str = ""
     names_store: bool = False
     is_catalogue: bool = False
+    takes_files: bool = False
     metric: metrics.Labels = ()
     """Family, method and template of the path, as labels: legacy paths without base and trailing slash."""
 
@@ -62,6 +63,7 @@ def add_routes(app: web.Application, routes: Iterable[Route]) -> None:
             route.attempt_limit,
             route.names_store,
             route.is_catalogue,
+            route.takes_files,
             _metric_labels(added),
         )
 

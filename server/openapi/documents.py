@@ -41,6 +41,7 @@ VERSION = "3.1.0"
 _PATH_PARAMETER = re.compile(r"\{(\w+)(?::[^{}]*(?:\{[^{}]*\}[^{}]*)*)?\}")
 _JSON = "application/json"
 _EVENT_STREAM = "text/event-stream"
+_MULTIPART = "multipart/form-data"
 _FORM = "application/x-www-form-urlencoded"
 
 
@@ -245,6 +246,8 @@ class _DocumentBuilder:
                 examples = Examples(self._schemas.named, _tag(route.path))
                 for media in content.values():
                     media["example"] = examples.of(media["schema"])
+            if route_docs.upload is not None:
+                content[_MULTIPART] = {"schema": self._schemas.extract(route_docs.upload)}
             operation["requestBody"] = {"required": bool(body.get("required")), "content": content}
         operation["responses"] = self._responses(route_docs, headers.references(_headers_of(route, route_docs)))
         operation["security"] = security_of(route.credential, self._operations.access_of(route_docs))

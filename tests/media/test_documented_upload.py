@@ -1,4 +1,4 @@
-"""The commands of docs/reference/graphql.md#media upload a picture and show it, as the page says."""
+"""The commands of the reference upload a picture in each way, and answer as the pages say."""
 
 from __future__ import annotations
 
@@ -17,8 +17,24 @@ from tests.harness.programs import ROOT
 from tests.harness.sample_store import SampleStore
 from tests.media.pictures import encoded
 
-PAGE = ROOT / "docs" / "reference" / "graphql.md"
 _EXAMPLE = re.compile(r"^```bash\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def examples(page: str, heading: str) -> list[tuple[str, str]]:
+    """Return the commands of a section of the reference, each with its output."""
+    text = (ROOT / "docs" / "reference" / page).read_text(encoding="utf-8")
+    return _EXAMPLE.findall(re.split(r"^#+ ", text.partition(f"\n{heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0])
+
+
+EXAMPLES = {
+    f"{page} {heading}": example
+    for page, heading in (
+        ("graphql.md", "## Media"),
+        ("graphql.md", "### Multipart requests"),
+        ("current.md", "## Media"),
+    )
+    for example in examples(page, heading)
+}
 
 
 @pytest.fixture
@@ -30,11 +46,15 @@ def base_url(sample: SampleStore) -> Iterator[str]:
     addresses.configure(earlier.base_url, earlier.media_url)
 
 
-async def test_the_documented_commands_upload_a_picture_and_show_it(
-    media_folder: Storage, sample: SampleStore, base_url: str, tmp_path: Path
+def test_each_way_to_upload_has_an_example() -> None:
+    assert len(EXAMPLES) == 3
+
+
+@pytest.mark.parametrize("section", EXAMPLES)
+async def test_the_documented_commands_upload_a_picture(
+    section: str, media_folder: Storage, sample: SampleStore, base_url: str, tmp_path: Path
 ) -> None:
-    media = PAGE.read_text(encoding="utf-8").partition("\n## Media\n")[2].partition("\n## ")[0]
-    [(commands, expected)] = _EXAMPLE.findall(media)
+    commands, expected = EXAMPLES[section]
     (tmp_path / "mug.png").write_bytes(encoded(".png"))
     values = {
         "URL": base_url,

@@ -21,7 +21,7 @@ from server.media.renderer import Renderer
 from tests.harness.files import used_storage
 from tests.harness.http import Response
 from tests.harness.sample_store import SampleStore
-from tests.media.pictures import encoded
+from tests.media.pictures import encoded, picture
 from tests.media.test_files import code_of
 from tests.media.test_images import graphql
 
@@ -102,6 +102,25 @@ async def test_an_upload_is_at_most_as_large_as_announced(sample: SampleStore) -
         assert (refused.status, refused.body) == (413, {"error": "the file is larger than 10 bytes"}), len(content)
     assert await stored(sample) == []
     assert (await send(sample, path, b"x" * 10)).status == 201
+
+
+async def test_completing_an_upload_says_why_what_was_sent_was_refused(sample: SampleStore) -> None:
+    media, path = await begin(sample, 10)
+    await send(sample, path, b"x" * 11)
+    answer = await sample.post("/graphql", {"query": COMPLETE, "variables": {"id": media}}, auth="bearer")
+    error = answer.body["errors"][0]
+    assert error["message"] == (
+        "nothing was uploaded yet; what was sent before was refused: the file is larger than 10 bytes"
+    )
+    assert error["extensions"]["details"] == {"reason": "upload_missing"}
+    file = "query($id: ID!) { media_file(id: $id) { status error } }"
+    assert (await graphql(sample, file, id=media))["media_file"]["status"] == "pending"
+    content = encoded(".png", picture(4, 4), compression=9)
+    media, path = await begin(sample, len(content))
+    await send(sample, path, content + b"x")
+    await send(sample, path, content)
+    await graphql(sample, COMPLETE, id=media)
+    assert (await graphql(sample, file, id=media))["media_file"] == {"status": "ready", "error": ""}
 
 
 async def test_a_body_of_unknown_length_is_stopped_at_the_limit(sample: SampleStore) -> None:

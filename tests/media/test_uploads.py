@@ -171,6 +171,8 @@ async def test_what_is_no_image_fails(sample: SampleStore, storage: MemoryStorag
     assert shown["media_file"]["status"] == "failed"
     assert shown["media_file"]["error"] != ""
     assert storage.objects == {}
+    answer = await sample.post("/graphql", {"query": COMPLETE, "variables": {"id": media}}, auth="bearer")
+    assert answer.body["errors"][0]["message"].endswith(f"was refused: {shown['media_file']['error']}")
 
 
 async def test_an_upload_is_no_larger_than_announced(sample: SampleStore, storage: MemoryStorage) -> None:
