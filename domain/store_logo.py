@@ -68,7 +68,8 @@ async def update_link(scope: Scope, link: str, stored_link: str) -> str:
     """
     image: dict[str, Any] = {"url": link} if link else {}
     await resolve_images(scope, [image])
-    if image["media_id"] is None:
+    # CS-Cart programs set a path; the setting is shown, never fetched.
+    if image["media_id"] is None and scope.family != "legacy":
         raise_field_errors(path_errors(scope, "logo_url", link, (stored_link,), code="setting_invalid"))
     resolved: str = image["url"]
     if resolved != stored_link:

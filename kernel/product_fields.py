@@ -56,11 +56,12 @@ def image_url(value: object) -> object:
 def path_errors(
     scope: Scope, field: str, url: str, stored: Container[str | None] = (), *, code: str = "url_invalid"
 ) -> FieldErrors:
-    """Return the error of an image URL that is a path; the legacy family accepts it as CS-Cart does, the others where it is `stored`."""
-    if not url.startswith("/") or scope.family == "legacy" or url in stored:
+    """Return the error of an image URL that is a path, which a record may only keep: this server reads no files for its clients."""
+    if not url.startswith("/") or url in stored:
         return {}
     name = field.rpartition(".")[2]
-    return {field: (code, f"{name} is {repr_value(url)}; {_EXPECTED_URL}")}
+    expected = f"{_EXPECTED_URL}, or the file as image_data" if scope.family == "legacy" else _EXPECTED_URL
+    return {field: (code, f"{name} is {repr_value(url)}; {expected}")}
 
 
 PRODUCT_FIELDS: Mapping[str, InputField] = {

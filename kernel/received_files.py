@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,11 @@ class ReceivedFile:
     sha256: str = field(repr=False)
     file_name: str
     mime_type: str
+
+
+def file_of_bytes(content: bytes, file_name: str, mime_type: str) -> ReceivedFile:
+    """Return a file in memory."""
+    return ReceivedFile(content, len(content), hashlib.sha256(content).hexdigest(), file_name, mime_type)
 
 
 FormPart: TypeAlias = tuple[str, str | ReceivedFile]

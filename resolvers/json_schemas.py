@@ -180,6 +180,7 @@ def _input(type_: Any, owner: str = "", field: str = "") -> Schema:
             _input(_declared_type(named_type.name, name, member), named_type.name, name), member.description
         )
         for name, member in named_type.fields.items()
+        if get_named_type(member.type).name != "Upload"  # no part of a JSON body
     }
     required = [name for name, member in named_type.fields.items() if is_non_null_type(member.type)]
     schema: Schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}

@@ -85,6 +85,8 @@ _BY_NAME: Mapping[str, str] = {
     "zipcode": "The CEP.",
 }
 _BY_FIELD: Mapping[str, str] = {
+    "media_upload.file": "The file.",
+    "media_upload.alt": "The alternative text of a new file.",
     "media_create.source_url": "The URL from which the file is fetched, http or https.",
     "media_create.alt": "The alternative text of a new file.",
     "media_upload_complete.media_id": "The media file that `media_upload_create` returned.",

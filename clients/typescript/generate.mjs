@@ -45,6 +45,7 @@ const scalars = {
   OrderStatus: "string",
   ProcessorParams: "Record<string, unknown>",
   ShipmentStatus: "string",
+  Upload: "Blob",
 };
 const filename = "schema.ts";
 const config = { strictScalars: true, scalars, enumsAsTypes: true };

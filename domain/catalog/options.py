@@ -18,6 +18,7 @@ from domain.catalog.product_options import (
 )
 from domain.catalog.stock import lock_stock
 from domain.media.images import read_image, resolve_rows
+from domain.media.received import with_stored_images
 from kernel.codes import MODIFIER_TYPES, OPTION_TYPES, SWITCH_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import (
@@ -115,6 +116,7 @@ async def create_option(scope: Scope, values: InputValues) -> int:
     """
     columns = read_fields(OPTION_FIELDS, values, creating=True)
     _check_inventory(columns, columns.get("type", "S"))
+    values = await with_stored_images(scope, values)
     columns.setdefault("inventory", columns.get("type", "S") in TYPES_WITH_VARIANTS)
     async with transaction(scope):
         columns |= await _ownership(scope, values)
@@ -139,6 +141,7 @@ async def update_option(scope: Scope, option: object, values: InputValues) -> in
     ValidationFailed, and RuleViolation `option_in_use` for changes that existing combinations prevent.
     """
     columns = read_fields(OPTION_FIELDS, values)
+    values = await with_stored_images(scope, values)
     async with transaction(scope):
         current = await load_editable(scope, OPTION, _LOCK, option)
         type_ = columns.get("type", current["type"])
@@ -340,16 +343,16 @@ async def _set_images(scope: Scope, option_id: int, images: Sequence[InputValues
         elif variant_id is not None:
             indexes[str(index)] = variant_id
     identified = indexes | by_id | keys
+    links = {variant["id"]: variant["image_url"] for variant in existing}
     changed: dict[int, dict[str, Any]] = {}
     for image in images:
         columns = read_fields({"url": VARIANT_FIELDS["image_url"]}, image)
         variant_id = identified.get(str(image["variant"]).lower())
         if variant_id is None:
             raise ValidationFailed(f"variant {image['variant']} not found", field="variant_pictures", code="not_found")
-        changed[variant_id] = {"id": variant_id, "image_url": columns["image_url"]}
-    await _resolve_images(
-        scope, [*changed.values()], {index: columns["image_url"] for index, columns in enumerate(changed.values())}
-    )
+        file = {"named": image["media_id"]} if "media_id" in image else {}
+        changed[variant_id] = {"id": variant_id, "image_url": "", **columns, **file}
+    await _resolve_images(scope, [*changed.values()], {index: links[each] for index, each in enumerate(changed)})
     return bool(await update_rows(scope, "option_variants", list(changed.values())))
 
 

@@ -1,8 +1,8 @@
-"""Media files made of what came with a request in a multipart form."""
+"""Media files made of what came with a request: multipart forms, and images in the bodies of the legacy API."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 from uuid import UUID
@@ -17,6 +17,8 @@ from kernel.errors import ValidationFailed
 from kernel.fields import (
     MAX_NAME,
     InputField,
+    InputValues,
+    check_count,
     check_fields,
     name_text,
     raise_field_errors,
@@ -28,6 +30,8 @@ from kernel.scope import ActorKind, Scope
 from models import audit
 from models.connection.database import separate_transaction, transaction
 
+MAX_IMAGES = 50
+"""The images that the body of a request may contain."""
 _UNKNOWN_TYPE = "application/octet-stream"
 _FIELDS: Mapping[str, InputField] = {
     "file_name": InputField("file_name", name_text, code="file_name_invalid", required="required"),
@@ -55,6 +59,29 @@ async def store_file(scope: Scope, file: ReceivedFile, alt: str | None = None) -
     """
     number, _ = await _store(scope, await _check(scope, file, alt, "file"))
     return number
+
+
+async def with_stored_images(scope: Scope, values: InputValues) -> dict[str, Any]:
+    """Return an input whose images refer to media files, in place of the files in their member `upload`.
+
+    All are checked before the first is stored. Raises ValidationFailed.
+    """
+    images = [*_images_with_files(values)]
+    check_count(images, MAX_IMAGES, "images in the body", field="image_data")
+    checked = [await _check(scope, image["upload"], None, "image_data") for image in images]
+    for image, each in zip(images, checked, strict=True):
+        _, public_id = await _store(scope, each)
+        del image["upload"]
+        image["media_id"] = str(public_id)
+    return dict(values)
+
+
+def _images_with_files(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict) and isinstance(value.get("upload"), ReceivedFile):
+        yield value
+    elif isinstance(value, list | dict):
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from _images_with_files(member)
 
 
 async def _check(scope: Scope, file: ReceivedFile, alt: str | None, field: str) -> _Checked:

@@ -26,6 +26,7 @@ const text = await codegen({
       OrderStatus: "string",
       ProcessorParams: "Record<string, unknown>",
       ShipmentStatus: "string",
+      Upload: "Blob",
     },
   },
   plugins: [{ operations: {} }, { documents: {} }],

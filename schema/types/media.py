@@ -22,7 +22,7 @@ from schema.fields import (
     relation,
 )
 from schema.inputs import input_type, optional_field
-from schema.scalars import ID, JSON, BigInt, DateTime
+from schema.scalars import ID, JSON, BigInt, DateTime, Upload
 
 T = TypeVar("T")
 
@@ -148,6 +148,7 @@ class ImageInput:
     media_id: ID | None = optional_field("The media file.")
     url: str | None = optional_field("The URL of the image, http or https.")
     alt: str | None = optional_field("The alternative text.")
+    upload: Upload | None = optional_field("The file itself, in place of `media_id`.", internal=True)
 
 
 @object_type("MediaUpload", access=INHERITED)

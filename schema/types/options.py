@@ -29,7 +29,7 @@ from schema.enums import (
 )
 from schema.fields import column, computed, connection, entity_type, legacy_number, referenced, relation
 from schema.inputs import input_type, optional_copies, optional_field
-from schema.scalars import ID, JSON, BigInt
+from schema.scalars import ID, JSON, BigInt, Upload
 from schema.types.marketplace import VendorObject
 from schema.types.media import ImageInput, ImageObject, MediaFileObject, image_relation
 from schema.types.references import Product, ProductConnection
@@ -249,7 +249,8 @@ class VariantPictureInput:
     variant: ID = strawberry.field(
         description="The key of the variant in `variants`, its ID, or its index starting at 0."
     )
-    url: str = strawberry.field(description="The URL, http or https.")
+    url: str | None = optional_field("The URL, http or https; empty removes the image.")
+    upload: Upload | None = optional_field("The file itself, in place of `url`.")
 
 
 @input_type

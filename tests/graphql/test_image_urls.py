@@ -1,4 +1,4 @@
-"""The URL of an image is `http` or `https` with a host; only the legacy family takes paths (docs/reference/shared.md#text)."""
+"""The URL of an image is `http` or `https` with a host; a path stays where a record has it (docs/reference/shared.md#text)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ async def test_an_image_url_of_a_combination_without_a_host_is_refused(sample: S
 
 
 async def _store_path(sample: SampleStore, field: str) -> None:
-    """Store a path as an earlier version did."""
+    """Store a path as an earlier version did, in place of the images of the product."""
+    await sample.execute("delete from product_images where tenant_id = $1", sample.store.id)
     statements = {
         "images.url": (
             "insert into product_images (tenant_id, public_id, product_id, position, url) "
@@ -144,31 +145,56 @@ async def test_the_current_and_the_app_routes_refuse_a_path(sample: SampleStore,
             assert "url_invalid" in str(answer.body), base
 
 
-async def test_a_record_with_a_path_from_the_legacy_layer_can_be_sent_back(sample: SampleStore) -> None:
-    pair = {"detailed": {"image_path": PATH}}
-    legacy = await sample.put(f"/api/products/{sample.mug}", {"main_pair": pair, "image_pairs": [pair]})
-    assert legacy.status == 200
+async def test_a_record_with_a_stored_path_can_be_sent_back(sample: SampleStore) -> None:
+    await _store_path(sample, "images.url")
     admin = await sample.client(sample.owner)
     route = f"/api/v1/admin/products/{sample.mug.id}"
     record = (await admin.get(route)).body
-    assert [image["url"] for image in record["images"]] == [PATH, PATH]
+    assert [image["url"] for image in record["images"]] == [PATH]
     assert (await admin.put(route, record)).body == record
     assert (await admin.patch(route, {"images": [{"url": OTHER_PATH}]})).status == 400
 
 
+LEGACY_TEXT = "image_path is {!r}; expected an http or https address, or the file as image_data"
+
+
+async def test_the_legacy_layer_refuses_a_path_that_a_product_does_not_have(sample: SampleStore) -> None:
+    address = f"/api/products/{sample.mug}"
+    for path in (PATH, "/var/www/a.png", "images/detailed/1/a.jpg"):
+        for body in (
+            {"main_pair": {"detailed": {"image_path": path}}},
+            {"image_pairs": [{"detailed": {"image_path": path}}]},
+        ):
+            for refused in (
+                await sample.put(address, body),
+                await sample.post("/api/products", {"product": "Copo", "price": "1", **body}),
+            ):
+                assert (refused.status, refused.body["message"]) == (400, LEGACY_TEXT.format(path)), body
+    await _store_path(sample, "images.url")
+    pair = (await sample.get(address)).body["main_pair"]
+    assert pair["detailed"]["image_path"] == PATH
+    for sent in (pair, {"detailed": {"image_path": PATH, "alt": "Caneca"}}):
+        assert (await sample.put(address, {"main_pair": sent})).status == 200, sent
+    assert (await sample.get(address)).body["main_pair"]["detailed"]["image_path"] == PATH
+
+
 @pytest.mark.combination
-async def test_the_legacy_layer_takes_paths_of_variants_and_combinations(sample: SampleStore) -> None:
+async def test_the_legacy_layer_refuses_a_path_that_a_variant_or_combination_does_not_have(sample: SampleStore) -> None:
     icon, pair = {"icon": {"image_path": PATH}}, {"detailed": {"image_path": PATH}}
     option = {"variants": [{"variant_name": "Pequena"}, {"variant_name": "Grande", "image_pair": icon}]}
-    assert (await sample.put(f"/api/options/{sample.size}", option)).status == 200
-    assert (
-        await sample.put(
-            f"/api/2.0/products/{sample.mug}/options/combinations/{sample.combination.number}", {"image_pairs": pair}
-        )
-    ).status == 200
-    for table in ("option_variants", "combinations"):
-        stored = f"select max(image_url) from {table} where tenant_id = $1"
-        assert await sample.value(stored, sample.store.id) == PATH, table
+    combination = f"/api/2.0/products/{sample.mug}/options/combinations/{sample.combination.number}"
+    writes = (
+        (f"/api/options/{sample.size}", option),
+        (f"/api/options/{sample.size}", {"main_pair": {sample.large.number: icon}}),
+        (combination, {"image_pairs": pair}),
+    )
+    for address, body in writes:
+        refused = await sample.put(address, body)
+        assert (refused.status, refused.body["message"]) == (400, LEGACY_TEXT.format(PATH)), body
+    await _store_path(sample, "variants.image_url")
+    await sample.execute("update combinations set image_url = $2 where tenant_id = $1", sample.store.id, PATH)
+    for address, body in writes:
+        assert (await sample.put(address, body)).status == 200, body
 
 
 async def test_the_logo_of_a_store_needs_a_host_except_in_the_legacy_layer(sample: SampleStore) -> None:

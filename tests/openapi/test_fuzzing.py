@@ -24,6 +24,9 @@ from server.openapi.documents import documents
 from tests.harness.oauth import issue_tokens, register_app
 from tests.harness.sample_store import SampleStore
 from tests.harness.scopes import unused_ip
+from tests.media.conftest import media_folder, renderer
+
+__all__ = ["media_folder", "renderer"]  # fixtures
 
 load_all_checks()
 CHECKS = [not_a_server_error, status_code_conformance, response_schema_conformance]
@@ -93,6 +96,7 @@ def _fuzz(strategy: st.SearchStrategy[Case], send: Callable[[Case], None], ids: 
     run()
 
 
+@pytest.mark.usefixtures("media_folder")
 @pytest.mark.parametrize("name,path,method", list(_operations()))
 async def test_responses_match_their_documentation(sample: SampleStore, name: str, path: str, method: str) -> None:
     operation = SCHEMAS[name][path][method]

@@ -1,17 +1,33 @@
-"""Render and parse images as CS-Cart's image pairs; a pair here has a large image (`detailed`) and no icon."""
+"""Render and parse images as CS-Cart's image pairs; a pair here has a large image (`detailed`) and no icon.
+
+A body names an image by its address, or contains its bytes as base64 (`image_data`).
+"""
 
 from __future__ import annotations
 
+import re
+from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
 from kernel.json_schema import NULL, STRING, described, map_of, named, object_schema, one_of, optional_members
+from kernel.received_files import MAX_BYTES, ReceivedFile, file_of_bytes
 from kernel.text import InvalidValue
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import Record
 from rest_facade.legacy.value_schemas import rows_of
 
-_PATHS = ("image_path", "http_image_path", "https_image_path")
+PATHS = ("image_path", "http_image_path", "https_image_path")
+_SCHEME_OR_ROOT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/")
+# Encoders break lines after 76 characters (RFC 2045).
+_LINE_BREAKS = {ord("\r"): None, ord("\n"): None}
+_MAX_BASE64 = MAX_BYTES * 3 // 2
+_ANY_IMAGE = "image/*"
+_FILE_NAME = "image"
+IMAGE_DATA = {
+    "image_data": described(STRING, "The image itself in base64, in place of the paths."),
+    "file_name": described(STRING, "The name of the file in `image_data`."),
+}
 
 
 def render_pair(image: Mapping[str, Any] | None) -> Record:
@@ -50,10 +66,9 @@ def parse_pair(value: Any, label: str) -> dict[str, Any] | None:
     detailed = value.get("detailed") if isinstance(value, Mapping) else None
     if not isinstance(detailed, Mapping):
         raise types.unexpected(label, value, "an object such as {detailed: {image_path}}")
-    url = next((detailed[name] for name in _PATHS if detailed.get(name)), None)
-    if not isinstance(url, str):
+    image = parse_source(detailed, f"{label}.detailed")
+    if image is None:
         raise InvalidValue(f"{label}.detailed.image_path is required")
-    image: dict[str, Any] = {"url": url}
     if detailed.get("alt") is not None:
         image["alt"] = types.parse_text(detailed["alt"], f"{label}.detailed.alt")
     for name, key in (("width", "image_x"), ("height", "image_y")):
@@ -65,6 +80,40 @@ def parse_pair(value: Any, label: str) -> dict[str, Any] | None:
     return image
 
 
+def parse_source(icon: Mapping[str, Any], label: str) -> dict[str, Any] | None:
+    """Parse what the image of a pair is: `{upload}` of its `image_data`, else `{url}` of its path; None if it says neither."""
+    if icon.get("image_data") not in (None, ""):
+        return {"upload": parse_image_data(icon["image_data"], icon.get("file_name"), label)}
+    url = image_path(icon)
+    return {"url": checked_url(url)} if isinstance(url, str) else None
+
+
+def image_path(icon: Mapping[str, Any]) -> Any:
+    """Return the address of an image in a pair; None if it has none."""
+    return next((icon[name] for name in PATHS if icon.get(name)), None)
+
+
+def checked_url(url: str) -> str:
+    """Return an address; raise InvalidValue for a relative path. Others are checked where it is known what the record has."""
+    if url and _SCHEME_OR_ROOT.match(url) is None:
+        raise types.unexpected("image_path", url, "an http or https address, or the file as image_data")
+    return url
+
+
+def parse_image_data(value: Any, file_name: Any, label: str) -> ReceivedFile:
+    """Parse the bytes of an image."""
+    if not isinstance(value, str):
+        raise types.unexpected(f"{label}.image_data", value, "the file in base64")
+    if len(value) > _MAX_BASE64:
+        raise InvalidValue(f"{label}.image_data is larger than {MAX_BYTES} bytes")
+    try:
+        content = b64decode(value.translate(_LINE_BREAKS), validate=True)
+    except ValueError as error:
+        raise InvalidValue(f"{label}.image_data is not base64: {error}") from error
+    name = types.parse_text(file_name, f"{label}.file_name") or _FILE_NAME
+    return file_of_bytes(content, name, _ANY_IMAGE)
+
+
 def parse_pairs(value: Any, label: str) -> list[dict[str, Any]]:
     """Parse additional images: pairs in a list, or in an object with any keys."""
     if value is not None and not isinstance(value, list | Mapping):
@@ -73,7 +122,7 @@ def parse_pairs(value: Any, label: str) -> list[dict[str, Any]]:
     return [pair for pair in pairs if pair is not None]
 
 
-_DETAILED = ("object_id", "object_type", *_PATHS, "alt", "image_x", "image_y")
+_DETAILED = ("object_id", "object_type", *PATHS, "alt", "image_x", "image_y")
 PAIR = named(
     "ImagePair",
     optional_members(
@@ -89,11 +138,17 @@ PAIR = named(
     "An image; `{}` when there is none.",
 )
 _DETAILED_INPUT = optional_members(
-    **dict.fromkeys(_PATHS, STRING), alt=STRING, image_x=types.INTEGER.body_schema, image_y=types.INTEGER.body_schema
+    **dict.fromkeys(PATHS, STRING),
+    **IMAGE_DATA,
+    alt=STRING,
+    image_x=types.INTEGER.body_schema,
+    image_y=types.INTEGER.body_schema,
 )
 PAIR_INPUT = named(
     "ImagePairBody",
-    optional_members(detailed=named("DetailedImageBody", _DETAILED_INPUT, "One of the paths is required.")),
+    optional_members(
+        detailed=named("DetailedImageBody", _DETAILED_INPUT, "One of the paths, or `image_data`, is required.")
+    ),
     "An image; `{}` removes it.",
 )
 IMAGE = types.rendered_by(render_pair, parse_pair, schema=PAIR, body_schema=one_of(PAIR_INPUT, NULL))

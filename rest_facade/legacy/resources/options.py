@@ -22,11 +22,18 @@ from rest_facade.legacy import value_types as types
 from rest_facade.legacy.record_schemas import selected_record
 from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import SEARCH, Record, RecordField, Resource, id_field, same_names, selection_of
+from rest_facade.legacy.resources.images import (
+    IMAGE_DATA,
+    PATHS,
+    checked_url,
+    image_path,
+    parse_image_data,
+    parse_source,
+)
 from rest_facade.legacy.resources.variants import variant_entries
 from rest_facade.legacy.value_schemas import rows_of
 
 _MODIFIER_TYPE = types.code(MODIFIER_TYPES)
-_PATHS = ("image_path", "http_image_path", "https_image_path")
 
 # --- Variants ----------------------------------------------------------------------------------------------------------------
 
@@ -103,14 +110,13 @@ def _parse_icon(pair: Any, label: str) -> dict[str, Any]:
     if pair in (None, "", {}, []):
         return {"image_url": "", "image_alt": ""}
     icon = (pair.get("icon") or pair.get("detailed")) if isinstance(pair, Mapping) else None
-    url = _image_path(icon) if isinstance(icon, Mapping) else None
-    if not isinstance(icon, Mapping) or not isinstance(url, str):
+    image = parse_source(icon, label) if isinstance(icon, Mapping) else None
+    if not isinstance(icon, Mapping) or image is None:
         raise types.unexpected(label, pair, "an object such as {icon: {image_path}}")
-    return {"image_url": url, "image_alt": types.parse_text(icon.get("alt"), f"{label}: alt") or ""}
-
-
-def _image_path(icon: Mapping[str, Any]) -> Any:
-    return next((icon[name] for name in _PATHS if icon.get(name)), None)
+    alt = types.parse_text(icon.get("alt"), f"{label}: alt") or ""
+    if "upload" in image:
+        return {"image": {**image, "alt": alt}}
+    return {"image_url": image["url"], "image_alt": alt}
 
 
 def _parse_variant_images(value: Any, label: str) -> list[dict[str, Any]]:
@@ -122,16 +128,21 @@ def _parse_variant_images(value: Any, label: str) -> list[dict[str, Any]]:
         return []
     if not isinstance(value, Mapping | list):
         raise types.unexpected(label, value, "an object of image pairs")
-    return [{"variant": key, "url": url} for key, url in _numbered_urls(value, label)]
+    return [{"variant": key, **image} for key, image in _numbered_images(value, label)]
 
 
-def _numbered_urls(value: Any, label: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping) and ("icon" in value or "detailed" in value):
-        icon = value.get("icon") or value.get("detailed")
-        paths = _image_path(icon) if isinstance(icon, Mapping) else icon
-    else:
+def _numbered_images(value: Any, label: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    if not isinstance(value, Mapping) or not ("icon" in value or "detailed" in value):
         pairs = enumerate(value) if isinstance(value, list) else value.items()
-        paths = {str(key): _parse_icon(pair, label)["image_url"] for key, pair in pairs}
+        for key, pair in pairs:
+            image = _parse_icon(pair, label)
+            yield str(key), {"upload": image["image"]["upload"]} if "image" in image else {"url": image["image_url"]}
+        return
+    icon = value.get("icon") or value.get("detailed")
+    if isinstance(icon, Mapping) and icon.get("image_data") not in (None, ""):
+        yield "0", {"upload": parse_image_data(icon["image_data"], icon.get("file_name"), f"{label}.icon")}
+        return
+    paths = image_path(icon) if isinstance(icon, Mapping) else icon
     if isinstance(paths, str):
         paths = {"0": paths}
     elif isinstance(paths, list):
@@ -141,10 +152,10 @@ def _numbered_urls(value: Any, label: str) -> Iterator[tuple[str, str]]:
     for key, url in paths.items():
         if not isinstance(url, str):
             raise types.unexpected(f"{label}.icon.image_path", url, "addresses keyed by number", verb="holds")
-        yield key, url
+        yield str(key), {"url": checked_url(url)}
 
 
-_IMAGE_PATHS = dict.fromkeys(_PATHS, STRING)
+_IMAGE_PATHS = dict.fromkeys(PATHS, STRING)
 _ICON = named(
     "OptionVariantImage",
     optional_members(
@@ -152,13 +163,13 @@ _ICON = named(
         image_id=types.ID.schema,
         detailed_id=types.ID.schema,
         position=types.INTEGER.schema,
-        icon=object_schema(**dict.fromkeys(("object_id", "object_type", *_PATHS, "alt"), STRING)),
+        icon=object_schema(**dict.fromkeys(("object_id", "object_type", *PATHS, "alt"), STRING)),
     ),
     "The image of a variant; `{}` when there is none.",
 )
 _ICON_INPUT = named(
     "OptionVariantImageBody",
-    optional_members(icon=optional_members(**_IMAGE_PATHS, alt=STRING)),
+    optional_members(icon=optional_members(**_IMAGE_PATHS, **IMAGE_DATA, alt=STRING)),
     "The image of a variant; `{}` removes it.",
 )
 _VARIANT_INPUT = named(
@@ -172,7 +183,7 @@ _VARIANT_INPUT = named(
         image_pair=one_of(_ICON_INPUT, NULL),
     ),
 )
-_NUMBERED_PATHS = optional_members(**dict.fromkeys(_PATHS, map_of(STRING)))
+_NUMBERED_PATHS = optional_members(**dict.fromkeys(PATHS, map_of(STRING)), **IMAGE_DATA)
 _VARIANT_IMAGES = described(
     one_of(
         named("OptionVariantImages", {**object_schema(icon=_NUMBERED_PATHS), "additionalProperties": False}),
