@@ -10,19 +10,24 @@ import asyncio
 import json
 import re
 import shutil
+from base64 import b64encode
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from domain.storage import Storage
 from server.assets.build import ROOT
 from tests.harness.http import bearer
 from tests.harness.oauth import INSTALL, REDIRECT, SCOPES, register_app
 from tests.harness.packages import ARIADNE, CLIENTS, run, run_node
 from tests.harness.sample_store import SampleStore
 from tests.harness.storefront import StorefrontClient
+from tests.media.conftest import base_url, media_folder, renderer
+from tests.media.pictures import encoded, picture
 
+__all__ = ["base_url", "media_folder", "renderer"]  # fixtures
 pytestmark = pytest.mark.slow
 
 SCHEMA = ROOT / "schema" / "public.graphql"
@@ -66,6 +71,16 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("client", ["apollo", "urql", "graphql_request"])
 async def test_a_client_queries_a_store(folder: Path, shop: Shop, client: str) -> None:
     await asyncio.to_thread(run_node, f"{client}.mjs", shop.parameters(), cwd=folder)
+
+
+async def test_apollo_and_urql_upload_pictures(
+    folder: Path, sample: SampleStore, media_folder: Storage, base_url: str
+) -> None:
+    owner = await sample.client(sample.owner)
+    headers = {"X-Tenant-ID": str(sample.store.public_id), **bearer(owner.token)}
+    pictures = [b64encode(encoded(".png", picture(width, 10))).decode() for width in (20, 30, 40)]
+    parameters = json.dumps({"base": base_url, "headers": headers, "pictures": pictures})
+    await asyncio.to_thread(run_node, "uploads.mjs", parameters, cwd=folder)
 
 
 async def test_graphql_sse_and_graphql_ws_follow_events(folder: Path, sample: SampleStore) -> None:

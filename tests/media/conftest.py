@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from domain.bulk import configuration
 from domain.bulk.configuration import BulkConfiguration
+from domain.media import addresses
 from domain.media import renderer as renderers
 from domain.storage import Storage
 from server.media.renderer import Renderer
 from tests.harness.files import used_storage
+from tests.harness.sample_store import SampleStore
 
 
 @pytest.fixture(scope="module")
@@ -33,3 +35,12 @@ async def media_folder(tmp_path: Path, renderer: Renderer) -> AsyncIterator[Stor
         yield opened
     configuration.configure(earlier_bulk)
     renderers.configure(earlier_renderer)
+
+
+@pytest.fixture
+def base_url(sample: SampleStore) -> Iterator[str]:
+    """Configure the address of the server."""
+    earlier, url = addresses._addresses, str(sample.http.make_url("/")).rstrip("/")
+    addresses.configure(url)
+    yield url
+    addresses.configure(earlier.base_url, earlier.media_url)

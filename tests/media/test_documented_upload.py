@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from domain.media import addresses
 from domain.storage import Storage
 from tests.docs.tutorial import matches
 from tests.harness.programs import ROOT
@@ -35,15 +33,6 @@ EXAMPLES = {
     )
     for example in examples(page, heading)
 }
-
-
-@pytest.fixture
-def base_url(sample: SampleStore) -> Iterator[str]:
-    """Configure the address of the server."""
-    earlier, url = addresses._addresses, str(sample.http.make_url("/")).rstrip("/")
-    addresses.configure(url)
-    yield url
-    addresses.configure(earlier.base_url, earlier.media_url)
 
 
 def test_each_way_to_upload_has_an_example() -> None:
