@@ -19,9 +19,9 @@ from kernel.fields import (
     InputField,
     InputValues,
     check_count,
-    check_fields,
     name_text,
     raise_field_errors,
+    read_with_errors,
     text,
 )
 from kernel.ids import uuid7
@@ -57,7 +57,7 @@ async def store_file(scope: Scope, file: ReceivedFile, alt: str | None = None) -
     Raises ValidationFailed for what is no image but should be, and RateLimited for a customer with more than 20 uploads in a day, each of
     which counts.
     """
-    number, _ = await _store(scope, await _check(scope, file, alt, "file"))
+    number, _ = await _store(scope, await _inspect(scope, file, alt, "file"))
     return number
 
 
@@ -68,7 +68,7 @@ async def with_stored_images(scope: Scope, values: InputValues) -> dict[str, Any
     """
     images = [*_images_with_files(values)]
     check_count(images, MAX_IMAGES, "images in the body", field="image_data")
-    checked = [await _check(scope, image["upload"], None, "image_data") for image in images]
+    checked = [await _inspect(scope, image["upload"], None, "image_data") for image in images]
     for image, each in zip(images, checked, strict=True):
         _, public_id = await _store(scope, each)
         del image["upload"]
@@ -84,8 +84,8 @@ def _images_with_files(value: Any) -> Iterator[dict[str, Any]]:
             yield from _images_with_files(member)
 
 
-async def _check(scope: Scope, file: ReceivedFile, alt: str | None, field: str) -> _Checked:
-    columns, errors = check_fields(
+async def _inspect(scope: Scope, file: ReceivedFile, alt: str | None, field: str) -> _Checked:
+    columns, errors = read_with_errors(
         _FIELDS,
         {"file_name": file.file_name, "mime_type": file.mime_type or _UNKNOWN_TYPE, "alt": alt},
         creating=True,
