@@ -14,6 +14,7 @@ from domain.media.contents import Content, size_key
 from domain.media.renderer import RenderedFormat
 from domain.media.sizes import load_original, store_size
 from domain.storage import storage
+from kernel.clock import now
 from kernel.retries import retry_delay
 from kernel.scope import Scope
 from models.connection.database import cross_store_connection, execute, transaction
@@ -79,7 +80,7 @@ async def mark_failed(scope: Scope, claimed: ClaimedImage, *, is_final: bool = F
     """Store that the sizes could not be rendered; return whether they are tried again."""
     is_last = is_final or claimed.attempts >= MAX_ATTEMPTS
     delay = None if is_last else retry_delay(claimed.attempts)
-    due_at = None if delay is None else scope.now + delay
+    due_at = None if delay is None else now() + delay
     async with transaction(scope):
         await execute(_SETTLE, scope.store.id, claimed.id, claimed.sha256, claimed.attempts, due_at, claimed.attempts)
     return due_at is not None
@@ -87,6 +88,6 @@ async def mark_failed(scope: Scope, claimed: ClaimedImage, *, is_final: bool = F
 
 async def release(scope: Scope, claimed: ClaimedImage, *, delay: timedelta = timedelta(0)) -> None:
     """Give up an attempt that says nothing about the image: the worker stops, or the storage doesn't answer."""
-    due_at, attempts = scope.now + delay, claimed.attempts - 1
+    due_at, attempts = now() + delay, claimed.attempts - 1
     async with transaction(scope):
         await execute(_SETTLE, scope.store.id, claimed.id, claimed.sha256, claimed.attempts, due_at, attempts)
