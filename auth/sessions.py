@@ -25,7 +25,7 @@ from auth.password_authentication import (
     update_password_hash,
 )
 from auth.signing_keys import process_key_ring
-from kernel.errors import Forbidden, NotFound, Unauthenticated, ValidationFailed
+from kernel.errors import NotFound, Unauthenticated, ValidationFailed
 from kernel.ids import parse_uuid, random_token, uuid7
 from kernel.scope import Scope
 from kernel.signatures import token_hash
@@ -155,7 +155,7 @@ async def logout(scope: Scope, refresh_token: str | None) -> None:
 
 async def logout_all(scope: Scope) -> None:
     """Revoke every session and legacy token of the caller."""
-    user_id = _own_id(scope)
+    user_id = scope.own_user_id()
     async with database.transaction(scope):
         await revoke_all_sessions(scope, user_id, LOGGED_OUT_EVERYWHERE)
         await audit.record(scope, "sessions.ended", "user", scope.actor.user_public_id or user_id)
@@ -169,7 +169,7 @@ async def list_sessions(scope: Scope) -> list[SessionInfo]:
         where tenant_id = $1 and user_id = $2 and ended_at is null and expires_at > $3 order by last_used_at desc, id desc
         """,
         scope.store.id,
-        _own_id(scope),
+        scope.own_user_id(),
         scope.now,
     )
     return [
@@ -179,7 +179,7 @@ async def list_sessions(scope: Scope) -> list[SessionInfo]:
 
 async def revoke_session(scope: Scope, public_id: UUID | str) -> None:
     """Revoke one of the caller's own sessions; raise `NotFound` for any other."""
-    session_id, user_id = parse_uuid(public_id), _own_id(scope)
+    session_id, user_id = parse_uuid(public_id), scope.own_user_id()
     async with database.transaction(scope):
         session = await database.fetchrow(
             """
@@ -339,12 +339,6 @@ async def _issue_tokens(scope: Scope, user_id: UUID, session_id: UUID, refresh_t
 
 def _invalid_token(detail: str) -> Unauthenticated:
     return Unauthenticated("invalid refresh token", details={"detail": detail})
-
-
-def _own_id(scope: Scope) -> int:
-    if not scope.actor.is_user or scope.actor.user_id is None:
-        raise Forbidden("insufficient permissions")
-    return scope.actor.user_id
 
 
 def _user_agent(scope: Scope) -> str:

@@ -215,3 +215,8 @@ def timestamp(value: object) -> datetime:
     if not isinstance(value, datetime) or value.tzinfo is None:
         raise InvalidValue(f"is {repr_value(value)}; expected a time with its zone")
     return value
+
+
+def optional_timestamp(value: object) -> datetime | None:
+    """Read a timestamp with a time zone, or null."""
+    return None if value is None else timestamp(value)

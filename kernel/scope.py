@@ -124,6 +124,12 @@ class Scope:
         """Return the scope with every right, for work on the platform's own behalf."""
         return replace(self, actor=SYSTEM)
 
+    def own_user_id(self) -> int:
+        """Return the caller's user id; raise `Forbidden` for callers that aren't users."""
+        if not self.actor.is_user or self.actor.user_id is None:
+            raise Forbidden("insufficient permissions")
+        return self.actor.user_id
+
     def check_privilege(self, *any_of: str) -> None:
         """Raise `Forbidden` for callers but administrators and the system, `InsufficientPrivileges` without any of the privileges."""
         if self.actor.kind not in (ActorKind.ADMIN, ActorKind.SYSTEM):

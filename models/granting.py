@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import asyncpg
 
 from models.connection.roles import APP_ROLE, BACKUP_ROLE, ROLES, SEARCH_ROLE, RoleSet
+from models.quoting import quoted
 from models.role_privileges import (
     MANAGED_POLICIES,
     SEARCH_TABLES,
@@ -23,7 +24,6 @@ from models.role_privileges import (
     expected_policies,
     table_policies,
 )
-from models.table_contents import quoted
 
 _SCHEMA = "select quote_ident(current_schema())"
 _RELATIONS = """

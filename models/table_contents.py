@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import asyncpg
 
+from models.quoting import quoted
+
 OF_STORE = "tenant_id"
 STORES = "tenants"
 
@@ -94,11 +96,6 @@ async def read_tables(connection: asyncpg.Connection) -> tuple[Table, ...]:
         Table(row["schema"], row["name"], tuple(row["columns"]), tuple(row["key"]), row["sequence"])
         for row in (rows[name] for name in order.static_order())
     )
-
-
-def quoted(name: str) -> str:
-    """Return an identifier in quotes."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def columns_sql(columns: Sequence[str]) -> str:

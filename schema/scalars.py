@@ -10,7 +10,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, NewType
 
-import orjson
 import strawberry
 from graphql import ConstValueNode, GraphQLError, GraphQLID, GraphQLScalarType
 from strawberry.types.scalar import ScalarDefinition
@@ -22,6 +21,7 @@ from kernel.ids import PublicId, Reference, parse_reference
 from kernel.received_files import ReceivedFile
 from kernel.scope import requires_uuid
 from kernel.text import InvalidValue, has_forbidden_characters, repr_value
+from models.connection.database import json_value
 from schema.enums import (
     ENUMS,
     BulkOperationKind,
@@ -137,11 +137,6 @@ def _serialize_time(value: datetime) -> str:
     return format_rfc3339(value)
 
 
-def _serialize_json(value: Any) -> Any:
-    # asyncpg returns jsonb as text.
-    return orjson.loads(value) if isinstance(value, str | bytes) else value
-
-
 def _parse_json(value: Any) -> Any:
     if _has_forbidden(value):
         raise _error("a string must not hold NUL or lone surrogates")
@@ -239,7 +234,7 @@ SCALARS: dict[object, ScalarDefinition] = {
         _parse_json,
         _JSON_FORMAT,
     ),
-    JSON: _scalar("JSON", "Any JSON value.", _serialize_json, _parse_json, _JSON_FORMAT),
+    JSON: _scalar("JSON", "Any JSON value.", json_value, _parse_json, _JSON_FORMAT),
     OrderStatus: _extensible_code_scalar("OrderStatus", codes.ORDER_STATUSES, "The status of an order"),
     ShipmentStatus: _extensible_code_scalar("ShipmentStatus", codes.SHIPMENT_STATUSES, "The status of a shipment"),
     **ENUMS,

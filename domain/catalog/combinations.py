@@ -19,6 +19,7 @@ from domain.catalog.product_options import (
     find_editable_product,
     load_product_options,
     load_shared_options,
+    reference_text,
     resolve_editable_product,
 )
 from domain.media.images import read_image, resolve_rows
@@ -369,16 +370,19 @@ def parse_choices(options: OptionsByReference, choices: object, *, inventory: bo
         reference, variant_reference = parse_reference(option_key), parse_reference(variant_key)
         option: LoadedOption | None = options.get(reference) if reference is not None else None
         if option is None:
-            return error("not_found", f"option {_display(option_key)} is not of the product")
+            return error("not_found", f"option {reference_text(option_key)} is not of the product")
         if inventory and not option.inventory:
             return error(
-                "no_inventory", f"option {_display(option_key)} takes no part in combinations: its inventory flag is N"
+                "no_inventory",
+                f"option {reference_text(option_key)} takes no part in combinations: its inventory flag is N",
             )
         variant = option.variants.get(variant_reference) if variant_reference is not None else None
         if variant is None:
-            return error("not_found", f"variant {_display(variant_key)} is not of option {_display(option_key)}")
+            return error(
+                "not_found", f"variant {reference_text(variant_key)} is not of option {reference_text(option_key)}"
+            )
         if option.id in pairs:
-            return error("duplicate", f"option {_display(option_key)} is named twice")
+            return error("duplicate", f"option {reference_text(option_key)} is named twice")
         pairs[option.id] = variant.id
     return tuple(sorted(pairs.items())), {}
 
@@ -407,7 +411,3 @@ def _exists() -> ValidationFailed:
 
 def _sku_taken(sku: str) -> str:
     return f"sku is {repr_value(sku)}; another combination of the product has it"
-
-
-def _display(reference: object) -> str:
-    return str(reference) if parse_reference(reference) is not None else repr_value(reference)

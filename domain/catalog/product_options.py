@@ -167,6 +167,11 @@ def parse_combination_hash(hash_: str) -> VariantPairs:
     return tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
 
+def reference_text(reference: object) -> str:
+    """Return how an error message names an option or variant."""
+    return str(reference) if parse_reference(reference) is not None else repr_value(reference)
+
+
 def modifier_cents(price_cents: int, variant: LoadedOptionVariant) -> int:
     """Return what a variant adds to a price, in cents; percentages are rounded half away from zero."""
     if variant.modifier_type == "A":

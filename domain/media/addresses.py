@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from kernel.scope import Scope
+from models.quoting import literal
 from models.reading.queries import Condition
 
 ORIGINAL = "ORIGINAL"
@@ -46,11 +47,11 @@ class MediaAddresses:
     def folder(self) -> str:
         """Return the expression for what precedes the digest; its subquery is executed once for each statement."""
         if self.media_url:
-            return f"{_literal(f'{self.media_url}/media/')} || {_STORE} || '/'"
+            return f"{literal(f'{self.media_url}/media/')} || {_STORE} || '/'"
         base = urlsplit(self.base_url)
         port = f":{base.port}" if base.port else ""
-        host = f"{_literal(f'{base.scheme}://')} || {_HOST} || {_literal(port)}"
-        return f"coalesce({host}, {_literal(self.base_url)}) || '/media/'"
+        host = f"{literal(f'{base.scheme}://')} || {_HOST} || {literal(port)}"
+        return f"coalesce({host}, {literal(self.base_url)}) || '/media/'"
 
 
 _addresses = MediaAddresses()
@@ -107,11 +108,11 @@ class ImageUrl:
     def __call__(self, _: Scope | None) -> Condition:
         """Return the expression."""
         if self.size == ORIGINAL and self.format == AUTO:
-            file = f"{_literal('ORIGINAL.')} || {_EXTENSION.format(type=self.source.of_file('mime_type'))}"
+            file = f"{literal('ORIGINAL.')} || {_EXTENSION.format(type=self.source.of_file('mime_type'))}"
         else:
             # The original is there in its own format only.
             longest = SIZES.get(self.size, max(SIZES.values()))
-            file = _literal(f"{longest}.{FORMATS[self.format]}")
+            file = literal(f"{longest}.{FORMATS[self.format]}")
         return Condition(
             f"CASE WHEN {self.source.is_ready} THEN {self.source.folder} || {file} ELSE {self.source.link} END"
         )
@@ -129,7 +130,7 @@ class ImageSrcset:
         width, height = self.source.of_file("width"), self.source.of_file("height")
         longest = f"greatest({width}, {height})"
         shown = f"greatest(1, round(least(s.size, {longest})::numeric * {width} / {longest}))"
-        address = f"{self.source.folder} || s.size || {_literal(f'.{FORMATS[self.format]} ')} || {shown} || 'w'"
+        address = f"{self.source.folder} || s.size || {literal(f'.{FORMATS[self.format]} ')} || {shown} || 'w'"
         sizes = ", ".join(map(str, SIZES.values()))
         # Each size is twice the one before: the last one shows the whole image.
         listed = (
@@ -194,7 +195,3 @@ def media_key(store: UUID, sha256: str) -> str:
 def upload_key(store: UUID, media: UUID) -> str:
     """Return the key of an upload that is not complete."""
     return f"media/{store}/uploads/{media}"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

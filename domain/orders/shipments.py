@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from domain import event_types, events, record_events
@@ -22,7 +21,7 @@ from domain.orders.shipment_rows import (
 from domain.orders.transitions import CANCELLED, COMPLETE
 from kernel.codes import shipment_statuses
 from kernel.errors import NotFound, ValidationFailed
-from kernel.fields import InputField, InputValues, code_in, read_fields, short_text, text, timestamp
+from kernel.fields import InputField, InputValues, code_in, optional_timestamp, read_fields, short_text, text, timestamp
 from kernel.ids import split_reference
 from kernel.scope import ActorKind, Scope
 from models import audit
@@ -35,17 +34,13 @@ _LEGACY_METHOD = 1
 _LEGACY_NAME = "Custom shipping method"
 
 
-def _optional_timestamp(value: object) -> datetime | None:
-    return None if value is None else timestamp(value)
-
-
 FIELDS: Mapping[str, InputField] = {
     "shipping_name": InputField("shipping_name", short_text),
     "carrier": InputField("carrier", short_text),
     "tracking_number": InputField("tracking_number", short_text),
     "comments": InputField("comments", text()),
     "group_key": InputField("group_key", short_text),
-    "order_placed_at": InputField("order_placed_at", _optional_timestamp),
+    "order_placed_at": InputField("order_placed_at", optional_timestamp),
     "created_at": InputField("created_at", timestamp),
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from domain.addresses import ADDRESS, check_address
 from domain.records import Change, RecordType
 from domain.visibility import OwnRows
-from kernel.errors import Forbidden, NotFound, RuleViolation
+from kernel.errors import NotFound, RuleViolation
 from kernel.geography import BRAZIL
 from kernel.ids import parse_uuid
 from kernel.scope import Scope
@@ -50,14 +50,8 @@ async def set_default_address(scope: Scope, address: object, type_: str) -> int:
     return address_id
 
 
-def _user_id(scope: Scope) -> int:
-    if scope.actor.user_id is None or not scope.actor.is_user:
-        raise Forbidden("insufficient permissions")
-    return scope.actor.user_id
-
-
 async def _lock_user(scope: Scope) -> int:
-    user_id = _user_id(scope)
+    user_id = scope.own_user_id()
     if await fetchval(_LOCK_USER, scope.store.id, user_id) is None:
         raise NotFound("user")  # deleted a moment ago
     return user_id
@@ -65,7 +59,7 @@ async def _lock_user(scope: Scope) -> int:
 
 async def _find_own(scope: Scope, address: object) -> int:
     public_id = parse_uuid(address)
-    row = await fetchrow(_FIND, scope.store.id, _user_id(scope), public_id) if public_id is not None else None
+    row = await fetchrow(_FIND, scope.store.id, scope.own_user_id(), public_id) if public_id is not None else None
     if row is None:
         raise NotFound("address")
     return int(row["id"])

@@ -14,7 +14,7 @@ from domain.people import mailed_tokens, removal
 from domain.people.account_fields import ACCOUNT_FIELDS
 from domain.people.accounts import find_by_email, lock_user
 from domain.people.mailed_tokens import TokenPurpose
-from domain.people.reauthentication import own_user_id, verify_own_password
+from domain.people.reauthentication import verify_own_password
 from kernel.errors import Unauthenticated, ValidationFailed
 from kernel.fields import InputField, read_fields
 from kernel.scope import Scope
@@ -35,7 +35,7 @@ async def change_password(scope: Scope, current_password: str, new_password: str
 
     Raises `ValidationFailed` (`password_wrong`, `password_invalid`) and `AccountLocked`.
     """
-    user_id = own_user_id(scope)
+    user_id = scope.own_user_id()
     problem = find_password_problem(new_password)
     if problem is not None:
         raise ValidationFailed(f"new_password {problem}", field="new_password", code="password_invalid")
@@ -62,7 +62,7 @@ async def request_email_change(scope: Scope, password: str, new_email: str) -> N
     For a taken address the response is the same, and its owner is notified instead. At most three requests an hour have an effect. Raises
     `ValidationFailed` (`password_wrong`, `email_invalid`) and `AccountLocked`.
     """
-    user_id = own_user_id(scope)
+    user_id = scope.own_user_id()
     address: str = read_fields(_NEW_EMAIL, {"new_email": new_email}, creating=True)["email"]
     await verify_own_password(scope, password)
     async with database.transaction(scope):
@@ -94,7 +94,7 @@ async def delete_own_account(scope: Scope, token: str | None) -> bool:
     An account to which orders refer is anonymized, any other erased (docs/reference/shared.md#deletion). Raises `Unauthenticated` for an
     invalid token, and `RuleViolation` for the owner and the last administrator.
     """
-    user_id = own_user_id(scope)
+    user_id = scope.own_user_id()
     if token is None:
         await _mail_deletion_token(scope, user_id)
         return False

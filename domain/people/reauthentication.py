@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from auth import lockout
 from auth.passwords import verify_password
-from kernel.errors import Forbidden, ValidationFailed
+from kernel.errors import ValidationFailed
 from kernel.scope import Scope
 from models.connection import database
-
-
-def own_user_id(scope: Scope) -> int:
-    """Return the caller's user id; raise `Forbidden` for callers that aren't users."""
-    if not scope.actor.is_user or scope.actor.user_id is None:
-        raise Forbidden("insufficient permissions")
-    return scope.actor.user_id
 
 
 async def verify_own_password(scope: Scope, password: str, *, field: str = "password") -> str:
@@ -21,7 +14,7 @@ async def verify_own_password(scope: Scope, password: str, *, field: str = "pass
 
     Raises `ValidationFailed` (`password_wrong`) and `AccountLocked`. Not to be called in a transaction: hashing is slow.
     """
-    user_id = own_user_id(scope)
+    user_id = scope.own_user_id()
     subject = lockout.user_subject(user_id)
     async with lockout.attempt_lock(scope, subject):
         await lockout.check_not_locked(scope, subject)

@@ -17,7 +17,7 @@ from auth import challenges, privileges, two_factor_codes
 from auth.credential_cache import invalidate_credentials
 from domain.mails import outbox
 from domain.mails.texts import MailType
-from domain.people.reauthentication import own_user_id, verify_own_password
+from domain.people.reauthentication import verify_own_password
 from kernel.errors import Conflict, Forbidden, ValidationFailed
 from kernel.ids import Reference
 from kernel.scope import ActorKind, Scope
@@ -60,7 +60,7 @@ async def load_status(scope: Scope) -> TwoFactorStatus:
             (select count(*) from recovery_codes where tenant_id = $1 and user_id = $2 and used_at is null) as codes
         """,
         scope.store.id,
-        own_user_id(scope),
+        scope.own_user_id(),
     )
     assert row is not None
     return TwoFactorStatus(row["enabled"], row["codes"])
@@ -68,7 +68,7 @@ async def load_status(scope: Scope) -> TwoFactorStatus:
 
 async def begin_enrolment(scope: Scope) -> Enrolment:
     """Create a secret for the caller, replacing an unconfirmed one; raises `Conflict` (`two_factor_on`)."""
-    user_id = own_user_id(scope)
+    user_id = scope.own_user_id()
     secret = two_factor_codes.new_secret()
     async with database.transaction(scope):
         user = await _lock_user(scope, user_id)
@@ -87,7 +87,7 @@ async def confirm(scope: Scope, code: str) -> list[str]:
 
     Raises `ValidationFailed` for a wrong code, `Conflict` (`two_factor_not_begun`, `two_factor_on`).
     """
-    user_id = own_user_id(scope)
+    user_id = scope.own_user_id()
     if not code.strip():
         raise ValidationFailed("code is required", field="code", code="required")
     async with database.transaction(scope):
@@ -125,7 +125,7 @@ async def disable(scope: Scope, password: str, code: str | None, user: Reference
     toward the caller's lockout (docs/reference/shared.md#lockout). Raises `ValidationFailed`, `AccountLocked`, `InsufficientPrivileges`,
     and `Conflict` (`two_factor_off`).
     """
-    own_id = own_user_id(scope)
+    own_id = scope.own_user_id()
     target = own_id if user is None else await references.find(scope, references.USER, user)
     if target != own_id:
         await _check_may_disable(scope, target)

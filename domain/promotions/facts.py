@@ -11,13 +11,11 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-import orjson
-
 from domain.promotions.calculation import ActivePromotion
 from domain.promotions.conditions import tests_of
 from domain.promotions.rules import NO_PURCHASES, EarlierPurchases, FeatureValues, feature_texts
 from kernel.scope import Scope
-from models.connection.database import fetch
+from models.connection.database import fetch, json_value
 
 # Imported orders never affect stock.
 _IS_PAID = "(o.stock_state = 'D' OR o.imported AND o.status IN ('P', 'C')) AND o.deleted_at IS NULL"
@@ -80,9 +78,9 @@ async def load_facts(
         order_id,
         list({product["id"] for test in tests if test["test"] == "purchased_products" for product in test["value"]}),
     )
-    earlier, purchased = _json(record["earlier"]), _json(record["products"]) or {}
+    earlier, purchased = json_value(record["earlier"]), json_value(record["products"]) or {}
     return PurchaseFacts(
-        _features(_json(record["features"]) or []),
+        _features(json_value(record["features"]) or []),
         EarlierPurchases(
             earlier["orders"], int(earlier["cents"]), {int(product): int(units) for product, units in purchased.items()}
         ),
@@ -107,7 +105,3 @@ def _number(texts: Sequence[str]) -> Decimal | None:
     except InvalidOperation:
         return None
     return number if number is not None and number.is_finite() else None
-
-
-def _json(value: Any) -> Any:
-    return orjson.loads(value) if isinstance(value, str | bytes) else value

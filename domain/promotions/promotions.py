@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import orjson
@@ -35,9 +34,9 @@ from kernel.fields import (
     integer,
     name_text,
     one_of,
+    optional_timestamp,
     raise_field_errors,
     text,
-    timestamp,
 )
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
@@ -45,10 +44,6 @@ from models.connection.database import fetch
 from models.tables.promotions import Promotion
 
 MAX_JSON_BYTES = 100_000
-
-
-def _optional_timestamp(value: object) -> datetime | None:
-    return None if value is None else timestamp(value)
 
 
 def _stripped_text(value: object) -> object:
@@ -72,8 +67,8 @@ PROMOTION_FIELDS: Mapping[str, InputField] = {
     "bonuses": InputField("bonuses", _json_value, code="bonuses_invalid"),
     "coupon_code": InputField("coupon_code", _stripped_text, code="coupon_invalid"),
     "usage_limit": InputField("usage_limit", integer(0, MAX_QUANTITY), code="usage_limit_invalid"),
-    "from_at": InputField("from_at", _optional_timestamp, code="date_invalid"),
-    "to_at": InputField("to_at", _optional_timestamp, code="date_invalid"),
+    "from_at": InputField("from_at", optional_timestamp, code="date_invalid"),
+    "to_at": InputField("to_at", optional_timestamp, code="date_invalid"),
     "priority": InputField("priority", integer(0, MAX_INTEGER), code="priority_invalid"),
     "stop": InputField("stop", flag),
     "status": InputField("status", code_in(SWITCH_STATUSES), code="status_invalid"),

@@ -29,7 +29,7 @@ from kernel.errors import RuleViolation
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from kernel.text import NFC_RATIO, fold
-from models.connection.database import execute, fetch
+from models.connection.database import execute, fetch, json_value
 
 MAX_COUPON = 255
 ONCE = "once_per_customer"
@@ -146,8 +146,8 @@ def promotions_from(records: Sequence[Mapping[str, Any]]) -> list[ActivePromotio
         ActivePromotion(
             id=row["id"],
             zone=row["zone"],
-            rule=_json(row["rule"]),
-            gifts=_json(row["gifts"]),
+            rule=json_value(row["rule"]),
+            gifts=json_value(row["gifts"]),
             coupon=coupon_key(row["coupon_code"]),
             usage_cap=row["usage_cap"],
             used=row["used"],
@@ -177,7 +177,7 @@ async def evaluate_promotions(
         return Reward(), None
     products = list({line.product_id for line in lines})
     record = known or await load_context(scope, promotions, products, context)
-    categories: dict[str, str] = _json(record["categories"])
+    categories: dict[str, str] = json_value(record["categories"])
     facts: PurchaseFacts = await load_facts(scope, promotions, products, context.user_id, context.order_id)
     rule_context = RuleContext(
         lines=[
@@ -220,7 +220,7 @@ def depend_on_customer(promotions: Sequence[ActivePromotion]) -> bool:
 
 def uses_of(record: Mapping[str, Any]) -> dict[int, int]:
     """Return the customer's uses by promotion, of a row with the `context_columns`."""
-    return {int(number): uses for number, uses in _json(record["used_by_customer"]).items()}
+    return {int(number): uses for number, uses in json_value(record["used_by_customer"]).items()}
 
 
 @lru_cache(maxsize=4096)
@@ -244,10 +244,6 @@ async def load_context(
 def coupon_key(code: str | None) -> str:
     """Normalise a coupon code for comparison: case, accents and surrounding white space are ignored."""
     return fold((code or "").strip()[: NFC_RATIO * MAX_COUPON])[:MAX_COUPON]
-
-
-def _json(value: Any) -> Any:
-    return orjson.loads(value) if isinstance(value, str | bytes) else value
 
 
 # By id, so that concurrent orders with the same promotions can't deadlock.

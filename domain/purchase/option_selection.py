@@ -22,6 +22,7 @@ from domain.catalog.product_options import (
     load_product_options,
     modifier_cents,
     parse_combination_hash,
+    reference_text,
 )
 from domain.catalog.stock import OUT_OF_STOCK
 from kernel.errors import RuleViolation, ValidationFailed
@@ -176,9 +177,9 @@ def _read(
         reference = parse_reference(name)
         option = options.get(reference) if reference is not None else None
         if option is None or option.status != ACTIVE:
-            raise _invalid(f"option {_reference_text(name)} is not of {product}", "not_found")
+            raise _invalid(f"option {reference_text(name)} is not of {product}", "not_found")
         if option.id in selected:
-            raise _invalid(f"option {_reference_text(name)} is named twice", "duplicate")
+            raise _invalid(f"option {reference_text(name)} is named twice", "duplicate")
         selected[option.id] = (
             option,
             _variant(option, value) if option.type in TYPES_WITH_VARIANTS else _text(option, value),
@@ -190,7 +191,7 @@ def _variant(option: LoadedOption, value: object) -> LoadedOptionVariant:
     reference = parse_reference(value)
     variant = option.variants.get(reference) if reference is not None else None
     if variant is None:
-        raise _invalid(f"variant {_reference_text(value)} is not of option {option.name}", "not_found")
+        raise _invalid(f"variant {reference_text(value)} is not of option {option.name}", "not_found")
     return variant
 
 
@@ -246,10 +247,6 @@ def default_options(product: OptionedProduct, values: Mapping[str, Any], units: 
 
 def _invalid(message: str, code: str) -> ValidationFailed:
     return ValidationFailed(message, field="options", code=code)
-
-
-def _reference_text(reference: object) -> str:
-    return str(reference) if parse_reference(reference) is not None else repr_value(reference)
 
 
 def _reject_exceptions(product: OptionedProduct, selectable: SelectableOptions, pairs: VariantPairs) -> None:

@@ -11,8 +11,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-import orjson
-
 from domain.destinations.matching import (
     HAS_ZIPCODES,
     DestinationAddress,
@@ -39,7 +37,7 @@ from domain.store_settings import setting
 from domain.taxes.calculation import AppliedTax
 from kernel.cache import BoundedCache
 from kernel.scope import Scope
-from models.connection.database import Plans, fetch
+from models.connection.database import Plans, fetch, json_value
 
 # Promotions come with what their rules ask.
 _TERMS = f"""
@@ -347,4 +345,4 @@ def _by_product(taxes: Sequence[Mapping[str, Any]]) -> dict[int, list[int]]:
 
 
 def _json_list(value: Any) -> list[Any]:
-    return (orjson.loads(value) if isinstance(value, str | bytes) else value) or []
+    return json_value(value) or []

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any
 
 import asyncpg
+import orjson
 from tortoise.context import TortoiseContext
 
 from kernel.errors import OperatorError
@@ -380,6 +381,11 @@ async def fetchval(sql: str, *args: Any, plans: Plans = Plans.AUTOMATIC) -> Any:
     """Run a statement and return the first column of its first row, or None; `plans` as in `fetch`."""
     records = await _run(sql, args, 1, plans=plans)
     return records[0][0] if records else None
+
+
+def json_value(value: Any) -> Any:
+    """Return the value of a column of JSON, which asyncpg returns as text, or of one that is parsed already."""
+    return orjson.loads(value) if isinstance(value, str | bytes) else value
 
 
 async def execute(sql: str, *args: Any) -> int:

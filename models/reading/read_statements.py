@@ -17,6 +17,7 @@ from typing import Any
 from kernel.clock import RFC3339_SQL
 from kernel.codes import ROLE_NAMES
 from kernel.scope import Scope
+from models.quoting import literal
 from models.reading.answer_size import AnswerLimits
 from models.reading.queries import ColumnSql, Condition, Entity, Guard, Link, ToMany, ToOne, statement_limit
 from models.reading.response_shapes import (
@@ -312,12 +313,12 @@ class _Writer:
         return f"SELECT coalesce(({array}), '[]'::json)"
 
     def _json(self, fields: tuple[ResponseField, ...], alias: str) -> str:
-        pairs = [f"{_literal(field.key)}, {self._value(field, alias)}" for field in fields]
+        pairs = [f"{literal(field.key)}, {self._value(field, alias)}" for field in fields]
         return f"json_build_object({', '.join(pairs)})"
 
     def _value(self, field: ResponseField, alias: str) -> str:
         if isinstance(field, ConstantField):
-            return _literal(field.value)
+            return literal(field.value)
         if isinstance(field, ObjectField):
             return self._json(field.fields, alias)
         if isinstance(field, RelationField):
@@ -325,10 +326,6 @@ class _Writer:
         sql = _replace_alias(field.sql if isinstance(field.sql, str) else self.take(), alias)
         form = {"time": RFC3339_SQL, "role": _ROLE_SQL}.get(field.value_type)
         return form.format(sql) if form else sql
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _replace_alias(sql: str, alias: str, *, table: bool = False) -> str:

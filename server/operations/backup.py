@@ -24,8 +24,9 @@ from kernel.clock import now
 from kernel.settings import Settings
 from models import migrate
 from models.connection.roles import BACKUP_ROLE, SET_ROLE_PRIVILEGE
+from models.quoting import literal, quoted
 from models.role_privileges import MANAGED_POLICIES
-from models.table_contents import DIGEST_SETTINGS, Table, connect_unlimited, digest, digest_sql, quoted, read_tables
+from models.table_contents import DIGEST_SETTINGS, Table, connect_unlimited, digest, digest_sql, read_tables
 from server.operations.archives import ArchiveError, new_archive, open_archive, read_chunks, write_manifest
 from server.operations.media_contents import AVIF_IS_DUE, ContentCount, find_contents, read_contents, write_contents
 from server.operations.postgres_programs import CHUNK_BYTES, Programs, find_programs, running
@@ -181,12 +182,8 @@ async def _describe_contents(connection: asyncpg.Connection, schema: str) -> dic
 
 
 def _structure_sql(schema: str) -> str:
-    managed = f"ARRAY[{', '.join(map(_literal, MANAGED_POLICIES))}]::name[]"
-    return _STRUCTURE.format(managed=managed, schema=_literal(quoted(schema)))
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    managed = f"ARRAY[{', '.join(map(literal, MANAGED_POLICIES))}]::name[]"
+    return _STRUCTURE.format(managed=managed, schema=literal(quoted(schema)))
 
 
 def _backup(manifest: Mapping[str, Any], media: ContentCount, *, has_secret_keys: bool) -> Backup:
@@ -336,11 +333,11 @@ async def _send(psql: asyncio.subprocess.Process, sql: str) -> None:
 def _comparisons(manifest: Mapping[str, Any]) -> Iterable[str]:
     """Yield statements that fail where a table's rows aren't those of the backup."""
     for name, value in DIGEST_SETTINGS.items():
-        yield f"SET LOCAL {name} = {_literal(value)};"
+        yield f"SET LOCAL {name} = {literal(value)};"
     for name, expected in manifest["tables"].items():
         table = Table(quoted(manifest["schema"]), name, tuple(expected["columns"]), ())
         actual = digest_sql(table.qualified_name, table.columns)
-        same = f"(d.rows, d.checksum) = ({int(expected['rows'])}, {_literal(expected['checksum'])})"
+        same = f"(d.rows, d.checksum) = ({int(expected['rows'])}, {literal(expected['checksum'])})"
         yield _assertion(f"SELECT {same} FROM ({actual}) d", f"the rows of {name} differ from the backup's")
 
 
@@ -353,7 +350,7 @@ def _changes_without_sizes(manifest: Mapping[str, Any]) -> str:
 
 
 def _structure_comparison(manifest: Mapping[str, Any]) -> str:
-    expected = _literal(json.dumps(manifest["structure"]))
+    expected = literal(json.dumps(manifest["structure"]))
     return _assertion(
         f"SELECT ({_structure_sql(manifest['schema'])})::jsonb = {expected}::jsonb",
         "indexes, constraints, triggers or policies differ from the backup's",
@@ -361,8 +358,8 @@ def _structure_comparison(manifest: Mapping[str, Any]) -> str:
 
 
 def _assertion(condition: str, message: str) -> str:
-    body = f"BEGIN IF ({condition}) IS NOT TRUE THEN RAISE EXCEPTION USING MESSAGE = {_literal(message)}; END IF; END"
-    return f"DO {_literal(body)};"
+    body = f"BEGIN IF ({condition}) IS NOT TRUE THEN RAISE EXCEPTION USING MESSAGE = {literal(message)}; END IF; END"
+    return f"DO {literal(body)};"
 
 
 def read_secret_keys(path: Path) -> list[str]:
