@@ -21,20 +21,15 @@ from bench.database import API_KEY, BenchDatabase, Size, create_database, runnin
 from kernel.ids import uuid7
 from models.connection import database as models_database
 from server.importers.cscart import run
+from server.importers.cscart.progress import Progress
 from server.importers.cscart.source import HttpSource
 
 
-class Seconds:
+class Seconds(Progress):
     """Prints how long each entity takes."""
 
     def begin(self, entity: str) -> None:
         self.entity, self.started = entity, time.monotonic()
-
-    def expect(self, total: int) -> None:
-        pass
-
-    def advance(self, count: int) -> None:
-        pass
 
     def end(self) -> None:
         print(f"{self.entity:14s} {time.monotonic() - self.started:7.1f} s", flush=True)
