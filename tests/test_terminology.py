@@ -96,6 +96,11 @@ SEARCHES = {
     "outbox": "domain/mails/outbox.py",
     "row-level security": "models/tables/base.py",
     "ETag": "rest_facade/responses.py",
+    "limits": "resolvers/engine/limits.py",
+    "parser": "resolvers/engine/parser.py",
+    "pool": "models/connection/pool.py",
+    "pricing": "domain/purchase/pricing.py",
+    "retries": "domain/webhooks/retries.py",
 }
 # A search is good when its file is among the first results.
 SHOWN = 5
