@@ -219,6 +219,13 @@ def test_make_alone_lists_every_target():
     assert documented == set(phony.group(1).split()) - {"FORCE"}
 
 
+def test_each_version_of_the_changelog_has_each_heading_once():
+    versions = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    for version in versions:
+        headings = re.findall(r"^### (.+)$", version, flags=re.MULTILINE)
+        assert len(headings) == len(set(headings)), version.splitlines()[0]
+
+
 # --- Tests ---------------------------------------------------------------------------------
 
 
