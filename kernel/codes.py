@@ -96,7 +96,7 @@ CATEGORY_STATUSES = _table("status", A=_ACTIVE, D=_DISABLED, H="hidden")
 # Features, options, payments, shippings, taxes, pages, blocks, languages, promotions, usergroups, destinations, discussions,
 # subscribers, warehouses and their areas and groups, boxes, and the B2B entities.
 SWITCH_STATUSES = _table("status", A=_ACTIVE, D=_DISABLED)
-PAYMENT_STATUSES = PAGE_STATUSES = WAREHOUSE_STATUSES = REVIEW_STATUSES = SWITCH_STATUSES
+PAYMENT_STATUSES = PAGE_STATUSES = WAREHOUSE_STATUSES = SWITCH_STATUSES
 
 MEMBERSHIP_STATUSES = _table("status", A=_ACTIVE, F="available", P="pending", D="declined disabled")
 SHIPMENT_STATUSES = _table("status", P="picked_up", A="packed", S="shipped")

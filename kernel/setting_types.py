@@ -130,12 +130,6 @@ def _storage_url(text: str) -> str:
     return url
 
 
-def _name(text: str) -> str:
-    if not text.isascii() or not text.isprintable() or " " in text:
-        raise InvalidSetting("a name without spaces")
-    return text
-
-
 def _items(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
 
@@ -241,7 +235,6 @@ STORE_ID: SettingType[UUID] = SettingType("UUID", _store_id)
 DIRECTORY: SettingType[Path] = SettingType("directory", Path)
 HTTP_URL: SettingType[str] = SettingType("URL", _http_url)
 STORAGE_URL: SettingType[str] = SettingType("URL", _storage_url)
-NAME: SettingType[str] = SettingType("text", _name)
 NETWORKS: SettingType[tuple[IPNetwork, ...]] = SettingType("networks", _networks)
 HOSTS: SettingType[tuple[str, ...]] = SettingType("host names", _hosts)
 BIND: SettingType[tuple[str, ...]] = SettingType("addresses", _bind)

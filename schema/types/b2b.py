@@ -128,9 +128,6 @@ class CreditScoreObject:
     checked_unix: BigInt = output_field("When the score was retrieved, in Unix seconds.")
 
 
-_STATUS = "The status code."
-
-
 @input_type
 @optional_copies(ManagerObject, record_types.MANAGERS.fields)
 class ManagerInput:

@@ -14,7 +14,7 @@ SAND, LINEN, CREAM = "#dcc39a", "#e9dcc6", "#f8f1e4"
 INDIGO, MOSS, LEAF, DARK_LEAF = "#2f4f82", "#73834f", "#5f8a55", "#3f6b48"
 WOOD, PALE_WOOD, DARK_WOOD = "#b27c48", "#d9ae77", "#7a4c2b"
 LEATHER, DARK_LEATHER, TAN = "#a55c30", "#3f2e27", "#cf9760"
-BRASS, STEEL, BLACK, WHITE = "#cfa64c", "#b8bcc0", "#26211f", "#ffffff"
+BRASS, BLACK, WHITE = "#cfa64c", "#26211f", "#ffffff"
 PURPLE, PINK, YELLOW, RED, TEAL = "#7b2d8b", "#d9778c", "#f0b93a", "#c23b32", "#3c7a7a"
 
 _SHADE = "#1c0f08"
