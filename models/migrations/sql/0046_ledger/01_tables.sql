@@ -53,9 +53,9 @@ CREATE TABLE ledger_entries (
         ELSE order_id IS NOT NULL AND payout_id IS NULL
     END)
 );
--- What a balance and a payout read of a vendor is in the index alone.
-CREATE INDEX ledger_entries_balance_idx ON ledger_entries (tenant_id, vendor_id) INCLUDE (available_at, amount_cents, is_split);
-CREATE INDEX ledger_entries_vendor_idx ON ledger_entries (tenant_id, vendor_id, created_at, id);
+-- What a balance reads of a vendor is in the index alone.
+CREATE INDEX ledger_entries_vendor_idx ON ledger_entries (tenant_id, vendor_id, created_at, id)
+    INCLUDE (available_at, amount_cents, is_split);
 CREATE INDEX ledger_entries_created_idx ON ledger_entries (tenant_id, created_at, id);
 CREATE INDEX ledger_entries_order_idx ON ledger_entries (tenant_id, order_id) WHERE order_id IS NOT NULL;
 CREATE INDEX ledger_entries_payment_idx ON ledger_entries (tenant_id, payment_id) WHERE payment_id IS NOT NULL;
@@ -90,8 +90,7 @@ CREATE TABLE ledger_queue (
     tenant_id bigint NOT NULL DEFAULT nullif(current_setting('vitrine.tenant', true), '')::bigint
         CONSTRAINT ledger_queue_tenant_fkey REFERENCES tenants (id),
     order_id bigint NOT NULL,
-    CONSTRAINT ledger_queue_pkey PRIMARY KEY (tenant_id, order_id),
-    CONSTRAINT ledger_queue_order_fkey FOREIGN KEY (tenant_id, order_id) REFERENCES orders (tenant_id, id) ON DELETE CASCADE
+    CONSTRAINT ledger_queue_pkey PRIMARY KEY (tenant_id, order_id)
 );
 ALTER TABLE ledger_queue SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02, autovacuum_analyze_threshold = 1000);

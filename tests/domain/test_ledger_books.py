@@ -1,0 +1,126 @@
+"""The books of a store after random orders, payments, refunds, edits, status changes, adjustments and payouts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from domain.ledger.payouts import adjust_ledger, cancel_payout, create_payouts, mark_paid
+from domain.orders.lifecycle import change_status
+from domain.orders.locked import lock_order
+from domain.orders.payments import record_payment, update_payment_totals
+from domain.purchase.edit import update_order
+from kernel.errors import RuleViolation
+from models.connection.database import transaction
+from tests.harness.domain_store import DomainStore
+
+SUMS = """
+SELECT e.order_id, e.payout_id, e.vendor_id, e.kind, e.amount_cents FROM ledger_entries e WHERE e.tenant_id = $1
+"""
+ORDERS = "SELECT id, status, payment_status, total_cents, paid_cents, refunded_cents FROM orders WHERE tenant_id = $1"
+
+
+class Shop:
+    """A store in which random operations happen, and what they add to the accounts, written down apart from the ledger."""
+
+    def __init__(self, kit: DomainStore, seed: int) -> None:
+        self.kit, self.chance = kit, random.Random(seed)
+        self.vendors: list[int] = []
+        self.products: list[int] = []
+        self.orders: list[int] = []
+        self.payouts: list[int] = []
+        self.adjusted: dict[int | None, int] = {}
+
+    async def open(self) -> None:
+        for rate, kind in (("12.50", "P"), ("3.33", "A"), ("0", "P")):
+            self.vendors.append(await self.kit.vendor(commission=rate, commission_type=kind))
+        for vendor in [*self.vendors, None]:
+            price = self.chance.randrange(1, 9_999)
+            self.products.append(await self.kit.product(vendor=vendor, price_cents=price, stock=10_000))
+        methods = [
+            await self.kit.shipping(base_cents=777),
+            await self.kit.shipping(base_cents=1_234, vendor=self.vendors[0]),
+        ]
+        self.terms = [{"shipping_method": method} for method in methods]
+
+    def lines(self) -> list[tuple[int, int]]:
+        return [(product, self.chance.randrange(1, 4)) for product in self.chance.sample(self.products, 2)]
+
+    async def place(self) -> None:
+        lines = self.lines()
+        order = await self.kit.order(*lines, **self.chance.choice(self.terms), status=self.chance.choice("OOP"))
+        self.orders.append(order.id)
+
+    async def pay(self) -> None:
+        order = self.chance.choice(self.orders)
+        row = await self.kit.record("orders", order)
+        cents = self.chance.choice([row["total_cents"], self.chance.randrange(1, row["total_cents"] + 500)])
+        await record_payment(self.kit.scope, order, cents)
+
+    async def refund(self, *, charged_back: bool = False) -> None:
+        async with transaction(self.kit.scope):
+            locked = await lock_order(self.kit.scope, self.chance.choice(self.orders))
+            cents = self.chance.randrange(locked.refunded_cents, locked.paid_cents + 1)
+            await update_payment_totals(self.kit.scope, locked, locked.paid_cents, cents, charged_back=charged_back)
+
+    async def charge_back(self) -> None:
+        await self.refund(charged_back=self.chance.random() < 0.3)
+
+    async def edit(self) -> None:
+        lines = [{"product": product, "quantity": quantity} for product, quantity in self.lines()]
+        await update_order(self.kit.scope, self.chance.choice(self.orders), {"lines": lines})
+
+    async def set_status(self) -> None:
+        await change_status(self.kit.scope, self.chance.choice(self.orders), self.chance.choice("OPCIF"))
+
+    async def adjust(self) -> None:
+        account, cents = self.chance.choice([*self.vendors, None]), self.chance.choice([-501, 1_499])
+        await adjust_ledger(self.kit.scope, account, cents, "Acerto")
+        self.adjusted[account] = self.adjusted.get(account, 0) + cents
+
+    async def pay_out(self) -> None:
+        later = replace(self.kit.scope, now=self.kit.scope.now + timedelta(days=self.chance.choice([0, 7])))
+        self.payouts += await create_payouts(later, self.chance.choice([*self.vendors, None]))
+
+    async def close_payout(self) -> None:
+        if self.payouts:
+            close = self.chance.choice([mark_paid, cancel_payout])
+            await close(self.kit.scope, self.chance.choice(self.payouts))
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_no_cent_is_lost_whatever_happens(kit: DomainStore, seed: int) -> None:
+    shop = Shop(kit, seed)
+    await shop.open()
+    await shop.place()
+    operations: list[Callable[[], Awaitable[Any]]] = [
+        shop.place, shop.pay, shop.pay, shop.refund, shop.charge_back, shop.edit, shop.set_status, shop.adjust,
+        shop.pay_out, shop.close_payout,
+    ]  # fmt: skip
+    done = 0
+    for _ in range(70):
+        try:
+            await shop.chance.choice(operations)()
+            done += 1
+        except RuleViolation:
+            continue
+    assert done > 30
+    entries = [dict(row) for row in await kit.rows(SUMS)]
+    for order in await kit.rows(ORDERS):
+        received = 0 if order["payment_status"] == "chargeback" else order["paid_cents"] - order["refunded_cents"]
+        own = [entry for entry in entries if entry["order_id"] == order["id"]]
+        assert sum(entry["amount_cents"] for entry in own) == received, order
+        if order["status"] in "DFI" or order["payment_status"] == "chargeback":
+            assert sum(entry["amount_cents"] for entry in own if entry["vendor_id"]) == 0, order
+    for payout in await kit.rows("SELECT id, amount_cents, status FROM payouts WHERE tenant_id = $1"):
+        taken = -sum(entry["amount_cents"] for entry in entries if entry["payout_id"] == payout["id"])
+        assert taken == (0 if payout["status"] == "cancelled" else payout["amount_cents"]), payout
+    for account in [*shop.vendors, None]:
+        of_account = [entry for entry in entries if entry["vendor_id"] == account and entry["kind"] == "adjustment"]
+        assert sum(entry["amount_cents"] for entry in of_account) == shop.adjusted.get(account, 0), account
+    assert await kit.rows("SELECT order_id FROM ledger_queue WHERE tenant_id = $1") == []
