@@ -19,7 +19,6 @@ from tests.test_repository import LAYERS, ROOT, files, relative
 REPLACED = {
     "told": "emitted", "untold": "pending", "telling": "emitting", "tell": "emit, return", "tells": "emits, returns",
     "reckon": "calculate", "reckoned": "calculated", "reckoning": "cart totals",
-    "parcel": "shipment", "parcels": "shipments",
     "entrance": "authenticator", "entrant": "authenticated user",
     "door": "entry point, route", "doors": "entry points, routes", "rooms": "packages", "floors": "layers",
     "seller": "vendor", "sellers": "vendors",
