@@ -32,12 +32,28 @@ from kernel.text import InvalidValue, repr_value, slugify
 _MAX_URL = 2_048
 # A path is at the store's own address: `//host` and `/\host`, which browsers read alike, are another host without a scheme.
 _IMAGE_URL = re.compile(r"https?://[^\s/?#]|/(?![/\\])")
+_GTIN = re.compile(r"[0-9]{8}|[0-9]{12,14}")
 _EXPECTED_URL = "expected an http or https address"
 
 
 def trimmed(value: object) -> object:
     """Read a short text without surrounding whitespace."""
     return str(short_text(value)).strip()
+
+
+def gtin(value: object) -> object:
+    """Read a GTIN of 8, 12, 13 or 14 digits with its check digit, spaces and hyphens removed; empty for none."""
+    digits = re.sub(r"[\s-]", "", str(short_text(value)))
+    if digits and not (_GTIN.fullmatch(digits) and has_gtin_check_digit(digits)):
+        raise InvalidValue(
+            f"is {repr_value(value)}; expected a GTIN of 8, 12, 13 or 14 digits, the last one its check digit"
+        )
+    return digits
+
+
+def has_gtin_check_digit(digits: str) -> bool:
+    """Return whether the digits, weighted 1, 3, 1, 3, … from the right, add up to a multiple of 10 (GS1 General Specifications, 7.9)."""
+    return sum(int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(reversed(digits))) % 10 == 0
 
 
 def slug_text(value: object) -> object:
@@ -77,6 +93,12 @@ PRODUCT_FIELDS: Mapping[str, InputField] = {
     "stock": InputField("stock", integer(0, MAX_QUANTITY), code="stock_invalid"),
     "tracking": InputField("tracking", one_of("B", "D"), code="tracking_invalid"),
     "weight_grams": InputField("weight_grams", integer(0, MAX_QUANTITY), code="weight_invalid"),
+    # The size of a packed unit; 0 for an unknown one (domain/carriers/parcels.py).
+    "length_mm": InputField("length_mm", integer(0, MAX_QUANTITY), code="size_invalid"),
+    "width_mm": InputField("width_mm", integer(0, MAX_QUANTITY), code="size_invalid"),
+    "height_mm": InputField("height_mm", integer(0, MAX_QUANTITY), code="size_invalid"),
+    "gtin": InputField("gtin", gtin, code="gtin_invalid"),
+    "shipping_freight_cents": InputField("shipping_freight_cents", cents(), code="price_invalid"),
     "is_edp": InputField("is_edp", flag),
     "free_shipping": InputField("free_shipping", flag),
     "min_quantity": InputField("min_quantity", integer(), code="quantity_invalid"),
@@ -106,6 +128,12 @@ PRODUCT_RECORD = (
     PayloadField("compare_at_cents", f"{INTEGER} or null", "The compare-at price, in cents."),
     PayloadField("currency", TEXT, "ISO 4217."),
     PayloadField("stock", INTEGER, "The available stock."),
+    PayloadField("weight_grams", INTEGER, "The weight of a unit, in grams."),
+    PayloadField("length_mm", INTEGER, "The length of a packed unit, in millimetres; 0 if unknown."),
+    PayloadField("width_mm", INTEGER, "Its width, in millimetres; 0 if unknown."),
+    PayloadField("height_mm", INTEGER, "Its height, in millimetres; 0 if unknown."),
+    PayloadField("gtin", TEXT, "The GTIN (EAN, UPC); empty if it has none."),
+    PayloadField("shipping_freight_cents", INTEGER, "What each unit adds to the price of shipping, in cents."),
     PayloadField("category_id", f"{UUID_TEXT} or null", "The main category."),
     PayloadField(
         "category",

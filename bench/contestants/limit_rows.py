@@ -20,7 +20,8 @@ SELECT (SELECT count(*) FROM products x WHERE x.tenant_id = $1 AND x.deleted_at 
     ARRAY(SELECT pc.category_id FROM product_categories pc WHERE pc.tenant_id = $1 AND pc.product_id = t.id
         ORDER BY (pc.category_id = t.category_id) DESC, pc.category_id),
     coalesce(t.category_id, 0), floor(extract(epoch from t.created_at))::bigint,
-    floor(extract(epoch from t.updated_at))::bigint, t.weight_grams, t.short_description::varchar, t.description::varchar,
+    floor(extract(epoch from t.updated_at))::bigint, t.weight_grams, t.length_mm,
+    t.width_mm, t.height_mm, t.shipping_freight_cents, t.gtin::varchar, t.short_description::varchar, t.description::varchar,
     t.is_edp, t.free_shipping, t.tracking::varchar, t.min_quantity, t.max_quantity, t.slug::varchar,
     t.page_title::varchar, t.meta_keywords::varchar, t.meta_description::varchar
 FROM products t LEFT JOIN vendors v ON v.tenant_id = $1 AND v.id = t.vendor_id
@@ -70,6 +71,11 @@ def product_record(
     created: int,
     updated: int,
     grams: int,
+    length: int,
+    width: int,
+    height: int,
+    freight: int,
+    gtin: str,
     short_description: str,
     description: str,
     is_edp: bool,
@@ -101,6 +107,11 @@ def product_record(
         "timestamp": str(created),
         "updated_timestamp": str(updated),
         "weight": f"{grams // 1000}.{grams % 1000:03d}",
+        "box_length": f"{length // 10}.{length % 10}",
+        "box_width": f"{width // 10}.{width % 10}",
+        "box_height": f"{height // 10}.{height % 10}",
+        "shipping_freight": f"{freight // 100}.{freight % 100:02d}",
+        "gtin": gtin,
         "short_description": short_description,
         "full_description": description,
         "is_edp": "Y" if is_edp else "N",

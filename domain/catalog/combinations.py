@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from domain import event_types, events
@@ -28,6 +28,7 @@ from kernel.errors import Conflict, NotFound, ValidationFailed
 from kernel.fields import (
     MAX_QUANTITY,
     FieldErrors,
+    FieldReader,
     InputField,
     InputValues,
     check_count,
@@ -38,7 +39,7 @@ from kernel.fields import (
 )
 from kernel.ids import parse_reference, split_reference, uuid7
 from kernel.money import MAX_CENTS
-from kernel.product_fields import trimmed
+from kernel.product_fields import PRODUCT_FIELDS, trimmed
 from kernel.scope import ActorKind, Scope
 from kernel.text import repr_value
 from models import audit
@@ -46,35 +47,57 @@ from models.connection.database import UniqueViolation, execute, fetch, fetchrow
 from models.references import COMBINATION, find
 from models.rows import insert_rows, update_row
 
+
+def _or_products(read: FieldReader) -> FieldReader:
+    """Return a reader of a combination's own value; null and the empty text for its product's."""
+    return lambda value: None if value is None or value == "" else read(value)
+
+
+FREIGHT_FIELDS: Mapping[str, InputField] = {
+    name: replace(PRODUCT_FIELDS[name], read=_or_products(PRODUCT_FIELDS[name].read))
+    for name in ("length_mm", "width_mm", "height_mm", "gtin", "shipping_freight_cents")
+}
+"""What carriers ask of a combination; null for what its product has."""
 COMBINATION_FIELDS: Mapping[str, InputField] = {
     "sku": InputField("sku", trimmed, code="sku_invalid"),
     # Available stock; stored as this plus the units reserved by open orders, as for products.
     "stock": InputField("stock", integer(0, MAX_QUANTITY), code="stock_invalid"),
     "price_cents": InputField("price_cents", integer(-MAX_CENTS, MAX_CENTS), code="price_invalid"),
     "position": InputField("position", integer(), code="position_invalid"),
+    **FREIGHT_FIELDS,
 }
 MAX_BATCH = 500
 _HASH = re.compile(r"[0-9_]{3,1000}")
 _NO_IMAGE: Mapping[str, Any] = {"image_url": "", "image_alt": "", "image_width": 0, "image_height": 0, "media_id": None}
-_NEW: Mapping[str, Any] = {"sku": "", "stock": 0, "price_cents": 0, "position": 0, **_NO_IMAGE}
+_NEW: Mapping[str, Any] = {
+    "sku": "",
+    "stock": 0,
+    "price_cents": 0,
+    "position": 0,
+    **dict.fromkeys(FREIGHT_FIELDS),
+    **_NO_IMAGE,
+}
 
 _LOCK_PRODUCT = "SELECT id FROM products WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE"
 _EXISTING = "SELECT id, hash, sku FROM combinations WHERE tenant_id = $1 AND product_id = $2 AND deleted_at IS NULL"
 _INSERT = """
 WITH inserted AS (
     INSERT INTO combinations (tenant_id, public_id, product_id, hash, sku, on_hand, price_cents, position,
+        length_mm, width_mm, height_mm, gtin, shipping_freight_cents,
         image_url, image_alt, image_width, image_height, media_id, created_at, updated_at)
     SELECT $1, g.public_id, $2, g.hash, g.sku, g.stock, g.price_cents, g.position,
+        g.length_mm, g.width_mm, g.height_mm, g.gtin, g.shipping_freight_cents,
         g.image_url, g.image_alt, g.image_width, g.image_height, g.media_id, $3, $3
-    FROM unnest($4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::int[], $10::text[], $11::text[], $12::int[],
-        $13::int[], $14::bigint[]) WITH ORDINALITY AS g (public_id, hash, sku, stock, price_cents, position, image_url, image_alt,
-        image_width, image_height, media_id, ordinal)
+    FROM unnest($4::uuid[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::int[], $10::bigint[], $11::bigint[], $12::bigint[],
+        $13::text[], $14::bigint[], $15::text[], $16::text[], $17::int[], $18::int[], $19::bigint[])
+        WITH ORDINALITY AS g (public_id, hash, sku, stock, price_cents, position, length_mm, width_mm, height_mm, gtin,
+        shipping_freight_cents, image_url, image_alt, image_width, image_height, media_id, ordinal)
     ORDER BY g.ordinal
     RETURNING id, hash
 ), choices AS (
     INSERT INTO combination_choices (tenant_id, public_id, combination_id, option_id, variant_id)
     SELECT $1, g.public_id, inserted.id, g.option_id, g.variant_id
-    FROM unnest($15::uuid[], $16::text[], $17::bigint[], $18::bigint[]) AS g (public_id, hash, option_id, variant_id)
+    FROM unnest($20::uuid[], $21::text[], $22::bigint[], $23::bigint[]) AS g (public_id, hash, option_id, variant_id)
     JOIN inserted ON inserted.hash = g.hash
 )
 SELECT id, hash FROM inserted
@@ -107,8 +130,8 @@ async def create_combination(scope: Scope, values: InputValues) -> int:
     """Create a combination and return its internal id.
 
     Keys: `product`*, `choices`* (`{option: variant}`), `sku`, `stock`, `price_cents` (added to the product's price; may be negative),
-    `position`, `image {url, alt, width, height}`. Raises ValidationFailed for a combination that exists, an option without inventory flag
-    or of another product, or a variant of another option (docs/reference/legacy.md#combinations).
+    `position`, those of FREIGHT_FIELDS, `image {url, alt, width, height}`. Raises ValidationFailed for a combination that exists, an
+    option without inventory flag or of another product, or a variant of another option (docs/reference/legacy.md#combinations).
     """
     values = await with_stored_images(scope, values)
     async with transaction(scope):
@@ -308,7 +331,6 @@ async def _create(
 async def _insert(
     scope: Scope, product: EditableProduct, combinations: Sequence[tuple[str, VariantPairs, Mapping[str, Any]]]
 ) -> dict[str, int]:
-    names = ("sku", "stock", "price_cents", "position", *_NO_IMAGE)
     choices = [(hash_, option, variant) for hash_, pairs, _ in combinations for option, variant in pairs]
     try:
         rows = await fetch(
@@ -318,7 +340,7 @@ async def _insert(
             scope.now,
             [uuid7() for _ in combinations],
             [hash_ for hash_, _, _ in combinations],
-            *([columns[name] for _, _, columns in combinations] for name in names),
+            *([columns[name] for _, _, columns in combinations] for name in _NEW),
             [uuid7() for _ in choices],
             [hash_ for hash_, _, _ in choices],
             [option for _, option, _ in choices],

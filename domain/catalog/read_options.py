@@ -69,7 +69,9 @@ COMBINATIONS = Entity(
         "stock_from": EntityFilter("big_int", compares("t.stock", ">="), "at least this available stock"),
         "stock_to": EntityFilter("big_int", compares("t.stock", "<="), "at most this available stock"),
         **exact("cents", price_cents="exact price in cents"),
-        **exact("big_int", "position", internal=True),
+        **exact("text", gtin="exact GTIN of its own"),
+        **exact("big_int", "position", "length_mm", "width_mm", "height_mm", internal=True),
+        **exact("cents", "shipping_freight_cents", internal=True),
         "created_at": exact_second("t.created_at", "created within that second"),
     },
     sorts={

@@ -36,7 +36,7 @@ _SELECTION_KEYS = ("product_options", "product_options_value")
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A product as it is sold now; `stock` is the sellable quantity, weight in grams.
+    """A product as it is sold now; `stock` is the sellable quantity, weight in grams, freight in cents per unit.
 
     `required` maps the ids of products it must be bought with to their names; `selectable_options` is None without options. `taxes` are the
     ids of the product's taxes, `category_paths` what promotions ask of it; the versions are those of the store when it was read
@@ -52,6 +52,7 @@ class Offer:
     stock: int
     tracking: str
     weight_grams: int
+    freight_cents: int
     is_edp: bool
     free_shipping: bool
     min_quantity: int
@@ -101,6 +102,13 @@ class PricedLine:
         return combination.id if combination is not None else None
 
     @property
+    def freight_cents(self) -> int:
+        """Return what each unit adds to the price of shipping: that of the combination, else of the product."""
+        combination = self.selection.combination if self.selection is not None else None
+        freight = combination.freight_cents if combination is not None else None
+        return self.offer.freight_cents if freight is None else freight
+
+    @property
     def sku(self) -> str:
         """Return the SKU of the combination, else of the product."""
         combination = self.selection.combination if self.selection is not None else None
@@ -115,6 +123,7 @@ class PricedLine:
             weight_grams=self.offer.weight_grams,
             is_shipped=not self.offer.is_edp,
             ships_free=self.offer.free_shipping,
+            freight_cents=self.freight_cents,
         )
 
 
@@ -126,7 +135,7 @@ _PROMOTION_COLUMNS = (
 
 # Of a product `p` and its vendor `v`, in the order of `Offer`; parameter 1 is the store.
 OFFER_COLUMNS = f"""p.id, p.public_id, p.vendor_id, p.name, p.sku, p.price_cents, p.stock, p.tracking, p.weight_grams,
-    p.is_edp, p.free_shipping, p.min_quantity, p.max_quantity,
+    p.shipping_freight_cents, p.is_edp, p.free_shipping, p.min_quantity, p.max_quantity,
     {of_row(OPEN, "p")} AS is_on_sale, v.commission, v.commission_type,
     ARRAY(SELECT l.tax_id FROM product_taxes l WHERE l.tenant_id = p.tenant_id AND l.product_id = p.id) AS taxes,
     {VERSION_SQL} AS terms_version, {_PROMOTION_COLUMNS}, nullif(v.shippings, '{{}}')::text AS vendor_shippings,

@@ -35,10 +35,10 @@ from models.connection.database import fetch
 MAX_TEXT = 2_000
 
 _COMBINATIONS = """
-SELECT product_id, NULL AS type, id, hash, sku, price_cents, stock, position FROM combinations
+SELECT product_id, NULL AS type, id, hash, sku, price_cents, stock, shipping_freight_cents, position FROM combinations
 WHERE tenant_id = $1 AND product_id = ANY($2::bigint[]) AND deleted_at IS NULL
 UNION ALL
-SELECT product_id, type, id, hash, '', 0, 0, 0 FROM option_exceptions WHERE tenant_id = $1 AND product_id = ANY($2::bigint[])
+SELECT product_id, type, id, hash, '', 0, 0, NULL, 0 FROM option_exceptions WHERE tenant_id = $1 AND product_id = ANY($2::bigint[])
 ORDER BY position, id
 """
 
@@ -48,13 +48,14 @@ VariantPairs = frozenset[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class OptionCombination:
-    """A combination of option variants: cents added to the price, sellable stock."""
+    """A combination of option variants: cents added to the price, sellable stock, its own freight per unit (None: the product's)."""
 
     id: int
     variants: VariantPairs
     sku: str
     price_cents: int
     stock: int
+    freight_cents: int | None = None
 
 
 @dataclass(slots=True)
@@ -123,7 +124,14 @@ async def load_selectable_options(scope: Scope, products: Iterable[int]) -> dict
         product, variants = (selectable[record["product_id"]], frozenset(parse_combination_hash(record["hash"])))
         if record["type"] is None:
             product.combinations.append(
-                OptionCombination(record["id"], variants, record["sku"], record["price_cents"], record["stock"])
+                OptionCombination(
+                    record["id"],
+                    variants,
+                    record["sku"],
+                    record["price_cents"],
+                    record["stock"],
+                    record["shipping_freight_cents"],
+                )
             )
         else:
             conditions = frozenset(pair for pair in variants if pair[1] != ANY_VARIANT)

@@ -32,11 +32,12 @@ from models.connection.database import execute, fetch
 _LINES = f"""
 SELECT l.product_id, l.public_id, l.vendor_id, l.product_name, l.product_code, l.quantity, l.price_cents, l.base_price_cents,
     l.tracked, l.weight_grams, l.combination_id, l.options::text AS options, l.extra::text AS extra,
-    coalesce(p.is_edp, false) AS is_edp,
+    coalesce(p.is_edp, false) AS is_edp, coalesce(c.shipping_freight_cents, p.shipping_freight_cents, 0) AS freight_cents,
     coalesce(p.free_shipping, false) OR (l.price_cents = 0 AND l.extra ? 'promotion_id') AS free_shipping,
     coalesce(l.commission, {RATE_OF_OLD_LINES}) AS commission,
     coalesce(l.commission_type, {RATE_TYPE_OF_OLD_LINES}) AS commission_type
 FROM order_lines l LEFT JOIN products p ON p.tenant_id = l.tenant_id AND p.id = l.product_id
+LEFT JOIN combinations c ON c.tenant_id = l.tenant_id AND c.id = l.combination_id
 LEFT JOIN vendors v ON v.tenant_id = l.tenant_id AND v.id = l.vendor_id
 WHERE l.tenant_id = $1 AND l.order_id = $2 ORDER BY l.position, l.id
 """
@@ -67,6 +68,7 @@ def _line(line: Mapping[str, Any]) -> PricedLine:
         stock=0,
         tracking="B",
         weight_grams=line["weight_grams"],
+        freight_cents=line["freight_cents"],
         is_edp=line["is_edp"],
         free_shipping=line["free_shipping"],
         min_quantity=0,

@@ -1,8 +1,8 @@
 """Calculate the totals of an order and the points it spends. Pure arithmetic in whole cents; no amount is ever taken from a client.
 
     subtotal   the sum of price × quantity
-    shipping   base + per kilogram × weight + per item × items, of the shipped lines without free shipping; free when the subtotal
-               reaches the method's `free_from` (docs/reference/legacy.md#shippings)
+    shipping   base + per kilogram × weight + per item × items + the freight of each unit, of the shipped lines without free shipping;
+               free, freight included, when the subtotal reaches the method's `free_from` (docs/reference/legacy.md#shippings)
     surcharge  the payment method's fixed part plus its percentage of subtotal − discount + shipping
     tax        the taxes that prices don't include (`domain.taxes.calculation`)
     total      subtotal − discount + shipping + surcharge + tax
@@ -25,13 +25,14 @@ _HUNDREDTHS_OF_A_PERCENT = 10_000
 
 
 class TotalsLine(NamedTuple):  # made several times for each line, in a third of the time of a frozen dataclass
-    """Units of a product as the totals need them; weight in grams per unit."""
+    """Units of a product as the totals need them; per unit the weight in grams and the freight that it adds to the price of shipping."""
 
     quantity: int
     price_cents: int
     weight_grams: int = 0
     is_shipped: bool = True
     ships_free: bool = False
+    freight_cents: int = 0
 
     @property
     def pays_shipping(self) -> bool:
@@ -153,7 +154,8 @@ def shipping_cents(rate: MethodRate, lines: Sequence[TotalsLine], subtotal_cents
     if not charged or (rate.free_from_cents is not None and subtotal_cents >= rate.free_from_cents):
         return 0
     by_weight = divide_half_up(rate.per_kg_cents * weight_grams(charged), _GRAMS_PER_KG)
-    return rate.base_cents + by_weight + rate.per_item_cents * sum(line.quantity for line in charged)
+    by_item = sum(line.quantity * (rate.per_item_cents + line.freight_cents) for line in charged)
+    return rate.base_cents + by_weight + by_item
 
 
 def surcharge_cents(surcharge: PaymentSurcharge, amount_cents: int) -> int:

@@ -30,7 +30,8 @@ _STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM, ActorKind.APP)
 
 _PRODUCT = f"""
 SELECT p.id, p.public_id, p.vendor_id, v.public_id AS vendor_public_id, coalesce(v.name, $4) AS vendor_name, p.sku, p.price_cents,
-    {of_row(STOCK, "p")} AS stock, p.weight_grams, p.is_edp, p.free_shipping, v.shippings::text AS vendor_shippings
+    {of_row(STOCK, "p")} AS stock, p.weight_grams, p.shipping_freight_cents, p.is_edp, p.free_shipping,
+    v.shippings::text AS vendor_shippings
 FROM products p LEFT JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.vendor_id
 WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND (p.id = $2 OR p.public_id = $3)
     AND ($5 OR {of_row(OPEN, "p")})
@@ -38,7 +39,8 @@ WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND (p.id = $2 OR p.public_id = 
 # Vendors offer the same product under the same SKU.
 _OFFERS = f"""
 SELECT p.id, p.public_id, p.vendor_id, v.public_id AS vendor_public_id, coalesce(v.name, $4) AS vendor_name, p.sku, p.price_cents,
-    {of_row(STOCK, "p")} AS stock, p.weight_grams, p.is_edp, p.free_shipping, v.shippings::text AS vendor_shippings
+    {of_row(STOCK, "p")} AS stock, p.weight_grams, p.shipping_freight_cents, p.is_edp, p.free_shipping,
+    v.shippings::text AS vendor_shippings
 FROM products p LEFT JOIN vendors v ON v.tenant_id = p.tenant_id AND v.id = p.vendor_id
 WHERE p.tenant_id = $1 AND p.deleted_at IS NULL AND (p.id = $2 OR p.sku = $3 AND p.sku <> '')
     AND {of_row(OPEN, "p")} AND (p.id = $2 OR {of_row(LISTED, "p")})
@@ -148,7 +150,12 @@ def _choice(offer: Mapping[str, Any]) -> dict[int | None, Mapping[str, Any]]:
 
 def _totals_line(offer: Mapping[str, Any], quantity: int) -> TotalsLine:
     return TotalsLine(
-        quantity, offer["price_cents"], offer["weight_grams"], not offer["is_edp"], offer["free_shipping"]
+        quantity,
+        offer["price_cents"],
+        offer["weight_grams"],
+        not offer["is_edp"],
+        offer["free_shipping"],
+        offer["shipping_freight_cents"],
     )
 
 

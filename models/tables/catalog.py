@@ -24,8 +24,9 @@ class Category(SoftDeletable, table="categories"):
 
 
 class Product(SoftDeletable, table="products"):
-    """A product of a vendor. Prices in cents of the store's currency, weight in grams.
+    """A product of a vendor. Prices in cents of the store's currency, weight in grams, size of a packed unit in millimetres.
 
+    A size of 0 is unknown. `shipping_freight_cents` is what each unit adds to the price of shipping.
     `stock` is generated: on hand minus reserved. `tracking` is `B` (stock is tracked) or `D` (it is not: the product can always be sold).
     `name_folded` and `search` are generated from the texts.
     """
@@ -46,6 +47,11 @@ class Product(SoftDeletable, table="products"):
     stock = fields.BigIntField(generated=True)
     tracking = fields.TextField(default="B")
     weight_grams = fields.BigIntField(default=0)
+    length_mm = fields.BigIntField(default=0)
+    width_mm = fields.BigIntField(default=0)
+    height_mm = fields.BigIntField(default=0)
+    gtin = fields.TextField(default="")
+    shipping_freight_cents = fields.BigIntField(default=0)
     is_edp = fields.BooleanField(default=False)
     free_shipping = fields.BooleanField(default=False)
     min_quantity = fields.IntField(default=0)

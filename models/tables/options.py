@@ -48,7 +48,8 @@ class ProductOption(StoreModel, table="product_options"):
 class Combination(SoftDeletable, table="combinations"):
     """A combination of option variants with its own stock; `price_cents` is added to the product's price.
 
-    `hash` is `<option>_<variant>_…` in the order of the option ids. `stock` is generated: on hand minus reserved.
+    `hash` is `<option>_<variant>_…` in the order of the option ids. `stock` is generated: on hand minus reserved. Size, GTIN and freight
+    are the product's where they are null.
     """
 
     product = fields.ForeignKeyField("models.Product", related_name="combinations")
@@ -59,6 +60,11 @@ class Combination(SoftDeletable, table="combinations"):
     reserved = fields.BigIntField(default=0)
     stock = fields.BigIntField(generated=True)
     position = fields.IntField(default=0)
+    length_mm = fields.BigIntField(null=True)
+    width_mm = fields.BigIntField(null=True)
+    height_mm = fields.BigIntField(null=True)
+    gtin = fields.TextField(null=True)
+    shipping_freight_cents = fields.BigIntField(null=True)
     image_url = fields.TextField(default="")
     image_alt = fields.TextField(default="")
     image_width = fields.IntField(default=0)

@@ -10,7 +10,7 @@ from kernel.errors import NotFound
 from resolvers.execute import FacadeOperation, execute
 from rest_facade.legacy.engine import VIEW, Operations, authorize_entity
 from rest_facade.legacy.resource import Record, Resource
-from rest_facade.legacy.value_types import WEIGHT
+from rest_facade.legacy.value_types import LENGTH, WEIGHT
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Handler, Route
 
@@ -32,10 +32,10 @@ def routes(operations: Operations) -> list[Route]:
 
 def _render_box(box: Record) -> Record:
     """Render dimensions in centimetres and weights in kilograms."""
+    assert LENGTH.render is not None
     assert WEIGHT.render is not None
     for name in _MEASURES:
-        centimetres, millimetres = divmod(box[name], 10)
-        box[name] = f"{centimetres}.{millimetres}"
+        box[name] = LENGTH.render(box[name])
     for name in _WEIGHTS:
         box[name] = WEIGHT.render(box[name])
     return box

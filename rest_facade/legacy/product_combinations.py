@@ -29,7 +29,7 @@ from rest_facade.legacy.queries import envelope, query_parser
 from rest_facade.legacy.reshape import body_parser, check_required, message_renamer, record_renderer
 from rest_facade.legacy.resource import Record, RecordField, Resource, id_field
 from rest_facade.legacy.resources.images import PAIR, PAIR_INPUT, parse_pair, render_pair
-from rest_facade.legacy.resources.options import CHOICES, COMBINATION_TERMS
+from rest_facade.legacy.resources.options import CHOICES, COMBINATION_TERMS, FREIGHT_FIELDS
 from rest_facade.legacy.value_types import BIGINT, ID, JSON_INTEGER, RAW, SIGNED_MONEY, TEXT, ValueType
 from rest_facade.responses import json_response
 from rest_facade.routing import Credential, Handler, Route
@@ -72,6 +72,7 @@ COMBINATIONS = Resource(
         RecordField("amount", BIGINT, "stock", "stock"),
         RecordField("price", SIGNED_MONEY, "price_cents", "price_cents"),
         RecordField("position", JSON_INTEGER, "position", "position"),
+        *FREIGHT_FIELDS,
         RecordField(
             "image_pairs", ValueType(parse=parse_pair, schema=PAIR, body_schema=one_of(PAIR_INPUT, NULL)), "image"
         ),

@@ -21,6 +21,7 @@ MONEY = _text("Money", r"^[0-9]+\.[0-9]{2}$", "49.90", "An amount, or a percenta
 SIGNED_MONEY = _text("SignedMoney", r"^-?[0-9]+\.[0-9]{2}$", "-5.00", "An amount or percentage, possibly negative.")
 RATE = _text("Rate", r"^[0-9]+\.[0-9]{2,3}$", "18.00", "A tax rate: a percentage or an amount.")
 WEIGHT = _text("Weight", r"^[0-9]+\.[0-9]{3}$", "0.350", "Kilograms.")
+LENGTH = _text("Length", r"^[0-9]+\.[0-9]$", "12.5", "Centimetres.")
 UNIX_TIME = _text("UnixTime", "^-?[0-9]+$", "1763661600", "Unix seconds; `0` for none.")
 FLAG: Schema = named("Flag", {**enum(("Y", "N")), "examples": ["Y"]}, "Yes or no.")
 WRITTEN_ID: Schema = named(
@@ -49,6 +50,7 @@ MONEY_INPUT: Schema = named(
 )
 RATE_INPUT: Schema = {"type": ["string", "number"], "description": "A percentage or amount, of at most three decimals."}
 WEIGHT_INPUT: Schema = named("WeightInput", {"type": ["string", "number"], "examples": ["0.350"]}, "Kilograms.")
+LENGTH_INPUT: Schema = named("LengthInput", {"type": ["string", "number"], "examples": ["12.5"]}, "Centimetres.")
 TIME_INPUT: Schema = named(
     "TimeInput", {"type": ["string", "integer", "null"], "examples": [1763661600]}, "Unix seconds."
 )

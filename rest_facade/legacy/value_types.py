@@ -18,7 +18,7 @@ from kernel.clock import format_rfc3339, parse_unix
 from kernel.codes import CodeTable
 from kernel.documents import normalize_document, normalize_email, normalize_phone
 from kernel.ids import parse_reference
-from kernel.json_schema import FREE_OBJECT, STRING, array, enum
+from kernel.json_schema import FREE_OBJECT, NULL, STRING, array, enum, one_of
 from kernel.json_schema import INTEGER as INTEGER_NUMBER
 from kernel.money import CENTS, parse_cents
 from kernel.record_conversion import Inline
@@ -32,9 +32,10 @@ ParseFilter: TypeAlias = Callable[[str], Any]
 MAX_INTEGER = 2**31 - 1
 _MAX_BIGINT = 2**63 - 1
 _GRAMS_PER_KG = 1_000
+_MILLIMETRES_PER_CM = 10
 
 _INTEGER_TEXT = re.compile(r"\s*-?[0-9]{1,19}(?:\.0*)?\s*")
-_KILOGRAMS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,20})?")
+_DECIMALS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,20})?")
 _SINGLE_LETTER = re.compile(r"[A-Za-z]")
 
 ABSENT: Final = object()
@@ -148,10 +149,14 @@ OPTIONAL_MONEY = ValueType(
 
 def parse_grams(value: Any, label: str) -> int:
     """Parse kilograms to grams, rounding half up to the gram."""
+    return _parse_units(value, label, _GRAMS_PER_KG, 'kilograms such as "0.350"')
+
+
+def _parse_units(value: Any, label: str, factor: int, expected: str) -> int:
     text = repr(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-    if not isinstance(text, str) or not _KILOGRAMS.fullmatch(text):
-        raise InvalidValue(f'{label} is {repr_value(value)}; expected kilograms such as "0.350"')
-    return int((Decimal(text) * _GRAMS_PER_KG).to_integral_value(ROUND_HALF_UP))
+    if not isinstance(text, str) or not _DECIMALS.fullmatch(text):
+        raise InvalidValue(f"{label} is {repr_value(value)}; expected {expected}")
+    return int((Decimal(text) * factor).to_integral_value(ROUND_HALF_UP))
 
 
 WEIGHT = ValueType(
@@ -161,6 +166,35 @@ WEIGHT = ValueType(
     schema=schemas.WEIGHT,
     body_schema=schemas.WEIGHT_INPUT,
 )
+
+
+def parse_millimetres(value: Any, label: str) -> int:
+    """Parse centimetres to millimetres, rounding half up to the millimetre."""
+    return _parse_units(value, label, _MILLIMETRES_PER_CM, 'centimetres such as "12.5"')
+
+
+LENGTH = ValueType(
+    render=Inline("f'{v // 10}.{v % 10}'"),
+    parse=parse_millimetres,
+    parse_filter=lambda text: parse_millimetres(text, "the length"),
+    schema=schemas.LENGTH,
+    body_schema=schemas.LENGTH_INPUT,
+)
+
+
+def own_or_empty(value_type: ValueType) -> ValueType:
+    """Describe a combination's own value: empty where it is the product's; null and `""` in a body remove it."""
+    parse_own, render = value_type.parse, value_type.render
+    assert parse_own is not None
+    rendered = render.of("v") if isinstance(render, Inline) else "v"
+    schema = value_type.schema or STRING
+    return replace(
+        value_type,
+        render=Inline(f"'' if v is None else {rendered}"),
+        parse=lambda value, label: None if value is None or value == "" else parse_own(value, label),
+        schema=schema if schema == STRING else one_of(schema, schemas.EMPTY),
+        body_schema=one_of(value_type.body_schema or STRING, NULL),
+    )
 
 
 # --- Texts -------------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import strawberry
 from auth.access import Access
 from domain.catalog.availability import COMBINATION_IS_AVAILABLE
 from domain.catalog.boxes import BOX_FIELDS
+from domain.catalog.combinations import FREIGHT_FIELDS
 from domain.catalog.product_options import ANY_VARIANT, NO_VARIANT
 from domain.catalog.read_options import (
     ATTACHMENTS,
@@ -127,6 +128,17 @@ class CombinationObject:
     on_hand: BigInt | None = column(description="The stock on hand, reserved units included.", guard=_INVENTORY_READERS)
     reserved: BigInt | None = column(description="The stock reserved by open orders.", guard=_INVENTORY_READERS)
     position: int = column(description="The sort position.")
+    length_mm: BigInt | None = column(
+        description="The length of a packed unit, in millimetres; null for the product's."
+    )
+    width_mm: BigInt | None = column(description="The width of a packed unit, in millimetres; null for the product's.")
+    height_mm: BigInt | None = column(
+        description="The height of a packed unit, in millimetres; null for the product's."
+    )
+    gtin: str | None = column(description="The GTIN of 8, 12, 13 or 14 digits; null for the product's.")
+    shipping_freight_cents: BigInt | None = column(
+        description="What each unit adds to the price of shipping, in cents; null for the product's."
+    )
     image_url: str = computed(RowImageUrl("image_url"), "The image URL; empty if not set.", shows="image_url")
     image_alt: str = column(description="The alternative text of the image.")
     image_width: int = column(description="The size in pixels; 0 if unknown.")
@@ -281,6 +293,7 @@ class OptionChoiceInput:
 
 
 @input_type
+@optional_copies(CombinationObject, FREIGHT_FIELDS)
 class CombinationInput:
     """A combination of variants. `product_id` and `choices` are required on creation."""
 

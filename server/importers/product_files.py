@@ -26,7 +26,7 @@ def _images(text: str) -> list[dict[str, str]]:
 def _parser(name: str) -> Callable[[str], Any]:
     if name in ("is_edp", "free_shipping"):
         return flag
-    return whole if name == "stock" or name.endswith(("_cents", "_grams", "_quantity")) else str
+    return whole if name == "stock" or name.endswith(("_cents", "_grams", "_mm", "_quantity")) else str
 
 
 async def _write(scope: Scope, batch: Sequence[FileRow], options: ImportOptions) -> BatchOutcome:
@@ -103,6 +103,7 @@ PRODUCTS = FileKind(
             **{name: Column(name, _parser(name)) for name in PRODUCT_FIELDS},
             "price": Column("price_cents", money, money),
             "compare_at": Column("compare_at_cents", money, money),
+            "shipping_freight": Column("shipping_freight_cents", money, money),
             "categories": Column("categories", texts, list_of(str, "paths such as Casa > Cozinha")),
             "images": Column("images", _images, list_of(dict, "objects with a url")),
         }

@@ -73,6 +73,19 @@ async def shirt(kit):
     return await Shirt(kit).created()
 
 
+async def test_a_combination_adds_its_own_freight_to_the_price_of_shipping_or_that_of_the_product(kit):
+    shirt = await Shirt(kit).created(shipping_freight_cents=300)
+    await shirt.combination("P", "Lisa")
+    await shirt.combination("G", "Lisa", shipping_freight_cents=1_000)
+    await shirt.combination("P", "Poá", shipping_freight_cents=0)
+    method = await kit.shipping(base_cents=500)
+    lines = [shirt.line("P", "Lisa", quantity=2), shirt.line("G", "Lisa"), shirt.line("P", "Poá")]
+    placed = await kit.order(*lines, shipping_method=method)
+    assert (await kit.record("orders", placed.id))["shipping_cents"] == 500 + 2 * 300 + 1_000
+    await update_order(kit.scope, placed.id, {"lines": [shirt.line("G", "Lisa", quantity=2)]})
+    assert (await kit.record("orders", placed.id))["shipping_cents"] == 500 + 2 * 1_000
+
+
 async def test_modifiers_change_the_price(kit, shirt):
     placed = await kit.order(shirt.line("G", "Poá", quantity=2), scope=kit.as_app())
     [line] = await kit.lines(placed.id)

@@ -21,6 +21,7 @@ line_lists = st.lists(
         weight_grams=st.integers(0, 50_000),
         is_shipped=st.booleans(),
         ships_free=st.booleans(),
+        freight_cents=amounts,
     ),
     min_size=1,
     max_size=8,
@@ -63,6 +64,15 @@ def test_free_and_unshipped_lines_pay_no_shipping():
     download = TotalsLine(1, 100, weight_grams=1_000, is_shipped=False)
     assert shipping_cents(rate, [free, download], 400) == 0
     assert shipping_cents(rate, [free, download, TotalsLine(1, 100, weight_grams=1_000)], 500) == 1_110
+
+
+def test_each_shipped_unit_adds_its_freight_unless_it_or_the_order_ships_free():
+    rate = MethodRate(base_cents=1_000, free_from_cents=500)
+    heavy = TotalsLine(3, 100, freight_cents=250)
+    assert shipping_cents(rate, [heavy], 300) == 1_750
+    assert shipping_cents(rate, [heavy, TotalsLine(2, 50, ships_free=True, freight_cents=90)], 400) == 1_750
+    assert shipping_cents(rate, [TotalsLine(2, 50, is_shipped=False, freight_cents=90)], 100) == 0
+    assert shipping_cents(rate, [heavy], 500) == 0
 
 
 @pytest.mark.parametrize("subtotal, price", [(999, 500), (1_000, 0), (1_001, 0)])

@@ -52,6 +52,11 @@ STATUS_CHANGE = {
 PRODUCT_RELATIONS = {"product_categories", "product_images", "feature_values", "product_taxes"}
 OPTIONS = {"option_variants", "product_options", "combination_choices"}
 COMBINATION = {
+    "length_mm",
+    "width_mm",
+    "height_mm",
+    "gtin",
+    "shipping_freight_cents",
     "sku",
     "on_hand",
     "stock",

@@ -35,6 +35,14 @@ ACCEPTED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"compare_at_cents": 9}, {"compare_at_cents": 9}),
     ({"compare_at_cents": None}, {"compare_at_cents": None}),
     ({"stock": 3}, {"stock": 3}),
+    ({"weight_grams": 350}, {"weight_grams": 350}),
+    ({"length_mm": 200, "width_mm": 150, "height_mm": 95}, {"length_mm": 200, "width_mm": 150, "height_mm": 95}),
+    ({"gtin": "789-1000 31550 7"}, {"gtin": "7891000315507"}),
+    ({"gtin": "96385074"}, {"gtin": "96385074"}),
+    ({"gtin": "036000291452"}, {"gtin": "036000291452"}),
+    ({"gtin": "17891000315504"}, {"gtin": "17891000315504"}),
+    ({"gtin": None}, {"gtin": ""}),
+    ({"shipping_freight_cents": 250}, {"shipping_freight_cents": 250}),
 ]
 
 # Values of a field, and the field's error code.
@@ -69,4 +77,15 @@ REJECTED: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"stock": -1}, {"stock": "stock_invalid"}),
     ({"stock": "1"}, {"stock": "stock_invalid"}),
     ({"stock": 10**13}, {"stock": "stock_invalid"}),
+    ({"weight_grams": -1}, {"weight_grams": "weight_invalid"}),
+    ({"length_mm": -1}, {"length_mm": "size_invalid"}),
+    ({"width_mm": "10"}, {"width_mm": "size_invalid"}),
+    ({"height_mm": 10**13}, {"height_mm": "size_invalid"}),
+    ({"gtin": "7891000315508"}, {"gtin": "gtin_invalid"}),
+    ({"gtin": "789100031550"}, {"gtin": "gtin_invalid"}),
+    ({"gtin": "7891000315"}, {"gtin": "gtin_invalid"}),
+    ({"gtin": "ABCDEFGH"}, {"gtin": "gtin_invalid"}),
+    ({"gtin": 96385074}, {"gtin": "gtin_invalid"}),
+    ({"shipping_freight_cents": -1}, {"shipping_freight_cents": "price_invalid"}),
+    ({"shipping_freight_cents": "2.50"}, {"shipping_freight_cents": "price_invalid"}),
 ]

@@ -80,6 +80,9 @@ async def test_a_product_is_brought_with_its_parts(imported: tuple[Store, Report
     assert await of(store, "products", columns) == [
         (12, "100g Pants", "U0012O5AF0", "100g-pants", 3000, 4000, 0, "H", "B", 350, 224, 1)
     ]
+    assert await of(store, "products", "length_mm, width_mm, height_mm, gtin, shipping_freight_cents") == [
+        (205, 150, 90, "", 250)
+    ]
     assert await of(store, "product_categories", "position, category_id") == [(0, 224), (1, 167)]
     assert await of(store, "product_images", "position, id, url") == [
         (0, 823, "http://shop.example/a.jpg"),
@@ -290,6 +293,15 @@ async def test_a_list_that_is_none_brings_nothing(store: Store) -> None:
 async def test_statuses_of_the_approval_of_products_have_an_equal_here(store: Store, status: str, here: str) -> None:
     await run.run(SavedShop({"products": {"products": [PRODUCT | {"status": status}]}}), store.public_id)
     assert await of(store, "products", "id, status") == [(12, here)]
+
+
+async def test_the_size_of_a_box_for_several_units_is_left_out(store: Store) -> None:
+    box = {"max_items_in_box": "12", "box_length": "40", "box_width": "30", "box_height": "30"}
+    product = PRODUCT | {"shipping_params": [], **box, "gtin": "96385074"}
+    report = await run.run(SavedShop({"products": {"products": [product]}}), store.public_id)
+    assert await of(store, "products", "length_mm, width_mm, height_mm, gtin") == [(0, 0, 0, "96385074")]
+    note = "box_length, box_width and box_height are those of a box for several units; left out"
+    assert ("products", note) in report.notes
 
 
 async def test_storefronts_are_read_where_there_are_no_vendors(store: Store) -> None:

@@ -230,3 +230,12 @@ async def test_an_import_changes_no_other_store(store: Store, other_store: Store
     assert [
         (row["public_id"], row["name"]) for row in await rows(other_store, "select public_id, name from products")
     ] == [(UUID(theirs.id), "Alheia")]
+
+
+async def test_sizes_gtin_and_freight_are_read(store: Store, tmp_path: Path) -> None:
+    lines = (
+        "name,price,length_mm,width_mm,height_mm,gtin,shipping_freight\nCaneca,49.90,120,90,100,7891000315507,2.50\n"
+    )
+    await run(store, tmp_path, lines)
+    [record] = await rows(store, "select length_mm, width_mm, height_mm, gtin, shipping_freight_cents from products")
+    assert tuple(record) == (120, 90, 100, "7891000315507", 250)

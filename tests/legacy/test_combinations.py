@@ -31,7 +31,25 @@ async def test_a_combination_is_read_by_its_hash(sample):
         "amount": "3",
         "price": "2.00",
         "position": "0",
+        **dict.fromkeys(("box_length", "box_width", "box_height", "shipping_freight", "gtin"), ""),
     }
+
+
+@pytest.mark.parametrize("path", ["combinations", "products/{mug}/options/combinations"])
+async def test_a_combination_has_its_own_box_freight_and_gtin_or_its_products(path, sample):
+    url = f"/api/{path.format(mug=sample.mug)}/{sample.combination.number}"
+    own = {"box_length": "20.5", "box_width": 9, "box_height": "", "shipping_freight": "2.50", "gtin": "7891000315507"}
+    assert (await sample.put(url, own)).status == 200
+    record = (await sample.get(url)).body
+    assert own | {"box_width": "9.0"} == {name: record[name] for name in own}
+    assert (await sample.put(url, {"box_length": None, "gtin": "", "shipping_freight": ""})).status == 200
+    record = (await sample.get(url)).body
+    assert [record[name] for name in own] == ["", "9.0", "", "", ""]
+    refused = await sample.put(url, {"gtin": "7891000315508"})
+    assert (refused.status, refused.body["message"]) == (
+        400,
+        "gtin is '7891000315508'; expected a GTIN of 8, 12, 13 or 14 digits, the last one its check digit",
+    )
 
 
 async def test_a_combination_is_created_updated_and_deleted_by_its_hash(sample):
@@ -183,6 +201,7 @@ async def test_a_combination_of_a_product_has_an_integer_position(sample):
         "amount": "12",
         "price": "0.00",
         "position": 10,
+        **dict.fromkeys(("box_length", "box_width", "box_height", "shipping_freight", "gtin"), ""),
         "image_pairs": {
             "pair_id": number,
             "image_id": "0",

@@ -19,11 +19,12 @@ ROOT = Path(__file__).parents[2]
 REFERENCE = (ROOT / "docs/reference/legacy.md").read_text()
 
 CONTENT: Mapping[str, str] = {
-    "products": "product product_code short_description full_description main_pair image_pairs page_title meta_keywords meta_description",
+    "products": "product product_code short_description full_description main_pair image_pairs page_title meta_keywords meta_description"
+    " gtin",
     "categories": "category description",
     "features": "description",
     "options": "option_name description main_pair",
-    "combinations": "product_code",
+    "combinations": "product_code gtin",
     "orders": "firstname lastname phone notes details ip_address fields b_firstname b_lastname b_city b_phone b_address b_address_2"
     " s_firstname s_lastname s_phone s_address s_address_2",
     "shipments": "shipping carrier comments",
@@ -54,12 +55,16 @@ _PRODUCTS, _LINES, _TERMS = "domain/catalog/read.py", "domain/purchase/lines.py"
 _OPTIONS, _FEATURES = "domain/purchase/option_selection.py", "domain/catalog/feature_values.py"
 _RATES, _PEOPLE = "domain/purchase/references.py", "domain/people/accounts.py"
 _PROMOTIONS, _LEGACY = "domain/promotions/rewards.py", "rest_facade/legacy/resources"
+_FREIGHT = {
+    "box_length": "domain/carriers/parcels.py length_mm", "box_width": "domain/carriers/parcels.py width_mm",
+    "box_height": "domain/carriers/parcels.py height_mm", "shipping_freight": f"{_LINES} freight_cents",
+}  # fmt: skip
 DECIDED: Mapping[str, Mapping[str, str]] = {
     "products": {
         "price": f"{_LINES} price_cents", "list_price": f"{_PRODUCTS} compare_at", "amount": "domain/catalog/stock.py on_hand",
         "status": "domain/catalog/listing.py status", "company_id": f"{_LINES} vendor_id",
         "category_ids": f"{_PROMOTIONS} product_categories",
-        "main_category": f"{_PRODUCTS} category", "weight": f"{_LINES} weight_grams", "is_edp": f"{_LINES} is_edp",
+        "main_category": f"{_PRODUCTS} category", "weight": f"{_LINES} weight_grams", **_FREIGHT, "is_edp": f"{_LINES} is_edp",
         "free_shipping": f"{_LINES} ships_free", "tracking": f"{_LINES} tracking", "min_qty": f"{_LINES} min_quantity",
         "max_qty": f"{_LINES} max_quantity", "tax_ids": f"{_TERMS} product_taxes", "seo_name": f"{_PRODUCTS} slug",
         "product_features": "domain/promotions/facts.py feature_values",
@@ -82,6 +87,7 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
     "combinations": {
         "product_id": f"{_OPTIONS} product_id", "combination": f"{_OPTIONS} combination", "amount": f"{_OPTIONS} stock",
         "price": f"{_OPTIONS} price_cents", "position": "domain/catalog/read_options.py position",
+        **_FREIGHT,
     },
     "exceptions": {
         "product_id": f"{_OPTIONS} product_id", "combination": f"{_OPTIONS} exception", "type": f"{_OPTIONS} type",

@@ -157,6 +157,19 @@ async def test_records_have_the_members_that_programs_read(sample: SampleStore) 
     assert (await sample.get(f"/api/discussions/{sample.review}")).body["company_id"] == str(sample.vendor)
 
 
+async def test_the_box_of_a_product_is_in_centimetres_and_may_be_sent_in_shipping_params(sample: SampleStore) -> None:
+    path = f"/api/products/{sample.mug}"
+    body = {"box_length": "30", "shipping_params": {"box_length": 20.25, "box_width": "15"}, "shipping_freight": "2.50"}
+    assert (await sample.put(path, body)).status == 200
+    record = (await sample.get(path)).body
+    names = ("box_length", "box_width", "box_height", "shipping_freight", "gtin")
+    assert [record[name] for name in names] == ["20.3", "15.0", "0.0", "2.50", ""]
+    [listed] = (await sample.get("/api/products?box_length=20.3")).body["products"].values()
+    assert listed["product_id"] == str(sample.mug)
+    for refused in ({"box_length": "-1"}, {"box_width": "15 cm"}, {"shipping_params": "a:0:{}"}):
+        assert (await sample.put(path, refused)).status == 400, refused
+
+
 async def test_a_completed_order_is_restocked_on_request(sample: SampleStore) -> None:
     async def stock() -> int:
         return int((await sample.get(f"/api/products/{sample.mug}")).body["amount"])

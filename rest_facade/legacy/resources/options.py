@@ -292,6 +292,17 @@ COMBINATION_TERMS = {
     "url": "image_path",
 }
 
+FREIGHT_FIELDS = (
+    *(
+        RecordField(f"box_{name}", types.own_or_empty(types.LENGTH), f"{name}_mm", f"{name}_mm")
+        for name in ("length", "width", "height")
+    ),
+    RecordField(
+        "shipping_freight", types.own_or_empty(types.MONEY), "shipping_freight_cents", "shipping_freight_cents"
+    ),
+    RecordField("gtin", types.own_or_empty(types.TEXT), "gtin", "gtin"),
+)
+
 COMBINATIONS = Resource(
     path="combinations",
     key="combination_hash",
@@ -315,6 +326,7 @@ COMBINATIONS = Resource(
         RecordField("amount", types.BIGINT, "stock", "stock"),
         RecordField("price", types.SIGNED_MONEY, "price_cents", "price_cents"),
         RecordField("position", types.INTEGER, "position", "position"),
+        *FREIGHT_FIELDS,
     ),
     required=("product_id", "combination"),
     message_terms=COMBINATION_TERMS,

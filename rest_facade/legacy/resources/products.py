@@ -43,6 +43,12 @@ PRODUCTS = Resource(
         RecordField("timestamp", types.UNIX_TIME, filter_name="created_at"),
         RecordField("updated_timestamp", types.UNIX_TIME, filter_name="updated_at"),
         RecordField("weight", types.WEIGHT, "weight_grams", "weight_grams"),
+        *(
+            RecordField(f"box_{name}", types.LENGTH, f"{name}_mm", f"{name}_mm", parent_object="shipping_params")
+            for name in ("length", "width", "height")
+        ),
+        RecordField("shipping_freight", types.MONEY, "shipping_freight_cents", "shipping_freight_cents"),
+        RecordField("gtin", types.TEXT, "gtin", "gtin"),
         RecordField("short_description", types.TEXT, "short_description", "short_description"),
         RecordField("full_description", types.TEXT, "description", "description"),
         *same_names(types.FLAG, "is_edp", "free_shipping"),

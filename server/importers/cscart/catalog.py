@@ -49,6 +49,8 @@ from server.importers.cscart.values import (
     objects,
     own_number,
     position,
+    rounded,
+    shipping_params,
     text,
 )
 
@@ -187,14 +189,17 @@ def convert_product(context: Context, record: Record) -> Rows:
         "stock": max(0, integer(record, "amount")),
         "tracking": "D" if text(record, "tracking") == "D" else "B",
         "weight_grams": grams(record, "weight"),
+        **_box(context, record),
+        "gtin": text(record, "gtin"),
+        "shipping_freight_cents": max(0, cents(record, "shipping_freight")),
         "is_edp": flag(record, "is_edp"),
         "free_shipping": flag(record, "free_shipping"),
         "min_quantity": position(record, "min_qty"),
         "max_quantity": position(record, "max_qty"),
         **{name: text(record, name) for name in ("page_title", "meta_keywords", "meta_description")},
     }
-    droppable = ("page_title", "meta_keywords", "meta_description", "sku", "slug")
-    columns = {"sku": "", "slug": "", **context.columns(PRODUCT_FIELDS, values, droppable=droppable)}
+    droppable = ("page_title", "meta_keywords", "meta_description", "sku", "slug", "gtin")
+    columns = {"sku": "", "slug": "", "gtin": "", **context.columns(PRODUCT_FIELDS, values, droppable=droppable)}
     columns["on_hand"] = columns.pop("stock")
     _note_losses(context, record)
     category_ids = _categories(context, record)
@@ -236,6 +241,15 @@ def _note_losses(context: Context, record: Record) -> None:
         context.note(f"usergroup_ids {','.join(usergroups)} restrict who sees it; here everybody does")
     if len(objects(record.get("prices"))) > 1:
         context.note("prices by quantity and usergroup are left out")
+
+
+def _box(context: Context, record: Record) -> Row:
+    """Return the size of a unit: that of its box, unless the box is for several units. CS-Cart has no unit of length: centimetres."""
+    box = {**shipping_params(record), **record}
+    if integer(box, "max_items_in_box") > 1:
+        context.note("box_length, box_width and box_height are those of a box for several units; left out")
+        box = {}
+    return {f"{name}_mm": max(0, rounded(box, f"box_{name}", 10)) for name in ("length", "width", "height")}
 
 
 def _categories(context: Context, record: Record) -> list[int]:

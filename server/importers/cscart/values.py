@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
@@ -18,6 +19,7 @@ OFFERED_BY = "offered_by"
 
 _NONE = (None, "", False)
 _LAST_SECOND = 253_402_300_799  # the end of the year 9999
+_SERIALIZED_NUMBER = re.compile(r's:[0-9]+:"([a-z_]+)";(?:[id]:|s:[0-9]+:")([0-9.]+)"?;')
 _YES, _NO = ("y", "true", "1"), ("n", "false", "0", "")
 
 
@@ -60,6 +62,12 @@ def cents(record: Record, name: str) -> int:
 def grams(record: Record, name: str) -> int:
     """Return a weight in kilograms as grams."""
     return rounded(record, name, 1_000)
+
+
+def shipping_params(record: Record) -> Record:
+    """Return the dimensions of a product's box: a map, or in CS-Cart's lists and exports the text of PHP's `serialize`."""
+    value = record.get("shipping_params")
+    return dict(_SERIALIZED_NUMBER.findall(value)) if isinstance(value, str) else entries(value)
 
 
 def integer(record: Record, name: str, default: int = 0) -> int:
