@@ -6,7 +6,8 @@ one after the other. A child task that outlives the transaction gets an error, b
 `retry_conflicts` repeats work whose transaction lost against a concurrent one: a deadlock (SQLSTATE 40P01) or a serialization failure
 (40001). The error ends the transaction, so its work starts again from the beginning. Only whole operations are repeated, and only while
 nothing outside of the rolled-back transaction took effect: no commit (a `separate_transaction` included), no write without a transaction,
-no request to another server. `record_effect` is called for each of these.
+no request to another server. `record_effect` is called for each of these. What has to be requested from another server is requested between
+two attempts (`NeedsPreparation`).
 """
 
 from __future__ import annotations
@@ -249,6 +250,17 @@ _DELAY_SECONDS = (0.01, 0.05)
 _WRITES = re.compile(r"\b(insert|update|delete|merge|pg_notify)\b", re.IGNORECASE)
 
 
+class NeedsPreparation(TransactionConflict):
+    """Ask `retry_conflicts` to await `prepare`, after the transaction was rolled back, and to repeat the whole operation.
+
+    Raised for what takes a request to another server.
+    """
+
+    def __init__(self, prepare: Callable[[], Awaitable[object]]) -> None:
+        super().__init__()
+        self.prepare = prepare
+
+
 @dataclass(slots=True)
 class _Effects:
     """Count what took effect since the outermost `retry_conflicts` of the task began; child tasks share it."""
@@ -279,12 +291,12 @@ def record_statement(store: int) -> None:
 
 
 async def retry_conflicts(
-    work: Callable[[], Awaitable[T]], *, has_conflict: Callable[[T], bool] = lambda _: False
+    work: Callable[[], Awaitable[T]], *, conflict_in: Callable[[T], TransactionConflict | None] = lambda _: None
 ) -> T:
     """Run work that opens its own transaction, and repeat it after a conflict, at most MAX_RETRIES times; raise or return the last outcome.
 
-    `has_conflict` recognizes a conflict in a result. Inside an open transaction call the work directly: only the outermost transaction can
-    be repeated.
+    `conflict_in` finds a conflict in a result. Inside an open transaction call the work directly: only the outermost transaction can be
+    repeated.
     """
     effects = _effects.get() or _Effects()
     token = _effects.set(effects)
@@ -293,13 +305,18 @@ async def retry_conflicts(
             count = effects.count
             try:
                 result = await work()
-                if not has_conflict(result) or retry == MAX_RETRIES or effects.count != count:
+                conflict = conflict_in(result)
+                if conflict is None or retry == MAX_RETRIES or effects.count != count:
                     return result
-            except TransactionConflict:
+            except TransactionConflict as error:
                 if retry == MAX_RETRIES or effects.count != count:
                     raise
-            logger.info(RETRIED)
-            await asyncio.sleep(random.uniform(*_DELAY_SECONDS))
+                conflict = error
+            if isinstance(conflict, NeedsPreparation):
+                await conflict.prepare()
+            else:
+                logger.info(RETRIED)
+                await asyncio.sleep(random.uniform(*_DELAY_SECONDS))
         raise AssertionError("the last attempt returns or raises")
     finally:
         _effects.reset(token)

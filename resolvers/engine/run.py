@@ -188,12 +188,13 @@ class OperationExecutor:
                 pass
             return result
 
-        result = await retry_conflicts(execute_and_complete, has_conflict=_has_conflict)
+        result = await retry_conflicts(execute_and_complete, conflict_in=_conflict_in)
         if any(error_code(error) in _TRANSIENT_CODES for error in result.errors or ()):
             await release(scope, claim)
             claim.is_released = True
         return result
 
 
-def _has_conflict(result: ExecutionResult) -> bool:
-    return any(isinstance(error_of(error), TransactionConflict) for error in result.errors or ())
+def _conflict_in(result: ExecutionResult) -> TransactionConflict | None:
+    causes = (error_of(error) for error in result.errors or ())
+    return next((cause for cause in causes if isinstance(cause, TransactionConflict)), None)

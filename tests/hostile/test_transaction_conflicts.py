@@ -107,6 +107,42 @@ async def test_the_fourth_conflict_is_raised(scope: Scope) -> None:
     assert attempts == 4
 
 
+async def test_what_needs_preparation_is_rolled_back_prepared_outside_of_the_transaction_and_repeated(
+    scope: Scope, database: object
+) -> None:
+    prepared: list[bool] = []
+
+    async def prepare() -> None:
+        prepared.append(db.in_transaction())
+        db.record_effect()
+
+    async def work() -> str:
+        async with transaction(scope):
+            await db.execute(INSERT, uuid7(), "prepared")
+            if not prepared:
+                raise db.NeedsPreparation(prepare)
+        return "done"
+
+    assert await retry_conflicts(work) == "done"
+    assert prepared == [False]
+    assert await vendors(scope) == ["prepared"]
+
+
+async def test_work_that_needs_preparation_again_and_again_fails(scope: Scope) -> None:
+    prepared = 0
+
+    async def prepare() -> None:
+        nonlocal prepared
+        prepared += 1
+
+    async def work() -> None:
+        raise db.NeedsPreparation(prepare)
+
+    with pytest.raises(TransactionConflict):
+        await retry_conflicts(work)
+    assert prepared == 3
+
+
 async def commit_first(scope: Scope) -> None:
     async with transaction(scope):
         await db.execute(INSERT, uuid7(), "first")
