@@ -18,6 +18,7 @@ from auth.configuration import configured
 from auth.secrets import APP_SECRET_PURPOSE, DecryptionError, is_encrypted, key_id, reencrypt
 from auth.store_resolution import build_store
 from domain import idempotency, order_access, store_settings
+from domain.carriers import params as rate_params
 from domain.mails import outbox
 from domain.payments import methods
 from domain.store_settings import STORE_SETTINGS
@@ -110,6 +111,7 @@ ENCRYPTED_COLUMNS = (
         if setting.secret
     ),
     EncryptedColumn("payment_methods", "processor_params", methods.PURPOSE),
+    EncryptedColumn("shipping_methods", "rate_params", rate_params.PURPOSE),
     EncryptedColumn("two_factors", "secret", two_factor_codes.SECRET_PURPOSE),
     EncryptedColumn("mails", "body", outbox.BODY_PURPOSE),
     EncryptedColumn("idempotency_claims", "result", idempotency.PURPOSE, is_hex=True, expires=True),

@@ -57,6 +57,8 @@ RULES = (
     Rule("legacy_tokens", "t.expires_at <= {0}"),
     Rule("sign_in_challenges", "t.expires_at <= {0}"),
     Rule("mailed_tokens", "t.expires_at <= {0}"),
+    # Workers price carts by the last quote, however old.
+    Rule("carrier_quotes", "t.expires_at < {0}", after=timedelta(days=1)),
     Rule("idempotency_claims", "t.claimed_at < {0}", after=idempotency.RETENTION),
     # Mails without a recipient exist only so that unknown addresses take the same time as known ones.
     Rule("mails", "t.created_at < {0} AND t.status = 'N'", after=timedelta(hours=1)),

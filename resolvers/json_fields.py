@@ -74,6 +74,7 @@ JSON_FIELDS: Mapping[tuple[str, str], Schema] = {
     ("PromotionInput", "conditions"): _CONDITIONS,
     ("ShippingMethod", "price_list"): array(FREE_OBJECT),
     ("ShippingMethod", "service"): FREE_OBJECT,
+    ("ShippingMethodInput", "rate_params"): FREE_OBJECT,
     ("ShippingMethodInput", "service"): FREE_OBJECT,
     ("Vendor", "shippings"): FREE_OBJECT,
     ("VendorInput", "shippings"): FREE_OBJECT,

@@ -53,6 +53,7 @@ _SCALARS: dict[str, Any] = {
     "Float": NUMBER,
     "DateTime": DATE_TIME,
     "ProcessorParams": FREE_OBJECT,
+    "RateParams": FREE_OBJECT,
 }
 # Codes that a store can add to; input accepts their labels too.
 _OPEN_CODES = ("OrderStatus", "ShipmentStatus")

@@ -129,6 +129,7 @@ ExceptionType = NewType("ExceptionType", str)
 PageType = NewType("PageType", str)
 InventoryTracking = NewType("InventoryTracking", str)
 RateCalculation = NewType("RateCalculation", str)
+RateSource = NewType("RateSource", str)
 TaxAddressType = NewType("TaxAddressType", str)
 TaxRateType = NewType("TaxRateType", str)
 StatusType = NewType("StatusType", str)
@@ -190,6 +191,13 @@ ENUMS: dict[object, ScalarDefinition] = {
         "InventoryTracking",
         "Whether the stock of a product is tracked; else it can always be sold.",
         _TRACKING,
+    ),
+    RateSource: _words(
+        "RateSource",
+        "Who names the price of a shipping method.",
+        table="Its own prices and rates.",
+        melhor_envio="Melhor Envio.",
+        frenet="Frenet.",
     ),
     RateCalculation: _enum(
         "RateCalculation", "How a shipping method calculates its price.", codes.RATE_CALCULATION_TYPES
@@ -313,7 +321,12 @@ ENUMS: dict[object, ScalarDefinition] = {
         cancelled="It was cancelled.",
     ),
     NotificationType: _words(
-        "NotificationType", "The type of a notification.", order="Orders.", stock="Low stock.", app="Sent by an app."
+        "NotificationType",
+        "The type of a notification.",
+        order="Orders.",
+        stock="Low stock.",
+        app="Sent by an app.",
+        shipping="A carrier fails.",
     ),
     NotificationStatus: _words(
         "NotificationStatus", "Whether a notification was read.", read="Read.", unread="Unread."

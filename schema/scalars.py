@@ -14,6 +14,7 @@ import strawberry
 from graphql import ConstValueNode, GraphQLError, GraphQLID, GraphQLScalarType
 from strawberry.types.scalar import ScalarDefinition
 
+from domain.carriers import params as rate_params
 from domain.payments.methods import decrypt_params, mask_params
 from kernel import codes
 from kernel.clock import format_rfc3339
@@ -66,6 +67,7 @@ JSON = NewType("JSON", object)
 Bytes = NewType("Bytes", bytes)
 Upload = NewType("Upload", ReceivedFile)
 ProcessorParams = NewType("ProcessorParams", object)
+RateParams = NewType("RateParams", object)
 
 OrderStatus = NewType("OrderStatus", str)
 ShipmentStatus = NewType("ShipmentStatus", str)
@@ -231,6 +233,13 @@ SCALARS: dict[object, ScalarDefinition] = {
         "ProcessorParams",
         "The settings of a payment processor, an object; secrets are masked as `****`.",
         lambda sealed: mask_params(decrypt_params(bytes(sealed))),
+        _parse_json,
+        _JSON_FORMAT,
+    ),
+    RateParams: _scalar(
+        "RateParams",
+        "The parameters of a source of shipping rates, an object; its token is masked as `****`.",
+        lambda sealed: rate_params.mask_params(rate_params.decrypt_params(bytes(sealed))),
         _parse_json,
         _JSON_FORMAT,
     ),

@@ -378,6 +378,7 @@ _VALUE_TYPES = {
     "JSON": "json",
     "Role": "role",
     "ProcessorParams": "python",
+    "RateParams": "python",
 }
 
 

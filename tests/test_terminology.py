@@ -60,6 +60,7 @@ PRESCRIBED_FUNCTIONS = {
 # Where names that can't change are prescribed: clients and the previous version of the program use them.
 PRESCRIBING = ("schema/public.graphql", "docs/openapi/*.json", "models/migrations/sql/*/*.sql")
 OLIST_NAMES = r"olist_sellers\w*|\bseller_(?:id|zip_code_prefix|city|state)\b"
+FRENET_NAMES = r"\bSellerCEP\b"
 WORD = re.compile(r"[A-Za-z]+")
 NAME = re.compile(r"[^\W\d]\w*")
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -139,7 +140,7 @@ def test_no_replaced_word_returns():
 @functools.cache
 def prescribed_names() -> re.Pattern[str]:
     """Return a pattern of the prescribed names that contain a replaced word; a single word counts only as a key."""
-    patterns = {OLIST_NAMES}
+    patterns = {OLIST_NAMES, FRENET_NAMES}
     for path in (path for pattern in PRESCRIBING for path in ROOT.glob(pattern)):
         text = path.read_text(encoding="utf-8")
         for name in {each for each in NAME.findall(text) if replaced_words(each)}:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from domain.promotions.calculation import Reward
-from domain.purchase.lines import PricedLine, needs_shipping
+from domain.purchase.lines import PricedLine, needs_shipping, shipped_units
 from domain.purchase.totals import subtotal_cents
 from domain.shipping.quotes import Quote, full_address, quote_shipping, shippings_by_vendor
 from kernel.scope import Scope, active_scope
@@ -36,6 +36,7 @@ async def find_shipping_options(
         subtotal_cents=subtotal,
         vendors=shippings_by_vendor(lines),
         customer_id=customer_id,
+        content=shipped_units(lines),
     )
 
 

@@ -52,6 +52,12 @@ def destination_address(address: Mapping[str, Any] | None) -> DestinationAddress
     return DestinationAddress(country, state, fold(str(fields.get("city") or "")[: NFC_RATIO * MAX_NAME]).strip(), cep)
 
 
+def cep_of(address: Mapping[str, Any] | None) -> str:
+    """Return the CEP of an address in Brazil, empty without one: where carriers deliver to."""
+    parsed = destination_address(address)
+    return parsed.zipcode if parsed.country == BRAZIL else ""
+
+
 @dataclass(frozen=True, slots=True)
 class DestinationCandidate:
     """A destination to match; `width` is that of its narrowest range containing the CEP, None without one."""

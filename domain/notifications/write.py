@@ -17,7 +17,7 @@ from kernel.ids import split_reference, uuid7
 from kernel.scope import Scope
 from models.connection.database import execute, execute_later, fetch, fetchval, transaction
 
-ORDER, STOCK, APP = "order", "stock", "app"
+ORDER, STOCK, APP, SHIPPING = "order", "stock", "app", "shipping"
 
 # Notifications are in Portuguese, like all texts for customers and staff (docs/reference/shared.md#text).
 _STATUS_NAMES: Mapping[str, str] = {
@@ -156,6 +156,15 @@ async def notify_app_installed(scope: Scope, name: str) -> None:
     """Notify the administrators of apps that one was installed."""
     title, message = f"Aplicativo instalado: {name}", f"O aplicativo “{name}” foi instalado na loja."
     await execute_later(_ABOUT_PRODUCTS, *_common_args(scope, APP, "apps"), [title], [message], scope.now, [None])
+
+
+async def notify_carrier_failed(scope: Scope, method: str, failure: str) -> None:
+    """Notify the administrators of shipping that the source of a shipping method's prices fails, and why."""
+    title = f"Frete sem resposta: {method}"
+    message = f"“{method}” está sem cotação da transportadora: {failure}. O preço da tabela a substitui, se houver."
+    await execute_later(
+        _ABOUT_PRODUCTS, *_common_args(scope, SHIPPING, "shipping"), [title], [message], scope.now, [None]
+    )
 
 
 async def mark_read(scope: Scope, notification: object) -> int:

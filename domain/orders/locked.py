@@ -33,7 +33,7 @@ _LOCK = """
 SELECT o.id, o.public_id, o.status, o.stock_state, o.vendor_id, o.user_id, o.imported, o.currency, o.tracking_code,
     o.subtotal_cents, o.discount_cents, o.shipping_cents, o.surcharge_cents, o.tax_cents, o.total_cents,
     o.paid_cents, o.refunded_cents, o.payment_status, o.payment_method_id, o.shipping_method_id, o.hold_until,
-    o.coupon_code, o.points_earned, o.points_spent, o.points_cents,
+    o.coupon_code, o.points_earned, o.points_spent, o.points_cents, o.shipping_quote::text AS shipping_quote,
     EXISTS (SELECT 1 FROM promotion_uses u WHERE u.tenant_id = o.tenant_id AND u.order_id = o.id) AS has_promotions,
     EXISTS (SELECT 1 FROM order_lines l
         WHERE l.tenant_id = o.tenant_id AND l.order_id = o.id AND l.vendor_id = $3) AS has_lines_of_caller
@@ -47,7 +47,7 @@ _LOCK_BY_PUBLIC_ID = _LOCK.replace("{key}", "public_id")
 
 @dataclass(frozen=True, slots=True)
 class LockedOrder:
-    """The columns of an order that changes depend on, as read under the lock."""
+    """The columns of an order that changes depend on, as read under the lock; `shipping_quote` is JSON."""
 
     id: int
     public_id: UUID
@@ -74,6 +74,7 @@ class LockedOrder:
     points_earned: int
     points_spent: int
     points_cents: int
+    shipping_quote: str | None
     has_promotions: bool
     has_lines_of_caller: bool
 

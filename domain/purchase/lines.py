@@ -9,6 +9,7 @@ from uuid import UUID
 
 import orjson
 
+from domain.carriers.quotes import ShippedUnits
 from domain.catalog import stock
 from domain.catalog.listing import OPEN, of_row
 from domain.promotions.promotion_cache import PromotionCache
@@ -306,6 +307,15 @@ def short_combinations(lines: Sequence[PricedLine]) -> list[int]:
     combinations = [line.selection.combination for line in lines if line.selection is not None]
     available = {combination.id: combination.stock for combination in combinations if combination is not None}
     return [number for number, units in combination_units(lines).items() if units > available[number]]
+
+
+def shipped_units(lines: Iterable[PricedLine]) -> list[ShippedUnits]:
+    """Return the units that pay for their shipping, as sources of rates are asked for them."""
+    return [
+        ShippedUnits(line.offer.id, line.combination_id, line.quantity, line.price_cents)
+        for line in lines
+        if line.totals_line.pays_shipping
+    ]
 
 
 def sole_vendor(lines: Sequence[PricedLine]) -> int | None:

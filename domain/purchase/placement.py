@@ -35,7 +35,8 @@ from domain.points.ledger import lock_account
 from domain.points.orders import settle_points
 from domain.promotions.issued_coupons import issue_coupons, settle_coupons
 from domain.promotions.rewards import Reward, redeem
-from domain.purchase.draft import OrderDraft, parse_draft
+from domain.purchase.chosen_methods import with_carrier_price
+from domain.purchase.draft import SHIPPING, OrderDraft, parse_draft
 from domain.purchase.lines import (
     PricedLine,
     combination_units,
@@ -236,6 +237,7 @@ async def _load_purchase(scope: Scope, draft: OrderDraft) -> Purchase:
     offers = await load_offers(scope, [line.product for line in draft.lines])
     drafts = with_default_options(draft.lines, offers) if scope.family == "legacy" else draft.lines
     lines = price_lines(drafts, offers, trusted=_prices_are_trusted(scope, draft))
+    references = await with_carrier_price(scope, references, lines, draft.addresses.get(SHIPPING))
     return draft_purchase(scope, draft, references, lines)
 
 
@@ -309,6 +311,7 @@ def _order_columns(
         "payment_method_id": references.payment_method.id if references.payment_method else None,
         "shipping_method_id": references.shipping_method.id if references.shipping_method else None,
         "delivery_time": references.shipping_method.delivery_time if references.shipping_method else None,
+        "shipping_quote": references.shipping_method.carrier_record if references.shipping_method else None,
         "tracking_code": draft.tracking_code or None,
         **_contact(draft, customer),
         "notes": draft.notes,

@@ -179,6 +179,8 @@ def _rate(scope: Scope, purchase: Purchase, terms: Terms, lines: Sequence[Priced
     shipping = purchase.references.shipping_method
     if shipping is None:
         return None
+    if shipping.carrier is not None:
+        return shipping.rate
     # Gifts were not quoted, and weigh too.
     is_decided = shipping.is_quoted and len(lines) == len(purchase.lines)
     if is_decided or not terms.store.rates or not needs_shipping(lines):

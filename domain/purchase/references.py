@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 from uuid import UUID
 
+from domain.carriers.source import TABLE, CarrierPrice
 from domain.purchase.lines import PricedLine, needs_shipping
 from domain.purchase.totals import MethodRate, PaymentSurcharge, weight_grams
 from kernel.errors import RuleViolation, ValidationFailed
@@ -56,7 +57,8 @@ class ChosenShippingMethod:
     """A shipping method as an order needs it; weights in grams, a maximum of 0 means none.
 
     `delivery_time` is the one quoted for the order, without a quote the method's own. Of a method that is quoted for lines and address
-    (`domain.shipping.quotes`) the rate is the one quoted, and nothing more is to be decided.
+    (`domain.shipping.quotes`) the rate is the one quoted, and nothing more is to be decided. `carrier` is the price of a source of rates,
+    None if its own table is used.
     """
 
     id: int
@@ -68,9 +70,20 @@ class ChosenShippingMethod:
     rate: MethodRate
     delivery_time: str
     is_quoted: bool = False
+    rate_source: str = TABLE
+    carrier: CarrierPrice | None = None
+    has_table: bool = True
 
     @classmethod
-    def quoted(cls, id: int, public_id: UUID, rate: MethodRate, delivery_time: str) -> Self:
+    def quoted(
+        cls,
+        id: int,
+        public_id: UUID,
+        rate: MethodRate,
+        delivery_time: str,
+        rate_source: str = TABLE,
+        carrier: CarrierPrice | None = None,
+    ) -> Self:
         """Return a method that a quote offers."""
         return cls(
             id=id,
@@ -82,7 +95,14 @@ class ChosenShippingMethod:
             rate=rate,
             delivery_time=delivery_time,
             is_quoted=True,
+            rate_source=rate_source,
+            carrier=carrier,
         )
+
+    @property
+    def carrier_record(self) -> dict[str, Any] | None:
+        """Return what an order keeps of the price that a carrier quoted, None for that of a table."""
+        return self.carrier.record(self.rate_source) if self.carrier is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +124,9 @@ SELECT u.id AS user_id, u.public_id AS user_public_id, coalesce(u.email, '') AS 
     pm.surcharge_cents, pm.surcharge_percent,
     sm.id AS shipping_method_id, sm.public_id AS shipping_public_id, sm.id = $9 AS is_current_shipping,
     sm.status = 'A' OR sm.id = $9 AS shipping_available, sm.min_weight_grams, sm.max_weight_grams,
-    sm.base_cents, sm.per_kg_cents, sm.per_item_cents, sm.free_from_cents, sm.delivery_time
+    sm.base_cents, sm.per_kg_cents, sm.per_item_cents, sm.free_from_cents, sm.delivery_time,
+    sm.rate_source, sm.base_cents + sm.per_kg_cents + sm.per_item_cents > 0
+        OR EXISTS (SELECT 1 FROM shipping_rates r WHERE r.tenant_id = sm.tenant_id AND r.shipping_method_id = sm.id) AS has_table
 FROM (VALUES (1)) AS one
 LEFT JOIN users u
     ON u.tenant_id = $1 AND (u.id = $2 OR u.public_id = $3) AND u.deleted_at IS NULL
@@ -245,4 +267,6 @@ def _shipping_method(record: Mapping[str, Any]) -> ChosenShippingMethod:
             record["base_cents"], record["per_kg_cents"], record["per_item_cents"], record["free_from_cents"]
         ),
         delivery_time=record["delivery_time"],
+        rate_source=record["rate_source"],
+        has_table=record["has_table"],
     )

@@ -8,7 +8,7 @@ recalculated.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import orjson
@@ -17,17 +17,19 @@ from domain.destinations.matching import destination_address
 from domain.ledger.old_lines import RATE_OF_OLD_LINES, RATE_TYPE_OF_OLD_LINES
 from domain.orders.locked import LockedOrder
 from domain.promotions.rewards import delete_uses, load_order_promotions
+from domain.purchase.chosen_methods import with_carrier_price, with_quoted_price
 from domain.purchase.draft import BILLING, ORDER_FIELDS, SHIPPING, parse_addresses
 from domain.purchase.lines import Offer, PricedLine
 from domain.purchase.option_selection import OptionCombination, OptionSelection
 from domain.purchase.order_rows import tax_rows
 from domain.purchase.pricing import PricingResult, price_purchase
-from domain.purchase.references import OrderReferences
+from domain.purchase.references import ChosenShippingMethod, OrderReferences
 from domain.purchase.terms import Purchase, fill_missing_address
 from domain.purchase.totals import NO_POINTS, OrderTotals, PointsRequest, calculate_totals
 from kernel.fields import InputValues, read_fields
 from kernel.scope import Scope
 from models.connection.database import execute, fetch
+from models.rows import json_text
 
 _LINES = f"""
 SELECT l.product_id, l.public_id, l.vendor_id, l.product_name, l.product_code, l.quantity, l.price_cents, l.base_price_cents,
@@ -148,12 +150,14 @@ async def recalculate_totals(
     keeps_promotions = locked.has_promotions and explicit_discount is None
     if not keeps_promotions and explicit_discount is None:
         explicit_discount = locked.discount_cents - locked.points_cents
+    addresses = fill_missing_address(await updated_addresses(scope, locked, changes))
+    references = await _shipped_references(scope, locked, references, changes, lines, addresses.get(SHIPPING))
     priced: PricingResult = await price_purchase(
         scope,
         Purchase(
             lines=lines,
             references=references,
-            addresses=fill_missing_address(await updated_addresses(scope, locked, changes)),
+            addresses=addresses,
             user_id=references.customer.id if references.customer else locked.user_id,
             coupon_code=locked.coupon_code,
             discount_cents=explicit_discount,
@@ -165,7 +169,32 @@ async def recalculate_totals(
         ),
     )
     await execute(_REPLACE_TAXES, scope.store.id, locked.id, orjson.dumps(tax_rows(priced.taxes)).decode())
-    return asdict(priced.totals) | priced.point_columns
+    return asdict(priced.totals) | priced.point_columns | _quote_columns(references.shipping_method)
+
+
+async def _shipped_references(
+    scope: Scope,
+    locked: LockedOrder,
+    references: OrderReferences,
+    changes: InputValues,
+    lines: Sequence[PricedLine],
+    address: Mapping[str, str] | None,
+) -> OrderReferences:
+    """Return the references at the price that a carrier quoted: the order's, or another if it ships something else, or elsewhere."""
+    method = references.shipping_method
+    is_as_placed = not (
+        {"shipping_method", "lines"} & changes.keys() or await changes_destination(scope, locked, changes)
+    )
+    if method is not None and locked.shipping_quote is not None and is_as_placed:
+        return replace(references, shipping_method=with_quoted_price(method, orjson.loads(locked.shipping_quote)))
+    return await with_carrier_price(scope, references, lines, address)
+
+
+def _quote_columns(method: ChosenShippingMethod | None) -> dict[str, Any]:
+    """Return the columns of what a carrier quoted."""
+    record = method.carrier_record if method is not None else None
+    times = {} if method is None or record is None else {"delivery_time": method.delivery_time}
+    return {"shipping_quote": json_text(record) if record is not None else None, **times}
 
 
 def _agreed_points(locked: LockedOrder) -> PointsRequest:

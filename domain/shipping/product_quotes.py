@@ -9,10 +9,11 @@ from uuid import UUID
 
 import orjson
 
+from domain.carriers.quotes import ShippedUnits
 from domain.catalog.availability import STOCK
 from domain.catalog.listing import LISTED, OPEN, of_row
 from domain.purchase.totals import TotalsLine
-from domain.shipping.quotes import Quote, find_methods, quote_methods, quote_shipping
+from domain.shipping.quotes import Quote, find_methods, methods_to_ask, quote_methods, quote_shipping
 from domain.warehouses.dispatch import find_dispatches
 from kernel.documents import normalize_cep
 from kernel.errors import ValidationFailed
@@ -91,6 +92,7 @@ async def quote_product(scope: Scope, product: object, zipcode: object, quantity
         subtotal_cents=quantity * record["price_cents"],
         vendors=_choice(record),
         customer_id=_customer_id(scope),
+        content=_content(record, quantity),
     )
     if any(quote.price_cents > MAX_CENTS for quote in quotes):
         raise ValidationFailed(
@@ -100,7 +102,10 @@ async def quote_product(scope: Scope, product: object, zipcode: object, quantity
 
 
 async def find_vendor_offers(scope: Scope, product: object, zipcode: object) -> list[VendorOffer]:
-    """Return the vendor offers of a product, its own vendor first, and whether each delivers to the CEP; five statements in all."""
+    """Return the vendor offers of a product, its own vendor first, and whether each delivers to the CEP; five statements in all.
+
+    Sources of rates are not asked: a method that has one may deliver, and has the delivery time of its own table.
+    """
     cep = parse_cep(zipcode)
     record = await _load_product(scope, product)
     with active_scope(scope):
@@ -114,10 +119,13 @@ async def find_vendor_offers(scope: Scope, product: object, zipcode: object) -> 
     for offer in offers:
         dispatch = dispatched.get(offer["vendor_id"])
         quotes: list[Quote] = []
+        # Digital products need no shipping.
+        may_deliver = bool(offer["is_edp"])
         if dispatch is not None and not offer["is_edp"]:
             facts = replace(methods, dispatch=dispatch)
             quotes = quote_methods(facts, [_totals_line(offer, 1)], offer["price_cents"], _choice(offer))
-        vendor_offers.append(_vendor_offer(offer, quotes))
+            may_deliver = bool(quotes or methods_to_ask(facts, [_totals_line(offer, 1)], _choice(offer)))
+        vendor_offers.append(_vendor_offer(offer, quotes, may_deliver=may_deliver))
     return vendor_offers
 
 
@@ -159,7 +167,13 @@ def _totals_line(offer: Mapping[str, Any], quantity: int) -> TotalsLine:
     )
 
 
-def _vendor_offer(offer: Mapping[str, Any], quotes: Sequence[Quote]) -> VendorOffer:
+def _content(offer: Mapping[str, Any], quantity: int) -> list[ShippedUnits]:
+    if not _totals_line(offer, quantity).pays_shipping:
+        return []
+    return [ShippedUnits(offer["id"], None, quantity, offer["price_cents"])]
+
+
+def _vendor_offer(offer: Mapping[str, Any], quotes: Sequence[Quote], *, may_deliver: bool) -> VendorOffer:
     return VendorOffer(
         product_id=offer["id"],
         product_public_id=offer["public_id"],
@@ -168,8 +182,7 @@ def _vendor_offer(offer: Mapping[str, Any], quotes: Sequence[Quote]) -> VendorOf
         name=offer["vendor_name"],
         price_cents=offer["price_cents"],
         stock=offer["stock"],
-        # Digital products need no shipping.
-        is_deliverable=bool(quotes) or offer["is_edp"],
+        is_deliverable=may_deliver,
         delivery_time=min(quotes, key=lambda quote: quote.price_cents).delivery_time if quotes else "",
     )
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -20,9 +20,11 @@ from uuid import UUID
 
 import orjson
 
-from domain.destinations.matching import DestinationAddress, destination_address, find_destination
+from domain.carriers.quotes import CarrierAnswer, ShippedUnits, find_answers
+from domain.carriers.source import TABLE, CarrierPrice
+from domain.destinations.matching import DestinationAddress, cep_of, destination_address, find_destination
 from domain.purchase.draft import SHIPPING
-from domain.purchase.lines import PricedLine
+from domain.purchase.lines import PricedLine, shipped_units
 from domain.purchase.references import ChosenShippingMethod, offers_method
 from domain.purchase.terms import FIRST_PARAMETER, ExtraRead, Purchase, Terms, load_terms, terms_statement
 from domain.purchase.totals import MethodRate, TotalsLine, shipping_cents, subtotal_cents, weight_grams
@@ -60,30 +62,36 @@ class Quote:
     destination_id: int | None = None
     warehouse_id: int | None = None
     rate: MethodRate = _FREE
+    rate_source: str = TABLE
+    carrier: CarrierPrice | None = None
 
     @property
     def method(self) -> ChosenShippingMethod:
         """Return the method as a purchase has it, with the rate that was quoted."""
-        return ChosenShippingMethod.quoted(self.shipping_method_id, self.public_id, self.rate, self.delivery_time)
+        return ChosenShippingMethod.quoted(
+            self.shipping_method_id, self.public_id, self.rate, self.delivery_time, self.rate_source, self.carrier
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class ShippingFacts:
     """What decides about the shipping of lines: active methods with their rates for an address's destination, by position.
 
-    `dispatch` is that of the slowest vendor, None where one can't dispatch to the address.
+    `dispatch` is that of the slowest vendor, None where one can't dispatch to the address; `answers` are those of the methods' sources of
+    rates (`domain.carriers.quotes`).
     """
 
     methods: Sequence[Mapping[str, Any]]
     has_address: bool
     dispatch: Dispatch | None = _AT_ONCE
+    answers: Mapping[int, CarrierAnswer] = field(default_factory=dict)
 
 
 _NO_SHIPPING = ShippingFacts((), False, None)
 
 _METHODS = """
 SELECT m.id, m.public_id, m.name, m.delivery_time, m.vendor_id, m.min_weight_grams, m.max_weight_grams, m.free_from_cents,
-    m.base_cents, m.per_kg_cents, m.per_item_cents,
+    m.base_cents, m.per_kg_cents, m.per_item_cents, m.rate_source,
     EXISTS (SELECT 1 FROM shipping_rates x WHERE x.tenant_id = m.tenant_id AND x.shipping_method_id = m.id) AS has_rates,
     r.destination_id, r.base_cents AS rate_base, r.per_kg_cents AS rate_per_kg, r.per_item_cents AS rate_per_item,
     r.max_weight_grams AS rate_max_weight
@@ -97,7 +105,7 @@ _SELECTED = terms_statement(
     f"""
 , (SELECT json_agg(m) FROM (
     SELECT m.id, m.public_id, m.name, m.delivery_time, m.vendor_id, m.min_weight_grams, m.max_weight_grams, m.free_from_cents,
-        m.base_cents, m.per_kg_cents, m.per_item_cents
+        m.base_cents, m.per_kg_cents, m.per_item_cents, m.rate_source
     FROM shipping_methods m WHERE m.tenant_id = $1 AND m.id = $4 AND m.status = 'A' AND m.deleted_at IS NULL
 ) AS m) AS methods,
 (SELECT json_agg(w) FROM ({candidates_sql(*[f"${FIRST_PARAMETER + place}" for place in range(5)])}) AS w) AS warehouses
@@ -117,8 +125,11 @@ async def quote_shipping(
     subtotal_cents: int,
     vendors: Mapping[int | None, Mapping[str, Any]] = _NO_VENDORS,
     customer_id: int | None = None,
+    content: Sequence[ShippedUnits] = (),
 ) -> list[Quote]:
     """Return the active methods that ship the lines to the address, by position, with prices, in three statements at most.
+
+    Methods whose source of rates is asked take one more, and further ones if it isn't kept what the sources say of the `content`.
 
     A method without rates charges its own prices everywhere, also without an address; one with rates charges that of the address's
     destination, and is omitted without one. Shipping is free from `free_from` on, and for lines with free shipping. Unshipped lines get no
@@ -134,6 +145,8 @@ async def quote_shipping(
     if vendors and facts.has_address:
         dispatched = await find_dispatches(scope, vendors.keys(), customer_id=customer_id, **address)
         facts = replace(facts, dispatch=_slowest(vendors, dispatched))
+    asked = methods_to_ask(facts, lines, vendors)
+    facts = replace(facts, answers=await find_answers(scope, asked, content, cep_of(address)))
     return quote_methods(facts, lines, subtotal_cents, vendors)
 
 
@@ -157,7 +170,11 @@ async def load_selected(
     extra = ExtraRead(_SELECTED, arguments, frozenset(vendors), customer_id, partial(_selected_facts, vendors.keys()))
     terms = await load_terms(scope, purchase, shipping_method=method, extra=extra)
     lines = [line.totals_line for line in purchase.lines]
-    quotes = quote_methods(terms.store.extra, lines, subtotal_cents(lines), vendors)
+    facts: ShippingFacts = terms.store.extra
+    if asked := methods_to_ask(facts, lines, vendors):
+        cep = cep_of(full_address(purchase.addresses.get(SHIPPING)))
+        facts = replace(facts, answers=await find_answers(scope, asked, shipped_units(purchase.lines), cep))
+    quotes = quote_methods(facts, lines, subtotal_cents(lines), vendors)
     return terms, quotes[0] if quotes else None
 
 
@@ -175,26 +192,87 @@ def quote_methods(
     if facts.dispatch is None:
         return []
     weight = weight_grams(lines)
-    return [
-        _quote(method, facts.dispatch, lines, subtotal_cents)
-        for method in facts.methods
-        if _is_available(method, weight) and _is_offered(method, vendors)
-    ]
+    is_paid = any(line.pays_shipping for line in lines)
+    quotes = []
+    for method in facts.methods:
+        if _is_carried(method, weight) and _is_offered(method, vendors):
+            priced = _priced(method, facts.answers.get(method["id"]), weight, is_paid=is_paid)
+            if priced is not None:
+                quotes.append(_quote(method, priced, facts.dispatch, lines, subtotal_cents))
+    return quotes
 
 
-def _quote(method: Mapping[str, Any], dispatch: Dispatch, lines: Sequence[TotalsLine], subtotal_cents: int) -> Quote:
-    rate = _rate(method)
+def _priced(
+    method: Mapping[str, Any], answer: CarrierAnswer | None, weight: int, *, is_paid: bool
+) -> tuple[MethodRate, CarrierPrice | None] | None:
+    """Return the rate of a method, with the price that its source named; None where it doesn't deliver.
+
+    The method's own table takes the place of a source that fails, if it has one. What ships for free is free by any source.
+    """
+    if asks_source(method) and is_paid:
+        if answer is not None and not answer.failure:
+            return carrier_rate(answer.price, method["free_from_cents"])
+        if not has_table(method):
+            return None
+    elif asks_source(method):
+        return _FREE, None
+    return (_rate(method), None) if _has_rate(method, weight) else None
+
+
+def carrier_rate(
+    price: CarrierPrice | None, free_from_cents: int | None
+) -> tuple[MethodRate, CarrierPrice | None] | None:
+    """Return the rate of the price that a source named; None where it doesn't deliver."""
+    return (MethodRate(price.price_cents, free_from_cents=free_from_cents), price) if price is not None else None
+
+
+def has_table(method: Mapping[str, Any]) -> bool:
+    """Return whether a method has prices of its own: rates for destinations, or a price everywhere."""
+    return bool(method["has_rates"] or method["base_cents"] or method["per_kg_cents"] or method["per_item_cents"])
+
+
+def _quote(
+    method: Mapping[str, Any],
+    priced: tuple[MethodRate, CarrierPrice | None],
+    dispatch: Dispatch,
+    lines: Sequence[TotalsLine],
+    subtotal_cents: int,
+) -> Quote:
+    rate, carrier = priced
+    delivery_time = (carrier.delivery_time if carrier is not None else "") or method["delivery_time"]
     return Quote(
         shipping_method_id=method["id"],
         public_id=method["public_id"],
         name=method["name"],
         price_cents=shipping_cents(rate, lines, subtotal_cents),
-        delivery_time=_add_days(method["delivery_time"], dispatch.days),
+        delivery_time=_add_days(delivery_time, dispatch.days),
         vendor_id=method["vendor_id"],
         destination_id=method["destination_id"],
         warehouse_id=dispatch.warehouse_id,
         rate=rate,
+        rate_source=method["rate_source"],
+        carrier=carrier,
     )
+
+
+def methods_to_ask(
+    facts: ShippingFacts, lines: Sequence[TotalsLine], vendors: Mapping[int | None, Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Return the methods that may ship the lines at the price of a source that has to be asked."""
+    weight = weight_grams(lines)
+    return [
+        method
+        for method in facts.methods
+        if facts.dispatch is not None
+        and asks_source(method)
+        and _is_carried(method, weight)
+        and _is_offered(method, vendors)
+    ]
+
+
+def asks_source(method: Mapping[str, Any]) -> bool:
+    """Return whether the price of a method comes from a source over the network."""
+    return bool(method["rate_source"] != TABLE)
 
 
 def shippings_by_vendor(lines: Sequence[PricedLine]) -> dict[int | None, Mapping[str, Any]]:
@@ -265,11 +343,15 @@ def _is_offered(method: Mapping[str, Any], vendors: Mapping[int | None, Mapping[
     return all(offers_method(choice, method["id"], method["public_id"]) for choice in vendors.values())
 
 
-def _is_available(method: Mapping[str, Any], weight: int) -> bool:
+def _is_carried(method: Mapping[str, Any], weight: int) -> bool:
+    return bool(method["min_weight_grams"] <= weight <= (method["max_weight_grams"] or weight))
+
+
+def _has_rate(method: Mapping[str, Any], weight: int) -> bool:
+    """Return whether the method's own table has a price for the destination and the weight."""
     if method["has_rates"] and method["destination_id"] is None:
         return False
-    max_weights = [limit for limit in (method["max_weight_grams"], method["rate_max_weight"]) if limit]
-    return method["min_weight_grams"] <= weight and all(weight <= limit for limit in max_weights)
+    return bool(weight <= (method["rate_max_weight"] or weight))
 
 
 def _rate(method: Mapping[str, Any]) -> MethodRate:

@@ -30,7 +30,7 @@ SHIPPING_METHODS = Entity(
         "company_id": optional_references(
             "vendors", "of any of these vendors; 0 means without a vendor", internal=True
         ),
-        **exact("text", "delivery_time", "rate_calculation", internal=True),
+        **exact("text", "delivery_time", "rate_calculation", "rate_source", internal=True),
         **exact("big_int", "min_weight_grams", "max_weight_grams", internal=True),
         "free_from_cents": EntityFilter(
             "cents",

@@ -15,7 +15,7 @@ class Order(SoftDeletable, table="orders"):
     created through (`admin`, `app`, `legacy`, `storefront`, `import`). `payment_status` is `unpaid`, `paid`, `partially_refunded`,
     `refunded` or `chargeback`. At `hold_until` the stock reservation of an unpaid order expires. `points_earned` are credited
     once it is paid; `points_cents`, the worth of `points_spent`, is part of the discount. `delivery_time` is the one
-    that was quoted, null in orders from before it was stored.
+    that was quoted, null in orders from before it was stored; `shipping_quote` what a carrier quoted, null for prices of a table.
     """
 
     user = fields.ForeignKeyField("models.User", null=True, related_name="orders")
@@ -36,6 +36,7 @@ class Order(SoftDeletable, table="orders"):
     payment_method = fields.ForeignKeyField("models.PaymentMethod", null=True, related_name="orders")
     shipping_method = fields.ForeignKeyField("models.ShippingMethod", null=True, related_name="orders")
     delivery_time = fields.TextField(null=True)
+    shipping_quote = fields.JSONField[dict[str, object]](null=True)
     tracking_code = fields.TextField(null=True)
     email = fields.TextField(default="")
     firstname = fields.TextField(default="")

@@ -13,6 +13,7 @@ class ShippingMethod(SoftDeletable, table="shipping_methods"):
 
     The price is `base_cents` + `per_kg_cents` × weight + `per_item_cents` × items, free from `free_from_cents` on (null: never). If there
     are `rates`, the rate of the address's destination replaces the first three. `service` are the parameters of a realtime calculator.
+    A `rate_source` other than `table` is asked for the price, with `rate_params` (encrypted).
     """
 
     vendor = fields.ForeignKeyField("models.Vendor", null=True, related_name="shipping_methods")
@@ -29,6 +30,24 @@ class ShippingMethod(SoftDeletable, table="shipping_methods"):
     position = fields.IntField(default=0)
     status = fields.TextField(default="A")
     service = fields.JSONField[dict[str, object]](default=dict)
+    rate_source = fields.TextField(default="table")
+    rate_params = fields.BinaryField(null=True)
+    failure_notified_at = fields.DatetimeField(null=True)
+
+
+class CarrierQuote(StoreModel, table="carrier_quotes"):
+    """What a source of rates said of a method for the content of a cart and a CEP; without a price it doesn't deliver, or failed."""
+
+    shipping_method = fields.ForeignKeyField("models.ShippingMethod", related_name="carrier_quotes")
+    content_key = fields.BinaryField()
+    service = fields.TextField(default="")
+    name = fields.TextField(default="")
+    price_cents = fields.BigIntField(null=True)
+    days_min = fields.IntField(default=0)
+    days_max = fields.IntField(default=0)
+    failure = fields.TextField(default="")
+    quoted_at = fields.DatetimeField()
+    expires_at = fields.DatetimeField()
 
 
 class Destination(SoftDeletable, table="destinations"):

@@ -52,6 +52,7 @@ from schema.types.options import CombinationObject, OptionObject, OptionVariantO
 from schema.types.people import UserObject
 from schema.types.pricing import OrderTaxObject, PaymentMethodObject, ShippingMethodObject
 from schema.types.rewards import IssuedCouponObject
+from schema.types.tracking import CarrierQuoteObject
 
 _BACK_OFFICE = Access(privileges=("view_orders",), app_scope="read_orders")
 _STAFF_AND_VENDORS = Access(privileges=("view_orders",), app_scope="read_orders", vendor=True)
@@ -293,6 +294,9 @@ class OrderObject:
         DELIVERY_TIME,
         "The delivery time that was quoted for the order, such as `7 a 11 dias úteis`; empty if none.",
         shows="delivery_time",
+    )
+    shipping_quote: CarrierQuoteObject = embedded(
+        "What a carrier quoted for the order; empty for the price of a table."
     )
     tracking_code: str | None = column(description="The tracking code of the latest shipment.")
     notes: str = column(description="The customer's notes.")

@@ -18,6 +18,7 @@ from models.reading.queries import ToMany, ToOne, many_to_many
 from schema.enums import (
     PromotionZone,
     RateCalculation,
+    RateSource,
     SwitchStatus,
     TaxAddressType,
     TaxRateType,
@@ -32,10 +33,11 @@ from schema.fields import (
     relation,
 )
 from schema.inputs import input_type, optional_copies, optional_field
-from schema.scalars import ID, JSON, BigInt, DateTime, ProcessorParams
+from schema.scalars import ID, JSON, BigInt, DateTime, ProcessorParams, RateParams
 from schema.types.marketplace import VendorObject
 
 _PAYMENT_STAFF = Access(privileges=("view_payments",))
+_SHIPPING_STAFF = Access(privileges=("view_shipping",), app_scope="read_shipping")
 _RATE_VALUE = "The rate in thousandths: of a percent (`P`), or of the currency unit (`F`)."
 
 
@@ -225,7 +227,12 @@ class ShippingMethodObject:
     )
     service: JSON | None = column(
         description="The settings of a realtime rate calculator.",
-        guard=Access(privileges=("view_shipping",), app_scope="read_shipping"),
+        guard=_SHIPPING_STAFF,
+    )
+    rate_source: RateSource | None = column(description="Who names the price.", guard=_SHIPPING_STAFF)
+    rate_params: RateParams | None = column(
+        description="The parameters of the source of rates, its token masked as `****`; null for the method's own table.",
+        guard=_SHIPPING_STAFF,
     )
     vendor_id: ID | None = column(
         referenced("vendors", "vendor_id"), "The vendor that owns the shipping method; null for the store's own."
@@ -270,7 +277,7 @@ class PaymentMethodInput:
 @optional_copies(
     ShippingMethodObject,
     "name description delivery_time rate_calculation min_weight_grams max_weight_grams base_cents per_kg_cents per_item_cents"
-    " free_from_cents rates tax_ids service vendor_id status position",
+    " free_from_cents rates tax_ids service rate_source rate_params vendor_id status position",
 )
 class ShippingMethodInput:
     """A shipping method. `name` is required on creation."""
@@ -281,6 +288,12 @@ class ShippingMethodInput:
     )
     tax_ids: list[ID] | None = optional_field("The taxes applied to the shipping price.")
     service: JSON | None = optional_field("The settings of a realtime rate calculator, a JSON object.")
+    rate_source: RateSource | None = optional_field("Who names the price; `table` by default.", text_internally=True)
+    rate_params: JSON | None = optional_field(
+        "The parameters of the source of rates, an object: `token`, `origin_zipcode` (the sender's CEP), `services` (codes; the cheapest"
+        " counts, of all without any), `address` (of another environment), and for `melhor_envio` `contact_email`. A token `****` keeps"
+        " the stored one."
+    )
     vendor_id: ID | None = optional_field("The vendor that owns the record.")
 
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("auth", "domain", "schema", "resolvers", "rest_facade", "server")
 # Binary columns that are not encrypted: hashes, public values, and notifications as they were received.
 NOT_ENCRYPTED = ("hash", "fingerprint", "public_key", "key_id")
-PLAIN = {("gateway_notifications", "body"), ("external_references", "digest")}
+PLAIN = {("gateway_notifications", "body"), ("external_references", "digest"), ("carrier_quotes", "content_key")}
 # Links, and keys that are made again from the current secret key, are no longer valid after it is replaced; quotas start again.
 EXPIRING_HASHES = {"lockout", "storefront-key", "bulk uploads", "persisted document"}
 # Signed links, which are valid for some minutes under the previous key as well.

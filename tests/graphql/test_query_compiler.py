@@ -82,7 +82,7 @@ async def test_compiled_queries_return_the_data_of_the_executor(block: int, whic
         assert _as_pairs(plain_data) == _as_pairs(expected), (seed, generated.text)
         outcomes["compiled"] += 1
     # The other documents select fields the caller may not see.
-    assert outcomes["compiled"] >= 10, outcomes
+    assert outcomes["compiled"] >= 8, outcomes
 
 
 def _as_pairs(value: Any) -> Any:

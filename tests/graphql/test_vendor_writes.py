@@ -211,7 +211,7 @@ def value_for(sample: SampleStore, name: str, type_: Any) -> Any:
         "order_id": str(sample.order), "line_id": str(sample.line), "id": str(sample.mug),
         "email": "intruder@example.com", "password": "an intruders password", "role": "admin", "user_type": "A",
         "name": "Intruder", "phone": "81999990000", "cpf": "52998224725", "cnpj": "11222333000181", "sku": "INTRUDER",
-        "url": "https://intruder.example",
+        "url": "https://intruder.example", "rate_source": "table",
         "image_url": "https://intruder.example/x.png", "commission": "0.01", "commission_type": "A", "status": "P",
         "order_status": "P", "tracking": "D",
         "zipcode": "01310100", "state": "SP", "country": "BR", "quantity": 1, "company": "Intruder", "group_key": "x",

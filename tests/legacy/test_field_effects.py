@@ -116,6 +116,7 @@ DECIDED: Mapping[str, Mapping[str, str]] = {
         "max_weight": f"{_RATES} max_weight_grams", "free_from": "domain/purchase/totals.py free_from_cents",
         "tax_ids": f"{_TERMS} shipping_method_taxes", "position": "domain/shipping/quotes.py position",
         "status": f"{_RATES} shipping_available", "rates": f"{_TERMS} shipping_rates",
+        "rate_source": "domain/shipping/quotes.py rate_source", "service_params": "domain/carriers/params.py SOURCES",
     },
     "promotions": {
         "zone": "domain/promotions/calculation.py zone", "conditions": "domain/promotions/rules.py rule",

@@ -7,10 +7,10 @@ from kernel.json_schema import FREE_OBJECT
 from rest_facade.legacy import value_types as types
 from rest_facade.legacy.resource import SEARCH, RecordField, Resource, id_field, same_names
 
-_SECRETS = types.rendered_by(
+SECRETS = types.rendered_by(
     lambda params: params or {}, types.parse_object, schema=FREE_OBJECT, body_schema=types.OBJECT.body_schema
 )
-"""The settings of a payment processor: secrets are masked as `****`, which sent back leaves them unchanged."""
+"""The settings of a payment processor or carrier: secrets are masked as `****`, which sent back leaves them unchanged."""
 
 PAYMENTS = Resource(
     path="payments",
@@ -22,7 +22,7 @@ PAYMENTS = Resource(
         RecordField("payment", types.TEXT, "name", "name"),
         *same_names(types.TEXT, "description", "instructions"),
         RecordField("processor_type", types.optional(types.TEXT), "processor", "processor"),
-        RecordField("processor_params", _SECRETS, "processor_params"),
+        RecordField("processor_params", SECRETS, "processor_params"),
         RecordField("a_surcharge", types.optional(types.MONEY), "surcharge_cents", "surcharge_cents"),
         # Percentages have the format of amounts: hundredths of a percent.
         RecordField("p_surcharge", types.optional(types.MONEY), "surcharge_percent", "surcharge_percent"),

@@ -11,6 +11,7 @@ from rest_facade.legacy import value_types as types
 from rest_facade.legacy.record_schemas import selected_record
 from rest_facade.legacy.reshape import record_renderer
 from rest_facade.legacy.resource import SEARCH, Record, RecordField, Resource, id_field
+from rest_facade.legacy.resources.payments import SECRETS
 from rest_facade.legacy.value_schemas import rows_of
 
 _RATE = (
@@ -104,9 +105,12 @@ SHIPPINGS = Resource(
         RecordField("status", types.code(SWITCH_STATUSES), "status", "status"),
         RecordField("rates", _RATES, "rates", source="price_list"),
         RecordField("service", types.OBJECT, "service"),
+        RecordField("rate_source", types.TEXT, "rate_source", "rate_source"),
+        RecordField("service_params", SECRETS, "rate_params"),
     ),
     required=("shipping",),
     message_terms={
+        "rate_params": "service_params",
         "shipping method": "shipping",
         "vendor": "company_id",
         "tax": "tax_ids",

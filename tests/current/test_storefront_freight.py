@@ -1,0 +1,100 @@
+"""Carts and orders whose price of shipping a carrier names, over REST and GraphQL."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.harness.carriers import CarrierServer, carrier_server, melhor_envio_service
+from tests.harness.storefront import ADDRESS, StorefrontClient
+
+METHOD = "mutation($input: ShippingMethodInput!) { method: shipping_method_create(input: $input) { id rate_source rate_params } }"
+
+
+@pytest.fixture
+async def carriers() -> AsyncIterator[CarrierServer]:
+    async with carrier_server() as server:
+        yield server
+
+
+async def graphql(storefront: StorefrontClient, query: str, *, auth: str = "bearer", **variables: Any) -> Any:
+    answer = await storefront.sample.post("/graphql", {"query": query, "variables": variables}, auth=auth)
+    assert "errors" not in answer.body, answer.raw
+    return answer.body["data"]
+
+
+async def add_method(storefront: StorefrontClient, carriers: CarrierServer, **values: Any) -> str:
+    given = {"name": "PAC", "rate_source": "melhor_envio", "rate_params": carriers.melhor_envio_params(), **values}
+    method = (await graphql(storefront, METHOD, input=given))["method"]
+    assert (method["rate_source"], method["rate_params"]["token"]) == (given["rate_source"], "****")
+    assert method["rate_params"]["origin_zipcode"] == "01310100"
+    identifier: str = method["id"]
+    return identifier
+
+
+async def test_a_cart_is_shipped_at_the_price_of_a_carrier_from_its_options_to_the_order(
+    storefront: StorefrontClient, carriers: CarrierServer
+) -> None:
+    sample = storefront.sample
+    method = await add_method(storefront, carriers)
+    cart = await storefront.cart((sample.mug, 2), ready=False)
+    await storefront.put(f"carts/{cart}/address", ADDRESS)
+    options = (await storefront.get(f"carts/{cart}/shipping-options")).body["shipping_options"]
+    assert {"shipping_id": method, "name": "PAC", "price_cents": 2_550, "delivery_time": "4 a 5 dias"} in options
+    chosen = await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": method})
+    assert (chosen.status, chosen.body["shipping_cents"]) == (200, 2_550)
+    carriers.melhor_envio = [melhor_envio_service(price="31.00")]
+    added = await storefront.post(f"carts/{cart}/items", {"product_id": sample.mug.id, "quantity": 1})
+    assert (added.status, added.body["shipping_cents"]) == (201, 3_100), added.raw
+    carriers.melhor_envio = [melhor_envio_service(price="99.00")]
+    key = str(uuid4())
+    placed = await storefront.check_out(cart, key=key)
+    assert (placed.status, placed.body["shipping_cents"], placed.body["delivery_time"]) == (201, 3_100, "4 a 5 dias")
+    assert (await storefront.check_out(cart, key=key)).body == placed.body
+    assert len(carriers.requests) == 2
+    query = (
+        "query($id: ID!) { order(id: $id) { shipping_quote { source service name price_cents days_min days_max } } }"
+    )
+    order = (await graphql(storefront, query, id=placed.body["id"]))["order"]
+    assert order["shipping_quote"] == {
+        "source": "melhor_envio", "service": "1", "name": "Correios PAC", "price_cents": 3_100, "days_min": 4, "days_max": 5
+    }  # fmt: skip
+
+
+async def test_a_checkout_with_a_key_asks_the_carrier_again_when_the_quote_has_expired(
+    storefront: StorefrontClient, carriers: CarrierServer
+) -> None:
+    sample = storefront.sample
+    method = await add_method(storefront, carriers)
+    cart = await storefront.cart((sample.mug, 2), ready=False)
+    await storefront.put(f"carts/{cart}/address", ADDRESS)
+    await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": method})
+    await sample.execute("update carrier_quotes set expires_at = now() - interval '1 minute'")
+    carriers.melhor_envio = [melhor_envio_service(price="40.00")]
+    placed = await storefront.check_out(cart, key=str(uuid4()))
+    assert (placed.status, placed.body["shipping_cents"]) == (201, 4_000), placed.raw
+    assert len(carriers.requests) == 2
+
+
+async def test_a_cart_whose_carrier_is_down_has_no_option_for_nothing(
+    storefront: StorefrontClient, carriers: CarrierServer
+) -> None:
+    carriers.status = 500
+    method = await add_method(storefront, carriers)
+    cart = await storefront.cart((storefront.sample.mug, 1), ready=False)
+    await storefront.put(f"carts/{cart}/address", ADDRESS)
+    options = (await storefront.get(f"carts/{cart}/shipping-options")).body["shipping_options"]
+    assert method not in [option["shipping_id"] for option in options]
+    refused = await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": method})
+    assert refused.status == 422, refused.raw
+
+
+async def test_shoppers_read_no_source_and_no_parameters(storefront: StorefrontClient, carriers: CarrierServer) -> None:
+    await add_method(storefront, carriers)
+    for field in ("rate_source", "rate_params"):
+        client = await storefront.sample.client(storefront.sample.caio)
+        answer = await client.post("/graphql", {"query": f"{{ shipping_methods {{ {field} }} }}"})
+        assert answer.body["errors"][0]["extensions"]["code"] == "FORBIDDEN", field
