@@ -9,6 +9,7 @@ from strawberry import Info
 
 from auth.access import Access, open_to_shoppers
 from domain.orders import shipments
+from domain.orders.tracking_events import add_tracking_events
 from domain.shipping.methods import SHIPPING_METHOD_RECORDS
 from kernel.errors import ValidationFailed
 from resolvers.entity_mutations import build_entity_mutations
@@ -16,9 +17,11 @@ from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, load_record, rename_error_fields, rename_fields
 from resolvers.pricing import rename_destination_ids
 from schema.fields import root_field
+from schema.inputs import provided_fields
 from schema.scalars import ID
 from schema.types.orders import ShipmentInput, ShipmentObject
 from schema.types.pricing import ShippingMethodInput, ShippingMethodObject
+from schema.types.tracking import TrackingEventInput
 
 _READ_METHODS = open_to_shoppers("view_shipping", "read_shipping")
 _WRITE_METHODS = Access(privileges=("manage_shipping",), app_scope="write_shipping")
@@ -28,6 +31,7 @@ _WRITE_SHIPMENTS = Access(
     vendor=True,
     note="Vendors can ship only their own order lines.",
 )
+_REPORT_TRACKING = Access(privileges=("manage_orders",), app_scope="write_orders")
 
 _SHIPMENT_FIELD_NAMES = {"shipping_method_id": "shipping_method", "order_id": "order", "user_id": "user"}
 
@@ -59,6 +63,15 @@ class ShippingMutations:
         _, units, fields = _shipment_fields(input)
         with rename_error_fields(_SHIPMENT_FIELD_NAMES):
             number = await shipments.update_shipment(info.context.scope, id, fields, units)
+        return await load_record(info, number)
+
+    @root_field(_REPORT_TRACKING)
+    async def shipment_add_tracking_events(
+        self, info: Info, id: ID, events: list[TrackingEventInput]
+    ) -> ShipmentObject | None:
+        """Add what a carrier reported of a shipment, up to 100 events; those that it has already are left out."""
+        values = [provided_fields(event) for event in events]
+        number = await add_tracking_events(info.context.scope, id, values)
         return await load_record(info, number)
 
     shipment_delete = delete_field(_WRITE_SHIPMENTS, "Delete a shipment.", shipments.delete_shipment)

@@ -44,6 +44,7 @@ class NewShipment:
     status: str = "S"
     order_placed_at: datetime | None = None
     created_at: datetime | None = None
+    label_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +69,10 @@ WHERE l.tenant_id = $1 AND l.order_id = $2 ORDER BY l.position, l.id
 
 _INSERT = """
 INSERT INTO shipments (tenant_id, id, public_id, order_id, shipping_method_id, user_id, shipping_name, carrier, tracking_number,
-    comments, group_key, status, order_placed_at, created_at, updated_at)
+    comments, group_key, status, order_placed_at, created_at, updated_at, label_url)
 VALUES ($1, $15, $2, $3, $4, $5,
     coalesce(nullif($6, ''), (SELECT m.name FROM shipping_methods m WHERE m.tenant_id = $1 AND m.id = $4), ''),
-    $7, $8, $9, $10, $11, $12, $13, $14)
+    $7, $8, $9, $10, $11, $12, $13, $14, $16)
 """
 
 # As in CS-Cart, the lines form groups, one per vendor, numbered from 0 in the order of each vendor's first line.
@@ -181,6 +182,7 @@ async def _insert_row(scope: Scope, order: LockedOrder, shipment: NewShipment) -
         shipment.created_at or scope.now,
         scope.now,
         shipment_id,
+        shipment.label_url,
     )
     return shipment_id
 

@@ -21,7 +21,17 @@ from domain.orders.shipment_rows import (
 from domain.orders.transitions import CANCELLED, COMPLETE
 from kernel.codes import shipment_statuses
 from kernel.errors import NotFound, ValidationFailed
-from kernel.fields import InputField, InputValues, code_in, optional_timestamp, read_fields, short_text, text, timestamp
+from kernel.fields import (
+    InputField,
+    InputValues,
+    code_in,
+    http_url,
+    optional_timestamp,
+    read_fields,
+    short_text,
+    text,
+    timestamp,
+)
 from kernel.ids import split_reference
 from kernel.scope import ActorKind, Scope
 from models import audit
@@ -39,6 +49,7 @@ FIELDS: Mapping[str, InputField] = {
     "carrier": InputField("carrier", short_text),
     "tracking_number": InputField("tracking_number", short_text),
     "comments": InputField("comments", text()),
+    "label_url": InputField("label_url", http_url(2_048), code="url_invalid"),
     "group_key": InputField("group_key", short_text),
     "order_placed_at": InputField("order_placed_at", optional_timestamp),
     "created_at": InputField("created_at", timestamp),
@@ -70,8 +81,9 @@ async def create_shipment(
 ) -> int:
     """Create a shipment with units of an order's lines (line → units; None: all unshipped) and return its id.
 
-    Keys: `shipping_method`, `user`, `shipping_name`, `carrier`, `tracking_number`, `comments`, `group_key`, `status`, `order_placed_at`
-    (null: the order's creation), `created_at` and `order_status`, the order's new status. A vendor ships only its own lines.
+    Keys: `shipping_method`, `user`, `shipping_name`, `carrier`, `tracking_number`, `comments`, `label_url`, `group_key`, `status`,
+    `order_placed_at` (null: the order's creation), `created_at` and `order_status`, the order's new status. A vendor ships only its own
+    lines.
 
     Raises ValidationFailed for a missing order, a line not of the order, more units than are unshipped and when nothing is left,
     RuleViolation for an order in a status that can't be shipped.
@@ -96,7 +108,7 @@ async def update_shipment(scope: Scope, shipment: object, values: InputValues, l
     """Update a shipment partially and return its id; `lines`, if any, replace its lines."""
     columns = read_fields(_input_fields(scope), values)
     async with transaction(scope):
-        current, locked = await _lock(scope, shipment)
+        current, locked = await lock_shipment(scope, shipment)
         shipment_id = int(current["id"])
         await _lock_custom_status(scope, columns.get("status"))
         columns |= await _references(scope, values)
@@ -117,7 +129,7 @@ async def update_shipment(scope: Scope, shipment: object, values: InputValues, l
 async def delete_shipment(scope: Scope, shipment: object) -> None:
     """Delete a shipment: its units count as unshipped again."""
     async with transaction(scope):
-        current, locked = await _lock(scope, shipment)
+        current, locked = await lock_shipment(scope, shipment)
         shipment_id = int(current["id"])
         # Before the deletion: the audit entry reads the row's public id.
         await audit.record(scope, "shipment.deleted", "shipment", shipment_id, {"order": str(locked.public_id)})
@@ -192,7 +204,7 @@ def _is_news(current: Mapping[str, Any], columns: Mapping[str, Any]) -> bool:
     return current["status"] not in SHIPPED_STATUSES or code != current["tracking_number"]
 
 
-async def _lock(scope: Scope, shipment: object) -> tuple[Mapping[str, Any], LockedOrder]:
+async def lock_shipment(scope: Scope, shipment: object) -> tuple[Mapping[str, Any], LockedOrder]:
     """Lock the order of a shipment and return both, the shipment as it is before the change.
 
     A vendor finds only shipments consisting of its own lines.

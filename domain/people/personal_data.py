@@ -101,6 +101,9 @@ _TYPES = {
 
 _OF_USER = "t.user_id = ANY({users})"
 _OF_ORDER = "t.order_id = ANY({orders})"
+_OF_SHIPMENT = (
+    "t.shipment_id IN (SELECT s.id FROM shipments s WHERE s.tenant_id = t.tenant_id AND s.order_id = ANY({orders}))"
+)
 _OF_CART = "t.user_id = ANY({users}) OR t.customer_email = ANY({emails})"
 # Numbers of Brazil with and without the prefix of the country.
 DIGITS = r"regexp_replace(regexp_replace(t.phone, '\D', '', 'g'), '^(0|55)(\d{10,11})$', '\2')"
@@ -176,7 +179,9 @@ PLACES: tuple[Place, ...] = (
     ),
     Place("order_status_changes", f"{_OF_ORDER} AND t.actor_kind <> 'system'", {"reason": "''"}),
     Place("order_status_changes", f"{_OF_ORDER} AND t.actor_kind = 'system'", _NOTHING),
-    Place("shipments", _OF_ORDER, {"comments": "''"}),
+    # A label names the address of delivery.
+    Place("shipments", _OF_ORDER, {"comments": "''", "label_url": "''"}),
+    Place("tracking_events", _OF_SHIPMENT, {"location": "''"}),
     Place("manager_transactions", _OF_ORDER, {"description": "''"}, exported=False),
     Place("gateway_notifications", _BODY_OF_PERSON, {"body": "''::bytea"}, exported=False),
     Place("outbox_events", _OF_EVENT, {"data": _WITHOUT_CUSTOMER}),

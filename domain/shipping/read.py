@@ -100,3 +100,9 @@ SHIPMENT_LINES = Entity(
         customer="",
     ),
 )
+
+# Reached only through a shipment, whose rows are filtered already.
+TRACKING_EVENTS = Entity(
+    table="tracking_events",
+    visible=VisibleRows(admin=("view_orders",), app="read_orders", vendor="", customer=""),
+)

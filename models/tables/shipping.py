@@ -5,6 +5,7 @@ from __future__ import annotations
 from tortoise import fields
 from tortoise.contrib.postgres.fields import ArrayField
 
+from kernel.clock import now
 from models.tables.base import SoftDeletable, StoreModel, Timestamped
 
 
@@ -95,6 +96,18 @@ class Shipment(Timestamped, table="shipments"):
     group_key = fields.TextField(default="")
     status = fields.TextField(default="S")
     order_placed_at = fields.DatetimeField(null=True)
+    label_url = fields.TextField(default="")
+
+
+class TrackingEvent(StoreModel, table="tracking_events"):
+    """What a carrier reported of a shipment; `code` is the carrier's, empty if it has none."""
+
+    shipment = fields.ForeignKeyField("models.Shipment", related_name="tracking_events")
+    occurred_at = fields.DatetimeField()
+    code = fields.TextField(default="")
+    description = fields.TextField()
+    location = fields.TextField(default="")
+    created_at = fields.DatetimeField(default=now)
 
 
 class ShipmentLine(StoreModel, table="shipment_lines"):

@@ -52,7 +52,7 @@ from schema.types.options import CombinationObject, OptionObject, OptionVariantO
 from schema.types.people import UserObject
 from schema.types.pricing import OrderTaxObject, PaymentMethodObject, ShippingMethodObject
 from schema.types.rewards import IssuedCouponObject
-from schema.types.tracking import CarrierQuoteObject
+from schema.types.tracking import CarrierQuoteObject, TrackingEventObject
 
 _BACK_OFFICE = Access(privileges=("view_orders",), app_scope="read_orders")
 _STAFF_AND_VENDORS = Access(privileges=("view_orders",), app_scope="read_orders", vendor=True)
@@ -209,6 +209,12 @@ class ShipmentObject:
     tracking_number: str = column(description="The tracking code.")
     shipping_name: str = column(description="The name of the shipping method.")
     comments: str = column(description="Comments on the shipment.")
+    label_url: str | None = column(
+        description="The address of the printable label; empty if not set.", guard=_STAFF_AND_VENDORS
+    )
+    tracking_events: list[TrackingEventObject] = relation(
+        ToMany("t.shipment_id", "t.occurred_at, t.id"), "What the carrier reported, the first event first."
+    )
     group_key: str = column(description="The shipping group of the order: `0` for the first vendor's lines.")
     lines: list[ShipmentLineObject] = relation(ToMany("t.shipment_id", "t.order_line_id"), "The shipment lines.")
     order_id: ID = column(referenced("orders", "order_id"), "The order.")
@@ -433,7 +439,7 @@ class ShipmentLineInput:
 
 @input_type
 @optional_copies(
-    ShipmentObject, "order_id lines shipping_method_id shipping_name carrier tracking_number comments status"
+    ShipmentObject, "order_id lines shipping_method_id shipping_name carrier tracking_number comments label_url status"
 )
 class ShipmentInput:
     """A shipment. `order_id` is required on creation; without `lines` it contains all unshipped units."""

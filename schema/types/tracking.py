@@ -1,10 +1,14 @@
-"""Define what carriers quote for orders."""
+"""Define what carriers quote for orders, and what they report of shipments."""
 
 from __future__ import annotations
 
+import strawberry
+
+from domain.shipping.read import TRACKING_EVENTS
 from schema.enums import RateSource
-from schema.fields import column, object_type
-from schema.scalars import BigInt
+from schema.fields import column, entity_type, object_type
+from schema.inputs import input_type, optional_copies
+from schema.scalars import BigInt, DateTime
 
 
 def _quoted(member: str, type_: str = "text") -> str:
@@ -21,3 +25,22 @@ class CarrierQuoteObject:
     price_cents: BigInt | None = column(_quoted("price_cents", "bigint"), "The quoted price, in cents.")
     days_min: int | None = column(_quoted("days_min", "int"), "The fewest days of delivery.")
     days_max: int | None = column(_quoted("days_max", "int"), "The most days of delivery.")
+
+
+@entity_type(TRACKING_EVENTS, "TrackingEvent")
+class TrackingEventObject:
+    """What a carrier reported of a shipment."""
+
+    occurred_at: DateTime = column(description="When it happened.")
+    description: str = column(description="What happened, as the carrier says.")
+    code: str = column(description="The carrier's code; empty if it has none.")
+    location: str = column(description="Where it happened; empty if unknown.")
+
+
+@input_type
+@optional_copies(TrackingEventObject, "code location")
+class TrackingEventInput:
+    """What a carrier reported of a shipment. One with the time, code and description of another is the same."""
+
+    occurred_at: DateTime = strawberry.field(description="When it happened.")
+    description: str = strawberry.field(description="What happened, at most 255 characters.")

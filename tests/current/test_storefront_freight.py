@@ -1,4 +1,4 @@
-"""Carts and orders whose price of shipping a carrier names, over REST and GraphQL."""
+"""Carts and orders whose price of shipping a carrier names, over REST and GraphQL; tracking of what was sent."""
 
 from __future__ import annotations
 
@@ -12,6 +12,14 @@ from tests.harness.carriers import CarrierServer, carrier_server, melhor_envio_s
 from tests.harness.storefront import ADDRESS, StorefrontClient
 
 METHOD = "mutation($input: ShippingMethodInput!) { method: shipping_method_create(input: $input) { id rate_source rate_params } }"
+TRACK = """mutation($id: ID!, $events: [TrackingEventInput!]!) {
+    shipment: shipment_add_tracking_events(id: $id, events: $events) { tracking_events { occurred_at description code location } }
+}"""
+SHIP = """mutation($order: ID!) {
+    shipment: shipment_create(input: {order_id: $order, tracking_number: "BR1", label_url: "https://label.example/1.pdf"}) {
+        id label_url tracking_events { description }
+    }
+}"""
 
 
 @pytest.fixture
@@ -98,3 +106,52 @@ async def test_shoppers_read_no_source_and_no_parameters(storefront: StorefrontC
         client = await storefront.sample.client(storefront.sample.caio)
         answer = await client.post("/graphql", {"query": f"{{ shipping_methods {{ {field} }} }}"})
         assert answer.body["errors"][0]["extensions"]["code"] == "FORBIDDEN", field
+
+
+async def test_tracking_events_are_added_once_and_shown_in_their_order(storefront: StorefrontClient) -> None:
+    sample = storefront.sample
+    placed = await storefront.check_out(await storefront.cart((sample.mug, 1)))
+    shipment = (await graphql(storefront, SHIP, order=placed.body["id"]))["shipment"]
+    assert (shipment["label_url"], shipment["tracking_events"]) == ("https://label.example/1.pdf", [])
+    posted = {
+        "occurred_at": "2026-11-20T12:00:00Z",
+        "description": "Objeto postado",
+        "code": "PO",
+        "location": "Recife",
+    }
+    sent = {"occurred_at": "2026-11-21T12:00:00Z", "description": "Objeto em trânsito"}
+    for time in ("first", "second"):
+        reported = (await graphql(storefront, TRACK, id=shipment["id"], events=[sent, posted]))["shipment"]
+        assert reported["tracking_events"] == [posted, {**sent, "code": "", "location": ""}], time
+    shown = "query($id: ID!) { order(id: $id) { shipments { tracking_events { description } } } }"
+    [seen] = (await graphql(storefront, shown, id=placed.body["id"]))["order"]["shipments"]
+    assert [event["description"] for event in seen["tracking_events"]] == ["Objeto postado", "Objeto em trânsito"]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"occurred_at": "2026-11-20T12:00:00Z", "description": " "},
+        {"occurred_at": "2026-11-20T12:00:00Z", "description": "x" * 256},
+        {"occurred_at": "2026-11-20T12:00:00Z", "description": "x", "code": "x" * 65},
+    ],
+    ids=["blank", "long", "code"],
+)
+async def test_wrong_tracking_events_are_refused(storefront: StorefrontClient, event: dict[str, Any]) -> None:
+    placed = await storefront.check_out(await storefront.cart((storefront.sample.mug, 1)))
+    shipment = (await graphql(storefront, SHIP, order=placed.body["id"]))["shipment"]
+    for events in ([event], [event] * 101):
+        body = {"query": TRACK, "variables": {"id": shipment["id"], "events": events}}
+        answer = await storefront.sample.post("/graphql", body, auth="bearer")
+        assert answer.body["errors"][0]["extensions"]["code"] == "VALIDATION_FAILED", events
+
+
+async def test_vendors_and_customers_add_no_tracking_events(storefront: StorefrontClient) -> None:
+    sample = storefront.sample
+    placed = await storefront.check_out(await storefront.cart((sample.mug, 1)))
+    shipment = (await graphql(storefront, SHIP, order=placed.body["id"]))["shipment"]
+    event = {"occurred_at": "2026-11-20T12:00:00Z", "description": "Entregue"}
+    for person in (sample.caio, sample.vendor_user):
+        client = await sample.client(person)
+        answer = await client.post("/graphql", {"query": TRACK, "variables": {"id": shipment["id"], "events": [event]}})
+        assert answer.body["errors"][0]["extensions"]["code"] == "FORBIDDEN", person.email

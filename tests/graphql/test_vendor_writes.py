@@ -108,6 +108,7 @@ MAY_WRITE: dict[str, tuple[dict[str, set[str]], set[str]]] = {
             **STATUS_CHANGE,
             "shipments": {
                 "shipping_method_id", "shipping_name", "carrier", "tracking_number", "comments", "status", "user_id", "group_key",
+                "label_url",
                 "created_at", "order_placed_at",
             },
         },
@@ -211,7 +212,7 @@ def value_for(sample: SampleStore, name: str, type_: Any) -> Any:
         "order_id": str(sample.order), "line_id": str(sample.line), "id": str(sample.mug),
         "email": "intruder@example.com", "password": "an intruders password", "role": "admin", "user_type": "A",
         "name": "Intruder", "phone": "81999990000", "cpf": "52998224725", "cnpj": "11222333000181", "sku": "INTRUDER",
-        "url": "https://intruder.example", "rate_source": "table",
+        "url": "https://intruder.example", "label_url": "https://intruder.example/label", "rate_source": "table",
         "image_url": "https://intruder.example/x.png", "commission": "0.01", "commission_type": "A", "status": "P",
         "order_status": "P", "tracking": "D",
         "zipcode": "01310100", "state": "SP", "country": "BR", "quantity": 1, "company": "Intruder", "group_key": "x",
