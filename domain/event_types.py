@@ -35,13 +35,18 @@ SHIPMENT_CREATED = "shipment.created"
 SHIPMENT_UPDATED = "shipment.updated"
 SHIPMENT_DELETED = "shipment.deleted"
 REFUND_CREATED = "refund.created"
+PAYMENT_CREATED = "payment.created"
+PAYMENT_PAID = "payment.paid"
+PAYMENT_FAILED = "payment.failed"
+PAYMENT_REFUNDED = "payment.refunded"
 STOCK_CHANGED = "stock.changed"
 PING = "ping"
 """The event that tests an endpoint; not subscribable, and allowed without scopes."""
 
 ORDER, PRODUCT, USER, CART = "order", "product", "user", "cart"
 # Events with other data than those of the record have subjects, and therefore sequences, of their own: a receiver drops stale ones.
-CATEGORY, CUSTOMER, SHIPMENT, REFUND, STOCK = "category", "customer", "shipment", "refund", "stock"
+CATEGORY, CUSTOMER, SHIPMENT, REFUND, PAYMENT = "category", "customer", "shipment", "refund", "payment"
+STOCK = "stock"
 
 # --- Data ------------------------------------------------------------------------------------------------------------------
 
@@ -157,6 +162,27 @@ _REFUND = (
     PayloadField("payment_status", TEXT, "The payment status of the order after it."),
     PayloadField("refunded_at", TIME, "When it was recorded."),
 )
+_FAILURE = (
+    PayloadField("code", TEXT, "`declined`, `technical`, or a word of the gateway."),
+    PayloadField("message", TEXT, "What the customer may read."),
+)
+_PAYMENT = (
+    PayloadField("id", UUID_TEXT, "The payment."),
+    PayloadField("order_id", UUID_TEXT, "The order."),
+    PayloadField("number", TEXT, "Its number: the order's, and its own within it."),
+    PayloadField("kind", TEXT, "`PIX`, `BOLETO`, `CARD` or `OFFLINE`."),
+    PayloadField("status", TEXT, "Its status after the change."),
+    PayloadField("amount_cents", INTEGER, "The amount, in cents."),
+    PayloadField("refunded_cents", INTEGER, "What was refunded of it in all, in cents."),
+    PayloadField("currency", TEXT, "ISO 4217."),
+    PayloadField("installments", INTEGER, "The number of instalments."),
+    PayloadField("gateway", TEXT, "The gateway; empty for none."),
+    PayloadField("gateway_charge_id", f"{TEXT} or null", "The gateway's charge."),
+    PayloadField("failure", "object or null", "Why it failed.", _FAILURE),
+    PayloadField("expires_at", f"{TIME} or null", "Until when it can be paid."),
+    PayloadField("paid_at", f"{TIME} or null", "When it was paid."),
+    PayloadField("created_at", TIME, "When it was created."),
+)
 _COMBINATIONS = (
     PayloadField("id", UUID_TEXT, "The combination."),
     PayloadField("sku", TEXT, "Its SKU."),
@@ -241,6 +267,12 @@ _TYPES = (
         "A shipment is deleted: its units count as unshipped again.",
     ),
     EventType(REFUND_CREATED, "read_orders", _REFUND, "Money of an order is returned."),
+    EventType(PAYMENT_CREATED, "read_orders", _PAYMENT, "A payment is created, before its gateway is called."),
+    EventType(PAYMENT_PAID, "read_orders", _PAYMENT, "A payment that was created here is paid."),
+    EventType(PAYMENT_FAILED, "read_orders", _PAYMENT, "A payment that was created here fails or expires."),
+    EventType(
+        PAYMENT_REFUNDED, "read_orders", _PAYMENT, "A payment that was created here is refunded, or a part of it."
+    ),
     EventType(
         STOCK_CHANGED,
         "read_products",

@@ -8,15 +8,17 @@ from domain import storage
 from domain.bulk import configuration
 from domain.mails import order_mails
 from domain.media import addresses
+from domain.payments.sandbox import gateway as sandbox
 from kernel.scope import Store
 from kernel.settings import Settings
 from server.demo import DEMO_STORE_ID
 
 
 def configure_domain(settings: Settings) -> None:
-    """Set the storage of the process, the limits of bulk operations, the addresses of media files and the links of mails about orders."""
+    """Set storage, limits of bulk operations, addresses of media files, links of mails about orders, and whether there is a sandbox."""
     storage.configure(storage.open_storage(settings.storage_address))
     addresses.configure(settings.public_url, settings.media_url)
+    sandbox.configure(settings.has_sandbox)
     order_mails.configure(partial(shows_example_storefront, settings), settings.public_url)
     configuration.configure(
         configuration.BulkConfiguration(

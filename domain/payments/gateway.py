@@ -1,8 +1,8 @@
 """The protocol of payment gateways: create, read, cancel and refund the charge of a payment.
 
-A gateway is called outside of transactions only. It raises `GatewayRefused` when it has definitely not done what it was asked for, and
-`GatewayUnanswered` when nobody knows; `domain/payments/attempts.py` decides what follows. Its notifications arrive at the store's route,
-which `domain/gateway/` verifies and reads for all of them.
+A gateway is called outside of transactions only. It raises `GatewayRefused` when it has definitely not done what was asked, and
+`GatewayUnanswered` when that is unknown; `domain/payments/settlement.py` decides what follows. Its notifications arrive at the store's
+route, which `domain/gateway/` verifies and reads for all of them; their `metadata` have the `order_id` and `payment_id` of the request.
 """
 
 from __future__ import annotations
@@ -10,38 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Protocol
 from uuid import UUID
 
-
-class PaymentKind(StrEnum):
-    """How a payment is made. OFFLINE has no gateway: the shop confirms it."""
-
-    PIX = "PIX"
-    BOLETO = "BOLETO"
-    CARD = "CARD"
-    OFFLINE = "OFFLINE"
-
-
-class PaymentStatus(StrEnum):
-    """The status of a payment. A payment is live while it may still be paid, and received once money has arrived."""
-
-    PENDING = "PENDING"
-    AUTHORIZED = "AUTHORIZED"
-    PAID = "PAID"
-    FAILED = "FAILED"
-    CANCELLED = "CANCELLED"
-    EXPIRED = "EXPIRED"
-    REFUNDED = "REFUNDED"
-    PARTIALLY_REFUNDED = "PARTIALLY_REFUNDED"
-    DISPUTED = "DISPUTED"
-
-
-LIVE = frozenset({PaymentStatus.PENDING, PaymentStatus.AUTHORIZED})
-RECEIVED = frozenset(
-    {PaymentStatus.PAID, PaymentStatus.PARTIALLY_REFUNDED, PaymentStatus.REFUNDED, PaymentStatus.DISPUTED}
-)
+from kernel.payment_words import PaymentKind as PaymentKind
+from kernel.payment_words import PaymentStatus as PaymentStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +130,7 @@ class GatewayRefused(Exception):
 
 
 class GatewayUnanswered(Exception):
-    """Nobody knows whether the gateway has done it: time-out, lost connection, a status from 500, an answer that isn't one."""
+    """It is unknown whether the gateway has done it: time-out, lost connection, a status from 500, an answer that isn't one."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

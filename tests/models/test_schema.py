@@ -16,7 +16,7 @@ DATABASE_ONLY = {("products", "search"), ("users", "search")}
 # Tables without a model.
 WITHOUT_MODEL = {
     "tortoise_migrations", "number_counters", "catalogue_versions", "search_entries", "search_words", "unlisted_products", "bulk_results",
-    "event_feeds", "stock_changes", "order_mails", "store_logos",
+    "event_feeds", "stock_changes", "order_mails", "store_logos", "sandbox_charges",
 }  # fmt: skip
 # Store tables that are no records: they have no ids, and another key.
 WITHOUT_IDS = {
@@ -30,6 +30,7 @@ WITHOUT_IDS = {
     "stock_changes": ["tenant_id", "id"],
     "order_mails": ["tenant_id", "id"],
     "store_logos": ["tenant_id"],
+    "sandbox_charges": ["tenant_id", "charge_id"],
 }
 # Platform tables, which belong to no store.
 PLATFORM_TABLES = {
@@ -133,7 +134,7 @@ async def test_the_only_other_policies_are_for_platform_tables_the_worker_and_se
                 "orders", "gateway_notifications", "sessions", "refresh_tokens", "legacy_tokens",
                 "wrong_attempts", "lockouts", "mails", "carts", "audit_entries", "bulk_operations", "stock_changes",
                 "media_files",
-                "order_mails",
+                "order_mails", "payments", "payment_refunds", "sandbox_charges",
             )
         ),
     }  # fmt: skip
