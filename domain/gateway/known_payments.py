@@ -63,7 +63,7 @@ def _status(scope: Scope, effect: NotificationEffect, charge: ChargeOfPayment) -
         return PaymentStatus.DISPUTED
     if charge.refunded and paid_cents:
         return PaymentStatus.REFUNDED if charge.is_fully_refunded else PaymentStatus.PARTIALLY_REFUNDED
-    if charge.new_paid and current not in (PaymentStatus.DISPUTED,):
+    if paid_cents and current is not PaymentStatus.DISPUTED:
         return PaymentStatus.PAID
     if current not in LIVE:
         return current

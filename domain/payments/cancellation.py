@@ -15,7 +15,7 @@ from domain.orders.payments import ChargedPayment
 from domain.payments import settlement
 from domain.payments.gateway import ChargeState, GatewayRefused, GatewayUnanswered, PaymentGateway, PaymentStatus
 from domain.payments.gateways import gateway_of_method
-from domain.payments.lookup import find_payment
+from domain.payments.lookup import StoredPayment, find_payment
 from domain.payments.orders import find_order
 from domain.payments.progress import reject_in_progress
 from kernel.clock import now
@@ -44,23 +44,23 @@ async def cancel_payment(scope: Scope, payment: object, token: str | None) -> in
     if stored.payment.status not in (*LIVE, PaymentStatus.CANCELLED):
         raise _not_cancellable(stored.payment.status)
     if stored.payment.status in LIVE:
-        await audit.record(
-            scope, "order.payment_cancelled", "order", stored.order_public_id, {"payment": stored.payment.number}
-        )
-        await clear_pending(system, stored.payment.public_id)
+        await clear_pending(system, stored.payment.public_id, asked_by=scope)
         after = (await find_payment(system, stored.payment.public_id)).payment.status
         if after not in (PaymentStatus.CANCELLED, PaymentStatus.EXPIRED, PaymentStatus.FAILED):
             raise _not_cancellable(after)
     return stored.payment.id
 
 
-async def clear_pending(scope: Scope, payment_id: UUID) -> None:
-    """End a live payment: cancelled, or as the gateway says it is. Raises Conflict `in_progress` and Unavailable."""
+async def clear_pending(scope: Scope, payment_id: UUID, *, asked_by: Scope | None = None) -> None:
+    """End a live payment: cancelled, or as the gateway says it is. Raises Conflict `in_progress` and Unavailable.
+
+    `scope` is the system's. Who asked for it, if not the creation of another payment, is in the audit log.
+    """
     stored = await find_payment(scope, payment_id)
     payment = stored.payment
     if payment.gateway_charge_id is None:
         reject_in_progress(stored.attempted_at, now())
-    await retry_conflicts(partial(_request, scope, payment))
+    await retry_conflicts(partial(_request, scope, stored, asked_by))
     gateway = await gateway_of_method(scope, stored.payment_method_id, stored.gateway)
     if gateway is None:  # the method has another gateway now, or none
         await settlement.end(scope, payment, PaymentStatus.CANCELLED, None)
@@ -99,10 +99,14 @@ async def write_cancelled(scope: Scope, payment: ChargedPayment, state: ChargeSt
         raise Unavailable(_NO_ANSWER) from error
 
 
-async def _request(scope: Scope, payment: ChargedPayment) -> None:
+async def _request(scope: Scope, stored: StoredPayment, asked_by: Scope | None) -> None:
+    payment, at = stored.payment, now()
     async with transaction(scope):
         await lock_order(scope, payment.order_id)
-        at = now()
+        if asked_by is not None:
+            await audit.record(
+                asked_by, "order.payment_cancelled", "order", stored.order_public_id, {"payment": payment.number}
+            )
         await execute(_REQUEST, scope.store.id, payment.id, at, at + settlement.IN_DOUBT)
 
 

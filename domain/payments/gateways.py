@@ -10,7 +10,7 @@ from uuid import UUID
 from domain.payments.gateway import PaymentGateway, PaymentKind
 from domain.payments.methods import decrypt_params
 from domain.payments.sandbox import gateway as sandbox
-from kernel.scope import Scope
+from kernel.scope import Scope, active_scope
 from models.connection.database import fetch
 
 _METHODS = """
@@ -48,12 +48,14 @@ def gateway_for(scope: Scope, processor: str, params: Mapping[str, Any]) -> Paym
 
 async def gateway_methods(scope: Scope, preferred: int | None) -> Sequence[GatewayMethod]:
     """Return the store's methods that take payments through a gateway, by their position; an order's own one is first, also if inactive."""
-    return _usable(scope, await fetch(_METHODS, scope.store.id, preferred, True))
+    with active_scope(scope):
+        return _usable(scope, await fetch(_METHODS, scope.store.id, preferred, True))
 
 
 async def gateway_of_method(scope: Scope, method_id: int, name: str) -> PaymentGateway | None:
     """Return the gateway of a method, if it is still the one of this name."""
-    methods = _usable(scope, await fetch(_METHODS, scope.store.id, method_id, False))
+    with active_scope(scope):
+        methods = _usable(scope, await fetch(_METHODS, scope.store.id, method_id, False))
     return next((method.gateway for method in methods if method.gateway.name == name), None)
 
 

@@ -35,8 +35,7 @@ async def settle_due(scope: Scope, *, limit: int) -> int:
 
 async def _settle(scope: Scope, stored: StoredPayment) -> None:
     try:
-        with active_scope(scope):
-            gateway = await gateway_of_method(scope, stored.payment_method_id, stored.gateway)
+        gateway = await gateway_of_method(scope, stored.payment_method_id, stored.gateway)
         if gateway is None:
             await _give_up_later(scope, stored, "the payment method has no such gateway any more")
         elif stored.payment.is_cancel_requested:
