@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from kernel.documents import is_cnpj, normalize_phone
+from kernel.errors import ValidationFailed
 
 # 13 to 19 digits (ISO/IEC 7812), in groups or not.
 _CARD_NUMBER = re.compile(r"(?<![0-9])[0-9](?:[ .-]?[0-9]){12,18}(?![0-9])")
@@ -26,16 +27,27 @@ def contains_card_number(text: str) -> bool:
     return any(luhn_digit(number[:-1]) == int(number[-1]) for number in numbers)
 
 
-def find_card_number(value: object, name: str = "") -> str | None:
+def reject_card_numbers(values: object) -> None:
+    """Raise ValidationFailed for a request of which a field looks like the number of a card; its value is not in the message."""
+    name = _find_card_number(values)
+    if name is not None:
+        raise ValidationFailed(
+            f"{name} looks like the number of a card, which is never sent here: send the token that the gateway's script makes of it",
+            field=name,
+            code="card_number",
+        )
+
+
+def _find_card_number(value: object, name: str = "") -> str | None:
     """Return the name of the first field of a request, however nested, that looks like a card number; None without one.
 
     CNPJs and telephones, which have as many digits, are exempt in their own fields.
     """
     if isinstance(value, Mapping):
-        names = (find_card_number(member, str(key)) for key, member in value.items())
+        names = (_find_card_number(member, str(key)) for key, member in value.items())
         return next((field for field in names if field is not None), None)
     if isinstance(value, list | tuple):
-        names = (find_card_number(member, name) for member in value)
+        names = (_find_card_number(member, name) for member in value)
         return next((field for field in names if field is not None), None)
     if isinstance(value, bool) or not isinstance(value, str | int):
         return None

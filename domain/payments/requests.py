@@ -17,7 +17,7 @@ from domain.payments.gateway import ChargeItem, ChargeRequest, Payer, PaymentKin
 from domain.payments.statement import statement_descriptor
 from domain.purchase.draft import email_text
 from domain.purchase.totals import allocate
-from kernel.check_digits import find_card_number
+from kernel.check_digits import reject_card_numbers
 from kernel.documents import is_cnpj, is_cpf, normalize_document
 from kernel.errors import ValidationFailed
 from kernel.fields import InputField, InputValues, integer, read_fields, short_text, text
@@ -87,17 +87,6 @@ def parse_input(kind: str, values: InputValues) -> PaymentInput:
         raise ValidationFailed(f"card_token {expected}", field="card_token", code="card_token_invalid")
     billing = _read_billing(values.get("billing") or {})
     return PaymentInput(payment_kind, token, fields.get("installments", 1), billing)
-
-
-def reject_card_numbers(values: object) -> None:
-    """Raise ValidationFailed for a request of which a field looks like the number of a card."""
-    name = find_card_number(values)
-    if name is not None:
-        raise ValidationFailed(
-            f"{name} looks like the number of a card, which is never sent here: send the token that the gateway's script makes of it",
-            field=name,
-            code="card_number",
-        )
 
 
 def _read_billing(values: Mapping[str, Any]) -> dict[str, Any]:
