@@ -94,6 +94,7 @@ _MAILS = {
     "order_cancelled": "is cancelled",
     "order_refunded": "is refunded, in whole or in part",
     "order_payment_failed": "is declined or failed, or its payment expires",
+    "order_payment_pending": "waits for a payment by Pix or boleto that was created here, with its code or line",
     "order_status": "gets another status with params.notify",
 }
 

@@ -9,7 +9,6 @@ A process that ends in between leaves a payment that `domain.payments.pending` a
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -19,7 +18,7 @@ from typing import Any
 from uuid import UUID
 
 from domain import event_types, record_events
-from domain.idempotency import IN_PROGRESS, current_claim
+from domain.idempotency import IN_PROGRESS
 from domain.orders.charged_payments import add_interest
 from domain.orders.locked import LockedOrder, lock_order
 from domain.orders.payments import ChargedPayment, find_charged_payments
@@ -29,7 +28,7 @@ from domain.payments.gateway import GatewayRefused, GatewayUnanswered, PaymentGa
 from domain.payments.gateways import GatewayMethod, gateway_methods, gateway_of_method
 from domain.payments.options import first_of_each_kind
 from domain.payments.orders import find_order, lock_payable, reopen
-from domain.payments.progress import reject_in_progress
+from domain.payments.progress import creation_hash, reject_in_progress
 from domain.payments.requests import PaymentInput, build_request
 from domain.purchase.edit import update_order
 from domain.store_settings import setting
@@ -49,10 +48,10 @@ _BEGINS_WITHIN_SECONDS = 10.0
 _LIVE = """
 SELECT public_id FROM payments WHERE tenant_id = $1 AND order_id = $2 AND status IN ('PENDING', 'AUTHORIZED')
 """
-_CREATED = "SELECT public_id, payment_method_id, gateway, attempted_at FROM payments WHERE tenant_id = $1 AND creation_key = $2"
+_CREATED = "SELECT public_id, payment_method_id, gateway, attempted_at FROM payments WHERE tenant_id = $1 AND creation_hash = $2"
 _INSERT = """
 INSERT INTO payments (tenant_id, public_id, order_id, sequence, kind, installments, amount_cents, created_at, status, currency, gateway,
-    payment_method_id, surcharge_cents, expires_at, creation_key, attempted_at, due_at)
+    payment_method_id, surcharge_cents, expires_at, creation_hash, attempted_at, due_at)
 SELECT $1, $2, $3, coalesce(max(sequence), 0) + 1, $4, $5, $6, $7, 'PENDING', $8, $9, $10, $11, $12, $13, $7, $14
 FROM payments WHERE tenant_id = $1 AND order_id = $3
 RETURNING id
@@ -104,7 +103,7 @@ async def create_payment(scope: Scope, order: object, token: str | None, input: 
 
 async def _begin(scope: Scope, system: Scope, order_id: int, input: PaymentInput) -> _Begun:
     """Insert the payment, or find the one that an earlier request with the same Idempotency-Key inserted."""
-    key = _creation_key(scope)
+    key = creation_hash(scope, "payment")
     async with transaction(system):
         locked = await lock_order(system, order_id)
         if key is not None and (created := await fetchrow(_CREATED, scope.store.id, key)) is not None:
@@ -115,13 +114,6 @@ async def _begin(scope: Scope, system: Scope, order_id: int, input: PaymentInput
         method = _choose(locked, await gateway_methods(system, locked.payment_method_id), input.kind)
         locked = await _prepare_order(system, locked, method)
         return await _insert(scope, system, locked, method, input, key)
-
-
-def _creation_key(scope: Scope) -> bytes | None:
-    claim = current_claim()
-    if claim is None:
-        return None
-    return hashlib.sha256(f"payment\0{scope.store.id}\0{claim.credential}\0{claim.key}".encode()).digest()
 
 
 async def _resume(scope: Scope, created: Mapping[str, Any]) -> _Begun:

@@ -7,21 +7,20 @@ refund was made whose call was not answered. Never is more refunded than was pai
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from uuid import UUID
 
-from domain.idempotency import IN_PROGRESS, current_claim
+from domain.idempotency import IN_PROGRESS
 from domain.orders.locked import lock_order
 from domain.orders.payments import find_charged_payments
 from domain.payments import settlement
 from domain.payments.gateway import ChargeState, GatewayRefused, GatewayUnanswered, PaymentGateway
 from domain.payments.gateways import gateway_of_method
 from domain.payments.lookup import StoredPayment, find_payment
-from domain.payments.progress import reject_in_progress
+from domain.payments.progress import creation_hash, reject_in_progress
 from kernel import logging
 from kernel.clock import now
 from kernel.errors import Conflict, DomainError, RuleViolation, ValidationFailed
@@ -36,13 +35,13 @@ from models.rows import json_text
 PENDING, DONE, FAILED = "PENDING", "DONE", "FAILED"
 
 _INSERT = """
-INSERT INTO payment_refunds (tenant_id, public_id, payment_id, amount_cents, refunded_before_cents, creation_key, attempted_at, due_at,
+INSERT INTO payment_refunds (tenant_id, public_id, payment_id, amount_cents, refunded_before_cents, creation_hash, attempted_at, due_at,
     created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $7, $7) RETURNING id
 """
 _COLUMNS = """r.id, r.public_id, r.amount_cents, r.refunded_before_cents, r.attempted_at, r.attempts, r.status, p.public_id AS payment_id"""
 _SOURCE = "payment_refunds r JOIN payments p ON p.tenant_id = r.tenant_id AND p.id = r.payment_id"
-_CREATED = f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE r.tenant_id = $1 AND r.creation_key = $2"
+_CREATED = f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE r.tenant_id = $1 AND r.creation_hash = $2"
 _PENDING_OF = f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE r.tenant_id = $1 AND r.payment_id = $2 AND r.status = 'PENDING'"
 _DUE = f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE r.tenant_id = $1 AND r.due_at <= $2 AND r.status = 'PENDING' ORDER BY r.id LIMIT $3"
 _CLAIM = """
@@ -95,7 +94,7 @@ async def settle_due(scope: Scope, *, limit: int) -> int:
 
 async def _begin(scope: Scope, system: Scope, stored: StoredPayment, amount_cents: int) -> _Refund | None:
     """Insert the refund; None where an earlier request with the same Idempotency-Key has got its answer."""
-    key, at = _creation_key(scope), now()
+    key, at = creation_hash(scope, "refund"), now()
     async with transaction(system):
         locked = await lock_order(system, stored.payment.order_id)
         if key is not None and (created := await fetchrow(_CREATED, scope.store.id, key)) is not None:
@@ -136,13 +135,6 @@ async def _begin(scope: Scope, system: Scope, stored: StoredPayment, amount_cent
             {"amount_cents": amount_cents, "payment": payment.number},
         )
         return _Refund(refund_id, public_id, amount_cents, payment.refunded_cents, 0, replace(stored, payment=payment))
-
-
-def _creation_key(scope: Scope) -> bytes | None:
-    claim = current_claim()
-    if claim is None:
-        return None
-    return hashlib.sha256(f"refund\0{scope.store.id}\0{claim.credential}\0{claim.key}".encode()).digest()
 
 
 async def _claim(scope: Scope, row: Mapping[str, Any], stored: StoredPayment) -> _Refund:

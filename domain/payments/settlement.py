@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Iterator
 from dataclasses import asdict, replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
@@ -18,6 +18,8 @@ import orjson
 
 from domain.gateway.payload import ChargePayload, NotificationPayload
 from domain.gateway.processing import apply_notification
+from domain.mails import order_mails
+from domain.mails.texts import MailType
 from domain.orders.charged_payments import PaymentChange, update_payments
 from domain.orders.locked import lock_order
 from domain.orders.payments import ChargedPayment, find_charged_payments
@@ -28,7 +30,7 @@ from kernel.clock import now
 from kernel.payment_words import LIVE
 from kernel.retries import retry_delay
 from kernel.scope import SYSTEM, Scope
-from models.connection.database import execute, fetchval, in_transaction, retry_conflicts, transaction
+from models.connection.database import execute, fetchrow, fetchval, in_transaction, retry_conflicts, transaction
 
 T = TypeVar("T")
 
@@ -38,6 +40,8 @@ IN_DOUBT = timedelta(seconds=30)
 GRACE = timedelta(minutes=1)
 """So long after its expiry a payment is asked for once more, and expires."""
 
+_BRASILIA = timezone(timedelta(hours=-3))
+_RECIPIENT = "SELECT id, email FROM orders WHERE tenant_id = $1 AND id = $2 AND NOT imported"
 # The reported payments of a charge are this payment: its notification came before the answer, and didn't say which payment it is of.
 _ADOPT = """
 WITH reported AS (
@@ -112,9 +116,38 @@ async def _settle(scope: Scope, payment_id: UUID, order_id: int, state: ChargeSt
         await _save(scope, payment, state, adopted)
         for news in _news(payment, state, locked.public_id):
             await apply_notification(scope, news, force=False, reason=f"gateway: {news.event_type}")
-        if state.status in LIVE:
+        if state.status in LIVE and payment.status in LIVE:
+            if payment.gateway_charge_id is None:
+                await _queue_mail(scope, payment, state)
             at = next_question(scope.now, attempts, state.expires_at or payment.expires_at)
             await execute(_POSTPONE, scope.store.id, payment.id, at)
+
+
+async def _queue_mail(scope: Scope, payment: ChargedPayment, state: ChargeState) -> None:
+    """Queue the mail that says how to pay by Pix or boleto."""
+    if state.pix is not None:
+        code, how = state.pix.code, "Copie o código Pix e pague no aplicativo do seu banco{}:"
+    elif state.boleto is not None:
+        code, how = state.boleto.line, "Pague o boleto por esta linha digitável{}:"
+    else:
+        return
+    order = await fetchrow(_RECIPIENT, scope.store.id, payment.order_id)
+    if order is None:
+        return
+    until = state.expires_at or payment.expires_at
+    await order_mails.queue(
+        scope,
+        MailType.ORDER_PAYMENT_PENDING,
+        order,
+        amount_cents=payment.amount_cents,
+        code=code,
+        how=how.format("" if until is None else f" até {_in_brasilia(until)}"),
+    )
+
+
+def _in_brasilia(at: datetime) -> str:
+    # Brazil has no summer time.
+    return f"{at.astimezone(_BRASILIA):%d/%m/%Y às %H:%M}"
 
 
 def _reject_contradiction(payment: ChargedPayment, state: ChargeState) -> None:

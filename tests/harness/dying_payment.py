@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from domain.payments import creation, refunds, settlement
 from domain.payments.requests import parse_input
 from kernel.ids import uuid7
 from kernel.scope import Store
+from models import audit
 from models.connection import database
 from tests.harness.payment_gateway import GatewayDouble, register
 from tests.harness.scopes import system_scope
@@ -38,22 +40,18 @@ def claim_of(key: str) -> KeyClaim:
     return KeyClaim(CREDENTIAL, key, uuid7())
 
 
-def arrange(point: str) -> GatewayDouble:
-    """Return the gateway, and let the program die at the point."""
+def arrange(point: str) -> None:
+    """Let the program die at the point."""
     gateway = register(GatewayDouble())
-    if point == "before the first commit":
-        creation._insert = _after(creation._insert)
-        refunds.audit.record = _die  # type: ignore[assignment]
-    elif point == "before the call":
-        gateway.before = _die
-        GatewayDouble.refund = _die  # type: ignore[method-assign]
-    elif point == "during the call":
-        gateway.answer = _die
-    elif point == "after the answer":
-        settlement.settle = _die
-    elif point == "before the last commit":
-        settlement._settle = _in_transaction  # type: ignore[assignment]
-    return gateway
+    replaced: Mapping[str, Sequence[tuple[Any, str, Any]]] = {
+        "before the first commit": [(creation, "_insert", _after(creation._insert)), (audit, "record", _die)],
+        "before the call": [(gateway, "before", _die), (gateway, "refund", _die)],
+        "during the call": [(gateway, "answer", _die)],
+        "after the answer": [(settlement, "settle", _die)],
+        "before the last commit": [(settlement, "_settle", _in_transaction)],
+    }
+    for where, name, replacement in replaced[point]:
+        setattr(where, name, replacement)
 
 
 def _after(function: Any) -> Any:

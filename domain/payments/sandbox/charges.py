@@ -103,7 +103,7 @@ async def insert_charge(
         await fetchrow(
             _INSERT,
             scope.store.id,
-            f"sandbox_{uuid7().hex}",
+            f"sandbox_{uuid7()}",
             request.payment_id,
             request.order_id,
             request.order_number,

@@ -32,6 +32,7 @@ from kernel.scope import Scope, active_scope
 NAME = "sandbox"
 PAGE = "/dev/payments"
 _PUBLIC_KEY = "pk_sandbox"
+_CITY = "BRASILIA"
 # No bank has it.
 _BANK = "999"
 _MAX_BOLETO_CENTS = 10**10 - 1
@@ -130,8 +131,8 @@ class SandboxGateway:
 
     def _pix(self, request: ChargeRequest) -> dict[str, Any]:
         location = f"pix.sandbox.invalid/v2/{request.payment_id.hex}"
-        name, city = self._request_scope.store.name, request.payer.address.get("city", "")
-        return {"code": br_code(location, name=name, city=city, amount_cents=request.amount_cents)}
+        name = self._request_scope.store.name
+        return {"code": br_code(location, name=name, city=_CITY, amount_cents=request.amount_cents)}
 
 
 def _boleto(request: ChargeRequest) -> dict[str, Any]:

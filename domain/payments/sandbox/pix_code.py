@@ -23,7 +23,7 @@ def br_code(location: str, *, name: str, city: str, amount_cents: int) -> str:
         (54, f"{amount_cents // 100}.{amount_cents % 100:02d}"),
         (58, _BRAZIL),
         (59, _plain(name, _MAX_NAME) or "LOJA"),
-        (60, _plain(city, _MAX_CITY) or "BRASIL"),
+        (60, _plain(city, _MAX_CITY)),
         (62, _field(5, _NO_TXID)),
     )
     unchecked = "".join(_field(number, value) for number, value in fields) + "6304"

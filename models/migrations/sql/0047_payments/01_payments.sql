@@ -17,7 +17,7 @@ ALTER TABLE payments
     ADD COLUMN boleto jsonb,
     ADD COLUMN card jsonb,
     -- A hash of credential and Idempotency-Key of the request that made it: repeated, it gets this payment.
-    ADD COLUMN creation_key bytea,
+    ADD COLUMN creation_hash bytea,
     -- Since when a call of the gateway is or was under way, and when a worker asks it next; the number of its questions.
     ADD COLUMN attempted_at timestamptz,
     ADD COLUMN due_at timestamptz,
@@ -36,7 +36,7 @@ ALTER TABLE payments
 CREATE UNIQUE INDEX payments_live_key ON payments (tenant_id, order_id) WHERE status IN ('PENDING', 'AUTHORIZED');
 -- A charge that was reported may have been received in parts.
 CREATE UNIQUE INDEX payments_charge_key ON payments (tenant_id, gateway_charge_id) WHERE gateway <> '';
-CREATE UNIQUE INDEX payments_creation_key ON payments (tenant_id, creation_key) WHERE creation_key IS NOT NULL;
+CREATE UNIQUE INDEX payments_creation_hash_key ON payments (tenant_id, creation_hash) WHERE creation_hash IS NOT NULL;
 CREATE INDEX payments_due_idx ON payments (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX payments_payment_method_idx ON payments (tenant_id, payment_method_id) WHERE payment_method_id IS NOT NULL;
 
@@ -56,7 +56,7 @@ CREATE TABLE payment_refunds (
     refunded_before_cents bigint NOT NULL DEFAULT 0,
     status text NOT NULL DEFAULT 'PENDING' CONSTRAINT payment_refunds_status_known CHECK (status IN ('PENDING', 'DONE', 'FAILED')),
     failure jsonb,
-    creation_key bytea,
+    creation_hash bytea,
     attempted_at timestamptz,
     due_at timestamptz,
     attempts integer NOT NULL DEFAULT 0,
@@ -70,6 +70,6 @@ CREATE TABLE payment_refunds (
 CREATE INDEX payment_refunds_payment_idx ON payment_refunds (tenant_id, payment_id, id);
 -- One after the other: what the gateway has refunded shows which of them it made.
 CREATE UNIQUE INDEX payment_refunds_pending_key ON payment_refunds (tenant_id, payment_id) WHERE status = 'PENDING';
-CREATE UNIQUE INDEX payment_refunds_creation_key ON payment_refunds (tenant_id, creation_key) WHERE creation_key IS NOT NULL;
+CREATE UNIQUE INDEX payment_refunds_creation_hash_key ON payment_refunds (tenant_id, creation_hash) WHERE creation_hash IS NOT NULL;
 CREATE INDEX payment_refunds_due_idx ON payment_refunds (due_at) WHERE due_at IS NOT NULL;
 SELECT vitrine_keep_apart('payment_refunds');
