@@ -37,14 +37,18 @@ SHIPMENT_DELETED = "shipment.deleted"
 REFUND_CREATED = "refund.created"
 PAYOUT_CREATED = "payout.created"
 PAYOUT_PAID = "payout.paid"
+PAYMENT_CREATED = "payment.created"
+PAYMENT_PAID = "payment.paid"
+PAYMENT_FAILED = "payment.failed"
+PAYMENT_REFUNDED = "payment.refunded"
 STOCK_CHANGED = "stock.changed"
 PING = "ping"
 """The event that tests an endpoint; not subscribable, and allowed without scopes."""
 
 ORDER, PRODUCT, USER, CART = "order", "product", "user", "cart"
 # Events with other data than those of the record have subjects, and therefore sequences, of their own: a receiver drops stale ones.
-CATEGORY, CUSTOMER, SHIPMENT, REFUND, STOCK = "category", "customer", "shipment", "refund", "stock"
-PAYOUT = "payout"
+CATEGORY, CUSTOMER, SHIPMENT, REFUND, PAYMENT = "category", "customer", "shipment", "refund", "payment"
+PAYOUT, STOCK = "payout", "stock"
 
 # --- Data ------------------------------------------------------------------------------------------------------------------
 
@@ -170,6 +174,27 @@ _PAYOUT = (
     PayloadField("created_at", TIME, "When it was created."),
     PayloadField("paid_at", f"{TIME} or null", "When it was transferred."),
 )
+_FAILURE = (
+    PayloadField("code", TEXT, "`declined`, `technical`, or a word of the gateway."),
+    PayloadField("message", TEXT, "What the customer may read."),
+)
+_PAYMENT = (
+    PayloadField("id", UUID_TEXT, "The payment."),
+    PayloadField("order_id", UUID_TEXT, "The order."),
+    PayloadField("number", TEXT, "Its number: the order's, and its own within it."),
+    PayloadField("kind", TEXT, "`PIX`, `BOLETO`, `CARD` or `OFFLINE`."),
+    PayloadField("status", TEXT, "Its status after the change."),
+    PayloadField("amount_cents", INTEGER, "The amount, in cents."),
+    PayloadField("refunded_cents", INTEGER, "What was refunded of it in all, in cents."),
+    PayloadField("currency", TEXT, "ISO 4217."),
+    PayloadField("installments", INTEGER, "The number of instalments."),
+    PayloadField("gateway", TEXT, "The gateway; empty for none."),
+    PayloadField("gateway_charge_id", f"{TEXT} or null", "The gateway's charge."),
+    PayloadField("failure", "object or null", "Why it failed.", _FAILURE),
+    PayloadField("expires_at", f"{TIME} or null", "Until when it can be paid."),
+    PayloadField("paid_at", f"{TIME} or null", "When it was paid."),
+    PayloadField("created_at", TIME, "When it was created."),
+)
 _COMBINATIONS = (
     PayloadField("id", UUID_TEXT, "The combination."),
     PayloadField("sku", TEXT, "Its SKU."),
@@ -256,6 +281,12 @@ _TYPES = (
     EventType(REFUND_CREATED, "read_orders", _REFUND, "Money of an order is returned."),
     EventType(PAYOUT_CREATED, "read_orders", _PAYOUT, "A payout to a vendor is created, to be transferred."),
     EventType(PAYOUT_PAID, "read_orders", _PAYOUT, "A payout to a vendor was transferred."),
+    EventType(PAYMENT_CREATED, "read_orders", _PAYMENT, "A payment is created, before its gateway is called."),
+    EventType(PAYMENT_PAID, "read_orders", _PAYMENT, "A payment that was created here is paid."),
+    EventType(PAYMENT_FAILED, "read_orders", _PAYMENT, "A payment that was created here fails or expires."),
+    EventType(
+        PAYMENT_REFUNDED, "read_orders", _PAYMENT, "A payment that was created here is refunded, or a part of it."
+    ),
     EventType(
         STOCK_CHANGED,
         "read_products",

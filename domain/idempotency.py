@@ -34,6 +34,8 @@ PURPOSE = "idempotency"
 # Requests time out long before this; a process that still owns a key after it has crashed.
 TAKEN_OVER_AFTER = timedelta(seconds=60)
 RETRY_AFTER_MS = 1000
+IN_PROGRESS = "in_progress"
+"""The reason of a conflict with a request that is still being executed: its Idempotency-Key may be used again."""
 REUSED = "idempotency key reused with a different request"
 
 _CLAIM = """
@@ -162,7 +164,7 @@ def _decrypt_text(stored: str) -> bytes:
 
 
 def _in_progress_error() -> Conflict:
-    return Conflict("in_progress", reason="in_progress", details={"retry_after_ms": RETRY_AFTER_MS})
+    return Conflict(IN_PROGRESS, reason=IN_PROGRESS, details={"retry_after_ms": RETRY_AFTER_MS})
 
 
 async def complete(scope: Scope, claim: KeyClaim, result: Mapping[str, Any]) -> None:

@@ -24,6 +24,8 @@ from domain.ledger import reconciliation
 from domain.mails import order_mails, sending
 from domain.media import usage
 from domain.orders import expiry
+from domain.payments import pending as payments
+from domain.payments import refunds
 from kernel import logging
 from kernel.clock import now
 from kernel.errors import Unavailable
@@ -196,6 +198,10 @@ _STORES_WITH_UNPAID_ORDERS = _stores_with(
 )
 _STORES_WITH_MAILS = _stores_with("mails", "status = 'Q' and due_at <= $1")
 _STORES_WITH_NOTIFICATIONS = _stores_with("gateway_notifications", "not processed and due_at <= $1")
+_STORES_WITH_DUE_PAYMENTS = """
+    select * from tenants where id in (select tenant_id from payments where due_at <= $1)
+        or id in (select tenant_id from payment_refunds where due_at <= $1) order by id
+"""
 _STORES_WITH_OVERDUE_CARTS = _stores_with("carts", "status = 'open' and expires_at <= $1")
 _STORES_WITH_PENDING_CART_EVENTS = _stores_with(
     "carts", "is_untold and told_at <= $1::timestamptz - interval '5 seconds'"
@@ -245,7 +251,15 @@ write_ledgers = _in_batches("write_ledgers", reconciliation.write_queued, 200)
 write_order_mails = _in_batches("write_order_mails", order_mails.write_queued, 100)
 # Those that were stored but not processed, because the process died or applying them failed.
 apply_notifications = _in_batches("apply_notifications", notifications.apply_pending, 200)
+settle_due_payments = _in_batches("settle_due_payments", payments.settle_due, 20)
+settle_due_refunds = _in_batches("settle_due_refunds", refunds.settle_due, 20)
 delete_unused_media = _in_batches("delete_unused_media", usage.delete_unused_files, 100)
+
+
+async def settle_payments(scope: Scope) -> None:
+    """Ask the gateways of a store about payments and refunds in doubt."""
+    await settle_due_payments(scope)
+    await settle_due_refunds(scope)
 
 
 async def delete_expired_data(scope: Scope, days: Mapping[str, int] = DEFAULT_DAYS) -> None:
@@ -288,6 +302,7 @@ def retention_jobs(days: Mapping[str, int]) -> tuple[Job, ...]:
 _PERIODIC: tuple[Job, ...] = (
     Job("expire_holds", timedelta(minutes=1), for_each_store(_STORES_WITH_UNPAID_ORDERS, expire_unpaid_orders)),
     Job("apply_notifications", timedelta(seconds=30), for_each_store(_STORES_WITH_NOTIFICATIONS, apply_notifications)),
+    Job("settle_payments", timedelta(seconds=5), for_each_store(_STORES_WITH_DUE_PAYMENTS, settle_payments)),
     Job("write_order_mails", timedelta(seconds=2), for_each_store(_STORES_WITH_ORDER_MAILS, write_order_mails)),
     Job("write_ledgers", timedelta(seconds=10), for_each_store(_STORES_WITH_LEDGER_QUEUE, write_ledgers)),
     Job("expire_carts", timedelta(minutes=1), for_each_store(_STORES_WITH_OVERDUE_CARTS, expire_carts)),

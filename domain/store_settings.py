@@ -13,6 +13,7 @@ from auth.secrets import decrypt, encrypt
 from domain.outgoing import calls
 from domain.outgoing.targets import MAX_LENGTH, parse_target
 from kernel.fields import FieldReader, flag, http_url, integer, one_of, short_text, text, web_page
+from kernel.installments import parse_rules
 from kernel.product_fields import image_url
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
@@ -69,6 +70,13 @@ def _header_text(value: object) -> str:
     return token
 
 
+def _installments(value: object) -> str:
+    """Read the instalments that cards are offered."""
+    rules = str(text(1_000)(value)).strip()
+    parse_rules(rules)
+    return rules
+
+
 def _tracking_page(value: object) -> str:
     """Read the address of tracking pages, which contains `{code}`; blank for none."""
     page = str(text(MAX_LENGTH)(value)).strip()
@@ -86,6 +94,7 @@ _MAILS = {
     "order_cancelled": "is cancelled",
     "order_refunded": "is refunded, in whole or in part",
     "order_payment_failed": "is declined or failed, or its payment expires",
+    "order_payment_pending": "waits for a payment by Pix or boleto that was created here, with its code or line",
     "order_status": "gets another status with params.notify",
 }
 
@@ -132,6 +141,22 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
     ),
     "payment_gateway": StoreSetting(
         "payments", True, flag, "The payment gateway's module: notifications are listed and can be reprocessed."
+    ),
+    "pix_minutes": StoreSetting(
+        "payments",
+        30,
+        integer(5, 1_440),
+        "For how many minutes a Pix code can be paid, at most as long as the order waits.",
+    ),
+    "boleto_days": StoreSetting("payments", 3, integer(1, 60), "After how many days a boleto is due."),
+    "installments": StoreSetting(
+        "payments",
+        "",
+        _installments,
+        "The instalments that cards are offered, with the interest a month and the amount from which: 2-3:0, 4-12:1.99:200; blank for one.",
+    ),
+    "statement_descriptor": StoreSetting(
+        "payments", "", text(13), "What the statement of a customer's card says of a payment; blank: the store's name."
     ),
     "catalogue_max_age": StoreSetting(
         "catalog",

@@ -251,6 +251,12 @@ class Settings:
         ORIGINS,
         "The origins whose pages may call /graphql, /api/v1/storefront, /api/v1/auth and the OAuth token routes.",
     )
+    sandbox_payments: bool | None = _setting(
+        None,
+        BOOLEAN,
+        "Whether stores may take payments through the built-in gateway sandbox, which moves no money.",
+        unset="development: 1; production: 0",
+    )
     example_storefront: bool | None = _setting(
         None,
         BOOLEAN,
@@ -347,6 +353,11 @@ class Settings:
     def retention_days(self) -> dict[str, int]:
         """Return the days of every period, the defaults included."""
         return {**DEFAULT_DAYS, **dict(self.retention)}
+
+    @property
+    def has_sandbox(self) -> bool:
+        """Return whether stores may take payments through the gateway `sandbox`."""
+        return not self.is_production if self.sandbox_payments is None else self.sandbox_payments
 
     @property
     def is_production(self) -> bool:

@@ -143,11 +143,13 @@ def _plural_of(singular: str) -> str:
     return f"{singular[:-1]}ies" if re.search("[^aeiou]y$", singular) else f"{singular}s"
 
 
-def build_entity_queries(type_: Any, *, access: Access | None = None, narrowed: Condition | None = None) -> type:
+def build_entity_queries(
+    type_: Any, *, access: Access | None = None, narrowed: Condition | None = None, one: bool = True
+) -> type:
     """Build a class with the fields `x(id)`, `xs(limit, offset, status, filter, sort)`, `x_page(…)` and `x_connection(…)`.
 
-    `x` is the name of the type in snake case. `access` is the access rule of the root fields; it defaults to that of the type's entity.
-    `narrowed` is a condition for all lists.
+    `x` is the name of the type in snake case; without `one` it is left to the caller. `access` is the access rule of the root fields; it
+    defaults to that of the type's entity. `narrowed` is a condition for all lists.
     """
     entity: Entity = type_.__entity__
     name: str = type_.__strawberry_definition__.name
@@ -202,6 +204,8 @@ def build_entity_queries(type_: Any, *, access: Access | None = None, narrowed: 
             f"Returns a page of {label} records (cursor pagination); every page has the same cost.",
         ),
     }
+    if not one:
+        del fields[singular]
     return strawberry.type(type(f"{name}Queries", (), fields))
 
 

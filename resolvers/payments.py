@@ -9,25 +9,101 @@ from auth.access import Access, open_to_shoppers
 from domain.gateway import notifications
 from domain.gateway.read import GATEWAY_NOTIFICATIONS
 from domain.orders.payments import record_payment
+from domain.payments import cancellation, creation, options, refunds
 from domain.payments.methods import PAYMENT_METHOD_RECORDS
-from models.reading.queries import Row
+from domain.payments.orders import may_open
+from domain.payments.requests import parse_input
+from kernel.errors import ValidationFailed
+from models.reading import row_reads
+from models.reading.queries import Row, by_id
 from resolvers.entity_mutations import build_entity_mutations
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import load_record
+from resolvers.results import linked
+from schema.enums import PaymentKind
 from schema.fields import root_field
-from schema.scalars import ID, BigInt, Bytes
+from schema.inputs import provided_fields
+from schema.scalars import ID, BigInt, Bytes, parse_id
+from schema.selection import requested_shape
 from schema.types.gateway import GATEWAY, GatewayNotificationObject, GatewayReceiptObject
-from schema.types.orders import PaymentObject
+from schema.types.payments import PAY, BillingInput, PaymentObject, PaymentOptionObject
 from schema.types.pricing import PaymentMethodInput, PaymentMethodObject
 
 _READ_METHODS = open_to_shoppers("view_payments", "read_orders")
 _READ = Access(privileges=("view_payments",), app_scope="read_orders", vendor=True, customer=True)
+_OPEN = Access(
+    privileges=("view_payments",),
+    app_scope="read_orders",
+    vendor=True,
+    customer=True,
+    storefront="storefront:checkout",
+    note="The order's access token grants access to its payments.",
+)
 _WRITE = Access(privileges=("manage_payments",))
+
+
+@strawberry.type
+class PaymentQueries:
+    """Queries of payments that shoppers make too."""
+
+    @root_field(_OPEN)
+    async def payment(self, info: Info, id: ID, token: str | None = None) -> PaymentObject | None:
+        """Return a payment by ID; null if it doesn't exist."""
+        scope, reference = info.context.scope, parse_id(id)
+        if reference is None or not await may_open(scope, reference, token):
+            return None
+        return await row_reads.fetch_first(scope, requested_shape(info), by_id(reference))  # type: ignore[return-value]
+
+    @root_field(PAY)
+    async def payment_options(
+        self, info: Info, order_id: ID | None = None, cart_id: ID | None = None, token: str | None = None
+    ) -> list[PaymentOptionObject]:
+        """Return what the store offers to pay an order or a cart with, exactly one of them: kinds, totals, and instalments with their
+        interest.
+        """
+        scope = info.context.scope
+        if (order_id is None) is (cart_id is None):
+            raise ValidationFailed("expected exactly one of order_id and cart_id", field="order_id", code="required")
+        if cart_id is not None:
+            return linked(info, await options.cart_options(scope, cart_id))  # type: ignore[no-any-return]
+        return linked(info, await options.order_options(scope, order_id, token))  # type: ignore[no-any-return]
 
 
 @strawberry.type
 class PaymentMutations:
     """Further mutations of payments."""
+
+    @root_field(PAY, calls_out=True)
+    async def payment_create(
+        self,
+        info: Info,
+        order_id: ID,
+        kind: PaymentKind,
+        token: str | None = None,
+        card_token: str | None = None,
+        installments: int = 1,
+        billing: BillingInput | None = None,
+    ) -> PaymentObject | None:
+        """Create a payment of what an order still costs, and ask its gateway for it; a payment that the order still waits for is cancelled
+        first. Its status says what the gateway answered: a payment that stays `PENDING` without a code is in doubt, and settled within a
+        minute. With an Idempotency-Key, a repeated request gets the same payment.
+        """
+        billing_fields = provided_fields(billing) if billing is not None else {}
+        values = {"card_token": card_token, "installments": installments, "billing": billing_fields}
+        number = await creation.create_payment(info.context.scope, order_id, token, parse_input(kind, values))
+        return await load_record(info, number)
+
+    @root_field(PAY, calls_out=True)
+    async def payment_cancel(self, info: Info, payment_id: ID, token: str | None = None) -> PaymentObject | None:
+        """Cancel a payment that has not been paid."""
+        return await load_record(info, await cancellation.cancel_payment(info.context.scope, payment_id, token))
+
+    @root_field(_WRITE, calls_out=True)
+    async def payment_refund(self, info: Info, payment_id: ID, amount_cents: BigInt) -> PaymentObject | None:
+        """Refund a payment, or a part of it, through its gateway; `refunds` say what became of it. An order whose payment is refunded in
+        full is cancelled.
+        """
+        return await load_record(info, await refunds.refund_payment(info.context.scope, payment_id, amount_cents))
 
     @root_field(_WRITE)
     async def payment_record(
@@ -66,7 +142,8 @@ class GatewayMutations:
 
 QUERIES = (
     build_entity_queries(PaymentMethodObject, access=_READ_METHODS),
-    build_entity_queries(PaymentObject, access=_READ),
+    PaymentQueries,
+    build_entity_queries(PaymentObject, access=_READ, one=False),
     build_entity_queries(GatewayNotificationObject),
 )
 MUTATIONS = (

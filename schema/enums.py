@@ -143,6 +143,9 @@ Role = NewType("Role", str)
 CartStatus = NewType("CartStatus", str)
 CartWarningCode = NewType("CartWarningCode", str)
 PaymentStatus = NewType("PaymentStatus", str)
+PaymentKind = NewType("PaymentKind", str)
+PaymentState = NewType("PaymentState", str)
+RefundState = NewType("RefundState", str)
 PointEntryKind = NewType("PointEntryKind", str)
 LedgerEntryKind = NewType("LedgerEntryKind", str)
 PayoutStatus = NewType("PayoutStatus", str)
@@ -251,6 +254,34 @@ ENUMS: dict[object, ScalarDefinition] = {
         partially_refunded="A part of the payment was refunded.",
         refunded="Fully refunded.",
         chargeback="The customer disputed the payment.",
+    ),
+    PaymentKind: _words(
+        "PaymentKind",
+        "How a payment is made.",
+        PIX="By Pix.",
+        BOLETO="By boleto.",
+        CARD="By card.",
+        OFFLINE="Without a gateway; the store confirms it.",
+    ),
+    PaymentState: _words(
+        "PaymentState",
+        "The status of a payment.",
+        PENDING="It can be paid, or its gateway has not answered yet.",
+        AUTHORIZED="The gateway holds the amount for the store.",
+        PAID="Money was received.",
+        FAILED="It was declined, or could not be made.",
+        CANCELLED="It was cancelled before it was paid.",
+        EXPIRED="It was not paid in time.",
+        REFUNDED="All of it was refunded.",
+        PARTIALLY_REFUNDED="A part of it was refunded.",
+        DISPUTED="The customer disputed it.",
+    ),
+    RefundState: _words(
+        "RefundState",
+        "The status of a refund.",
+        PENDING="The gateway has not answered yet.",
+        DONE="It was made.",
+        FAILED="The gateway refused it.",
     ),
     PointEntryKind: _words(
         "PointEntryKind",

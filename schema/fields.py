@@ -32,6 +32,7 @@ from strawberry.types.arguments import StrawberryArgument
 from strawberry.types.field import StrawberryField
 
 from auth.access import Access, check_store_writable
+from kernel.errors import RuleViolation
 from models.connection.database import in_transaction, retry_conflicts
 from models.reading.queries import ColumnSql, Entity, Row, Sort, ToMany, ToOne
 from schema.scalars import ID, BigInt, DateTime
@@ -41,6 +42,8 @@ ACCESS = "vitrine.access"
 INTERNAL = "vitrine.internal"
 SECRET = "vitrine.secret"
 TEXT_INTERNALLY = "vitrine.text_internally"
+CALLS_OUT = "vitrine.calls_out"
+"""The metadata key of a mutation that calls another server between two transactions of its own."""
 
 T = TypeVar("T")
 
@@ -306,6 +309,7 @@ def evaluate_annotations(cls: type) -> None:
 
 _RETURN = re.compile(r"^Return ")
 _NO_KEY = " Ignores the Idempotency-Key."
+_ALONE = "{name} calls another server: with an Idempotency-Key it must be the document's only field, in no fragment and without directives"
 
 INHERITED = Access(anonymous=True, note="Reachable only through a field with its own access rule.")
 
@@ -317,13 +321,15 @@ def root_field(
     internal: bool = False,
     secret: bool = False,
     when_read_only: bool = False,
+    calls_out: bool = False,
     metadata: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Declare a root field with its access rule, which is checked before the resolver runs; by default its docstring describes it.
 
     In the description `Return` becomes `Returns`. A mutation that ends in a transaction conflict is repeated, others of the document are
     not (`models.connection.transactions`). A field that returns a `secret` ignores the Idempotency-Key: its response must not be stored
-    (docs/reference/shared.md#idempotency). A mutation that signs in also runs `when_read_only`: reads need it.
+    (docs/reference/shared.md#idempotency). A mutation that signs in also runs `when_read_only`: reads need it. One that `calls_out` calls
+    another server between transactions of its own, which it repeats itself; it runs in none, and with an Idempotency-Key must be alone.
     """
 
     def decorate(resolver: Callable[..., Any]) -> Any:
@@ -337,7 +343,9 @@ def root_field(
                 return await resolver(*args, **kwargs)
             if not when_read_only:
                 check_store_writable(info.context.scope.store)
-            if in_transaction():
+            if calls_out and in_transaction():
+                raise RuleViolation(_ALONE.format(name=info.field_name), reason="not_alone")
+            if calls_out or in_transaction():
                 return await resolver(*args, **kwargs)
             return await retry_conflicts(lambda: resolver(*args, **kwargs))
 
@@ -346,7 +354,13 @@ def root_field(
         return strawberry.field(
             resolver=checked,
             description=f"{text} Available to {_describe(access)}.{_NO_KEY if secret else ''}",
-            metadata={ACCESS: access, INTERNAL: internal, SECRET: secret, **(metadata or {})},
+            metadata={
+                ACCESS: access,
+                INTERNAL: internal,
+                SECRET: secret,
+                CALLS_OUT: calls_out,
+                **(metadata or {}),
+            },
         )
 
     return decorate

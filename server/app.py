@@ -16,7 +16,7 @@ from resolvers.engine import compile as query_compiler
 from rest_facade.bodies import MAX_BYTES, RECEIVE_FORM
 from rest_facade.responses import RESTART_TIMEOUT
 from rest_facade.routing import Route
-from server import authorization_metadata, credit_bureau, example_storefront, mail_page
+from server import authorization_metadata, credit_bureau, example_storefront, mail_page, payment_page
 from server.demo import DEMO_STORE_ID
 from server.domain_settings import shows_example_storefront
 from server.http import (
@@ -91,6 +91,8 @@ def create_app(
     if settings.is_private_development:
         mail_page.add_routes(app)
         credit_bureau.add_routes(app)
+    if settings.has_sandbox:
+        payment_page.add_routes(app, local_only=settings.is_private_development)
     add_cross_origin_headers = allow_cross_origin(app, settings.cors_origins)
 
     policies = route_policies(app)

@@ -241,7 +241,13 @@ _TAXES = keyed(
     "x.position",
 )
 _PAYMENT_INFO = record(
-    {"kind": text("r.kind"), "installments": plain("r.installments"), "amount": money("r.amount_cents")}
+    {
+        "kind": text(
+            "CASE WHEN r.gateway = '' THEN r.kind WHEN r.kind = 'CARD' THEN 'credit_card' ELSE lower(r.kind) END"
+        ),
+        "installments": plain("r.installments"),
+        "amount": money("coalesce(r.paid_cents, r.amount_cents)"),
+    }
 )
 _POINTS = record(
     {
@@ -249,7 +255,10 @@ _POINTS = record(
         "in_use": record({"points": plain("t.points_spent"), "cost": money("t.points_cents")}),
     }
 )
-_RECEIVED = "FROM payments r WHERE r.tenant_id = $1 AND r.order_id = t.id ORDER BY r.sequence DESC LIMIT 1"
+_RECEIVED = (
+    "FROM payments r WHERE r.tenant_id = $1 AND r.order_id = t.id"
+    " AND r.status IN ('PAID', 'PARTIALLY_REFUNDED', 'REFUNDED', 'DISPUTED') ORDER BY r.sequence DESC LIMIT 1"
+)
 _HISTORY = array(
     record(
         {

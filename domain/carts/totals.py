@@ -76,6 +76,13 @@ async def shipping_options_for(scope: Scope, cart: LockedCart) -> list[Quote]:
     return apply_promotions(options, priced.reward)
 
 
+async def total_with_method(scope: Scope, cart: LockedCart, payment_method: int) -> int:
+    """Return the total that a cart has with a payment method, in cents."""
+    lines = order_lines(await load_items(scope, cart.id))
+    _, priced, _ = await _price_with_option(scope, cart, lines, payment_method=payment_method)
+    return priced.totals.total_cents
+
+
 async def find_coupon_refusal(scope: Scope, cart: LockedCart, totals: CartTotals) -> RuleViolation | None:
     """Return why the coupon applies with no available payment method, of which a cart has none yet; None when it applies with one.
 
@@ -96,16 +103,19 @@ async def find_coupon_refusal(scope: Scope, cart: LockedCart, totals: CartTotals
 
 
 async def _price_with_option(
-    scope: Scope, cart: LockedCart, lines: Sequence[PricedLine]
+    scope: Scope, cart: LockedCart, lines: Sequence[PricedLine], *, payment_method: int | None = None
 ) -> tuple[Quote | None, PricingResult, RuleViolation | None]:
     """Price the lines as `_price_lines`, shipped by the cart's method if that is available; return its option too."""
     if cart.shipping_method_id is None:
-        return (None, *await _price_lines(scope, cart, lines))
+        return (None, *await _price_lines(scope, cart, lines, payment_method=payment_method))
     with active_scope(scope):
-        purchase = _purchase(scope, cart, lines)
+        references = NO_REFERENCES
+        if payment_method is not None:
+            references = await load_references(scope, payment_method=payment_method)
+        purchase = _purchase(scope, cart, lines, references)
         terms, option = await load_selected(scope, purchase, cart.shipping_method_id, cart.user_id)
         if option is not None:
-            purchase = replace(purchase, references=OrderReferences(shipping_method=option.method))
+            purchase = replace(purchase, references=replace(references, shipping_method=option.method))
         return (option, *await _price(scope, purchase, terms))
 
 

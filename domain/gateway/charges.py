@@ -13,6 +13,7 @@ from typing import Any
 from domain.gateway.mapping import NotificationEffect
 from domain.gateway.payload import ChargePayload, NotificationPayload
 from domain.orders.locked import LockedOrder
+from domain.orders.payments import ChargedPayment
 from kernel.ids import uuid7
 from kernel.scope import Scope
 from models.connection.database import execute, fetch, fetchrow, fetchval
@@ -75,17 +76,32 @@ class ReceivedPayment:
     cents: int
     kind: str
     installments: int
+    charge_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChargeOfPayment:
+    """A charge that counts, of a payment that was created here: what it adds to what was paid, and what it was refunded in all."""
+
+    payment: ChargedPayment
+    charge: ChargePayload
+    new_paid: int
+    refunded: int
+    is_fully_refunded: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ChargeTotals:
     """What the charges of a notification add to the order's sums, in cents.
 
-    `received` and `refunded` are to be added; `own_refunded` is the refunded total of these charges within the order's sums afterwards.
+    `paid` and `refunded` are to be added; `own_refunded` is the refunded total of these charges within the order's sums afterwards.
     `is_fully_refunded`: all of them are. `problem` says why a charge doesn't count in the order; `is_counted`: at least one does.
+    `of_payments` are those of payments that were created here, which `received` leaves out.
     """
 
     received: tuple[ReceivedPayment, ...] = ()
+    of_payments: tuple[ChargeOfPayment, ...] = ()
+    paid: int = 0
     refunded: int = 0
     own_refunded: int = 0
     is_fully_refunded: bool = True
@@ -102,6 +118,7 @@ class _ChargeState:
     paid: int
     refunded: int
     counted: bool
+    payment: ChargedPayment | None = None
     problem: str = ""
     new_paid: int = 0
     new_refunded: int = 0
@@ -113,15 +130,25 @@ class _ChargeState:
 
 
 async def save_charges(
-    scope: Scope, payload: NotificationPayload, effect: NotificationEffect, locked: LockedOrder | None
+    scope: Scope,
+    payload: NotificationPayload,
+    effect: NotificationEffect,
+    locked: LockedOrder | None,
+    payments: Sequence[ChargedPayment],
 ) -> ChargeTotals:
-    """Store the charges of a notification and return what they add to the locked order, None when it is missing."""
+    """Store the charges of a notification and return what they add to the locked order, None when it is missing.
+
+    `payments` are those that were created here, of these charges or with the notification's payment id.
+    """
     if not payload.charges:
         return ChargeTotals()
     ids = [charge.charge_id for charge in payload.charges]
     await execute(_INSERT_MISSING, scope.store.id, [uuid7() for _ in ids], ids, scope.now)
     stored = {record["charge_id"]: record for record in await fetch(_LOCK, scope.store.id, ids)}
-    states = [_merge(scope, charge, stored[charge.charge_id], effect, locked) for charge in payload.charges]
+    states = [
+        _merge(scope, charge, stored[charge.charge_id], effect, locked, _payment_of(charge, payload, payments))
+        for charge in payload.charges
+    ]
     if locked is not None and any(state.new_paid or state.new_refunded for state in states):
         counted_sums = await fetchrow(_COUNTED_SUMS, scope.store.id, locked.id)
         assert counted_sums is not None  # an aggregate always returns one row
@@ -131,10 +158,18 @@ async def save_charges(
     counting = [state for state in states if state.counted and not state.problem]
     return ChargeTotals(
         received=tuple(
-            ReceivedPayment(state.new_paid, state.charge.payment_method, state.charge.installments)
+            ReceivedPayment(
+                state.new_paid, state.charge.payment_method, state.charge.installments, state.charge.charge_id
+            )
             for state in counting
-            if state.new_paid
+            if state.new_paid and state.payment is None
         ),
+        of_payments=tuple(
+            ChargeOfPayment(state.payment, state.charge, state.new_paid, state.refunded, state.is_fully_refunded)
+            for state in counting
+            if state.payment is not None
+        ),
+        paid=sum(state.new_paid for state in counting),
         refunded=sum(state.new_refunded for state in counting),
         own_refunded=sum(state.refunded for state in counting),
         is_fully_refunded=all(state.is_fully_refunded for state in states),
@@ -149,6 +184,7 @@ def _merge(
     stored: Mapping[str, Any],
     effect: NotificationEffect,
     locked: LockedOrder | None,
+    payment: ChargedPayment | None,
 ) -> _ChargeState:
     amount = stored["amount_cents"] if charge.amount is None else charge.amount
     paid = max(stored["paid_cents"], _paid_cents(charge, effect))
@@ -162,6 +198,7 @@ def _merge(
         paid,
         refunded,
         was_counted,
+        payment,
     )
     if locked is None:
         if was_counted:  # nothing is added to a missing order
@@ -184,6 +221,29 @@ def _problem(scope: Scope, state: _ChargeState, locked: LockedOrder) -> str:
     for whose, currency in (("the store's", scope.store.currency), ("the order's", locked.currency)):
         if state.currency != currency:
             return f"currency: the charge {state.charge.charge_id} is in {state.currency}, {whose} is {currency}"
+    return _payment_problem(state, state.payment, locked) if state.payment is not None else ""
+
+
+def _payment_of(
+    charge: ChargePayload, payload: NotificationPayload, payments: Sequence[ChargedPayment]
+) -> ChargedPayment | None:
+    """Return the payment of a charge: by the charge, else by the payment's id, which a notification before the answer has."""
+    by_charge = (payment for payment in payments if payment.gateway_charge_id == charge.charge_id)
+    by_id = (payment for payment in payments if payment.public_id == payload.payment_id)
+    return next(by_charge, None) or next(by_id, None)
+
+
+def _payment_problem(state: _ChargeState, payment: ChargedPayment, locked: LockedOrder) -> str:
+    """Return how a charge differs from the payment that was asked for."""
+    charge_id, amount = state.charge.charge_id, state.amount or state.charge.paid_amount or payment.amount_cents
+    if payment.order_id != locked.id:
+        return f"the charge {charge_id} is of payment {payment.number}, another order's"
+    if payment.gateway_charge_id not in (None, charge_id):
+        return f"the charge {charge_id} is not that of payment {payment.number}"
+    if amount != payment.amount_cents:
+        return (
+            f"amount: the charge {charge_id} is of {amount} cents, payment {payment.number} of {payment.amount_cents}"
+        )
     return ""
 
 

@@ -10,9 +10,11 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from domain import stores
 from kernel.errors import MalformedRequest, Unauthenticated
+from kernel.ids import parse_uuid
 from kernel.money import MAX_CENTS
 from kernel.request_bodies import MalformedBody, parse_json_object
 from kernel.scope import Scope
@@ -56,7 +58,8 @@ class ChargePayload:
 class NotificationPayload:
     """A notification: `order` is the store's order reference as the gateway sent it, None when missing.
 
-    `amount` is the event's own amount, for orders without charges. `is_technical`: the payment failed technically.
+    `amount` is the event's own amount, for orders without charges. `is_technical`: the payment failed technically. `payment_id` is that of
+    the payment that the gateway was asked for, None for a charge that was made elsewhere.
     """
 
     event_id: str
@@ -67,6 +70,7 @@ class NotificationPayload:
     amount: int | None
     is_technical: bool
     fingerprint: bytes
+    payment_id: UUID | None = None
 
 
 async def verify(scope: Scope, body: bytes, signatures: Iterable[str | None]) -> VerifiedBody:
@@ -109,6 +113,7 @@ def parse_notification(verified: VerifiedBody) -> NotificationPayload:
         amount=_cents(data.get("amount")) if paid_amount is None else paid_amount,
         is_technical=all(map(_is_technical, charge_objects)) if charge_objects else _is_technical(data),
         fingerprint=_fingerprint(event_id, event_type, first_charge_id, verified.body),
+        payment_id=parse_uuid(_object(data.get("metadata")).get("payment_id")),
     )
 
 

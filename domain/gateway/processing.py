@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from domain import events
 from domain.catalog.stock import OUT_OF_STOCK
 from domain.gateway.charges import ChargeTotals, ReceivedPayment, save_charges
+from domain.gateway.known_payments import update_known_payments
 from domain.gateway.mapping import EFFECTS, NotificationEffect
 from domain.gateway.payload import NotificationPayload
 from domain.ledger.entries import AppliedPayment, write_order_entries
 from domain.mails.texts import MailType
 from domain.orders.lifecycle import apply_transition
 from domain.orders.locked import LockedOrder, lock_order
-from domain.orders.payments import add_payment, update_payment_totals
+from domain.orders.payments import ChargedPayment, add_payment, find_charged_payments, update_payment_totals
 from domain.orders.transitions import CANCELLED, CHARGEBACK, DECLINED, FAILED, PROCESSED
 from domain.store_settings import sends_order_mail
 from kernel.errors import NotFound, RuleViolation
@@ -21,6 +23,9 @@ from kernel.money import MAX_CENTS
 from kernel.scope import Scope
 from kernel.text import repr_value
 from models.connection.database import transaction
+
+# Of a payment that is over, or that the shop cancels itself, these say nothing about the order.
+_NEWS_OF_LIVE_PAYMENTS = (NotificationEffect.PAYMENT_FAILED, NotificationEffect.CANCELLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +43,34 @@ async def apply_notification(scope: Scope, payload: NotificationPayload, *, forc
     effect = EFFECTS.get(payload.event_type)
     if effect is None:
         return ""
-    locked = await _lock_order(scope, payload)
-    charges = await save_charges(scope, payload, effect, locked)
-    if effect is NotificationEffect.CHARGE_ONLY:
-        return ""
+    payments = await _find_payments(scope, payload)
+    locked = await _lock_order(scope, payload, payments)
+    if payments:  # as they are under the lock of their order
+        payments = await _find_payments(scope, payload)
+    charges = await save_charges(scope, payload, effect, locked, payments)
     if locked is None:
+        if effect is NotificationEffect.CHARGE_ONLY:
+            return ""
         return f"order not found: {repr_value(payload.order)}" if payload.order is not None else "order not found"
     sums = _sums(locked, payload, effect, charges)
     if sums is None:
         return "the amounts are too large to be counted"
+    known = None
+    if charges.of_payments:
+        known = await update_known_payments(scope, locked, effect, charges.of_payments)
+        locked = known.locked
+    if effect is NotificationEffect.CHARGE_ONLY:
+        return ""
+    # What is wrong with a charge of a payment that was created here says nothing about the order.
+    if payments and charges.problem and not charges.is_counted:
+        return charges.problem
     charged_back = effect is NotificationEffect.CHARGED_BACK and not charges.problem
     changed = sums.changed or (charged_back and locked.payment_status != CHARGEBACK)
-    payments = await _update_payments(scope, locked, sums, charges, charged_back=charged_back) if changed else []
+    applied = await _update_payments(scope, locked, sums, charges, charged_back=charged_back) if changed else []
+    changed |= known is not None and known.changes_total
     status, problem = _decide_status(locked, payload, effect, charges, sums)
+    if known is not None and not known.is_news and effect in _NEWS_OF_LIVE_PAYMENTS:
+        status = None
     status_changed = False
     if status is not None:
         # The mail about a refund takes the place of the one about the status.
@@ -60,7 +80,7 @@ async def apply_notification(scope: Scope, payload: NotificationPayload, *, forc
         )
     is_settled_otherwise = status_changed and locked.settlement(status or "") != locked.settlement()
     if changed or is_settled_otherwise:
-        await write_order_entries(scope, locked.id, payments=payments)
+        await write_order_entries(scope, locked.id, payments=applied)
     if changed or status_changed:
         previous = locked.status if status_changed else None
         await events.emit_order_updated(
@@ -69,11 +89,18 @@ async def apply_notification(scope: Scope, payload: NotificationPayload, *, forc
     return problem
 
 
-async def _lock_order(scope: Scope, payload: NotificationPayload) -> LockedOrder | None:
-    if payload.order is None:
+async def _find_payments(scope: Scope, payload: NotificationPayload) -> Sequence[ChargedPayment]:
+    return await find_charged_payments(scope, [charge.charge_id for charge in payload.charges], payload.payment_id)
+
+
+async def _lock_order(
+    scope: Scope, payload: NotificationPayload, payments: Sequence[ChargedPayment]
+) -> LockedOrder | None:
+    order = payments[0].order_id if payload.order is None and payments else payload.order
+    if order is None:
         return None
     try:
-        return await lock_order(scope, payload.order)
+        return await lock_order(scope, order)
     except NotFound:
         return None
 
@@ -82,7 +109,7 @@ def _sums(
     locked: LockedOrder, payload: NotificationPayload, effect: NotificationEffect, charges: ChargeTotals
 ) -> _PaymentSums | None:
     """Return the order's payment sums; None when they exceed the column range."""
-    received = sum(payment.cents for payment in charges.received)
+    received = charges.paid
     if effect is NotificationEffect.PAID and not payload.charges:
         # Without charges nothing can be deduplicated: the paid amount becomes at least the event's amount.
         received = max(0, (payload.amount or 0) - locked.paid_cents)
@@ -96,12 +123,17 @@ async def _update_payments(
     scope: Scope, locked: LockedOrder, sums: _PaymentSums, charges: ChargeTotals, *, charged_back: bool
 ) -> list[AppliedPayment]:
     received = charges.received
-    if not received and sums.paid > locked.paid_cents:
+    if not charges.paid and sums.paid > locked.paid_cents:
         received = (ReceivedPayment(sums.paid - locked.paid_cents, "", 1),)
-    applied = []
+    applied = [AppliedPayment(each.payment.id, each.new_paid) for each in charges.of_payments if each.new_paid]
     for payment in received:
         payment_id = await add_payment(
-            scope, locked, payment.cents, kind=payment.kind, installments=payment.installments
+            scope,
+            locked,
+            payment.cents,
+            kind=payment.kind,
+            installments=payment.installments,
+            charge_id=payment.charge_id,
         )
         applied.append(AppliedPayment(payment_id, payment.cents))
     await update_payment_totals(scope, locked, sums.paid, sums.refunded, charged_back=charged_back, emit_events=False)

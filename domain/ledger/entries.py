@@ -171,6 +171,7 @@ def _commission(part: OrderPart, cents: int, total_cents: int, lines_cents: int)
 
 # Entries that take away count from $3, or with the account's first entries of the order if these count later.
 # The payment's date is that of the latest payment, or of the change to a status that says the order is paid.
+_RECEIVED = "'PAID', 'PARTIALLY_REFUNDED', 'REFUNDED', 'DISPUTED'"
 _STATE = f"""
 SELECT o.id, o.status, o.payment_status, o.deleted_at IS NOT NULL AS is_deleted, o.total_cents, o.discount_cents, o.shipping_cents,
     o.surcharge_cents, o.tax_cents, o.paid_cents, o.refunded_cents, o.updated_at, m.vendor_id AS shipper_id, p.sole_id AS sole_payment_id,
@@ -198,8 +199,9 @@ SELECT o.id, o.status, o.payment_status, o.deleted_at IS NOT NULL AS is_deleted,
 FROM orders o
 LEFT JOIN shipping_methods m ON m.tenant_id = $1 AND m.id = o.shipping_method_id
 CROSS JOIN LATERAL (
-    SELECT max(x.created_at) AS latest_at, CASE WHEN count(*) = 1 AND sum(x.amount_cents) = o.paid_cents THEN min(x.id) END AS sole_id
-    FROM payments x WHERE x.tenant_id = $1 AND x.order_id = o.id
+    SELECT max(coalesce(x.paid_at, x.created_at)) AS latest_at,
+        CASE WHEN count(*) = 1 AND sum(coalesce(x.paid_cents, x.amount_cents)) = o.paid_cents THEN min(x.id) END AS sole_id
+    FROM payments x WHERE x.tenant_id = $1 AND x.order_id = o.id AND x.status IN ({_RECEIVED})
 ) p
 WHERE o.tenant_id = $1 AND o.id = ANY($2::bigint[])
 ORDER BY o.id

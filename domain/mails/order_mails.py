@@ -16,7 +16,15 @@ from uuid import UUID
 import orjson
 
 from domain.mails import outbox
-from domain.mails.blocks import MailedLine, write_delivery, write_lines, write_payment, write_totals, write_tracking
+from domain.mails.blocks import (
+    MailedLine,
+    block,
+    write_delivery,
+    write_lines,
+    write_payment,
+    write_totals,
+    write_tracking,
+)
 from domain.mails.texts import MailType
 from domain.order_access import order_token
 from domain.store_settings import sends_order_mail, setting
@@ -150,6 +158,8 @@ def _moment(row: Mapping[str, Any]) -> dict[str, str]:
         "amount": price["amount"],
         "paid": f"Você já tinha pago {price['paid']}: a loja fará a devolução do valor." if has_paid else "",
         "status": details.get("status", ""),
+        "how": details.get("how", ""),
+        "code": block(details.get("code", "")),
     }
 
 

@@ -32,6 +32,7 @@ class MailType(StrEnum):
     ORDER_CANCELLED = "order_cancelled"
     ORDER_REFUNDED = "order_refunded"
     ORDER_PAYMENT_FAILED = "order_payment_failed"
+    ORDER_PAYMENT_PENDING = "order_payment_pending"
     ORDER_STATUS = "order_status"
     COUPON = "coupon"
 
@@ -264,6 +265,19 @@ O prazo para o valor aparecer depende da sua forma de pagamento.
 O pagamento do seu pedido {number} em {store} foi recusado ou não chegou a tempo, e os produtos deixaram de ficar reservados para você.
 
 Se ainda quiser comprar, fale com a loja ou faça um novo pedido.
+
+{link}
+
+{contact}
+""",
+    ),
+    MailType.ORDER_PAYMENT_PENDING: MailTemplate(
+        "Como pagar o seu pedido {number} em {store}",
+        """Olá, {name}!
+
+Falta o pagamento de {amount} do seu pedido {number} em {store}. {how}
+
+{code}
 
 {link}
 

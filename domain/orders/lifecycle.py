@@ -48,6 +48,9 @@ WITH changed AS (
     SELECT $1, $7, $6, $10, $11, $12, 'order.status_changed', 'order', public_id::text,
         jsonb_build_object('from', $3::text, 'to', $4::text), $13, $14
     FROM changed
+), superseded AS (
+    UPDATE payments SET cancel_requested_at = $6, due_at = $6
+    WHERE tenant_id = $1 AND order_id = $2 AND status IN ('PENDING', 'AUTHORIZED') AND cancel_requested_at IS NULL AND $4 = 'I'
 ), mailed AS (
     INSERT INTO order_mails (tenant_id, order_id, kind, details, created_at)
     SELECT $1, c.id, $16, jsonb_build_object('status', s.description, 'total_cents', c.total_cents,

@@ -41,6 +41,7 @@ FROM orders o
 WHERE o.tenant_id = $1 AND o.{key} = $2 AND o.deleted_at IS NULL
 FOR NO KEY UPDATE OF o
 """
+_READ_BY_ID = _LOCK.replace("{key}", "id").replace("FOR NO KEY UPDATE OF o", "")
 _LOCK_BY_ID = _LOCK.replace("{key}", "id")
 _LOCK_BY_PUBLIC_ID = _LOCK.replace("{key}", "public_id")
 
@@ -113,6 +114,12 @@ async def lock_order(scope: Scope, order: object) -> LockedOrder:
     if scope.actor.kind is ActorKind.VENDOR and not (locked.has_lines_of_caller or _is_own_order(scope, locked)):
         raise NotFound("order")
     return locked
+
+
+async def read_order(scope: Scope, order_id: int) -> LockedOrder | None:
+    """Return an order as it is, without a lock: for a calculation that changes nothing."""
+    record = await fetchrow(_READ_BY_ID, scope.store.id, order_id, None)
+    return None if record is None else LockedOrder(**record)
 
 
 def reject_shared(scope: Scope, order: LockedOrder) -> None:

@@ -5,8 +5,10 @@ The order status is independent: the gateway mapping or a user changes it (`life
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
 
 from domain import events, record_events
 from domain.ledger.entries import AppliedPayment, write_order_entries
@@ -21,7 +23,7 @@ from kernel.ids import uuid7
 from kernel.money import MAX_CENTS
 from kernel.scope import Scope
 from models import audit
-from models.connection.database import fetchrow, fetchval, transaction
+from models.connection.database import execute, fetch, fetchrow, fetchval, transaction
 
 _PAYMENT_FIELDS: Mapping[str, InputField] = {
     "kind": InputField("kind", short_text),
@@ -29,14 +31,29 @@ _PAYMENT_FIELDS: Mapping[str, InputField] = {
 }
 
 _INSERT = """
-INSERT INTO payments (tenant_id, public_id, order_id, sequence, kind, installments, amount_cents, created_at)
-SELECT $1, $2, $3, coalesce(max(sequence), 0) + 1, $4, $5, $6, $7
+INSERT INTO payments (tenant_id, public_id, order_id, sequence, kind, installments, amount_cents, created_at, gateway_charge_id)
+SELECT $1, $2, $3, coalesce(max(sequence), 0) + 1, $4, $5, $6, $7, $8
 FROM payments WHERE tenant_id = $1 AND order_id = $3
 RETURNING id
 """
 
-# A paid order no longer expires.
+_CHARGED = """
+SELECT id, public_id, order_id, sequence, kind, status, amount_cents, currency, paid_cents, refunded_cents, surcharge_cents,
+    gateway_charge_id, expires_at, cancel_requested_at IS NOT NULL AS is_cancel_requested
+FROM payments WHERE tenant_id = $1 AND gateway <> '' AND (gateway_charge_id = ANY($2::text[]) OR public_id = $3) ORDER BY id
+"""
+
+_CANCEL_PENDING = """
+UPDATE payments SET cancel_requested_at = $3, due_at = $3
+WHERE tenant_id = $1 AND order_id = $2 AND status IN ('PENDING', 'AUTHORIZED') AND cancel_requested_at IS NULL
+"""
+
+# A paid order no longer expires, and whatever else could still pay it is cancelled by a worker.
 _UPDATE_TOTALS = """
+WITH superseded AS (
+    UPDATE payments SET cancel_requested_at = $6, due_at = $6
+    WHERE tenant_id = $1 AND order_id = $2 AND status IN ('PENDING', 'AUTHORIZED') AND cancel_requested_at IS NULL AND $5 = 'paid'
+)
 UPDATE orders SET paid_cents = $3, refunded_cents = $4, payment_status = $5, updated_at = $6,
     hold_until = CASE WHEN $5 = 'unpaid' THEN hold_until END
 WHERE tenant_id = $1 AND id = $2
@@ -53,6 +70,38 @@ class PaymentResult:
     paid_cents: int
     refunded_cents: int
     payment_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChargedPayment:
+    """A payment that was asked of a gateway; amounts in cents, `paid_cents` None until something arrived."""
+
+    id: int
+    public_id: UUID
+    order_id: int
+    sequence: int
+    kind: str
+    status: str
+    amount_cents: int
+    currency: str
+    paid_cents: int | None
+    refunded_cents: int
+    surcharge_cents: int
+    gateway_charge_id: str | None
+    expires_at: datetime | None
+    is_cancel_requested: bool
+
+    @property
+    def number(self) -> str:
+        """Return the number that people see."""
+        return f"{self.order_id}-{self.sequence}"
+
+
+async def find_charged_payments(
+    scope: Scope, charge_ids: Sequence[str], payment_id: UUID | None
+) -> Sequence[ChargedPayment]:
+    """Return the payments that were asked of a gateway, by its charges or by the id that it was sent; none for foreign charges."""
+    return [ChargedPayment(**row) for row in await fetch(_CHARGED, scope.store.id, charge_ids, payment_id)]
 
 
 async def record_payment(
@@ -73,10 +122,17 @@ async def record_payment(
         )
 
 
-async def add_payment(scope: Scope, locked: LockedOrder, amount_cents: int, *, kind: str, installments: int) -> int:
+async def cancel_pending(scope: Scope, locked: LockedOrder) -> None:
+    """Let a worker cancel the payment that an order still waits for: its amount is not the order's any more, or the order is cancelled."""
+    await execute(_CANCEL_PENDING, scope.store.id, locked.id, scope.now)
+
+
+async def add_payment(
+    scope: Scope, locked: LockedOrder, amount_cents: int, *, kind: str, installments: int, charge_id: str | None = None
+) -> int:
     """Insert a payment of a locked order and return its id; `update_payment_totals` makes it count."""
     payment_id: int = await fetchval(
-        _INSERT, scope.store.id, uuid7(), locked.id, kind, installments, amount_cents, scope.now
+        _INSERT, scope.store.id, uuid7(), locked.id, kind, installments, amount_cents, scope.now, charge_id
     )
     return payment_id
 

@@ -14,6 +14,7 @@ from domain.taxes.taxes import taxes_writer
 from kernel.codes import PAYMENT_STATUSES
 from kernel.errors import ValidationFailed
 from kernel.fields import InputField, cents, code_in, flag, integer, name_text, text
+from kernel.payment_words import PaymentKind
 from kernel.text import InvalidValue, repr_value
 from models.connection.database import fetchval
 from models.references import VENDOR
@@ -29,6 +30,7 @@ _MAX_PERCENT = 100_000  # hundredths of a percent
 _SECRET_NAME = re.compile(
     r"secret|token|key|pass|pwd|senha|private|salt|hash|cert|credential|auth|signature|pin$", re.IGNORECASE
 )
+_GATEWAY_KINDS = (PaymentKind.PIX, PaymentKind.BOLETO, PaymentKind.CARD)
 _PROCESSOR = re.compile(r"\S(?:.{0,62}\S)?")
 
 
@@ -40,11 +42,20 @@ def processor_name(value: object) -> object:
     return name
 
 
+def method_kind(value: object) -> str:
+    """Read the kind of payment that a method's gateway takes; blank for a method without one."""
+    kind = str(text(20)(value)).strip()
+    if kind and kind not in _GATEWAY_KINDS:
+        raise InvalidValue(f"is {repr_value(value)}; expected one of {', '.join(_GATEWAY_KINDS)}")
+    return kind
+
+
 PAYMENT_METHOD_FIELDS: Mapping[str, InputField] = {
     "name": InputField("name", name_text, code="name_invalid", required="name_required"),
     "description": InputField("description", text()),
     "instructions": InputField("instructions", text()),
     "processor": InputField("processor", processor_name, code="processor_invalid"),
+    "kind": InputField("kind", method_kind, code="kind_invalid"),
     "surcharge_cents": InputField("surcharge_cents", cents(), code="surcharge_invalid"),
     "surcharge_percent": InputField("surcharge_percent", integer(0, _MAX_PERCENT), code="surcharge_invalid"),
     "settles_at_once": InputField("settles_at_once", flag),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from domain.filters import exact, ids, optional_references, references, sorts, statuses, substring
+from domain.order_access import CHECKOUT
 from domain.taxes.read import has_tax
 from domain.visibility import ORDER_OF_CUSTOMER, ORDER_OF_VENDOR, VisibleRows, published
 from models.reading.queries import Condition, Entity, Sort
@@ -31,16 +32,42 @@ PAYMENT_METHODS = Entity(
     sorts=sorts("position", "name", "id"),
 )
 
+RECEIVED = "t.status IN ('PAID', 'PARTIALLY_REFUNDED', 'REFUNDED', 'DISPUTED')"
+"""The condition of payments that were received."""
+PAID_CENTS = f"CASE WHEN {RECEIVED} THEN coalesce(t.paid_cents, t.amount_cents) ELSE 0 END"
+RECEIVED_KIND = "CASE WHEN t.gateway <> '' AND t.kind = 'CARD' THEN 'credit_card' WHEN t.gateway <> '' THEN lower(t.kind) ELSE t.kind END"
+"""The kind of a payment in the words of the gateway's notifications."""
+
+_STAFF = ("view_payments", "view_orders")
+# Shoppers open a payment by its id only where `domain.payments.orders` has found its order for them, as those of PLACED_ORDERS.
 PAYMENTS = Entity(
     table="payments",
     visible=VisibleRows(
-        admin=("view_payments", "view_orders"), app="read_orders", vendor=ORDER_OF_VENDOR, customer=ORDER_OF_CUSTOMER
+        admin=_STAFF,
+        app="read_orders",
+        vendor=ORDER_OF_VENDOR,
+        customer="",
+        storefront=CHECKOUT,
+    ),
+    listed=VisibleRows(
+        admin=_STAFF,
+        app="read_orders",
+        vendor=ORDER_OF_VENDOR,
+        customer=ORDER_OF_CUSTOMER,
+        storefront=CHECKOUT,
+        storefront_rows="false",
     ),
     filters={
         "id": ids("payments"),
         "order_id": references("orders", "for any of these orders"),
         **exact("text", kind="any of these kinds"),
+        **exact("payment_state", status="any of these statuses"),
     },
     sorts={"created_at": Sort("t.created_at", "timestamptz", "time of receipt"), **sorts("id")},
     default_sort="-created_at",
 )
+PAYMENT_REFUNDS = Entity(
+    table="payment_refunds",
+    visible=VisibleRows(admin=_STAFF, app="read_orders", vendor="", customer="", storefront=CHECKOUT),
+)
+"""Reached through their payment only."""

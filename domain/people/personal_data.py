@@ -173,10 +173,22 @@ PLACES: tuple[Place, ...] = (
         {"options": _WITHOUT_TEXTS, "extra": _WITHOUT_NOTES},
         internal=("commission_cents", "commission", "commission_type"),
     ),
-    *(
-        Place(table, _OF_ORDER, _NOTHING)
-        for table in ("order_taxes", "payments", "charges", "promotion_uses", "issued_coupons")
+    *(Place(table, _OF_ORDER, _NOTHING) for table in ("order_taxes", "charges", "promotion_uses", "issued_coupons")),
+    Place(
+        "payments",
+        _OF_ORDER,
+        {"card": "null::jsonb"},
+        internal=("creation_hash", "attempted_at", "due_at", "attempts", "cancel_requested_at"),
     ),
+    Place(
+        "payment_refunds",
+        "EXISTS (SELECT FROM payments p WHERE p.tenant_id = t.tenant_id AND p.id = t.payment_id"
+        f" AND {_OF_ORDER.replace('t.', 'p.')})",
+        _NOTHING,
+        internal=("creation_hash", "attempted_at", "due_at", "attempts"),
+    ),
+    # Of the gateway that moves no money: what it had of a person goes with it.
+    Place("sandbox_charges", "t.order_id = ANY({order_ids})", {"details": "'{}'::jsonb"}, exported=False),
     Place("order_status_changes", f"{_OF_ORDER} AND t.actor_kind <> 'system'", {"reason": "''"}),
     Place("order_status_changes", f"{_OF_ORDER} AND t.actor_kind = 'system'", _NOTHING),
     # A label names the address of delivery.

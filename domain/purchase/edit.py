@@ -16,7 +16,7 @@ import orjson
 from domain import events
 from domain.catalog import stock
 from domain.ledger.entries import write_order_entries
-from domain.orders import limits
+from domain.orders import limits, payments
 from domain.orders.lifecycle import (
     OrderUpdateResult,
     after_transition,
@@ -119,6 +119,8 @@ async def update_order(
         if repricing_result is not None:
             columns |= repricing_result.columns
         changed = await _write(scope, locked, columns, changes, is_repriced=repricing_result is not None)
+        if columns.get("total_cents", locked.total_cents) != locked.total_cents:
+            await payments.cancel_pending(scope, locked)
         user_id = columns.get("user_id", locked.user_id)
         # Lock order (`domain.orders.locked`): points, limits, promotions, stock.
         locked, had_points = _with_points(locked, columns), locked.has_points

@@ -23,12 +23,12 @@ from domain.purchase.lines import Offer, PricedLine
 from domain.purchase.option_selection import OptionCombination, OptionSelection
 from domain.purchase.order_rows import tax_rows
 from domain.purchase.pricing import PricingResult, price_purchase
-from domain.purchase.references import ChosenShippingMethod, OrderReferences
+from domain.purchase.references import ChosenShippingMethod, OrderReferences, load_references
 from domain.purchase.terms import Purchase, fill_missing_address
 from domain.purchase.totals import NO_POINTS, OrderTotals, PointsRequest, calculate_totals
 from kernel.fields import InputValues, read_fields
 from kernel.scope import Scope
-from models.connection.database import execute, fetch
+from models.connection.database import execute, fetch, fetchval
 from models.rows import json_text
 
 _LINES = f"""
@@ -46,6 +46,10 @@ WHERE l.tenant_id = $1 AND l.order_id = $2 ORDER BY l.position, l.id
 _ADDRESSES = (
     "SELECT kind, country, state, city, zipcode, phone FROM order_addresses WHERE tenant_id = $1 AND order_id = $2"
 )
+_INTEREST = """
+SELECT coalesce(sum(surcharge_cents), 0)::bigint FROM payments
+WHERE tenant_id = $1 AND order_id = $2 AND status NOT IN ('FAILED', 'CANCELLED', 'EXPIRED')
+"""
 _REPLACE_TAXES = """
 WITH dropped AS (DELETE FROM order_taxes WHERE tenant_id = $1 AND order_id = $2)
 INSERT INTO order_taxes (tenant_id, public_id, order_id, tax_id, name, rate_type, rate_value, included, amount_cents, position)
@@ -144,9 +148,45 @@ async def recalculate_totals(
     lines: Sequence[PricedLine],
 ) -> dict[str, Any]:
     """Return the amounts of the order with these lines, and replace its tax rows."""
+    totals, priced, method = await _calculate(scope, locked, references, changes, lines)
+    if priced is None:
+        return asdict(totals)
+    await execute(_REPLACE_TAXES, scope.store.id, locked.id, orjson.dumps(tax_rows(priced.taxes)).decode())
+    return asdict(totals) | priced.point_columns | _quote_columns(method)
+
+
+async def total_with_method(scope: Scope, locked: LockedOrder, payment_method: int) -> int:
+    """Return the total that the order would have with a payment method, without the interest of instalments, in cents."""
+    references = await load_references(
+        scope,
+        payment_method=payment_method,
+        shipping_method=locked.shipping_method_id,
+        current_payment_method=payment_method,
+        current_shipping_method=locked.shipping_method_id,
+    )
+    changes = {"payment_method": payment_method}
+    totals, _, _ = await _calculate(scope, locked, references, changes, await load_lines(scope, locked), interest=0)
+    return totals.total_cents
+
+
+async def _calculate(
+    scope: Scope,
+    locked: LockedOrder,
+    references: OrderReferences,
+    changes: InputValues,
+    lines: Sequence[PricedLine],
+    interest: int | None = None,
+) -> tuple[OrderTotals, PricingResult | None, ChosenShippingMethod | None]:
+    """Return the amounts of the order with these lines, what they were calculated from (None of an imported order), and its shipping.
+
+    `interest`, by default that of the instalments of its payments, is part of the surcharge.
+    """
+    if interest is None:
+        interest = await fetchval(_INTEREST, scope.store.id, locked.id)
     explicit_discount = _explicit_discount(changes)
     if locked.imported:
-        return asdict(_imported_totals(locked, references, changes, lines, explicit_discount))
+        imported = _imported_totals(locked, references, changes, lines, explicit_discount)
+        return _with_interest(imported, interest), None, None
     keeps_promotions = locked.has_promotions and explicit_discount is None
     if not keeps_promotions and explicit_discount is None:
         explicit_discount = locked.discount_cents - locked.points_cents
@@ -168,8 +208,11 @@ async def recalculate_totals(
             points=_agreed_points(locked),
         ),
     )
-    await execute(_REPLACE_TAXES, scope.store.id, locked.id, orjson.dumps(tax_rows(priced.taxes)).decode())
-    return asdict(priced.totals) | priced.point_columns | _quote_columns(references.shipping_method)
+    return _with_interest(priced.totals, interest), priced, references.shipping_method
+
+
+def _with_interest(totals: OrderTotals, cents: int) -> OrderTotals:
+    return replace(totals, surcharge_cents=totals.surcharge_cents + cents, total_cents=totals.total_cents + cents)
 
 
 async def _shipped_references(

@@ -11,6 +11,7 @@ from models.tables.base import SoftDeletable, StoreModel
 class PaymentMethod(SoftDeletable, table="payment_methods"):
     """A payment method. `processor` is a name (`pix`, `offline`, a gateway); its parameters are encrypted.
 
+    `kind` is the `PaymentKind` that its gateway takes, or empty.
     `settles_at_once`: an order is paid when it is created. `hold_minutes`: how long unpaid orders reserve stock (0: without limit).
     `surcharge_cents` and `surcharge_percent` (hundredths of a percent) are added to the order.
     """
@@ -21,6 +22,7 @@ class PaymentMethod(SoftDeletable, table="payment_methods"):
     instructions = fields.TextField(default="")
     processor = fields.TextField(default="offline")
     processor_params = fields.BinaryField(null=True)
+    kind = fields.TextField(default="")
     surcharge_cents = fields.BigIntField(default=0)
     surcharge_percent = fields.BigIntField(default=0)
     settles_at_once = fields.BooleanField(default=False)
@@ -30,7 +32,10 @@ class PaymentMethod(SoftDeletable, table="payment_methods"):
 
 
 class Payment(StoreModel, table="payments"):
-    """A payment of an order as reported by the client. `amount_cents` may differ from the order total."""
+    """A payment of an order: reported by a client or a gateway (`gateway` is empty), or created here and asked of a gateway.
+
+    `amount_cents` may differ from the order total, and what arrived (`paid_cents`, null in reported ones) from the amount.
+    """
 
     order = fields.ForeignKeyField("models.Order", related_name="payments")
     sequence = fields.IntField(default=1)
@@ -38,6 +43,41 @@ class Payment(StoreModel, table="payments"):
     installments = fields.IntField(default=1)
     amount_cents = fields.BigIntField()
     created_at = fields.DatetimeField(default=now)
+    status = fields.TextField(default="PAID")
+    currency = fields.TextField(default="")
+    gateway = fields.TextField(default="")
+    gateway_charge_id = fields.TextField(null=True)
+    payment_method = fields.ForeignKeyField("models.PaymentMethod", null=True, related_name="payments")
+    surcharge_cents = fields.BigIntField(default=0)
+    paid_cents = fields.BigIntField(null=True)
+    refunded_cents = fields.BigIntField(default=0)
+    expires_at = fields.DatetimeField(null=True)
+    paid_at = fields.DatetimeField(null=True)
+    failure = fields.JSONField[dict[str, object]](null=True)
+    pix = fields.JSONField[dict[str, object]](null=True)
+    boleto = fields.JSONField[dict[str, object]](null=True)
+    card = fields.JSONField[dict[str, object]](null=True)
+    creation_hash = fields.BinaryField(null=True)
+    attempted_at = fields.DatetimeField(null=True)
+    due_at = fields.DatetimeField(null=True)
+    attempts = fields.IntField(default=0)
+    cancel_requested_at = fields.DatetimeField(null=True)
+
+
+class PaymentRefund(StoreModel, table="payment_refunds"):
+    """A refund that a payment's gateway is asked for. `status` is `PENDING`, `DONE` or `FAILED`."""
+
+    payment = fields.ForeignKeyField("models.Payment", related_name="refunds")
+    amount_cents = fields.BigIntField()
+    refunded_before_cents = fields.BigIntField(default=0)
+    status = fields.TextField(default="PENDING")
+    failure = fields.JSONField[dict[str, object]](null=True)
+    creation_hash = fields.BinaryField(null=True)
+    attempted_at = fields.DatetimeField(null=True)
+    due_at = fields.DatetimeField(null=True)
+    attempts = fields.IntField(default=0)
+    created_at = fields.DatetimeField(default=now)
+    updated_at = fields.DatetimeField(default=now)
 
 
 class Charge(StoreModel, table="charges"):

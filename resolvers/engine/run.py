@@ -3,7 +3,8 @@
 A query is answered by its compiled reads where they exist, a mutation by its resolver and a compiled answer; everything else by the
 GraphQL executor (ARCHITECTURE.md, "Reads"). A mutation of a request with an Idempotency-Key is committed in one transaction with the key
 (docs/reference/shared.md#idempotency), which is executed again after a conflict with a concurrent one; without a key each mutation field
-repeats its own (`schema.fields.root_field`).
+repeats its own (`schema.fields.root_field`). A mutation that calls another server (`calls_out`) runs in no transaction: its own ones are
+repeated by the domain, which recognizes its key, and the key is completed in one more.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
-from graphql import ExecutionResult, GraphQLSchema, OperationDefinitionNode, OperationType
+from graphql import ExecutionResult, GraphQLError, GraphQLSchema, OperationDefinitionNode, OperationType
 
-from domain.idempotency import KeyClaim, complete, current_claim, release
+from domain.idempotency import IN_PROGRESS, KeyClaim, complete, current_claim, release
 from kernel import tracing
 from kernel.errors import TransactionConflict
 from kernel.record_conversion import convert_records
@@ -23,11 +24,12 @@ from kernel.scope import Scope
 from models.connection.database import retry_conflicts, transaction
 from models.reading.answer_size import AnswerLimits, AnswerSize, AnswerTooLarge, limited_answer
 from models.reading.response_shapes import NotCompiled
-from resolvers.engine.compile import QueryCompiler
+from resolvers.engine.compile import QueryCompiler, only_field
 from resolvers.engine.conversions import has_many_values
 from resolvers.engine.executor import ExecutionContext, error_code, error_of, execute_document, refused
 from resolvers.engine.introspection import Introspector, is_introspection
 from resolvers.engine.prepare import PreparedDocument
+from schema.fields import CALLS_OUT, strawberry_field
 
 # Errors that a retry may not meet, so the idempotency key is released.
 _TRANSIENT_CODES = {"UNAUTHENTICATED", "FORBIDDEN", "RATE_LIMITED", "TENANT_CLOSED", "UNAVAILABLE", "INTERNAL"}
@@ -146,7 +148,14 @@ class OperationExecutor:
             return await execution()
         if claim.result is not None:
             return ExecutionResult(dict(claim.result), None)
+        if self._calls_out(operation):
+            return await self._execute_outside(scope, execution, claim)
         return await self._execute_once(scope, execution, claim)
+
+    def _calls_out(self, operation: OperationDefinitionNode) -> bool:
+        field = only_field(self._schema, operation)
+        declared = None if field is None else strawberry_field(field)
+        return declared is not None and bool(declared.metadata.get(CALLS_OUT))
 
     async def _execute(
         self,
@@ -189,10 +198,35 @@ class OperationExecutor:
             return result
 
         result = await retry_conflicts(execute_and_complete, conflict_in=_conflict_in)
-        if any(error_code(error) in _TRANSIENT_CODES for error in result.errors or ()):
-            await release(scope, claim)
-            claim.is_released = True
+        await _release_transient(scope, claim, result)
         return result
+
+    async def _execute_outside(
+        self, scope: Scope, execution: Callable[[], Awaitable[ExecutionResult]], claim: KeyClaim
+    ) -> ExecutionResult:
+        """Run a mutation in transactions of its own, and mark the key done after it."""
+        result = await execution()
+        if not result.errors and result.data is not None:
+            data = result.data
+
+            async def complete_key() -> None:
+                async with transaction(scope):
+                    await complete(scope, claim, data)
+
+            await retry_conflicts(complete_key)
+        await _release_transient(scope, claim, result)
+        return result
+
+
+async def _release_transient(scope: Scope, claim: KeyClaim, result: ExecutionResult) -> None:
+    """Free the key after an error that a retry may not meet."""
+    if any(_is_transient(error) for error in result.errors or ()):
+        await release(scope, claim)
+        claim.is_released = True
+
+
+def _is_transient(error: GraphQLError) -> bool:
+    return error_code(error) in _TRANSIENT_CODES or getattr(error_of(error), "reason", None) == IN_PROGRESS
 
 
 def _conflict_in(result: ExecutionResult) -> TransactionConflict | None:

@@ -11,6 +11,7 @@ from rest_facade.current.consent import ConsentPage
 from rest_facade.current.gateway import GatewayHandlers
 from rest_facade.current.ledger import LedgerHandlers
 from rest_facade.current.oauth import OAuthHandlers
+from rest_facade.current.payments import PaymentHandlers
 from rest_facade.current.storefront import CatalogHandlers
 from rest_facade.current.storefront_carts import CartHandlers
 from rest_facade.media import MediaHandlers
@@ -37,4 +38,5 @@ def routes() -> list[Route]:
         *GatewayHandlers(operations).routes(),
         *CatalogHandlers(operations).routes(),
         *CartHandlers(operations).routes(),
+        *PaymentHandlers(operations).routes(),
     ]

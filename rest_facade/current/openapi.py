@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rest_facade.collection_openapi import STATUS_BODY, collection_docs, input_of
 from rest_facade.collections import COLLECTIONS
-from rest_facade.current import consent, storefront_openapi
+from rest_facade.current import consent, payments_openapi, storefront_openapi
 from rest_facade.current.admin import PREFIX
 from rest_facade.current.gateway import LIST
 from rest_facade.current.ledger import ledger_docs
@@ -71,7 +71,9 @@ def route_docs() -> dict[RouteKey, RouteDocs]:
     docs.update(ledger_docs())
     docs.update(media_docs(PREFIX, "Admin"))
     docs.update(webhook_endpoint_docs(f"{PREFIX}/event-endpoints", "Admin", "per_page"))
-    return {**docs, **_SIGN_IN, **_OAUTH, **_ADMIN, **_GATEWAY, **storefront_openapi.route_docs()}
+    docs.update(storefront_openapi.route_docs())
+    docs.update(payments_openapi.route_docs())
+    return {**docs, **_SIGN_IN, **_OAUTH, **_ADMIN, **_GATEWAY}
 
 
 _SIGN_IN: dict[RouteKey, RouteDocs] = {

@@ -6,6 +6,7 @@ from auth.access import Access
 from domain.carts.read import CUSTOMER_CART_ITEMS, CUSTOMER_CARTS
 from domain.order_access import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDERS, own_data
 from domain.orders.read import DELIVERY_TIME, ORDER_LINE_CHOICES
+from domain.payments.read import PAYMENTS
 from models.reading.queries import ToMany, ToOne
 from schema.enums import CartStatus, CartWarningCode, ModifierType, PaymentStatus
 from schema.fields import (
@@ -24,6 +25,7 @@ from schema.scalars import ID, JSON, BigInt, DateTime, OrderStatus
 from schema.types.catalog import ProductObject
 from schema.types.options import CombinationObject, OptionObject, OptionVariantObject
 from schema.types.orders import OrderLineOptionObject
+from schema.types.payments import PaymentObject
 from schema.types.people import SavedAddressInput, UserObject
 from schema.types.pricing import PaymentMethodObject, ShippingMethodObject
 
@@ -269,6 +271,9 @@ class PlacedOrderObject:
         ToOne("payment_method_id"), "The payment method with its instructions."
     )
     shipping_method: ShippingMethodObject | None = relation(ToOne("shipping_method_id"), "The shipping method.")
+    payments: list[PaymentObject] = relation(
+        ToMany("t.order_id", "t.sequence, t.id", entity=PAYMENTS), "The payments, oldest first."
+    )
     created_at: DateTime = column(description="When the order was placed.")
     updated_at: DateTime = column(description="When the record was last updated.")
 

@@ -19,7 +19,7 @@ from domain.orders.read import (
     STATUSES,
     fiscal_sql,
 )
-from domain.payments.read import PAYMENTS
+from domain.payments.read import RECEIVED
 from domain.shipping.read import ORDER_PLACED_AT, SHIPMENT_LINES, SHIPMENTS
 from models.reading.queries import Condition, ToMany, ToOne
 from schema.enums import (
@@ -49,6 +49,7 @@ from schema.types.catalog import ProductObject
 from schema.types.gateway import ChargeObject
 from schema.types.marketplace import VendorObject
 from schema.types.options import CombinationObject, OptionObject, OptionVariantObject
+from schema.types.payments import PaymentObject
 from schema.types.people import UserObject
 from schema.types.pricing import OrderTaxObject, PaymentMethodObject, ShippingMethodObject
 from schema.types.rewards import IssuedCouponObject
@@ -57,20 +58,6 @@ from schema.types.tracking import CarrierQuoteObject, TrackingEventObject
 _BACK_OFFICE = Access(privileges=("view_orders",), app_scope="read_orders")
 _STAFF_AND_VENDORS = Access(privileges=("view_orders",), app_scope="read_orders", vendor=True)
 _OWN_REWARDS = Access(privileges=("view_orders",), app_scope="read_orders", customer=True)
-
-
-@entity_type(PAYMENTS, "Payment")
-class PaymentObject:
-    """A payment received for an order."""
-
-    id: ID = column("public_id", "The unique ID (UUID).")
-    kind: str = column(description="The payment type: `credit_card`, `boleto`, `pix`, etc.")
-    installments: int = column(description="The number of installments.")
-    amount_cents: BigInt = column(description="The amount, in cents.")
-    sequence: int = column(description="The sequence number among the order's payments.")
-    order_id: ID = column(referenced("orders", "order_id"), "The order.")
-    order: OrderObject | None = relation(ToOne("order_id"), "The order.")
-    created_at: DateTime = column(description="When the payment was received.")
 
 
 @entity_type(ORDER_LINE_OPTIONS, "OrderLineOption")
@@ -350,7 +337,10 @@ class OrderObject:
     taxes: list[OrderTaxObject] = relation(
         ToMany("t.order_id", "t.position, t.id"), "The tax amounts, including taxes contained in the prices."
     )
-    payments: list[PaymentObject] = relation(ToMany("t.order_id", "t.sequence, t.id"), "The payments received.")
+    payments: list[PaymentObject] = relation(ToMany("t.order_id", "t.sequence, t.id"), "The payments, oldest first.")
+    received_payments: list[PaymentObject] = relation(
+        ToMany("t.order_id", "t.sequence, t.id", where=RECEIVED), "The payments received.", internal=True
+    )
     charges: list[ChargeObject] = relation(ToMany("t.order_id", "t.id"), "The payment gateway charges, oldest first.")
     shipments: list[ShipmentObject] = relation(ToMany("t.order_id", "t.id"), "The shipments.")
     created_at: DateTime = column(description="When the order was placed.")

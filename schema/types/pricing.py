@@ -16,6 +16,7 @@ from domain.shipping.read import SHIPPING_METHODS, SHIPPING_RATES
 from domain.taxes.read import TAX_RATE_TYPES, TAXES
 from models.reading.queries import ToMany, ToOne, many_to_many
 from schema.enums import (
+    PaymentKind,
     PromotionZone,
     RateCalculation,
     RateSource,
@@ -172,6 +173,10 @@ class PaymentMethodObject:
     processor: str | None = column(
         description="The payment processor: `pix`, `offline` or a gateway.", guard=_PAYMENT_STAFF
     )
+    kind: PaymentKind | None = column(
+        "nullif(t.kind, '')",
+        "The kind of payment that the gateway of the processor takes; null for a method without a gateway.",
+    )
     processor_params: ProcessorParams | None = column(
         description="The processor settings with secrets masked as `****`; null if not set.", guard=_PAYMENT_STAFF
     )
@@ -255,7 +260,7 @@ class ShippingMethodObject:
 @input_type
 @optional_copies(
     PaymentMethodObject,
-    "name description instructions processor processor_params surcharge_cents surcharge_percent settles_at_once hold_minutes tax_ids"
+    "name description instructions processor kind processor_params surcharge_cents surcharge_percent settles_at_once hold_minutes tax_ids"
     " vendor_id status position",
 )
 class PaymentMethodInput:

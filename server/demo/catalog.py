@@ -76,12 +76,13 @@ def input_fields(record: DemoVendor | DemoPaymentMethod | DemoShippingMethod) ->
 
 @dataclass(frozen=True, slots=True)
 class DemoPaymentMethod:
-    """A payment method."""
+    """A payment method; `processor` charged the past orders, the sandbox takes payments of this `kind` since."""
 
     key: str
     name: str
     description: str
     processor: str
+    kind: str
     settles_at_once: bool = False
     hold_minutes: int = 4_320
     surcharge_cents: int = 0

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from server.demo import b2b, carts, content, options, orders, pricing, warehouses
+from server.demo import b2b, carts, content, options, orders, payments, pricing, warehouses
 from server.demo.catalog import DemoCatalog, input_fields
 from server.demo.customers import REVIEWS, DemoCustomer, cnpj, create_customers
 from server.demo.gateway import DemoGateway, ensure_secret
@@ -69,6 +69,7 @@ async def seed_store(owner: DemoOwner, demo: DemoStore, now: datetime, pictures_
     await content.create_content(
         owner, customer_data, ids.customers, ids.products, pictures.image(banner(catalog), demo.name), now
     )
+    await payments.connect_sandbox(owner, catalog, ids.payments, now)
     await b2b.create_b2b_data(owner, ids.vendors, ids.products, ids.customers, now)
 
 
@@ -101,8 +102,9 @@ async def _create_payment_and_shipping_methods(
 ) -> None:
     for position, method in enumerate(catalog.payments):
         params = {"mode": "test", "secret_key": f"sk_test_{method.key}"}
+        fields = {name: value for name, value in input_fields(method).items() if name != "kind"}
         ids.payments[method.key] = await owner.create(
-            "payment_method", at, **input_fields(method), processor_params=params, position=position
+            "payment_method", at, **fields, processor_params=params, position=position
         )
     pricing_ids = await pricing.create_destinations_and_taxes(owner, at)
     ids.taxes += pricing_ids.taxes

@@ -42,10 +42,12 @@ def style_source(style: str) -> str:
     return f"'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'"
 
 
-def page_headers(*, referrer: str = "no-referrer", cache: str = "no-cache", **sources: str) -> dict[str, str]:
-    """Return the headers of a page that may load what `sources` says (`script="'self'"`), and nothing else."""
+def page_headers(
+    *, referrer: str = "no-referrer", cache: str = "no-cache", form: str = "'none'", **sources: str
+) -> dict[str, str]:
+    """Return the headers of a page that may load what `sources` says (`script="'self'"`), and nothing else; `form` is where forms go."""
     policy = [f"{kind}-src {allowed}" for kind, allowed in {"default": "'none'", **sources}.items()]
-    policy += ["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
+    policy += ["base-uri 'none'", f"form-action {form}", "frame-ancestors 'none'"]
     return {
         "Content-Security-Policy": "; ".join(policy),
         "Cross-Origin-Opener-Policy": "same-origin",

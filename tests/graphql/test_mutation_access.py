@@ -41,6 +41,7 @@ assert SCHEMA.mutation_type is not None
 MUTATIONS: Mapping[str, GraphQLField] = SCHEMA.mutation_type.fields
 VALUES = {
     "AddressType": "S",
+    "PaymentKind": "PIX",
     "BigInt": "1",
     "Int": "1",
     "Boolean": "true",

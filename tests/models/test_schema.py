@@ -16,7 +16,7 @@ DATABASE_ONLY = {("products", "search"), ("users", "search")}
 # Tables without a model.
 WITHOUT_MODEL = {
     "tortoise_migrations", "number_counters", "catalogue_versions", "search_entries", "search_words", "unlisted_products", "bulk_results",
-    "event_feeds", "stock_changes", "order_mails", "store_logos", "ledger_queue",
+    "event_feeds", "stock_changes", "order_mails", "store_logos", "ledger_queue", "sandbox_charges",
 }  # fmt: skip
 # Store tables that are no records: they have no ids, and another key.
 WITHOUT_IDS = {
@@ -31,6 +31,7 @@ WITHOUT_IDS = {
     "order_mails": ["tenant_id", "id"],
     "store_logos": ["tenant_id"],
     "ledger_queue": ["tenant_id", "order_id"],
+    "sandbox_charges": ["tenant_id", "charge_id"],
 }
 # Platform tables, which belong to no store.
 PLATFORM_TABLES = {
@@ -134,7 +135,7 @@ async def test_the_only_other_policies_are_for_platform_tables_the_worker_and_se
                 "orders", "gateway_notifications", "sessions", "refresh_tokens", "legacy_tokens",
                 "wrong_attempts", "lockouts", "mails", "carts", "audit_entries", "bulk_operations", "stock_changes",
                 "media_files",
-                "order_mails", "ledger_queue",
+                "order_mails", "ledger_queue", "payments", "payment_refunds", "sandbox_charges",
             )
         ),
     }  # fmt: skip

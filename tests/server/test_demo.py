@@ -146,9 +146,10 @@ async def test_the_catalog_is_created(created):
     assert await value("select count(*) from feature_values where tenant_id = $1") >= 100
     assert await value("select count(*) from vendors where tenant_id = $1") == 3
     assert await value("select count(*) from users where tenant_id = $1 and user_type = 'C' and status = 'A'") >= 25
-    payment_methods = await rows("select settles_at_once from payment_methods where tenant_id = $1 order by id")
-    # Orders with method 1 start open, so that all of their life can be tried.
-    assert [row[0] for row in payment_methods] == [False, False, True]
+    payment_methods = await rows(
+        "select processor, kind, settles_at_once from payment_methods where tenant_id = $1 order by id"
+    )
+    assert [tuple(row) for row in payment_methods] == [("sandbox", kind, False) for kind in ("PIX", "BOLETO", "CARD")]
     assert await value("select count(*) from shipping_methods where tenant_id = $1") >= 3
     assert await value("select count(*) from destinations where tenant_id = $1") >= 6
     assert await value("select count(*) from shipping_rates where tenant_id = $1") >= 11

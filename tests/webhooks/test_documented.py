@@ -35,6 +35,7 @@ from tests.harness import records
 from tests.harness.clients import NewApp
 from tests.harness.http import Client
 from tests.harness.oauth import graphql_result
+from tests.harness.payments import add_sandbox_methods, enabled_sandbox
 from tests.harness.sample_store import SampleStore
 from tests.harness.storefront import StorefrontClient, open_storefront
 from tests.webhooks.conftest import RunWorker
@@ -102,6 +103,7 @@ async def envelopes(
     await _change_shipment(admin, sample)
     await _refund(sample)
     await _pay_out(sample)
+    await _pay(admin, sample, storefront)
     await _abandon_cart(sample, storefront)
     await app.post(f"{WEBHOOKS}/{endpoint_id}/ping")
     async with run_worker():
@@ -151,6 +153,20 @@ async def _pay_out(sample: SampleStore) -> None:
     await adjust_ledger(sample.scope, sample.vendor.id, 45_000, "Vendas de outubro")
     [payout] = await create_payouts(sample.scope, sample.vendor.id)
     await mark_paid(sample.scope, payout)
+
+
+async def _pay(admin: Client, sample: SampleStore, storefront: StorefrontClient) -> None:
+    """Pay an order with a card that is declined and one that is approved, and refund the payment."""
+    query = """mutation($order: ID!, $card: String) {
+        payment_create(order_id: $order, kind: CARD, card_token: $card) { id amount_cents }
+    }"""
+    with enabled_sandbox():
+        await add_sandbox_methods(sample.scope)
+        order = (await storefront.order((sample.mug, 1))).body["id"]
+        for token in ("tok_declined", "tok_approved"):
+            payment = await graphql_result(admin, query, order=order, card=token)
+        refund = "mutation($id: ID!) { payment_refund(payment_id: $id, amount_cents: 500) { id } }"
+        await graphql_result(admin, refund, id=payment["id"])
 
 
 async def _abandon_cart(sample: SampleStore, storefront: StorefrontClient) -> None:

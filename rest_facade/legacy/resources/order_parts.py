@@ -244,11 +244,11 @@ FIRST_ID = types.ValueType(
 """One id where CS-Cart allows several."""
 
 _PAYMENT = (
-    RecordField("kind", types.RAW),
+    RecordField("kind", types.RAW, source="received_kind"),
     RecordField("installments", types.BIGINT),
-    RecordField("amount", types.MONEY, source="amount_cents"),
+    RecordField("amount", types.MONEY, source="paid_cents"),
 )
-PAYMENTS_SOURCE = f"payments {selection_of(_PAYMENT)}"
+PAYMENTS_SOURCE = f"received_payments {selection_of(_PAYMENT)}"
 _render_received = record_renderer(_PAYMENT)
 
 

@@ -1,0 +1,232 @@
+"""Create a payment: commit it, call its gateway without a transaction, write the answer in a second one (docs/payments.md).
+
+    begin    one transaction: the order is locked and checked, its pending payment must be gone, the payment is inserted as PENDING
+    call     the gateway, with the payment's id as idempotency key
+    settle   another transaction (`domain.payments.settlement`)
+
+A process that ends in between leaves a payment that `domain.payments.pending` asks the gateway about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from time import monotonic
+from typing import Any
+from uuid import UUID
+
+from domain import event_types, record_events
+from domain.idempotency import IN_PROGRESS
+from domain.orders.charged_payments import add_interest
+from domain.orders.locked import LockedOrder, lock_order
+from domain.orders.payments import ChargedPayment, find_charged_payments
+from domain.orders.transitions import EDITABLE
+from domain.payments import cancellation, settlement
+from domain.payments.gateway import GatewayRefused, GatewayUnanswered, PaymentGateway, PaymentKind, PaymentStatus
+from domain.payments.gateways import GatewayMethod, gateway_methods, gateway_of_method
+from domain.payments.options import first_of_each_kind
+from domain.payments.orders import find_order, lock_payable, reopen
+from domain.payments.progress import creation_hash, reject_in_progress
+from domain.payments.requests import PaymentInput, build_request
+from domain.purchase.edit import update_order
+from domain.store_settings import setting
+from kernel import logging
+from kernel.clock import now
+from kernel.errors import Conflict, RuleViolation, ValidationFailed
+from kernel.ids import uuid7
+from kernel.installments import find_option, parse_rules
+from kernel.scope import SYSTEM, Scope
+from models import audit
+from models.connection.database import execute, fetchrow, fetchval, retry_conflicts, transaction
+
+_MAX_CLEARED = 3
+# The call begins at most so long after the payment was committed, or not at all: `settlement.IN_DOUBT` counts on it.
+_BEGINS_WITHIN_SECONDS = 10.0
+
+_LIVE = """
+SELECT public_id FROM payments WHERE tenant_id = $1 AND order_id = $2 AND status IN ('PENDING', 'AUTHORIZED')
+"""
+_CREATED = "SELECT public_id, payment_method_id, gateway, attempted_at FROM payments WHERE tenant_id = $1 AND creation_hash = $2"
+_INSERT = """
+INSERT INTO payments (tenant_id, public_id, order_id, sequence, kind, installments, amount_cents, created_at, status, currency, gateway,
+    payment_method_id, surcharge_cents, expires_at, creation_hash, attempted_at, due_at)
+SELECT $1, $2, $3, coalesce(max(sequence), 0) + 1, $4, $5, $6, $7, 'PENDING', $8, $9, $10, $11, $12, $13, $7, $14
+FROM payments WHERE tenant_id = $1 AND order_id = $3
+RETURNING id
+"""
+_RESUME = """
+UPDATE payments SET attempted_at = $3, due_at = $4 WHERE tenant_id = $1 AND id = $2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A payment that was committed, and the gateway to be called for it; None for one that has an answer already."""
+
+    payment: ChargedPayment
+    gateway: PaymentGateway | None
+
+
+class _HasPending(Exception):
+    """The order has another payment that can still be paid."""
+
+    def __init__(self, payment_id: UUID) -> None:
+        super().__init__(payment_id)
+        self.payment_id = payment_id
+
+
+async def create_payment(scope: Scope, order: object, token: str | None, input: PaymentInput) -> int:
+    """Create a payment of an order and return its internal id; its status says what the gateway answered.
+
+    Raises NotFound for the order, ValidationFailed for invalid input, Conflict `order_paid` and `in_progress` (another call is under way),
+    RuleViolation `order_not_payable`, `kind_unavailable`, `installments_unavailable` and what opening the order again raises,
+    Unavailable when the pending payment can't be cancelled because its gateway doesn't answer.
+    """
+    order_id = await find_order(scope, order, token)
+    system = replace(scope, actor=SYSTEM)
+    began = monotonic()
+    for _ in range(_MAX_CLEARED):
+        try:
+            begun = await retry_conflicts(partial(_begin, scope, system, order_id, input))
+            break
+        except _HasPending as pending:
+            await cancellation.clear_pending(system, pending.payment_id)
+            began = monotonic()
+    else:
+        raise Conflict("the order gets other payments at the same time; try again", reason=IN_PROGRESS)
+    if begun.gateway is not None:
+        await _call(scope, begun.payment, begun.gateway, input, began)
+    return begun.payment.id
+
+
+async def _begin(scope: Scope, system: Scope, order_id: int, input: PaymentInput) -> _Begun:
+    """Insert the payment, or find the one that an earlier request with the same Idempotency-Key inserted."""
+    key = creation_hash(scope, "payment")
+    async with transaction(system):
+        locked = await lock_order(system, order_id)
+        if key is not None and (created := await fetchrow(_CREATED, scope.store.id, key)) is not None:
+            return await _resume(system, created)
+        locked = await lock_payable(system, order_id)
+        if (pending := await fetchval(_LIVE, scope.store.id, order_id)) is not None:
+            raise _HasPending(pending)
+        method = _choose(locked, await gateway_methods(system, locked.payment_method_id), input.kind)
+        locked = await _prepare_order(system, locked, method)
+        return await _insert(scope, system, locked, method, input, key)
+
+
+async def _resume(scope: Scope, created: Mapping[str, Any]) -> _Begun:
+    """Return a payment that was created before; its gateway is called again if it never answered: the payment's id makes that harmless."""
+    [payment] = await find_charged_payments(scope, (), created["public_id"])
+    if payment.status != PaymentStatus.PENDING or payment.gateway_charge_id is not None:
+        return _Begun(payment, None)
+    at = now()
+    reject_in_progress(created["attempted_at"], at)
+    await execute(_RESUME, scope.store.id, payment.id, at, at + settlement.IN_DOUBT)
+    return _Begun(payment, await gateway_of_method(scope, created["payment_method_id"], created["gateway"]))
+
+
+def _choose(locked: LockedOrder, methods: Sequence[GatewayMethod], kind: PaymentKind) -> GatewayMethod:
+    """Return the method that takes a kind of payment: the order's own, else the first of the store's."""
+    method = next((each for each in first_of_each_kind(methods, locked.currency) if each.kind is kind), None)
+    if method is None:
+        raise RuleViolation(f"the store takes no payments of the kind {kind} for this order", reason="kind_unavailable")
+    return method
+
+
+async def _prepare_order(scope: Scope, locked: LockedOrder, method: GatewayMethod) -> LockedOrder:
+    """Open an order again that was declined, and give it the payment method, at that method's prices; return it as it is then."""
+    if locked.status not in EDITABLE:
+        await reopen(scope, locked, method.hold_minutes)
+    if locked.payment_method_id != method.id:
+        await update_order(scope, locked.id, {"payment_method": method.id})
+    return await lock_payable(scope, locked.id)
+
+
+async def _insert(
+    scope: Scope, system: Scope, locked: LockedOrder, method: GatewayMethod, input: PaymentInput, key: bytes | None
+) -> _Begun:
+    due_cents = locked.total_cents - (locked.paid_cents - locked.refunded_cents)
+    surcharge = _interest(scope, due_cents, input)
+    locked = await add_interest(system, locked, surcharge)
+    at, public_id = now(), uuid7()
+    payment_id = await fetchval(
+        _INSERT,
+        scope.store.id,
+        public_id,
+        locked.id,
+        input.kind.value,
+        input.installments,
+        due_cents + surcharge,
+        at,
+        locked.currency,
+        method.gateway.name,
+        method.id,
+        surcharge,
+        _expires_at(scope, input.kind, locked, at),
+        key,
+        at + settlement.IN_DOUBT,
+    )
+    await record_events.emit_records(system, event_types.PAYMENT_CREATED, [payment_id])
+    await audit.record(
+        scope,
+        "order.payment_created",
+        "order",
+        locked.public_id,
+        {"kind": input.kind.value, "amount_cents": due_cents + surcharge},
+    )
+    [payment] = await find_charged_payments(system, (), public_id)
+    return _Begun(payment, method.gateway)
+
+
+def _interest(scope: Scope, amount_cents: int, input: PaymentInput) -> int:
+    if input.kind is not PaymentKind.CARD and input.installments != 1:
+        raise ValidationFailed(
+            f"installments is {input.installments}; expected 1, as only cards are paid in instalments",
+            field="installments",
+            code="installments_invalid",
+        )
+    option = find_option(parse_rules(setting(scope, "installments")), amount_cents, input.installments)
+    if option is None:
+        raise RuleViolation(
+            f"{input.installments} instalments are not offered for {amount_cents} cents",
+            reason="installments_unavailable",
+        )
+    return option.surcharge_cents
+
+
+def _expires_at(scope: Scope, kind: PaymentKind, locked: LockedOrder, at: datetime) -> datetime | None:
+    """Return until when it can be paid: a Pix for some minutes, but no longer than the order waits; a boleto until the end of a day."""
+    if kind is PaymentKind.PIX:
+        until = at + timedelta(minutes=setting(scope, "pix_minutes"))
+        is_waiting = locked.hold_until is not None and locked.hold_until > at + settlement.GRACE
+        return min(until, locked.hold_until) if is_waiting and locked.hold_until is not None else until
+    if kind is PaymentKind.BOLETO:
+        # Midnight in Brasília; Brazil has no summer time.
+        day = (at - timedelta(hours=3) + timedelta(days=setting(scope, "boleto_days"))).date()
+        return datetime.combine(day, datetime.min.time(), at.tzinfo) + timedelta(hours=27) - timedelta(seconds=1)
+    return None
+
+
+async def _call(
+    scope: Scope, payment: ChargedPayment, gateway: PaymentGateway, input: PaymentInput, began: float
+) -> None:
+    """Call the gateway and write its answer; without one the payment stays as it is."""
+    request = await build_request(scope, payment, input)
+    if monotonic() - began > _BEGINS_WITHIN_SECONDS:
+        return
+    try:
+        state = await settlement.call_gateway(gateway.create(request))
+        await settlement.settle(scope, payment, state)
+    except GatewayRefused as refused:
+        failure = {"code": refused.code, "message": refused.message}
+        await settlement.end(scope, payment, PaymentStatus.FAILED, failure)
+    except GatewayUnanswered as unanswered:
+        logging.event(
+            "a payment gateway did not answer",
+            level="warning",
+            gateway=gateway.name,
+            payment=str(payment.public_id),
+            reason=unanswered.reason,
+        )

@@ -1,0 +1,69 @@
+"""The gateways that a payment method's processor may name, and the method that takes a kind of payment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from domain.payments.gateway import PaymentGateway, PaymentKind
+from domain.payments.methods import decrypt_params
+from domain.payments.sandbox import gateway as sandbox
+from kernel.scope import Scope, active_scope
+from models.connection.database import fetch
+
+_METHODS = """
+SELECT id, public_id, kind, processor, processor_params, hold_minutes
+FROM payment_methods
+WHERE tenant_id = $1 AND kind <> '' AND (id = $2 OR (status = 'A' AND deleted_at IS NULL AND vendor_id IS NULL AND $3))
+ORDER BY id = $2 DESC, position, id LIMIT 100
+"""
+
+
+def _sandbox(scope: Scope, _: Mapping[str, Any]) -> PaymentGateway | None:
+    return sandbox.SandboxGateway(scope) if sandbox.is_enabled() else None
+
+
+GATEWAYS: dict[str, Callable[[Scope, Mapping[str, Any]], PaymentGateway | None]] = {sandbox.NAME: _sandbox}
+"""What makes the gateway of a processor from the decrypted parameters of the method; None if they don't suffice."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayMethod:
+    """A payment method with its gateway."""
+
+    id: int
+    public_id: UUID
+    kind: PaymentKind
+    hold_minutes: int
+    gateway: PaymentGateway
+
+
+def gateway_for(scope: Scope, processor: str, params: Mapping[str, Any]) -> PaymentGateway | None:
+    """Return the gateway of a payment method; None if it has none: then the store takes payments as it did without gateways."""
+    make = GATEWAYS.get(processor)
+    return make(scope, params) if make is not None else None
+
+
+async def gateway_methods(scope: Scope, preferred: int | None) -> Sequence[GatewayMethod]:
+    """Return the store's methods that take payments through a gateway, by their position; an order's own one is first, also if inactive."""
+    with active_scope(scope):
+        return _usable(scope, await fetch(_METHODS, scope.store.id, preferred, True))
+
+
+async def gateway_of_method(scope: Scope, method_id: int, name: str) -> PaymentGateway | None:
+    """Return the gateway of a method, if it is still the one of this name."""
+    with active_scope(scope):
+        methods = _usable(scope, await fetch(_METHODS, scope.store.id, method_id, False))
+    return next((method.gateway for method in methods if method.gateway.name == name), None)
+
+
+def _usable(scope: Scope, rows: Sequence[Mapping[str, Any]]) -> list[GatewayMethod]:
+    methods = []
+    for row in rows:
+        gateway = gateway_for(scope, row["processor"], decrypt_params(row["processor_params"]))
+        if gateway is not None:
+            kind = PaymentKind(row["kind"])
+            methods.append(GatewayMethod(row["id"], row["public_id"], kind, row["hold_minutes"], gateway))
+    return methods

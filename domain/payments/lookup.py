@@ -1,0 +1,49 @@
+"""Find a payment that was created here, with what calls about it need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from domain.orders.payments import ChargedPayment
+from kernel.errors import NotFound
+from kernel.ids import parse_uuid
+from kernel.scope import Scope, active_scope
+from models.connection.database import fetchrow
+from models.rows import from_row
+
+COLUMNS = """p.id, p.public_id, p.order_id, p.sequence, p.kind, p.status, p.amount_cents, p.currency, p.paid_cents, p.refunded_cents,
+    p.surcharge_cents, p.gateway_charge_id, p.expires_at, p.cancel_requested_at IS NOT NULL AS is_cancel_requested,
+    o.public_id AS order_public_id, p.payment_method_id, p.gateway, p.attempted_at, p.attempts"""
+SOURCE = "payments p JOIN orders o ON o.tenant_id = p.tenant_id AND o.id = p.order_id"
+_FIND = f"SELECT {COLUMNS} FROM {SOURCE} WHERE p.tenant_id = $1 AND p.public_id = $2 AND p.gateway <> '' AND o.deleted_at IS NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPayment:
+    """A payment with the public id of its order, the method and gateway that take it, and the last attempt to call that."""
+
+    payment: ChargedPayment
+    order_public_id: UUID
+    payment_method_id: int
+    gateway: str
+    attempted_at: datetime | None
+    attempts: int
+
+
+async def find_payment(scope: Scope, payment: object) -> StoredPayment:
+    """Return a payment by its public id; raises NotFound for one that isn't there, or was reported."""
+    public_id = parse_uuid(payment)
+    with active_scope(scope):
+        row = await fetchrow(_FIND, scope.store.id, public_id) if public_id is not None else None
+    if row is None:
+        raise NotFound("payment")
+    return stored_payment(row)
+
+
+def stored_payment(row: Mapping[str, Any]) -> StoredPayment:
+    """Return the payment of a row of `COLUMNS`."""
+    return from_row(StoredPayment, row, payment=from_row(ChargedPayment, row))

@@ -1,0 +1,91 @@
+"""Find the order that a caller pays, and lock it to change its payments."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from domain import events
+from domain.order_access import is_order_token, order_filter
+from domain.orders.lifecycle import apply_transition
+from domain.orders.locked import LockedOrder, lock_order
+from domain.orders.transitions import BACKORDERED, DECLINED, FAILED, OPEN
+from kernel.errors import Conflict, NotFound, RuleViolation
+from kernel.ids import Reference, parse_reference, split_reference
+from kernel.scope import ActorKind, Scope, active_scope
+from models.connection.database import execute, fetchrow, fetchval
+
+_STAFF = (ActorKind.ADMIN, ActorKind.SYSTEM)
+_SHOPPERS = (ActorKind.CUSTOMER, ActorKind.STOREFRONT)
+_ORDER_OF_PAYMENT = """
+SELECT o.public_id, o.user_id FROM payments p JOIN orders o ON o.tenant_id = p.tenant_id AND o.id = p.order_id
+WHERE p.tenant_id = $1 AND (p.id = $2 OR p.public_id = $3) AND o.deleted_at IS NULL
+"""
+_BY_NUMBER = "SELECT id FROM orders WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL"
+_BY_ID = "SELECT id FROM orders WHERE tenant_id = $1 AND public_id = $2 AND deleted_at IS NULL"
+_OF_SHOPPER = "SELECT t.id FROM orders t WHERE t.tenant_id = $1 AND t.deleted_at IS NULL AND {condition}"
+_HOLD = "UPDATE orders SET hold_until = $3 WHERE tenant_id = $1 AND id = $2"
+_REOPENED = "payment retried"
+PAYABLE = (OPEN, BACKORDERED, DECLINED, FAILED)
+"""The statuses of orders that can be paid; a payment of one that was declined or failed opens it again."""
+
+
+async def find_order(scope: Scope, order: object, token: str | None) -> int:
+    """Return the number of an order that the caller may pay: administrators any, shoppers as `domain.order_access` says.
+
+    Raises NotFound for any other.
+    """
+    with active_scope(scope):
+        if scope.actor.kind in _STAFF:
+            reference = parse_reference(order)
+            number = (
+                await fetchval(_BY_NUMBER if isinstance(reference, int) else _BY_ID, scope.store.id, reference)
+                if reference is not None
+                else None
+            )
+        else:
+            number = await _find_of_shopper(scope, order, token)
+    if number is None:
+        raise NotFound("order")
+    return int(number)
+
+
+async def _find_of_shopper(scope: Scope, order: object, token: str | None) -> int | None:
+    condition = order_filter(scope, order, token)
+    if condition is None:
+        return None
+    numbered = condition.sql.format(*(f"${number}" for number in range(2, 2 + len(condition.params))))
+    number: int | None = await fetchval(_OF_SHOPPER.format(condition=numbered), scope.store.id, *condition.params)
+    return number
+
+
+async def may_open(scope: Scope, payment: Reference, token: str | None) -> bool:
+    """Return whether a shopper may see a payment: by its order's token, or as the order's customer; `PAYMENTS` decides for the others."""
+    if scope.actor.kind not in _SHOPPERS:
+        return True
+    with active_scope(scope):
+        order = await fetchrow(_ORDER_OF_PAYMENT, scope.store.id, *split_reference(payment))
+    if order is None:
+        return False
+    is_own = scope.actor.user_id is not None and order["user_id"] == scope.actor.user_id
+    return is_own or (token is not None and is_order_token(scope, order["public_id"], token))
+
+
+async def lock_payable(scope: Scope, order_id: int) -> LockedOrder:
+    """Lock an order that needs a payment; raises Conflict `order_paid`, and RuleViolation `order_not_payable` for its status."""
+    locked = await lock_order(scope, order_id)
+    if locked.paid_cents - locked.refunded_cents >= locked.total_cents:
+        raise Conflict("the order is paid", reason="order_paid")
+    if locked.status not in PAYABLE:
+        raise RuleViolation(
+            f"an order in status {locked.status} can't be paid; expected {', '.join(PAYABLE)}",
+            reason="order_not_payable",
+        )
+    return locked
+
+
+async def reopen(scope: Scope, locked: LockedOrder, hold_minutes: int) -> None:
+    """Open a locked order again that was declined or failed: its stock is reserved until its time to pay is over again."""
+    await apply_transition(scope, locked, OPEN, reason=_REOPENED, notify=False)
+    until = scope.now + timedelta(minutes=hold_minutes) if hold_minutes else None
+    await execute(_HOLD, scope.store.id, locked.id, until)
+    await events.emit_order_updated(scope, locked.id, previous_status=locked.status)

@@ -1,0 +1,415 @@
+"""Payments that are created here: whatever a gateway, its notifications and other requests do meanwhile, money counts once and is known."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from domain.gateway import notifications
+from domain.idempotency import active_claim
+from domain.orders.lifecycle import change_status
+from domain.orders.payments import record_payment
+from domain.payments import cancellation, creation, pending, refunds, settlement
+from domain.payments.gateway import GatewayRefused, GatewayUnanswered
+from domain.payments.lookup import find_payment
+from domain.payments.requests import parse_input
+from domain.payments.sandbox import actions
+from domain.purchase.edit import update_order
+from kernel.errors import Conflict, RuleViolation
+from kernel.ids import uuid7
+from kernel.scope import ANONYMOUS
+from tests.harness import gateway as notification
+from tests.harness import programs
+from tests.harness.dying_payment import CODE, POINTS, claim_of
+from tests.harness.payment_gateway import NAME, GatewayDouble, register
+from tests.harness.payments import add_sandbox_methods, enabled_sandbox
+
+
+@pytest.fixture(autouse=True)
+def sandbox():
+    with enabled_sandbox():
+        yield
+
+
+@pytest.fixture
+def gateway():
+    return register(GatewayDouble())
+
+
+@pytest.fixture
+async def order(kit, gateway):
+    methods = await add_sandbox_methods(kit.scope, processor=NAME)
+    return await kit.order((await kit.product(stock=100), 1), payment_method=methods["PIX"], origin="storefront")
+
+
+async def create(kit, order, kind="PIX", **values: Any) -> dict[str, Any]:
+    if kind == "CARD":
+        values = {"card_token": "tok_approved", **values}
+    number = await creation.create_payment(kit.scope, order.public_id, None, parse_input(kind, values))
+    return await kit.record("payments", number)
+
+
+async def payments_of(kit, order) -> list[dict[str, Any]]:
+    rows = await kit.rows("SELECT * FROM payments WHERE tenant_id = $1 AND order_id = $2 ORDER BY sequence", order.id)
+    return [dict(row) for row in rows]
+
+
+async def let_time_pass(kit, minutes: float = 1) -> None:
+    """Move what the job looks at into the past."""
+    for table in ("payments", "payment_refunds"):
+        await kit.rows(
+            f"UPDATE {table} SET attempted_at = attempted_at - $2::interval, due_at = due_at - $2::interval WHERE tenant_id = $1",
+            timedelta(minutes=minutes),
+        )
+
+
+async def run_job(kit, minutes: float = 1) -> None:
+    await let_time_pass(kit, minutes)
+    await pending.settle_due(kit.scope, limit=100)
+    await refunds.settle_due(kit.scope, limit=100)
+
+
+async def check_books(kit, order) -> None:
+    """Compare the order with its payments, their charges and refunds."""
+    record = await kit.record("orders", order.id)
+    payments = await payments_of(kit, order)
+    received = [each for each in payments if each["status"] in ("PAID", "PARTIALLY_REFUNDED", "REFUNDED", "DISPUTED")]
+    assert record["paid_cents"] == sum(
+        each["amount_cents"] if each["paid_cents"] is None else each["paid_cents"] for each in received
+    )
+    assert record["refunded_cents"] == sum(each["refunded_cents"] for each in payments) <= record["paid_cents"]
+    at_gateway = (
+        "SELECT coalesce(sum(paid_cents), 0)::bigint FROM sandbox_charges WHERE tenant_id = $1 AND order_id = $2"
+    )
+    assert record["paid_cents"] == await kit.value(at_gateway, order.public_id), "paid and not known, or not paid"
+    assert record["paid_cents"] in (0, record["total_cents"])
+
+
+# --- What a gateway answers -------------------------------------------------------------------------------------------------
+
+
+async def no_answer(_: Any) -> Any:
+    raise GatewayUnanswered("a test")
+
+
+async def garbage(_: Any) -> Any:
+    raise ValueError("not JSON")
+
+
+async def too_late(state: Any) -> Any:
+    await asyncio.sleep(1)
+    return state
+
+
+async def other_amount(state: Any) -> Any:
+    return replace(state, amount_cents=state.amount_cents - 1)
+
+
+async def other_currency(state: Any) -> Any:
+    return replace(state, currency="USD")
+
+
+@pytest.mark.parametrize("answer", [no_answer, garbage, too_late])
+@pytest.mark.parametrize("kind", ["PIX", "CARD"])
+async def test_a_payment_without_an_answer_is_settled_by_the_job(kit, order, gateway, answer, kind, monkeypatch):
+    monkeypatch.setattr(settlement, "CALL_SECONDS", 0.05)
+    gateway.answer = answer
+    payment = await create(kit, order, kind)
+    assert (payment["status"], payment["gateway_charge_id"]) == ("PENDING", None)
+    await run_job(kit)
+    [payment] = await payments_of(kit, order)
+    assert payment["status"] == ("PAID" if kind == "CARD" else "PENDING")
+    assert payment["gateway_charge_id"] is not None
+    await check_books(kit, order)
+
+
+async def test_a_charge_that_was_never_made_fails_after_half_a_minute(kit, order, gateway):
+    gateway.before = no_answer
+    await create(kit, order)
+    await run_job(kit, minutes=0.4)
+    assert (await payments_of(kit, order))[0]["status"] == "PENDING", "the call may still be under way"
+    await run_job(kit, minutes=0.2)
+    [payment] = await payments_of(kit, order)
+    assert payment["status"] == "FAILED"
+    assert '"not_received"' in payment["failure"]
+    gateway.before = GatewayDouble().before
+    assert (await create(kit, order, "CARD"))["status"] == "PAID"
+    await check_books(kit, order)
+
+
+@pytest.mark.parametrize("answer", [other_amount, other_currency])
+async def test_an_answer_that_contradicts_the_request_pays_nothing(kit, order, gateway, answer):
+    gateway.answer = gateway.read_answer = answer
+    await create(kit, order, "CARD")
+    for _ in range(11):
+        await run_job(kit, minutes=60 * 48)
+    [payment] = await payments_of(kit, order)
+    assert (payment["status"], await kit.status(order.id)) == ("FAILED", "O")
+    assert '"unanswered"' in payment["failure"]
+    assert (await kit.record("orders", order.id))["paid_cents"] == 0
+
+
+async def test_a_gateway_that_answers_twice_pays_once(kit, order, gateway):
+    payment = await create(kit, order, "CARD")
+    [state] = [await gateway.read(payment["public_id"], None)]
+    for _ in range(2):
+        stored = await find_payment(kit.scope, payment["public_id"])
+        await settlement.settle(kit.scope, stored.payment, state)
+    await check_books(kit, order)
+    assert len(await payments_of(kit, order)) == 1
+    names = await kit.event_names(payment["public_id"])
+    assert names == ["payment.created", "payment.paid"]
+
+
+async def test_a_refused_charge_fails_the_payment_alone(kit, order, gateway):
+    async def refuse(_: Any) -> None:
+        raise GatewayRefused("limit", "Não agora.")
+
+    gateway.before = refuse
+    payment = await create(kit, order)
+    assert (payment["status"], await kit.status(order.id)) == ("FAILED", "O")
+    assert '"limit"' in payment["failure"]
+
+
+# --- Notifications -----------------------------------------------------------------------------------------------------------
+
+
+async def notify(kit, order, charge_id: str, amount: int = 1_000, type: str = "charge.paid", **more: Any) -> str:
+    """Send a notification about a charge, and return what was wrong with it."""
+    charge = notification.charge(order.public_id, amount, id=charge_id, **more)
+    body = notification.raw(notification.event(type, charge))
+    await notifications.receive(replace(kit.scope, actor=ANONYMOUS, family="current"), body, [])
+    problem = "SELECT error_message FROM gateway_notifications WHERE tenant_id = $1 ORDER BY id DESC LIMIT 1"
+    return str(await kit.value(problem))
+
+
+@pytest.mark.parametrize("names_payment", [True, False])
+async def test_a_notification_before_the_answer_counts_once(kit, order, gateway, names_payment):
+    async def notify_first(state: Any) -> Any:
+        [request] = gateway.created
+        metadata = {"order_id": str(order.public_id)}
+        if names_payment:
+            metadata["payment_id"] = str(request.payment_id)
+        assert await notify(kit, order, state.charge_id, metadata=metadata) == ""
+        assert await kit.status(order.id) == "P"
+        return state
+
+    gateway.answer = notify_first
+    payment = await create(kit, order, "CARD")
+    assert payment["status"] == "PAID"
+    await check_books(kit, order)
+    statuses = [row["status"] for row in await payments_of(kit, order)]
+    assert sorted(statuses) == (["PAID"] if names_payment else ["CANCELLED", "PAID"])
+
+
+async def test_a_pending_answer_after_the_notification_changes_nothing(kit, order, gateway):
+    async def pay_first(state: Any) -> Any:
+        await actions.act(kit.scope, state.charge_id, "pay")
+        return state
+
+    gateway.answer = pay_first
+    payment = await create(kit, order)
+    assert (payment["status"], payment["due_at"], await kit.status(order.id)) == ("PAID", None, "P")
+    assert payment["pix"] is not None
+    await check_books(kit, order)
+
+
+@pytest.mark.parametrize(
+    "more, said",
+    [
+        ({"amount": 999}, "amount: the charge {charge} is of 999 cents, payment {number} of 1000"),
+        ({"currency": "USD"}, "currency: the charge {charge} is in USD, the store's is BRL"),
+        ({"charge": "ch_other"}, "the charge ch_other is not that of payment {number}"),
+    ],
+)
+async def test_a_notification_that_differs_from_the_payment_is_marked_and_pays_nothing(kit, order, more, said):
+    payment = await create(kit, order)
+    charge = more.pop("charge", payment["gateway_charge_id"])
+    metadata = {"order_id": str(order.public_id), "payment_id": str(payment["public_id"])}
+    problem = await notify(kit, order, charge, metadata=metadata, **more)
+    number = f"{order.id}-{payment['sequence']}"
+    assert problem == said.format(charge=charge, number=number)
+    assert ((await payments_of(kit, order))[0]["status"], await kit.status(order.id)) == ("PENDING", "O")
+    assert (await kit.record("orders", order.id))["paid_cents"] == 0
+
+
+async def test_a_payments_charge_pays_no_other_order(kit, order):
+    payment = await create(kit, order)
+    other = await kit.order((await kit.product(), 1))
+    problem = await notify(kit, other, payment["gateway_charge_id"])
+    assert problem == f"the charge {payment['gateway_charge_id']} is of payment {order.id}-1, another order's"
+    assert (await kit.status(order.id), await kit.status(other.id)) == ("O", "O")
+
+
+async def test_late_news_of_a_payment_that_is_over_do_not_touch_the_order(kit, order):
+    declined = await create(kit, order, "CARD", card_token="tok_declined")
+    assert await kit.status(order.id) == "D"
+    waiting = await create(kit, order)
+    assert await notify(kit, order, declined["gateway_charge_id"], type="charge.payment_failed") == ""
+    assert await kit.status(order.id) == "O"
+    assert (await payments_of(kit, order))[1]["status"] == waiting["status"] == "PENDING"
+
+
+async def test_the_gateways_news_of_a_cancellation_that_was_asked_for_cancel_no_order(kit, order):
+    payment = await create(kit, order)
+    await cancellation.cancel_payment(kit.scope, payment["public_id"], None)
+    charge = notification.charge(order.public_id, id=payment["gateway_charge_id"], status="canceled")
+    body = notification.raw(notification.order_event("order.canceled", order.public_id, charge))
+    await notifications.receive(replace(kit.scope, actor=ANONYMOUS, family="current"), body, [])
+    assert ((await payments_of(kit, order))[0]["status"], await kit.status(order.id)) == ("CANCELLED", "O")
+
+
+async def test_a_cancellation_at_the_gateway_cancels_the_order_as_for_other_charges(kit, order):
+    payment = await create(kit, order)
+    charge = notification.charge(order.public_id, id=payment["gateway_charge_id"], status="canceled")
+    body = notification.raw(notification.order_event("order.canceled", order.public_id, charge))
+    await notifications.receive(replace(kit.scope, actor=ANONYMOUS, family="current"), body, [])
+    assert ((await payments_of(kit, order))[0]["status"], await kit.status(order.id)) == ("CANCELLED", "I")
+
+
+# --- Other requests ---------------------------------------------------------------------------------------------------------
+
+
+async def test_fifty_clients_pay_an_order_once(kit, order):
+    async def pay() -> Any:
+        try:
+            return (await create(kit, order, "CARD"))["status"]
+        except (Conflict, RuleViolation) as error:
+            return error.reason
+
+    answers = await asyncio.gather(*(pay() for _ in range(50)))
+    assert answers.count("PAID") == 1
+    assert set(answers) <= {"PAID", "in_progress", "order_paid"}
+    await check_books(kit, order)
+
+
+async def test_another_request_waits_for_the_call_under_way(kit, order, gateway):
+    reached, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def block(_: Any) -> None:
+        reached.set()
+        await goes_on.wait()
+
+    gateway.before = block
+    first = asyncio.create_task(create(kit, order, "CARD"))
+    await reached.wait()
+    with pytest.raises(Conflict) as refused:
+        await create(kit, order)
+    assert refused.value.reason == "in_progress"
+    assert 0 < refused.value.details["retry_after_ms"] <= 30_000
+    goes_on.set()
+    assert (await first)["status"] == "PAID"
+
+
+async def test_a_changed_total_cancels_the_payment_that_waits(kit, order):
+    await create(kit, order)
+    [line] = await kit.lines(order.id)
+    await update_order(kit.scope, order.id, {"lines": [{"product": line["product_id"], "quantity": 2}]})
+    await run_job(kit)
+    [payment] = await payments_of(kit, order)
+    assert (payment["status"], await kit.status(order.id)) == ("CANCELLED", "O")
+    assert (await create(kit, order))["amount_cents"] == 2_000
+
+
+async def test_a_cancelled_order_cancels_the_payment_that_waits(kit, order):
+    payment = await create(kit, order)
+    await change_status(kit.scope, order.id, "I")
+    await run_job(kit)
+    assert (await payments_of(kit, order))[0]["status"] == "CANCELLED"
+    at_gateway = "SELECT status FROM sandbox_charges WHERE tenant_id = $1 AND payment_id = $2"
+    assert await kit.value(at_gateway, payment["public_id"]) == "CANCELLED"
+
+
+async def test_an_order_paid_otherwise_cancels_the_payment_that_waits(kit, order):
+    await create(kit, order)
+    await record_payment(kit.scope, order.id, 1_000, kind="cash")
+    await run_job(kit)
+    assert [each["status"] for each in await payments_of(kit, order)] == ["CANCELLED", "PAID"]
+
+
+async def test_a_payment_expires_with_its_code(kit, order):
+    payment = await create(kit, order)
+    back = timedelta(hours=1)
+    for table, key in (("payments", "public_id"), ("sandbox_charges", "payment_id")):
+        await kit.rows(
+            f"UPDATE {table} SET expires_at = expires_at - $3::interval WHERE tenant_id = $1 AND {key} = $2",
+            payment["public_id"],
+            back,
+        )
+    await run_job(kit, minutes=60)
+    assert ((await payments_of(kit, order))[0]["status"], await kit.status(order.id)) == ("EXPIRED", "O")
+    assert (await kit.event_names(payment["public_id"]))[-1] == "payment.failed"
+    await actions.act(kit.scope, payment["gateway_charge_id"], "pay")
+    assert ((await payments_of(kit, order))[0]["status"], await kit.status(order.id)) == ("PAID", "P")
+
+
+async def test_a_refund_without_an_answer_is_made_once(kit, order, gateway):
+    payment = await create(kit, order, "CARD")
+    gateway.answer = no_answer
+    await refunds.refund_payment(kit.scope, payment["public_id"], 400)
+    with pytest.raises(Conflict):
+        await refunds.refund_payment(kit.scope, payment["public_id"], 400)
+    gateway.answer = GatewayDouble().answer
+    for _ in range(2):
+        await run_job(kit)
+    await check_books(kit, order)
+    assert (await kit.record("orders", order.id))["refunded_cents"] == 400
+    assert (await kit.rows("SELECT status FROM payment_refunds WHERE tenant_id = $1"))[0]["status"] == "DONE"
+
+
+# --- A process that ends ----------------------------------------------------------------------------------------------------
+
+
+async def die_at(kit, database_url: str, subject: object, action: str, point: str, key: str) -> None:
+    store = kit.store
+    process = await programs.start(
+        CODE, database_url, str(store.id), str(store.public_id), str(subject), action, point, key, environment={}
+    )
+    _, errors = await process.communicate()
+    assert process.returncode == -9, errors.decode()
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("kind", ["PIX", "CARD"])
+async def test_a_payment_whose_process_is_killed_is_settled(kit, order, database_url, point, kind):
+    key = str(uuid7())
+    await die_at(kit, database_url, order.public_id, kind, point, key)
+    await run_job(kit)
+    before = await payments_of(kit, order)
+    assert len(before) == (0 if point == "before the first commit" else 1)
+    assert all(each["gateway_charge_id"] or each["status"] == "FAILED" for each in before), "none is in doubt"
+    await check_books(kit, order)
+    with active_claim(claim_of(key)):
+        again = await create(kit, order, kind)
+    after = await payments_of(kit, order)
+    assert [each["public_id"] for each in after] == [again["public_id"]], "the same key gets the same payment"
+    if point != "before the call":  # there the gateway got nothing, so that the payment has failed
+        assert again["status"] == ("PAID" if kind == "CARD" else "PENDING")
+    await check_books(kit, order)
+
+
+@pytest.mark.parametrize("point", POINTS)
+async def test_the_same_key_continues_before_the_job_does(kit, order, database_url, point):
+    key = str(uuid7())
+    await die_at(kit, database_url, order.public_id, "CARD", point, key)
+    await let_time_pass(kit)
+    with active_claim(claim_of(key)):
+        assert (await create(kit, order, "CARD"))["status"] == "PAID"
+    assert len(await payments_of(kit, order)) == 1
+    await check_books(kit, order)
+
+
+@pytest.mark.parametrize("point", POINTS)
+async def test_a_refund_whose_process_is_killed_is_made_once(kit, order, database_url, point):
+    payment = await create(kit, order, "CARD")
+    await die_at(kit, database_url, payment["public_id"], "refund", point, str(uuid7()))
+    for _ in range(2):
+        await run_job(kit)
+    refunded = 0 if point == "before the first commit" else 500
+    assert (await kit.record("orders", order.id))["refunded_cents"] == refunded
+    at_gateway = "SELECT sum(refunded_cents)::bigint FROM sandbox_charges WHERE tenant_id = $1"
+    assert await kit.value(at_gateway) == refunded
