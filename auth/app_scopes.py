@@ -21,7 +21,17 @@ AREAS = MappingProxyType(
         "shipping": "shipping",
     }
 )
-APP_SCOPES: frozenset[str] = frozenset(f"{verb}_{part}" for part in AREAS for verb in ("read", "write"))
+# What an app may do for the store besides reading and writing records (domain/app_calls), and who may let it.
+_FURTHER_PRIVILEGES = MappingProxyType(
+    {
+        "read_payments": "view_payments",
+        "handle_payments": "manage_payments",
+        "handle_shipping_rates": "manage_shipping",
+    }
+)
+APP_SCOPES: frozenset[str] = frozenset(
+    (*(f"{verb}_{part}" for part in AREAS for verb in ("read", "write")), *_FURTHER_PRIVILEGES)
+)
 STOREFRONT_SCOPES = ("storefront:read", "storefront:cart", "storefront:checkout")
 
 
@@ -62,6 +72,8 @@ def _parse_scopes(value: object, known: frozenset[str]) -> frozenset[str]:
 
 def privilege_for(app_scope: str) -> str:
     """Return the privilege that covers an app's scope: `manage_catalog` covers `write_categories`."""
+    if app_scope in _FURTHER_PRIVILEGES:
+        return _FURTHER_PRIVILEGES[app_scope]
     verb, _, part = app_scope.partition("_")
     return f"{'manage' if verb == 'write' else 'view'}_{AREAS[part]}"
 

@@ -16,6 +16,7 @@ import hashlib
 import hmac
 import os
 from collections.abc import Iterator
+from datetime import datetime
 from functools import lru_cache
 
 from cryptography.exceptions import InvalidTag
@@ -60,6 +61,16 @@ def decrypt(purpose: str, encrypted: bytes) -> bytes:
     for _, plain in _readings(purpose, encrypted):
         return plain
     raise _unreadable(purpose, encrypted)
+
+
+def valid_app_secrets(
+    current: bytes, previous: bytes | None, previous_until: datetime | None, at: datetime
+) -> list[str]:
+    """Decrypt an app's client secrets that are valid at that time, the oldest first; raise `DecryptionError`."""
+    valid = [current]
+    if previous is not None and previous_until is not None and at < previous_until:
+        valid.insert(0, previous)
+    return [decrypt(APP_SECRET_PURPOSE, secret).decode() for secret in valid]
 
 
 def reencrypt(purpose: str, encrypted: bytes) -> bytes | None:

@@ -12,6 +12,7 @@ from functools import cache
 
 from auth.configuration import configured
 from domain import idempotency
+from domain.app_calls import log as app_call_log
 from kernel.retention import DEFAULT_DAYS
 from kernel.scope import Scope, active_scope
 from models.connection import database
@@ -83,6 +84,7 @@ RULES = (
         " AND NOT EXISTS (SELECT FROM carts c WHERE c.tenant_id = t.tenant_id AND c.public_id = t.subject_id)",
         "event_sequences",
     ),
+    Rule("app_calls", "t.created_at < {0}", after=app_call_log.RETENTION),
     Rule("notifications", "t.created_at < {0}", "notifications"),
     Rule("gateway_notifications", "t.created_at < {0} AND t.processed", "gateway_notifications"),
     Rule(

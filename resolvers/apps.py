@@ -11,11 +11,15 @@ from models.reading.queries import Row
 from resolvers.entity_queries import build_entity_queries
 from resolvers.mutation_helpers import delete_field, load_member, load_record, rename_fields
 from schema.fields import root_field
+from schema.inputs import provided_fields
 from schema.scalars import ID
+from schema.types.app_calls import AppCallObject
 from schema.types.apps import (
     MANAGE_APPS,
     VIEW_APPS,
     AppApprovalObject,
+    AppCallUrlsInput,
+    AppCallUrlsObject,
     AppConsentObject,
     AppInput,
     AppObject,
@@ -29,6 +33,7 @@ from schema.types.apps import (
     StorefrontKeyObject,
 )
 from schema.types.sessions import ANYONE
+from schema.types.webhooks import APPS_ONLY
 
 
 @strawberry.type
@@ -100,6 +105,15 @@ class AppMutations:
         )
         return await load_record(info, number)
 
+    @root_field(APPS_ONLY)
+    async def app_call_urls_set(
+        self, info: Info, input: AppCallUrlsInput, client_secret: str | None = None
+    ) -> AppCallUrlsObject:
+        """Change the addresses at which the calling app is called, in all stores; omitted ones stay."""
+        return await registration.set_call_urls(  # type: ignore[return-value]
+            info.context.scope, client_secret, provided_fields(input)
+        )
+
     app_uninstall = delete_field(
         MANAGE_APPS, "Uninstall an app; its tokens are revoked immediately.", installations.uninstall_app
     )
@@ -167,6 +181,7 @@ class StorefrontKeyMutations:
 QUERIES = (
     AppQueries,
     build_entity_queries(InstalledAppObject),
+    build_entity_queries(AppCallObject),
     build_entity_queries(StorefrontKeyObject),
 )
 MUTATIONS = (AppMutations, AppTokenMutations, StorefrontKeyMutations)

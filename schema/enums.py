@@ -153,6 +153,7 @@ AddressKind = NewType("AddressKind", str)
 CreditRisk = NewType("CreditRisk", str)
 ActorKind = NewType("ActorKind", str)
 DeliveryState = NewType("DeliveryState", str)
+AppCallState = NewType("AppCallState", str)
 BulkOperationKind = NewType("BulkOperationKind", str)
 BulkOperationState = NewType("BulkOperationState", str)
 NotificationType = NewType("NotificationType", str)
@@ -337,6 +338,13 @@ ENUMS: dict[object, ScalarDefinition] = {
         failed="The latest attempt failed; it is retried at `next_try_at`.",
         dead="All attempts failed.",
         cancelled="The endpoint was deleted or disabled.",
+    ),
+    AppCallState: _words(
+        "AppCallState",
+        "How a call to an app ended.",
+        answered="The app answered.",
+        refused="The app refused.",
+        failed="There was no valid answer in time.",
     ),
     BulkOperationKind: _words(
         "BulkOperationKind", "What a bulk operation does.", query="It reads records.", mutation="It writes records."

@@ -25,6 +25,7 @@ from kernel.text import InvalidValue, has_forbidden_characters, repr_value
 from models.connection.database import json_value
 from schema.enums import (
     ENUMS,
+    AppCallState,
     BulkOperationKind,
     BulkOperationState,
     CallRequestStatus,
@@ -252,6 +253,7 @@ SCALARS: dict[object, ScalarDefinition] = {
 
 # Closed sets of which filters of the internal schema take any text: one outside of the set matches nothing.
 FILTER_ENUMS: dict[str, Any] = {
+    "app_call_state": AppCallState,
     "media_status": MediaStatus,
     "bulk_operation_kind": BulkOperationKind,
     "bulk_operation_state": BulkOperationState,

@@ -12,6 +12,8 @@ from asyncpg import Record
 
 from auth.app_scopes import parse_app_scopes
 from auth.secrets import APP_SECRET_PURPOSE, encrypt
+from domain.app_calls.call_types import KINDS
+from domain.apps.call_urls import CALL_URLS_FIELD, call_urls_by_kind, host_of, parse_call_url_changes
 from domain.apps.redirects import parse_redirect_uris
 from kernel.clock import now
 from kernel.errors import Forbidden, NotFound, ValidationFailed
@@ -22,7 +24,7 @@ from kernel.signatures import constant_time_equal, token_hash
 from kernel.text import InvalidValue, has_forbidden_characters, repr_value
 from models import audit
 from models.connection import database
-from models.rows import from_row
+from models.rows import from_row, json_text
 
 MODES = ("live", "test")
 MAX_NAME = 100
@@ -41,12 +43,13 @@ FIELDS: Mapping[str, InputField] = {
     "redirect_uris": InputField("redirect_uris", parse_redirect_uris, "redirect_uri_invalid", required="required"),
     "scopes": InputField("scopes", parse_app_scopes, "scope_unknown", required="required"),
     "mode": InputField("mode", _parse_mode, "mode_invalid"),
+    "call_urls": CALL_URLS_FIELD,
 }
 
 _INSERT = """
     insert into apps
-        (public_id, client_id, name, mode, redirect_uris, scopes, secret_hash, secret_sealed, registered_in, created_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        (public_id, client_id, name, mode, redirect_uris, scopes, secret_hash, secret_sealed, registered_in, created_at, call_urls)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 """
 
 # The second hash is the previous secret's, while it is valid.
@@ -67,6 +70,7 @@ class AppDetails:
     redirect_uris: list[str]
     scopes: list[str]
     created_at: datetime
+    call_urls: Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +85,11 @@ class RegisteredApp:
     redirect_uris: list[str]
     scopes: list[str]
     created_at: datetime
+    call_urls: Mapping[str, str | None]
 
 
 async def register_app(scope: Scope, values: Mapping[str, Any]) -> RegisteredApp:
-    """Register an app from a store: `name`*, `redirect_uris`*, `scopes`* and `mode` (default `live`).
+    """Register an app from a store: `name`*, `redirect_uris`*, `scopes`*, `mode` (default `live`) and `call_urls`.
 
     Any store may install it. Raise `InsufficientPrivileges` without `manage_apps`, `ValidationFailed` naming invalid fields.
     """
@@ -162,9 +167,7 @@ async def rotate_secret(scope: Scope, client_secret: str | None, *, immediate: b
         details: dict[str, object] = {"immediate": immediate}
         await audit.record(scope, "app.secret_rotated", "app", scope.actor.app_id or 0, details)
         if not await _replace_secret(scope.actor.app_id, client_secret, secret, until):
-            raise ValidationFailed(
-                "client_secret is not the app's present secret", field="client_secret", code="client_secret_invalid"
-            )
+            raise _wrong_secret()
     return SecretRotation(secret, until)
 
 
@@ -187,6 +190,48 @@ async def _replace_secret(app: int | None, current: str, secret: str, until: dat
             )
             > 0
         )
+
+
+async def set_call_urls(scope: Scope, client_secret: str | None, values: Mapping[str, Any]) -> dict[str, str | None]:
+    """Change the addresses at which the calling app is called, in all stores, and return them; null removes one.
+
+    `client_secret` must be the newest, as in `rotate_secret`: a stolen token can't redirect the calls. Raise `ValidationFailed`.
+    """
+    if scope.actor.kind is not ActorKind.APP:
+        raise Forbidden("insufficient permissions")
+    if not client_secret:
+        raise ValidationFailed("client_secret is required", field="client_secret", code="required")
+    changes = parse_call_url_changes(values)
+    async with database.transaction(scope):
+        # First, so that no address is changed without an audit entry.
+        details: dict[str, object] = {name: host_of(url) for name, url in changes.items()}
+        await audit.record(scope, "app.call_urls_changed", "app", scope.actor.app_id or 0, details)
+        call_urls = await _change_call_urls(scope.actor.app_id, client_secret, changes)
+        if call_urls is None:
+            raise _wrong_secret()
+    return call_urls
+
+
+async def _change_call_urls(
+    app: int | None, secret: str, changes: Mapping[str, str | None]
+) -> dict[str, str | None] | None:
+    async with database.cross_store_connection() as platform:
+        stored = await platform.fetchval(
+            """
+            update apps set call_urls = jsonb_strip_nulls(call_urls || $3::jsonb) where id = $1 and secret_hash = $2
+            returning call_urls::text
+            """,
+            app,
+            token_hash(secret),
+            json_text(changes),
+        )
+    return None if stored is None else call_urls_by_kind(stored)
+
+
+def _wrong_secret() -> ValidationFailed:
+    return ValidationFailed(
+        "client_secret is not the app's present secret", field="client_secret", code="client_secret_invalid"
+    )
 
 
 async def reset_secret(client_id: str) -> str:
@@ -219,6 +264,7 @@ def _new_app(values: Mapping[str, Any], at: datetime) -> RegisteredApp:
         redirect_uris=columns["redirect_uris"],
         scopes=columns["scopes"],
         created_at=at,
+        call_urls=dict.fromkeys(KINDS) | columns.get("call_urls", {}),
     )
 
 
@@ -238,8 +284,15 @@ def _columns(app: RegisteredApp, registered_in: int | None) -> tuple[Any, ...]:
         encrypt(APP_SECRET_PURPOSE, app.client_secret.encode()),
         registered_in,
         app.created_at,
+        json_text({name: url for name, url in app.call_urls.items() if url is not None}),
     )
 
 
 def _build_app(row: Record) -> AppDetails:
-    return from_row(AppDetails, row, number=row["id"], id=row["public_id"])
+    return from_row(
+        AppDetails,
+        row,
+        number=row["id"],
+        id=row["public_id"],
+        call_urls=call_urls_by_kind(row["call_urls"]),
+    )

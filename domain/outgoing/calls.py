@@ -3,8 +3,8 @@
     response = await calls.post("https://example.com/hook", headers={...}, body=b"...", timeout=10)
     response = await calls.get("https://example.com/image", headers={...}, max_bytes=1_000)
 
-Raises `AddressNotAllowed` for a forbidden address, `RequestFailed` without a response. Redirects are returned, never followed. Must not be
-called within a transaction. `configure` sets the implementation (`server/outgoing.py`).
+Raises `AddressNotAllowed` for a forbidden address, `RequestFailed` without a response. Redirects are returned, never followed. A call
+within a transaction raises `CallInTransaction`. `configure` sets the implementation (`server/outgoing.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from models.connection.database import record_effect
+from models.connection.database import record_effect, require_no_transaction
 
 TIMEOUT_SECONDS = 10.0
 CONNECT_SECONDS = 3.0
@@ -110,5 +110,6 @@ async def get(
 def _configured_caller() -> HttpCaller:
     if _caller is None:
         raise HttpCallerNotConfigured("call domain.outgoing.calls.use(caller) at start")
+    require_no_transaction()
     record_effect()
     return _caller

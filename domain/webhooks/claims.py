@@ -16,7 +16,7 @@ from uuid import UUID
 import orjson
 from asyncpg import Record
 
-from auth.secrets import APP_SECRET_PURPOSE, decrypt
+from auth.secrets import valid_app_secrets
 from domain.event_types import PING
 from domain.webhooks.event_scopes import may_receive
 from domain.webhooks.retries import BREAKER_THRESHOLD, MAX_IN_FLIGHT
@@ -127,11 +127,7 @@ class ClaimedDelivery:
 
     def secrets(self, at: datetime) -> list[str]:
         """Return the app's secrets that are valid at that time, the oldest first; raises `DecryptionError`."""
-        current, previous, previous_until = self.encrypted_secrets
-        valid = [current]
-        if previous is not None and previous_until is not None and at < previous_until:
-            valid.insert(0, previous)
-        return [decrypt(APP_SECRET_PURPOSE, secret).decode() for secret in valid]
+        return valid_app_secrets(*self.encrypted_secrets, at)
 
 
 async def claim(claim_id: UUID, limit: int, max_failing: int, *, lease: timedelta = LEASE) -> list[ClaimedDelivery]:

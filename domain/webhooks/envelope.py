@@ -1,4 +1,4 @@
-"""Build and sign the request of a webhook delivery (docs/reference/shared.md#webhook-signatures).
+"""Build and sign the request of a webhook delivery, and sign that of a call to an app (docs/reference/shared.md#webhook-signatures).
 
 Three signatures, all HMAC-SHA256 with the app's client secret: `signature` inside the envelope, over its compact JSON without `signature`;
 `X-Service-Signature` over the body as sent; `webhook-signature` of Standard Webhooks. All functions are pure.
@@ -68,6 +68,19 @@ def build_request(event: EventRecord, secrets: Sequence[str], at: datetime) -> S
         "sequence": event.sequence,
         "data": event.data,
     }
+    return sign_request(envelope, event.name, secrets, at, request_id=event.request_id, traceparent=event.traceparent)
+
+
+def sign_request(
+    envelope: dict[str, Any],
+    name: str,
+    secrets: Sequence[str],
+    at: datetime,
+    *,
+    request_id: str,
+    traceparent: str | None,
+) -> SignedRequest:
+    """Sign an envelope, a new one with an `id`; `name` is its event or call, `secrets` and `at` as in `build_request`."""
     oldest = secrets[0]
     envelope["signature"] = sign(oldest, orjson.dumps(envelope))
     body = orjson.dumps(envelope)
@@ -76,16 +89,16 @@ def build_request(event: EventRecord, secrets: Sequence[str], at: datetime) -> S
         "Content-Type": "application/json",
         "User-Agent": USER_AGENT,
         SIGNATURE_HEADER: sign(oldest, body),
-        EVENT_HEADER: event.name,
-        "X-Request-Id": event.request_id,
+        EVENT_HEADER: name,
+        "X-Request-Id": request_id,
         "webhook-id": envelope["id"],
         "webhook-timestamp": timestamp,
         "webhook-signature": " ".join(
             _standard(secret, f"{envelope['id']}.{timestamp}.".encode() + body) for secret in reversed(secrets)
         ),
     }
-    if event.traceparent is not None:
-        headers["traceparent"] = event.traceparent
+    if traceparent is not None:
+        headers["traceparent"] = traceparent
     return SignedRequest(body, headers)
 
 

@@ -50,10 +50,12 @@ from models.connection.pooler import UnsafePooler as UnsafePooler
 from models.connection.pooler import check_pooling as check_pooling
 from models.connection.replicas import NOT_READ, Replicas, current_read
 from models.connection.roles import SET_ROLE_PRIVILEGE, usable_roles
+from models.connection.transactions import CallInTransaction as CallInTransaction
 from models.connection.transactions import CommitCallback, OpenTransaction, is_write, open_transaction, record_statement
 from models.connection.transactions import NeedsPreparation as NeedsPreparation
 from models.connection.transactions import TransactionEnded as TransactionEnded
 from models.connection.transactions import record_effect as record_effect
+from models.connection.transactions import require_no_transaction as require_no_transaction
 from models.connection.transactions import retry_conflicts as retry_conflicts
 from models.tables.base import WrongStore as WrongStore
 

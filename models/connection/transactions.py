@@ -50,6 +50,10 @@ class CommitFailed(RuntimeError):
     """A programming error: a statement failed, its error was suppressed, and the server rolled back instead of committing."""
 
 
+class CallInTransaction(RuntimeError):
+    """A programming error: another server was called while a transaction was open, which would hold its locks meanwhile."""
+
+
 class Transaction:
     """One transaction on one connection, for one store; `begin` first, then exactly one `end`. BEGIN is sent with the first statement."""
 
@@ -276,6 +280,12 @@ def record_effect() -> None:
     effects = _effects.get()
     if effects is not None:
         effects.count += 1
+
+
+def require_no_transaction() -> None:
+    """Raise `CallInTransaction` if the current task has an open transaction."""
+    if open_transaction() is not None:
+        raise CallInTransaction("another server may not be called while a transaction is open")
 
 
 @lru_cache(maxsize=4096)

@@ -28,6 +28,7 @@ class App(Model):
     previous_secret_until = fields.DatetimeField(null=True)
     registered_in = fields.BigIntField(null=True)
     created_at = fields.DatetimeField(default=now)
+    call_urls = fields.JSONField[dict[str, str]](default=dict)
 
     class Meta:
         table = "apps"
@@ -70,6 +71,20 @@ class AppToken(StoreModel, table="app_tokens"):
     expires_at = fields.DatetimeField()
     used_at = fields.DatetimeField(null=True)
     revoked_at = fields.DatetimeField(null=True)
+
+
+class AppCall(StoreModel, table="app_calls"):
+    """A call of the store to an installed app: `name` as in `domain.app_calls.call_types`, `subject_id` what it is about."""
+
+    installation = fields.ForeignKeyField("models.AppInstallation", related_name="calls")
+    name = fields.TextField()
+    subject_id = fields.TextField(default="")
+    state = fields.TextField()
+    status = fields.IntField(null=True)
+    reason = fields.TextField(default="")
+    duration_ms = fields.IntField(default=0)
+    request_id = fields.TextField(default="")
+    created_at = fields.DatetimeField(default=now)
 
 
 class StorefrontKey(StoreModel, table="storefront_keys"):

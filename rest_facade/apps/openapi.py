@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rest_facade.apps import exports
+from rest_facade.apps import calls, exports
 from rest_facade.apps.events import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
 from rest_facade.apps.events import PATH as EVENTS
 from rest_facade.apps.records import ADMIN, ORDERS, PRODUCTS, STOREFRONT, USERS
@@ -60,6 +60,21 @@ def route_docs() -> dict[RouteKey, RouteDocs]:
             "Rotate the app's client secret",
             OperationResult("AppClientSecretRotate"),
             body=request_body("client_secret", client_secret=STRING, immediate=BOOLEAN),
+        ),
+        ("GET", calls.PATH): RouteDocs(
+            "List the calls of the store to the app, newest first",
+            OperationResult("AppCalls"),
+            query=list_query(calls.CALLS.list_definition),
+        ),
+        ("GET", f"{calls.PATH}/{{id}}"): RouteDocs("Retrieve a call", OperationResult("AppCall")),
+        ("PUT", f"{calls.PATH}/urls"): RouteDocs(
+            "Change the addresses at which the app is called, in all stores",
+            OperationResult("AppCallUrlsSet"),
+            body=request_body(
+                "client_secret",
+                client_secret=STRING,
+                **{kind: {"type": ["string", "null"]} for kind in calls.CALL_KINDS},
+            ),
         ),
         ("GET", EVENTS): RouteDocs(
             "List the events after a cursor, or follow them as Server-Sent Events",

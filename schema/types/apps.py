@@ -15,6 +15,14 @@ VIEW_APPS = Access(privileges=("view_apps",), user_only=True)
 MANAGE_APPS = Access(privileges=("manage_apps",), user_only=True)
 
 
+@object_type("AppCallUrls", access=ANYONE)
+class AppCallUrlsObject:
+    """The addresses at which an app is called (docs/reference/apps.md#calls-to-apps)."""
+
+    payments: str | None = output_field("The address of the calls of the kind `payments`.")
+    shipping_rates: str | None = output_field("The address of the calls of the kind `shipping_rates`.")
+
+
 @object_type("App", access=VIEW_APPS)
 class AppObject:
     """A registered app, which any store may install."""
@@ -26,6 +34,7 @@ class AppObject:
     redirect_uris: list[str] = output_field("The allowed redirect URIs.")
     scopes: list[str] = output_field("The scopes the app may request.")
     created_at: DateTime = output_field("When the app was registered.")
+    call_urls: AppCallUrlsObject = output_field("The addresses at which the app is called.")
 
 
 @object_type("NewApp", access=MANAGE_APPS)
@@ -40,6 +49,7 @@ class NewAppObject:
     redirect_uris: list[str] = output_field("The allowed redirect URIs.")
     scopes: list[str] = output_field("The scopes the app may request.")
     created_at: DateTime = output_field("When the app was registered.")
+    call_urls: AppCallUrlsObject = output_field("The addresses at which the app is called.")
 
 
 @object_type("AppApproval", access=MANAGE_APPS)
@@ -130,6 +140,14 @@ class NewStorefrontKeyObject:
 
 
 @input_type
+class AppCallUrlsInput:
+    """The addresses at which an app is called: https and publicly reachable; null for none."""
+
+    payments: str | None = optional_field("The address of the calls of the kind `payments`.")
+    shipping_rates: str | None = optional_field("The address of the calls of the kind `shipping_rates`.")
+
+
+@input_type
 class AppInput:
     """An app. `name`, `redirect_uris` and `scopes` are required."""
 
@@ -141,6 +159,7 @@ class AppInput:
     mode: AppMode | None = optional_field(
         "The mode, `live` by default; part of the issued tokens.", text_internally=True
     )
+    call_urls: AppCallUrlsInput | None = optional_field("The addresses at which the app is called.")
 
 
 @input_type

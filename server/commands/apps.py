@@ -29,6 +29,13 @@ def add(commands: Any) -> None:
         help="the scopes it may request, such as read_orders,write_products",
     )
     create.add_argument("--mode", choices=("live", "test"), default="live", help="mode of its tokens (default live)")
+    create.add_argument(
+        "--call-url",
+        metavar="KIND=URL",
+        action="append",
+        default=[],
+        help="where stores call it: payments=https://… or shipping_rates=https://…; repeatable",
+    )
     add_json_option(create, _create_app)
 
     key = commands.add_parser("storefront-key", help="manage the keys of headless storefronts")
@@ -60,14 +67,18 @@ def add(commands: Any) -> None:
 async def _create_app(args: argparse.Namespace) -> None:
     from auth.app_scopes import APP_SCOPES
     from domain.apps.registration import register_platform_app
+    from domain.outgoing import calls
 
     values = {
         "name": args.name,
         "redirect_uris": args.redirect_uri,
         "scopes": _parse_scopes(args.scopes, sorted(APP_SCOPES)),
         "mode": args.mode,
+        "call_urls": dict(entry.partition("=")[::2] for entry in args.call_url),
     }
-    async with open_context(read_settings()):
+    settings = read_settings()
+    calls.configure(None, allows_private=settings.allows_private_endpoints)
+    async with open_context(settings):
         created = await register_platform_app(values)
     result = {
         "id": str(created.id),

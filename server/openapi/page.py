@@ -1,4 +1,4 @@
-"""Serve the OpenAPI documents and a viewer at `/api/docs`, with our own assets (`make assets`)."""
+"""Serve the OpenAPI documents and a viewer at `/api/docs`, and the JSON schemas of calls to apps, with our own assets (`make assets`)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from aiohttp import web
 
+from domain.app_calls.call_types import KINDS
 from server.http.playground import ASSETS_PATH, BUILT, BUILT_KEY, NOT_BUILT, PAGE_HEADERS, built_version, viewer_page
 
 PATH = "/api/docs"
@@ -56,7 +57,18 @@ def _bodies() -> dict[str, bytes]:
     }
 
 
+async def call_schemas(request: web.Request) -> web.Response:
+    """Serve the JSON schemas of the calls of one kind (docs/reference/apps.md#calls-to-apps)."""
+    kind = KINDS.get(request.match_info["kind"])
+    if kind is None:
+        raise web.HTTPNotFound
+    return web.Response(
+        body=kind.schemas, content_type="application/schema+json", headers={"Cache-Control": "no-cache"}
+    )
+
+
 def add_routes(app: web.Application) -> None:
     """Add the page and the documents; the assets are added with the playground's."""
     app.router.add_get(PATH, page)
     app.router.add_get(PATH + r"/{family:[a-z]+}.json", document)
+    app.router.add_get(PATH + r"/calls/{kind:[a-z_]+}.json", call_schemas)

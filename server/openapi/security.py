@@ -11,12 +11,12 @@ from auth.app_scopes import APP_SCOPES
 from rest_facade.routing import Credential
 
 _BEARER = {"type": "http", "scheme": "bearer"}
-_SCOPE_VERBS = {"read": "Read", "write": "Read and change"}
+_SCOPE_VERBS = {"read": "Read", "write": "Read and change", "handle": "Be called by the store for its"}
 
 
 def _describe_scope(scope: str) -> str:
     verb, _, records = scope.partition("_")
-    return f"{_SCOPE_VERBS[verb]} {records}."
+    return f"{_SCOPE_VERBS[verb]} {records.replace('_', ' ')}."
 
 
 SCHEMES: Mapping[str, Mapping[str, Any]] = {

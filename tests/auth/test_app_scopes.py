@@ -16,10 +16,13 @@ from kernel.text import InvalidValue
 
 
 def test_every_scope_is_covered_by_an_existing_privilege():
-    assert len(APP_SCOPES) == 14
+    assert len(APP_SCOPES) == 17
     assert {privilege_for(name) for name in APP_SCOPES} <= ALL
     assert privilege_for("read_categories") == "view_catalog"
     assert privilege_for("write_inventory") == "manage_warehouses"
+    assert privilege_for("read_payments") == "view_payments"
+    assert privilege_for("handle_payments") == "manage_payments"
+    assert privilege_for("handle_shipping_rates") == "manage_shipping"
 
 
 @pytest.mark.parametrize(
@@ -32,6 +35,8 @@ def test_every_scope_is_covered_by_an_existing_privilege():
         (["read_orders", "write_orders"], ["write_orders"], ["read_orders", "write_orders"]),
         (["write_orders"], ["read_users"], []),
         ([], ["read_users"], []),
+        (["handle_payments"], ["handle_payments"], ["handle_payments"]),
+        (["handle_payments"], ["read_payments", "handle_shipping_rates"], []),
     ],
 )
 def test_limited_scopes_never_exceed_the_limit(scopes, limit, expected):

@@ -50,13 +50,24 @@ async def test_a_platform_app_can_be_installed_in_any_store(vitrine, store, othe
 
 
 async def test_an_app_is_printed_as_text(vitrine, store):
-    output = vitrine("app", "create", "Etiquetas", "--redirect-uri", REDIRECT, "--scopes", "all").out
+    output = vitrine(
+        "app",
+        "create",
+        "Etiquetas",
+        "--redirect-uri",
+        REDIRECT,
+        "--scopes",
+        "all",
+        "--call-url",
+        f"payments={REDIRECT}",
+    ).out
     assert "The secret is shown only once." in output
     client_id = next(line.split()[-1] for line in output.splitlines() if line.startswith("client_id"))
     with active_scope(store_admin.system_scope(store)):
         app = await find_app(client_id)
     assert app is not None
-    assert len(app.scopes) == 14
+    assert len(app.scopes) == 17
+    assert app.call_urls == {"payments": REDIRECT, "shipping_rates": None}
 
 
 @pytest.mark.parametrize(
@@ -69,8 +80,16 @@ async def test_an_app_is_printed_as_text(vitrine, store):
         ),
         (("x", "--redirect-uri", REDIRECT, "--scopes", ""), "scopes is empty; expected at least one scope"),
         (
+            ("x", "--redirect-uri", REDIRECT, "--scopes", "all", "--call-url", "payments=ftp://10.0.0.1/"),
+            "call_urls of payments is 'ftp://10.0.0.1/'; expected an address that begins with https://",
+        ),
+        (
+            ("x", "--redirect-uri", REDIRECT, "--scopes", "all", "--call-url", "refunds=https://app.example/"),
+            "call_urls names 'refunds'; expected any of payments, shipping_rates",
+        ),
+        (
             ("x", "--redirect-uri", REDIRECT, "--scopes", "fly"),
-            "scopes holds 'fly'; expected any of read_categories,",
+            "scopes holds 'fly'; expected any of handle_payments,",
         ),
     ],
 )

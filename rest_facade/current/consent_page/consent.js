@@ -65,7 +65,7 @@ async function completeSignIn(answer) {
 
 function renderScopes(privileges) {
   byId("scopes").replaceChildren(...config.scopes.map((scope) => {
-    const [verb, part] = scope.name.split("_");
+    const [, verb, part] = scope.name.match(/^([a-z]+)_(.*)$/);
     const isGranted = privileges.includes(scope.privilege);
     const box = Object.assign(document.createElement("input"), {
       type: "checkbox", name: "scope", value: scope.name, checked: isGranted, disabled: !isGranted,
