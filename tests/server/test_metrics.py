@@ -216,6 +216,7 @@ def declared_names() -> dict[str, metrics.Instrument]:
         "server.workers.webhooks",
         "server.workers.jobs",
         "server.workers.media",
+        "server.workers.avif",
     ):
         importlib.import_module(module)
     names: dict[str, metrics.Instrument] = {}
