@@ -61,7 +61,7 @@ async def call_app(scope: Scope, client_id: str, call: CallType, data: Mapping[s
 
     The deadline of the kind covers everything but the log entry. Raise `AppNotCalled` and `AppCallFailed`.
     """
-    database.require_no_transaction()
+    database.check_no_transaction()
     started = monotonic()
     with active_scope(scope):
         try:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from models.connection.database import record_effect, require_no_transaction
+from models.connection.database import record_effect, check_no_transaction
 
 TIMEOUT_SECONDS = 10.0
 CONNECT_SECONDS = 3.0
@@ -110,6 +110,6 @@ async def get(
 def _configured_caller() -> HttpCaller:
     if _caller is None:
         raise HttpCallerNotConfigured("call domain.outgoing.calls.use(caller) at start")
-    require_no_transaction()
+    check_no_transaction()
     record_effect()
     return _caller

@@ -55,7 +55,7 @@ from models.connection.transactions import CommitCallback, OpenTransaction, is_w
 from models.connection.transactions import NeedsPreparation as NeedsPreparation
 from models.connection.transactions import TransactionEnded as TransactionEnded
 from models.connection.transactions import record_effect as record_effect
-from models.connection.transactions import require_no_transaction as require_no_transaction
+from models.connection.transactions import check_no_transaction as check_no_transaction
 from models.connection.transactions import retry_conflicts as retry_conflicts
 from models.tables.base import WrongStore as WrongStore
 

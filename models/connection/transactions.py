@@ -282,7 +282,7 @@ def record_effect() -> None:
         effects.count += 1
 
 
-def require_no_transaction() -> None:
+def check_no_transaction() -> None:
     """Raise `CallInTransaction` if the current task has an open transaction."""
     if open_transaction() is not None:
         raise CallInTransaction("another server may not be called while a transaction is open")

@@ -217,6 +217,7 @@ def declared_names() -> dict[str, metrics.Instrument]:
         "server.workers.jobs",
         "server.workers.media",
         "server.workers.avif",
+        "domain.app_calls.calling",
     ):
         importlib.import_module(module)
     names: dict[str, metrics.Instrument] = {}
