@@ -16,8 +16,16 @@ from domain.store_settings import setting
 from kernel.errors import NotFound
 from kernel.installments import InstallmentOption, installment_options, parse_rules
 from kernel.scope import Scope, active_scope
+from models.connection.database import fetchrow
 
 _CURRENCY = "BRL"
+# The interest of instalments in an order's total: of the payment that it waits for, and of those that were received.
+_INTEREST = """
+SELECT coalesce(sum(surcharge_cents) FILTER (WHERE status IN ('PENDING', 'AUTHORIZED')), 0)::bigint AS live,
+    coalesce(sum(surcharge_cents) FILTER (WHERE status NOT IN ('PENDING', 'AUTHORIZED', 'FAILED', 'CANCELLED', 'EXPIRED')), 0)::bigint
+        AS counted
+FROM payments WHERE tenant_id = $1 AND order_id = $2
+"""
 _IN_REAIS = (PaymentKind.PIX, PaymentKind.BOLETO)
 
 
@@ -43,8 +51,16 @@ async def order_options(scope: Scope, order: object, token: str | None) -> list[
             return []
         methods = first_of_each_kind(await gateway_methods(system, locked.payment_method_id), locked.currency)
 
+        interest = await fetchrow(_INTEREST, scope.store.id, order_id)
+        assert interest is not None  # an aggregate always returns one row
+        live, counted = int(interest["live"]), int(interest["counted"])
+
         async def total(method: GatewayMethod) -> int:
-            return await repricing.total_with_method(system, locked, method.id) - received
+            if (
+                method.id == locked.payment_method_id
+            ):  # the price as it is, without the payment that the next one cancels
+                return locked.total_cents - live - received
+            return await repricing.total_with_method(system, locked, method.id) + counted - received
 
         return await _options(system, methods, total)
 

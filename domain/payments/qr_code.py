@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+
 import segno
 
 _SCALE, _BORDER = 4, 4
 
 
 def qr_svg(code: str) -> str:
-    """Return the QR code as an SVG element for a page."""
-    return str(segno.make(code, error="m", micro=False).svg_inline(scale=_SCALE, border=_BORDER, light="#fff"))
+    """Return the QR code as an SVG element, for a page or a data URL."""
+    image = BytesIO()
+    segno.make(code, error="m", micro=False).save(
+        image, kind="svg", scale=_SCALE, border=_BORDER, light="#fff", xmldecl=False, svgns=True, nl=False
+    )
+    return image.getvalue().decode()

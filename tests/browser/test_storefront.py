@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from binascii import crc_hqx
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from pathlib import Path
+from uuid import UUID
 
 import pyotp
 import pytest
 
-from domain import stores
 from domain.media import addresses as media_addresses
+from domain.payments.sandbox import actions
 from domain.purchase.placement import place_order
 from kernel.clock import now
 from kernel.ids import uuid7
@@ -27,10 +28,10 @@ from tests.browser.chromium import Browser
 from tests.browser.shop import DESKTOP, PHONE, Shopper, Width
 from tests.browser.test_playground import needs_assets, needs_chromium
 from tests.current.test_registration import mailed_token
-from tests.harness import gateway
 from tests.harness.database import NewStore
-from tests.harness.http import Client, HttpClient, ServeApplication
+from tests.harness.http import HttpClient, ServeApplication
 from tests.harness.packages import COMMAND, EXAMPLE
+from tests.harness.payments import enabled_sandbox
 from tests.harness.scopes import system_scope, value
 
 pytestmark = [
@@ -67,6 +68,12 @@ PICTURE = """({
 })"""
 EARLIER_CUSTOMER = "cliente.antigo@example.com"
 PASSWORD = "uma senha bem comprida"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def sandbox() -> Iterator[None]:
+    with enabled_sandbox():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -110,12 +117,11 @@ async def shopper(browser: Browser, demo_store: Store, address: str, width: Widt
 
 
 @each_width
-async def test_from_the_home_page_to_a_paid_order(shopper: Shopper, shop_server: HttpClient) -> None:
+async def test_from_the_home_page_to_a_paid_order(shopper: Shopper) -> None:
     await browse(shopper)
     await fill_cart(shopper)
     await order_as_guest(shopper)
-    order = await read_pix(shopper)
-    await notify(shopper, shop_server, *order)
+    await pay(shopper, await read_pix(shopper))
     await shopper.see("Pago")
     await shopper.check("order-paid")
     await shopper.press("Comprar de novo")
@@ -234,32 +240,82 @@ async def order_as_guest(shopper: Shopper) -> None:
     await shopper.press("Fazer pedido")
     await shopper.see("Aguardando pagamento")
     assert "Cor: Natural" in await shopper.text("main .lines")
+    await shopper.see("Pague com Pix")
     await shopper.check("order")
 
 
-async def read_pix(shopper: Shopper) -> tuple[str, int]:
-    """Return the id and the total of the order shown, with a Pix code of this amount."""
+async def read_pix(shopper: Shopper) -> str:
+    """Return the charge of the order shown, whose Pix code is of the order's total and stays when the page is opened again."""
+    await shopper.see("Pague com Pix")
     code = await shopper.page.evaluate("document.querySelector('.pix textarea').value")
     assert code[-4:] == f"{crc_hqx(code[:-4].encode(), 0xFFFF):04X}"
-    amount = re.search(r"5303986540(\d)", code)
+    amount = re.search(r"53039865?4(\d\d)", code)
     assert amount is not None
-    start = amount.end()
-    total = round(float(code[start : start + int(amount[1])]) * 100)
-    shown = await shopper.text(".totals div:last-child dd")
-    assert total == int(re.sub(r"\D", "", shown))
+    total = round(float(code[amount.end() : amount.end() + int(amount[1])]) * 100)
+    assert total == int(re.sub(r"\D", "", await shopper.text(".totals div:last-child dd")))
+    assert await shopper.page.evaluate("document.querySelector('.pix img').naturalWidth") > 0
+    assert re.fullmatch(r"(29|30):\d\d", await shopper.text(".pix time"))
+    await shopper.page.call("Page.reload")
+    await shopper.see("Pague com Pix")
+    assert await shopper.page.evaluate("document.querySelector('.pix textarea').value") == code
+    return await charge_of(shopper)
+
+
+async def charge_of(shopper: Shopper) -> str:
+    """Return the charge of the payment that the order shown waits for."""
     order = await shopper.page.evaluate("new URLSearchParams(location.hash.slice(1)).get('id')")
-    return order, total
+    charge = "select gateway_charge_id from payments p join orders o on o.tenant_id = p.tenant_id and o.id = p.order_id"
+    return str(
+        await value(shopper.store, f"{charge} where p.status = 'PENDING' and o.public_id = $1::uuid", UUID(order))
+    )
 
 
-async def notify(shopper: Shopper, shop_server: HttpClient, order: str, total: int) -> None:
-    """Send the gateway's notification that the order was paid."""
-    secret = await stores.gateway_secret(system_scope(shopper.store))
-    assert secret is not None
-    body = gateway.raw(gateway.event("charge.paid", gateway.charge(order, total, payment_method="pix")))
-    client = Client(shop_server, shopper.store)
-    headers = {"X-Hub-Signature-256": gateway.signature(body, secret)}
-    response = await client.post("/api/v1/webhooks/gateway", data=body, headers=headers)
-    assert response.status == 200
+async def pay(shopper: Shopper, charge: str) -> None:
+    """Pay as the customer's bank does."""
+    assert await actions.act(system_scope(shopper.store), charge, "pay") == "received"
+
+
+@each_width
+async def test_an_order_is_paid_by_boleto_or_card_after_another_choice(shopper: Shopper) -> None:
+    await shopper.go("/produto/vaso-jurema")
+    await shopper.press("Adicionar ao carrinho")
+    await shopper.see("Adicionado.")
+    await shopper.go("/finalizar")
+    await shopper.fill(email=f"{uuid7().hex}@example.com")
+    await shopper.press("Continuar")
+    await shopper.fill(**ADDRESS)
+    await shopper.press("Entregar neste endereço")
+    await shopper.press("Entrega econômica", "label")
+    await shopper.press("Pix", "label")
+    await shopper.press("Fazer pedido")
+    await shopper.see("Pague com Pix")
+    await shopper.press("Pagar de outra forma")
+    await shopper.press("Boleto", "label")
+    await shopper.fill(document="111.111.111-11")
+    await shopper.press("Pagar R$", "button")
+    await shopper.page.wait_for("document.activeElement.name === 'document'")
+    await shopper.check("payment-refused-document")
+    await shopper.fill(document="529.982.247-25")
+    await shopper.press("Pagar R$", "button")
+    await shopper.see("Pague o boleto")
+    assert re.fullmatch(r"\d{47}", await shopper.page.evaluate("document.querySelector('.payment textarea').value"))
+    assert "Acréscimo" in await shopper.text(".totals")
+    await shopper.check("payment-boleto")
+    await shopper.press("Pagar de outra forma")
+    await shopper.press("Cartão de crédito", "label")
+    await shopper.press("Cartão de teste recusado", "label")
+    await shopper.page.evaluate(
+        "(select => { select.value = '3'; select.dispatchEvent(new Event('change', {bubbles: true})) })"
+        "(document.querySelector('.payment select'))"
+    )
+    await shopper.check("payment-card")
+    await shopper.press("Pagar R$", "button")
+    await shopper.see("O cartão foi recusado.")
+    await shopper.press("Cartão de crédito", "label")
+    await shopper.press("Cartão de teste aprovado", "label")
+    await shopper.press("Pagar R$", "button")
+    await shopper.see("Pago")
+    await shopper.check("payment-paid")
 
 
 @each_width

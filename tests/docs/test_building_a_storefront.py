@@ -31,6 +31,7 @@ from tests.docs.storefront_guide import PAGE, Answers, Block, operations_named, 
 from tests.docs.tutorial import matches
 from tests.harness.database import NewStore
 from tests.harness.http import Client, HttpClient, Response, bearer
+from tests.harness.payments import enabled_sandbox
 from tests.harness.scopes import system_scope
 
 BLOCKS = read_guide()
@@ -132,8 +133,9 @@ async def reader(http: HttpClient, demo_store: Store, tmp_path_factory: pytest.T
     }
     install_demo_command(folder / ".venv" / "bin", output)
     result = Reader(Client(http, demo_store), folder, key)
-    for block in BLOCKS:
-        await result.follow(block)
+    with enabled_sandbox():
+        for block in BLOCKS:
+            await result.follow(block)
     return result
 
 

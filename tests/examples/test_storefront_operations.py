@@ -52,7 +52,7 @@ def documents() -> list[DocumentNode]:
 
 def test_the_operations_are_valid_for_the_public_schema(documents: list[DocumentNode]) -> None:
     schema = build_schema(SCHEMA.read_text(encoding="utf-8"))
-    assert len(documents) == 6
+    assert len(documents) == 7
     assert [error.message for document in documents for error in validate(schema, document)] == []
 
 

@@ -203,6 +203,23 @@ async def test_the_options_show_what_is_paid(shop):
     assert [option["number"] for option in options[2]["installments"]] == [1, 2, 3]
 
 
+async def test_the_options_of_an_order_that_waits_for_a_payment_are_without_its_interest(shop):
+    await set_installments(shop, "2:5")
+    await shop.sample.execute("update payment_methods set surcharge_cents = 250 where kind = 'BOLETO'")
+    token = {"order": shop.order["id"], "token": shop.order["token"]}
+    before = await shop.execute(OPTIONS, **token)
+    boleto = before[1]
+    assert boleto["total_cents"] == shop.order["total_cents"] + 250
+    paid = await shop.create("BOLETO", billing={"document": "52998224725"})
+    assert paid["amount_cents"] == boleto["total_cents"]
+    totals = {option["kind"]: option["total_cents"] for option in await shop.execute(OPTIONS, **token)}
+    assert totals == {option["kind"]: option["total_cents"] for option in before}
+    card = await shop.create("CARD", card="tok_timeout", installments=2)
+    assert (card["status"], card["amount_cents"]) == ("PENDING", before[2]["installments"][1]["total_cents"])
+    totals = {option["kind"]: option["total_cents"] for option in await shop.execute(OPTIONS, **token)}
+    assert totals == {option["kind"]: option["total_cents"] for option in before}
+
+
 async def test_a_payment_is_cancelled_by_its_shopper(shop):
     payment = await shop.create()
     cancelled = await shop.execute(CANCEL, id=payment["id"], token=shop.order["token"])

@@ -13,6 +13,10 @@ const dates = new Intl.DateTimeFormat("pt-BR", { dateStyle: "long" });
 
 export const date = (text: string): string => dates.format(new Date(text));
 
+const times = new Intl.DateTimeFormat("pt-BR", { dateStyle: "short", timeStyle: "short" });
+
+export const dateTime = (text: string): string => times.format(new Date(text));
+
 export const count = (n: number, one: string, many: string): string => `${n.toLocaleString("pt-BR")} ${n === 1 ? one : many}`;
 
 /** Return the text of an HTML fragment, such as the instructions of a payment method. */

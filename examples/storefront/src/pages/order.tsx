@@ -1,24 +1,27 @@
 // An order, by the id and token behind the # of its address: opened from the checkout, a mail, or the account (without a token).
 
-import { useEffect, useState } from "preact/hooks";
-import { renderSVG } from "uqr";
+import { useEffect } from "preact/hooks";
 import { keepCart } from "../api/cart";
 import { Refusal } from "../api/errors";
 import { request, useRead } from "../api/requests";
-import { config } from "../config";
 import { date, money, orderStatus, plainText } from "../format";
 import { OrderPageDocument, PaidOrderDocument, ReorderDocument, type OrderPageQuery } from "../generated";
-import { pixCode } from "../pix";
 import { navigate, place, Title } from "../router";
 import { Alert, useAction } from "../ui/form";
 import { Loaded } from "../ui/page";
 import { Picture } from "../ui/picture";
 import { Totals } from "./cart";
+import { Payment } from "./payment";
 
 type OrderRecord = NonNullable<OrderPageQuery["placed_order"]>;
 
 const POLL_MS = 3_000;
-const isAwaiting = (order: { status: string; payment_status: string }) => order.status === "O" && order.payment_status === "unpaid";
+// An order whose payment was declined or failed can be paid again.
+const isAwaiting = (order: { status: string; payment_status: string }) => "ODF".includes(order.status) && order.payment_status === "unpaid";
+
+/** What changes while the page is open. */
+const stateOf = (order: { status: string; payment_status: string; payments: { id: string; status: string }[] }) =>
+  [order.status, order.payment_status, ...order.payments.map(({ id, status }) => id + status)].join();
 
 export function Order() {
   const parameters = new URLSearchParams(place.value.hash.slice(1));
@@ -30,25 +33,24 @@ export function Order() {
     const timer = setInterval(async () => {
       if (document.hidden) return;
       const paid = await request(PaidOrderDocument, variables).catch(() => null);
-      if (paid?.placed_order && !isAwaiting(paid.placed_order)) await read.reload();
+      if (paid?.placed_order && stateOf(paid.placed_order) !== stateOf(order)) await read.reload();
     }, POLL_MS);
     return () => clearInterval(timer);
   }, [order]);
   return (
     <Loaded read={read}>
-      {({ placed_order: order }) => order && <OrderView order={order} token={variables.token} />}
+      {({ placed_order: order }) => order && <OrderView order={order} token={variables.token} reload={read.reload} />}
     </Loaded>
   );
 }
 
-function OrderView({ order, token }: { order: OrderRecord; token: string | null }) {
+function OrderView({ order, token, reload }: { order: OrderRecord; token: string | null; reload: () => Promise<void> }) {
   const again = useAction(async () => {
     const { order_reorder: cart } = await request(ReorderDocument, { id: order.id, token });
     if (cart.items.length === 0) throw new Refusal(cart.warnings.map(({ message }) => message).join(" "), "EMPTY");
     keepCart({ id: cart.id, quantity_total: cart.items.reduce((sum, { quantity }) => sum + quantity, 0) });
     navigate("/carrinho");
   });
-  const isPix = /pix/i.test(order.payment_method?.name ?? "");
   return (
     <>
       <Title name={`Pedido ${order.number}`}>Pedido {order.number}</Title>
@@ -58,7 +60,11 @@ function OrderView({ order, token }: { order: OrderRecord; token: string | null 
       <p class="quiet">Feito em {date(order.created_at)}</p>
       <div class="columns">
         <div>
-          {isAwaiting(order) && (isPix ? <Pix order={order} /> : <p>{plainText(order.payment_method?.instructions ?? "")}</p>)}
+          {isAwaiting(order) && (
+            <Payment key={`${order.payments.length}`} order={order} token={token} reload={reload}>
+              <p>{plainText(order.payment_method?.instructions ?? "")}</p>
+            </Payment>
+          )}
           <ul class="lines">
             {order.items.map((item, index) => (
               <li key={index}>
@@ -82,28 +88,5 @@ function OrderView({ order, token }: { order: OrderRecord; token: string | null 
         </aside>
       </div>
     </>
-  );
-}
-
-function Pix({ order }: { order: OrderRecord }) {
-  const [copied, setCopied] = useState("");
-  const code = pixCode(order.total_cents, config.name, `PEDIDO${order.number}`);
-  async function copy() {
-    const isCopied = await navigator.clipboard?.writeText(code).then(() => true, () => false);
-    setCopied(isCopied ? "Código copiado." : "Selecione o código e copie.");
-  }
-  return (
-    <section class="pix">
-      <h2>Pague com Pix</h2>
-      <p>{plainText(order.payment_method?.instructions ?? "")}</p>
-      <img src={`data:image/svg+xml,${encodeURIComponent(renderSVG(code))}`} alt="QR code do Pix" width="200" height="200" />
-      <label class="field">
-        Pix copia e cola
-        <textarea readOnly rows={4} value={code} onFocus={(event) => event.currentTarget.select()} />
-      </label>
-      <button class="primary" onClick={() => void copy()}>Copiar código</button>
-      <p role="status">{copied}</p>
-      <p class="quiet">Esta página mostra o pagamento assim que ele chega. Esta é uma loja de exemplo: o código não cobra nada.</p>
-    </section>
   );
 }
