@@ -44,6 +44,7 @@ const scalars = {
   JSON: "unknown",
   OrderStatus: "string",
   ProcessorParams: "Record<string, unknown>",
+  RateParams: "Record<string, unknown>",
   ShipmentStatus: "string",
   Upload: "Blob",
 };

@@ -42,11 +42,11 @@ GRACE = timedelta(minutes=1)
 
 _BRASILIA = timezone(timedelta(hours=-3))
 _RECIPIENT = "SELECT id, email FROM orders WHERE tenant_id = $1 AND id = $2 AND NOT imported"
-# The reported payments of a charge are this payment: its notification came before the answer, and didn't say which payment it is of. Their
-# rows stay, as entries of the ledger refer to them.
+# The reported payments of a charge are this payment: its notification came before the answer, and didn't say which payment it is of. The
+# ledger refers to them, so that they stay, without their money.
 _ADOPT = """
 WITH reported AS (
-    UPDATE payments SET status = 'CANCELLED', failure = '{"code": "counted_otherwise", "message": "É parte de outro pagamento."}'
+    UPDATE payments SET status = 'CANCELLED'
     WHERE tenant_id = $1 AND order_id = $2 AND gateway = '' AND gateway_charge_id = $3 AND status = 'PAID' RETURNING amount_cents
 )
 SELECT coalesce(sum(amount_cents), 0)::bigint FROM reported

@@ -25,6 +25,7 @@ const text = await codegen({
       JSON: "unknown",
       OrderStatus: "string",
       ProcessorParams: "Record<string, unknown>",
+      RateParams: "Record<string, unknown>",
       ShipmentStatus: "string",
       Upload: "Blob",
     },

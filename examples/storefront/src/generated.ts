@@ -11,6 +11,40 @@ export type AddressType =
   /** Billing. */
   | 'B';
 
+/** The address of who pays. */
+export type BillingAddressInput = {
+  /** The street. */
+  street?: string | null | undefined;
+  /** The street number. */
+  number?: string | null | undefined;
+  /** Apartment, floor, etc. */
+  complement?: string | null | undefined;
+  /** The district (bairro). */
+  district?: string | null | undefined;
+  /** The city. */
+  city?: string | null | undefined;
+  /** The state. */
+  state?: string | null | undefined;
+  /** The CEP. */
+  zipcode?: string | null | undefined;
+  /** The country code, ISO 3166 alpha-2. */
+  country?: string | null | undefined;
+};
+
+/** Who pays, where it isn't the order's customer. It is sent to the gateway and not stored. */
+export type BillingInput = {
+  /** The name. */
+  name?: string | null | undefined;
+  /** The e-mail address. */
+  email?: string | null | undefined;
+  /** The CPF or CNPJ. */
+  document?: string | null | undefined;
+  /** The telephone number. */
+  phone?: string | null | undefined;
+  /** The address. */
+  address?: BillingAddressInput | null | undefined;
+};
+
 /** The complete shipping address of a cart. `zipcode` is required. */
 export type CartAddressInput = {
   /** The recipient's name. */
@@ -171,6 +205,38 @@ export type PageType =
   | 'F'
   /** Blog. */
   | 'B';
+
+/** How a payment is made. */
+export type PaymentKind =
+  /** By Pix. */
+  | 'PIX'
+  /** By boleto. */
+  | 'BOLETO'
+  /** By card. */
+  | 'CARD'
+  /** Without a gateway; the store confirms it. */
+  | 'OFFLINE';
+
+/** The status of a payment. */
+export type PaymentState =
+  /** It can be paid, or its gateway has not answered yet. */
+  | 'PENDING'
+  /** The gateway holds the amount for the store. */
+  | 'AUTHORIZED'
+  /** Money was received. */
+  | 'PAID'
+  /** It was declined, or could not be made. */
+  | 'FAILED'
+  /** It was cancelled before it was paid. */
+  | 'CANCELLED'
+  /** It was not paid in time. */
+  | 'EXPIRED'
+  /** All of it was refunded. */
+  | 'REFUNDED'
+  /** A part of it was refunded. */
+  | 'PARTIALLY_REFUNDED'
+  /** The customer disputed it. */
+  | 'DISPUTED';
 
 /** The payment status of an order. */
 export type PaymentStatus =
@@ -583,7 +649,7 @@ export type OrderPageQueryVariables = Exact<{
 }>;
 
 
-export type OrderPageQuery = { placed_order: { id: string, number: number, status: string, payment_status: PaymentStatus, currency: string, delivery_time: string, tracking_code: string | null, created_at: string, subtotal_cents: number, discount_cents: number, shipping_cents: number, surcharge_cents: number, total_cents: number, items: Array<{ name: string, quantity: number, price_cents: number, options: Array<{ name: string, value: string }>, product: { slug: string, main_image: { url: string, srcset: string | null, alt: string, width: number, height: number, blurhash: string | null } | null } | null }>, payment_method: { name: string, instructions: string } | null, shipping_method: { name: string } | null } | null };
+export type OrderPageQuery = { placed_order: { id: string, number: number, status: string, payment_status: PaymentStatus, currency: string, delivery_time: string, tracking_code: string | null, created_at: string, subtotal_cents: number, discount_cents: number, shipping_cents: number, surcharge_cents: number, total_cents: number, items: Array<{ name: string, quantity: number, price_cents: number, options: Array<{ name: string, value: string }>, product: { slug: string, main_image: { url: string, srcset: string | null, alt: string, width: number, height: number, blurhash: string | null } | null } | null }>, payment_method: { name: string, instructions: string, kind: PaymentKind | null } | null, shipping_method: { name: string } | null, payments: Array<{ id: string, kind: string, status: PaymentState, amount_cents: number, installments: number, expires_at: string | null, failure: { code: string, message: string } | null, pix: { code: string, qr_svg: string } | null, boleto: { line: string, due_at: string } | null, card: { brand: string, last_four: string } | null }> } | null };
 
 export type PaidOrderQueryVariables = Exact<{
   id: string | number;
@@ -591,7 +657,7 @@ export type PaidOrderQueryVariables = Exact<{
 }>;
 
 
-export type PaidOrderQuery = { placed_order: { status: string, payment_status: PaymentStatus } | null };
+export type PaidOrderQuery = { placed_order: { status: string, payment_status: PaymentStatus, payments: Array<{ id: string, status: PaymentState }> } | null };
 
 export type CheckoutPageQueryVariables = Exact<{
   cart: string | number;
@@ -611,6 +677,26 @@ export type MenuQueryVariables = Exact<{ [key: string]: never; }>;
 
 
 export type MenuQuery = { store: { id: string, name: string, currency: string, logo: { url: string, srcset: string | null, alt: string, width: number, height: number, blurhash: string | null } | null } | null, categories: Array<{ id: string, name: string, slug: string, parent_id: string | null }> | null, pages: Array<{ id: string, name: string, slug: string, type: PageType, link: string, parent_id: string | null }> | null };
+
+export type PaymentOptionsQueryVariables = Exact<{
+  id: string | number;
+  token?: string | null | undefined;
+}>;
+
+
+export type PaymentOptionsQuery = { payment_options: Array<{ kind: PaymentKind, public_key: string, total_cents: number, installments: Array<{ number: number, monthly_rate: string, surcharge_cents: number, total_cents: number, first_cents: number, other_cents: number }> }> | null };
+
+export type PayOrderMutationVariables = Exact<{
+  id: string | number;
+  token?: string | null | undefined;
+  kind: PaymentKind;
+  card?: string | null | undefined;
+  installments?: number;
+  billing?: BillingInput | null | undefined;
+}>;
+
+
+export type PayOrderMutation = { payment_create: { id: string, kind: string, status: PaymentState, amount_cents: number, installments: number, gateway_charge_id: string | null, expires_at: string | null, failure: { code: string, message: string } | null, pix: { code: string, qr_svg: string } | null, boleto: { line: string, due_at: string } | null, card: { brand: string, last_four: string } | null } | null };
 
 export type SignUpMutationVariables = Exact<{
   input: RegistrationInput;
@@ -725,11 +811,13 @@ export const SetEmailDocument = new TypedDocumentString(` mutation SetEmail($car
 export const SetAddressDocument = new TypedDocumentString(` mutation SetAddress($cart: ID!, $address: CartAddressInput!) { cart_set_address(id: $cart, input: $address) { id address { name street number complement district city state zipcode country phone } shipping_options { shipping_id name price_cents delivery_time } payment_methods { id name description instructions surcharge_cents surcharge_percent } } } `) as unknown as TypedDocumentString<SetAddressMutation, SetAddressMutationVariables>;
 export const SetShippingOptionDocument = new TypedDocumentString(` mutation SetShippingOption($cart: ID!, $option: ID!) { cart_set_shipping_option(id: $cart, shipping_id: $option) { id shipping_option { shipping_id name delivery_time } shipping_cents total_cents } } `) as unknown as TypedDocumentString<SetShippingOptionMutation, SetShippingOptionMutationVariables>;
 export const CheckoutDocument = new TypedDocumentString(` mutation Checkout($cart: ID!, $input: CartCheckoutInput!) { cart_checkout(id: $cart, input: $input) { token order { id number status payment_status total_cents currency payment_method { id name instructions } } } } `) as unknown as TypedDocumentString<CheckoutMutation, CheckoutMutationVariables>;
-export const OrderPageDocument = new TypedDocumentString(` query OrderPage($id: ID!, $token: String) { placed_order(id: $id, token: $token) { id number status payment_status currency delivery_time tracking_code created_at items { name quantity price_cents options { name value } product { slug main_image { url(size: W512) srcset alt width height blurhash } } } subtotal_cents discount_cents shipping_cents surcharge_cents total_cents payment_method { name instructions } shipping_method { name } } } `) as unknown as TypedDocumentString<OrderPageQuery, OrderPageQueryVariables>;
-export const PaidOrderDocument = new TypedDocumentString(` query PaidOrder($id: ID!, $token: String) { placed_order(id: $id, token: $token) { status payment_status } } `) as unknown as TypedDocumentString<PaidOrderQuery, PaidOrderQueryVariables>;
+export const OrderPageDocument = new TypedDocumentString(` query OrderPage($id: ID!, $token: String) { placed_order(id: $id, token: $token) { id number status payment_status currency delivery_time tracking_code created_at items { name quantity price_cents options { name value } product { slug main_image { url(size: W512) srcset alt width height blurhash } } } subtotal_cents discount_cents shipping_cents surcharge_cents total_cents payment_method { name instructions kind } shipping_method { name } payments { id kind status amount_cents installments expires_at failure { code message } pix { code qr_svg } boleto { line due_at } card { brand last_four } } } } `) as unknown as TypedDocumentString<OrderPageQuery, OrderPageQueryVariables>;
+export const PaidOrderDocument = new TypedDocumentString(` query PaidOrder($id: ID!, $token: String) { placed_order(id: $id, token: $token) { status payment_status payments { id status } } } `) as unknown as TypedDocumentString<PaidOrderQuery, PaidOrderQueryVariables>;
 export const CheckoutPageDocument = new TypedDocumentString(` query CheckoutPage($cart: ID!) { cart(id: $cart) { id currency items { id name quantity total_cents options { name value } } warnings { code message } customer_email address { name street number complement district city state zipcode country phone } shipping_option { shipping_id } shipping_options { shipping_id name price_cents delivery_time } payment_methods { id name description instructions surcharge_cents surcharge_percent } coupon_code subtotal_cents discount_cents shipping_cents total_cents } } `) as unknown as TypedDocumentString<CheckoutPageQuery, CheckoutPageQueryVariables>;
 export const ContentPageDocument = new TypedDocumentString(` query ContentPage($slug: String!) { page(slug: $slug) { id name type description seo_title meta_description link parent { id name slug } } pages(limit: 100, sort: POSITION_ASC) { id name slug type link parent_id } } `) as unknown as TypedDocumentString<ContentPageQuery, ContentPageQueryVariables>;
 export const MenuDocument = new TypedDocumentString(` query Menu { store { id name currency logo { url(size: W128) srcset alt width height blurhash } } categories(limit: 200, sort: POSITION_ASC) { id name slug parent_id } pages(limit: 100, sort: POSITION_ASC) { id name slug type link parent_id } } `) as unknown as TypedDocumentString<MenuQuery, MenuQueryVariables>;
+export const PaymentOptionsDocument = new TypedDocumentString(` query PaymentOptions($id: ID!, $token: String) { payment_options(order_id: $id, token: $token) { kind public_key total_cents installments { number monthly_rate surcharge_cents total_cents first_cents other_cents } } } `) as unknown as TypedDocumentString<PaymentOptionsQuery, PaymentOptionsQueryVariables>;
+export const PayOrderDocument = new TypedDocumentString(` mutation PayOrder($id: ID!, $token: String, $kind: PaymentKind!, $card: String, $installments: Int! = 1, $billing: BillingInput) { payment_create( order_id: $id token: $token kind: $kind card_token: $card installments: $installments billing: $billing ) { id kind status amount_cents installments gateway_charge_id expires_at failure { code message } pix { code qr_svg } boleto { line due_at } card { brand last_four } } } `) as unknown as TypedDocumentString<PayOrderMutation, PayOrderMutationVariables>;
 export const SignUpDocument = new TypedDocumentString(` mutation SignUp($input: RegistrationInput!) { user_register(input: $input) { message } } `) as unknown as TypedDocumentString<SignUpMutation, SignUpMutationVariables>;
 export const VerifyEmailDocument = new TypedDocumentString(` mutation VerifyEmail($token: String!) { email_verify(token: $token) { message } } `) as unknown as TypedDocumentString<VerifyEmailMutation, VerifyEmailMutationVariables>;
 export const SignInDocument = new TypedDocumentString(` mutation SignIn($identifier: String!, $password: String!) { sign_in(identifier: $identifier, password: $password) { access_token refresh_token expires_at requires_2fa temp_token } } `) as unknown as TypedDocumentString<SignInMutation, SignInMutationVariables>;
