@@ -79,7 +79,8 @@ def find_option(rules: Sequence[InstallmentRule], amount_cents: int, number: int
 def _option(rule: InstallmentRule, amount_cents: int) -> InstallmentOption:
     total = amount_cents
     if rule.monthly_rate:
-        total = _installment(amount_cents, rule) * rule.number
+        # Rounded to the cent, very small instalments are worth less than the amount.
+        total = max(amount_cents, _installment(amount_cents, rule) * rule.number)
     other = total // rule.number
     first = total - other * (rule.number - 1)
     return InstallmentOption(rule.number, rule.monthly_rate, total - amount_cents, total, first, other)
