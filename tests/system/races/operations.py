@@ -155,6 +155,7 @@ NOT_RACED: Mapping[str, str] = {
     "vendor_order_update": "order_set_status of a vendor",
     "shipment_update": "changes the shipment alone; its order_status is order_set_status",
     "shipment_delete": "changes the shipment alone",
+    "shipment_add_tracking_events": "changes the shipment alone",
     "combination_create": "adds stock that no order refers to",
     "combination_batch_create": "adds stock that no order refers to",
     "payout_mark_paid": "changes the payout alone",
