@@ -17,7 +17,7 @@ from schema.fields import root_field
 from schema.pagination import check_page_bounds
 from schema.scalars import ID, BigInt
 from schema.selection import requested_shape
-from schema.types.ledger import READ_LEDGER, LedgerEntryObject, PayoutObject, VendorSalesObject
+from schema.types.ledger import READ_LEDGER, LedgerEntryObject, PayoutObject, VendorAccountObject, VendorSalesObject
 
 _PAY = Access(privileges=("manage_payments",))
 _VENDOR = {"vendor_id": "vendor"}
@@ -89,5 +89,10 @@ class LedgerMutations:
         return await load_record(info, number)
 
 
-QUERIES = (LedgerQueries, build_entity_queries(LedgerEntryObject), build_entity_queries(PayoutObject))
+QUERIES = (
+    LedgerQueries,
+    build_entity_queries(VendorAccountObject),
+    build_entity_queries(LedgerEntryObject),
+    build_entity_queries(PayoutObject),
+)
 MUTATIONS = (LedgerMutations,)

@@ -207,14 +207,12 @@ AUDIT_LOG = Collection(
     ),
 )
 
-VENDORS = Collection(
-    name="vendors",
-    display_name="vendor",
-    plural="Vendors",
-    singular="Vendor",
-    list_definition=ListDefinition(
-        filters={**_SEARCH, **_status(codes.VENDOR_STATUSES)}, sorts=_sorts("name status created_at id")
-    ),
+VENDOR_ACCOUNTS = Collection(
+    name="vendor-accounts",
+    display_name="vendor account",
+    plural="VendorAccounts",
+    singular="VendorAccount",
+    list_definition=ListDefinition(filters=_SEARCH, sorts=_sorts("name created_at id")),
 )
 
 LEDGER_ENTRIES = Collection(
@@ -251,4 +249,4 @@ PAYOUTS = Collection(
     field_codes={"amount_cents": "amount_invalid"},
 )
 
-COLLECTIONS = (PRODUCTS, CATEGORIES, ORDERS, USERS, CUSTOMERS, AUDIT_LOG, VENDORS, LEDGER_ENTRIES, PAYOUTS)
+COLLECTIONS = (PRODUCTS, CATEGORIES, ORDERS, USERS, CUSTOMERS, AUDIT_LOG, VENDOR_ACCOUNTS, LEDGER_ENTRIES, PAYOUTS)

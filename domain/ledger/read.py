@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from domain.filters import created_range, exact, ids, optional_references, references, sorts
+from dataclasses import replace
+
+from domain.filters import created_range, exact, ids, optional_references, references, sorts, substring
 from domain.visibility import VisibleRows
 from models.reading.queries import Entity, EntityFilter, Sort, compares
 
@@ -31,6 +33,13 @@ LEDGER_ENTRIES = Entity(
         **sorts("id"),
     },
     default_sort="-created_at",
+)
+
+VENDOR_ACCOUNTS = Entity(
+    table="vendors",
+    visible=replace(_VISIBLE, vendor="t.id = {company}"),
+    filters={"id": ids("vendors"), "search": substring("name", "t.name")},
+    sorts=sorts("name", "created_at", "id"),
 )
 
 PAYOUTS = Entity(

@@ -6,7 +6,7 @@ from typing import Any
 
 from auth.access import Access
 from domain.ledger.balances import load_balances
-from domain.ledger.read import LEDGER_ENTRIES, PAYOUTS
+from domain.ledger.read import LEDGER_ENTRIES, PAYOUTS, VENDOR_ACCOUNTS
 from kernel.scope import Scope
 from models.reading.queries import Row, ToOne
 from schema.enums import LedgerEntryKind, PayoutStatus
@@ -70,6 +70,18 @@ class PayoutObject:
     note: str = column(description="A note of the administrator.")
     created_at: DateTime = column(description="When it was created, and taken from the balance.")
     paid_at: DateTime | None = column(description="When it was marked as paid.")
+
+
+@entity_type(VENDOR_ACCOUNTS, "VendorAccount", key="")
+class VendorAccountObject:
+    """The account of a vendor in the ledger; also of vendors that were suspended."""
+
+    vendor_id: ID = column("public_id", "The vendor.")
+    name: str = column(description="The vendor's name.")
+    cnpj: str | None = column(description="The vendor's CNPJ, without punctuation.")
+    recipient_id: str = column(description="The vendor's recipient at a gateway that divides payments.")
+    balance: VendorBalanceObject | None = vendor_balance()
+    created_at: DateTime = column(description="When the vendor was created.")
 
 
 @entity_type(LEDGER_ENTRIES, "LedgerEntry")

@@ -39,13 +39,14 @@ def lines_of(answer: Any) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(answer.raw.decode())))
 
 
-async def test_vendors_are_listed_with_their_balance(sold, owner):
-    answer = await owner.get(f"{ADMIN}/vendors", search="Lua")
-    [vendor] = answer.body["vendors"]
-    assert vendor["balance"] == {"available_cents": 5_000, "pending_cents": 0, "total_cents": 5_000}
-    assert (await owner.get(f"{ADMIN}/vendors/{vendor['id']}")).body == vendor
+async def test_accounts_of_vendors_are_listed_with_their_balance(sold, owner):
+    answer = await owner.get(f"{ADMIN}/vendor-accounts", search="Lua")
+    [account] = answer.body["accounts"]
+    assert account["balance"] == {"available_cents": 5_000, "pending_cents": 0, "total_cents": 5_000}
+    assert (await owner.get(f"{ADMIN}/vendor-accounts/{sold.rival.id}")).body == account
+    assert (await owner.get(f"{ADMIN}/vendor-accounts/{UNKNOWN_ID}")).status == 404
     clerk = await sold.client(await sold.add_user("view_orders"))
-    assert (await clerk.get(f"{ADMIN}/vendors")).status == 403
+    assert (await clerk.get(f"{ADMIN}/vendor-accounts")).status == 403
 
 
 async def test_entries_are_listed_and_corrected(sold, owner):
