@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,11 +17,11 @@ import pytest
 from domain.media import avif
 from domain.media import renderer as renderers
 from domain.media.addresses import media_key, upload_key
+from domain.media.renderer import ImageInfo, RenderedFormat, RendererFailed
 from domain.storage import Storage, storage
 from kernel.scope import active_scope
 from models.connection.database import cross_store_connection
 from models.tables.media import MediaFile
-from server.media.renderer import Renderer, RendererLimits
 from server.workers.avif import AvifWorker
 from tests.harness.files import used_storage
 from tests.harness.records import Record
@@ -32,8 +32,7 @@ from tests.media.test_uploads import COMPLETE, begin
 
 DUE = datetime(2020, 1, 1, tzinfo=UTC)
 STATE = """
-select avif_due_at is null as is_settled, avif_due_at <= now() as is_due, avif_due_at <= now() + interval '7 seconds' as is_soon,
-    avif_attempts as attempts from media_files where id = $1
+select avif_due_at is null as is_settled, avif_due_at <= now() as is_due, avif_attempts as attempts from media_files where id = $1
 """
 
 
@@ -67,12 +66,14 @@ async def working(**options: Any) -> AsyncIterator[None]:
             await task
 
 
-@contextmanager
-def limited_renderer(**limits: Any) -> Iterator[None]:
-    earlier = renderers._renderer
-    renderers.configure(Renderer(RendererLimits(**limits)))
-    yield
-    renderers.configure(earlier)
+class ExhaustedRenderer:
+    """The renderer, as it is when an image needs too much for a child (test_renderer_processes.py)."""
+
+    async def inspect(self, content: bytes | Path) -> ImageInfo:
+        raise RendererFailed("the image needs too much")
+
+    async def render(self, content: bytes | Path, longest: int, file_format: RenderedFormat) -> bytes:
+        raise RendererFailed("the image needs too much")
 
 
 async def state(sample: SampleStore, row: Record) -> Any:
@@ -146,20 +147,26 @@ async def test_an_image_that_can_not_be_decoded_is_not_tried_again(sample: Sampl
     assert (await state(sample, row))["attempts"] == 1
 
 
-async def test_an_image_that_needs_too_much_is_given_up_after_three_attempts(sample: SampleStore) -> None:
-    row, key = await add_image(sample, slow_picture(), mime_type="image/jpeg", width=2_500, height=2_500)
-    with limited_renderer(cpu_seconds=1):
-        async with working():
-            async with asyncio.timeout(30):
-                while not (await state(sample, row))["is_soon"] or (await state(sample, row))["is_due"]:
-                    await asyncio.sleep(0.02)
-            assert (await state(sample, row))["attempts"] == 1
-            await sample.execute(
-                "update media_files set avif_due_at = now(), avif_attempts = 2 where id = $1", row.number
-            )
-            await settled(sample, row)
+async def test_an_image_that_needs_too_much_is_given_up_after_three_attempts(
+    sample: SampleStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(renderers, "_renderer", ExhaustedRenderer())
+    row, key = await add_image(sample, encoded(".png", picture(300, 200)))
+    async with working(), asyncio.timeout(60):
+        # The first pause is 5 s, the lease 2 minutes, the second pause 5 minutes.
+        while not 200 < await wait_for_next(sample, row) < 400:
+            await asyncio.sleep(0.05)
+        assert (await state(sample, row))["attempts"] == 2
+        await sample.execute("update media_files set avif_due_at = now() where id = $1", row.number)
+        await settled(sample, row)
     assert (await state(sample, row))["attempts"] == 3
-    assert "2048.avif" not in await sizes(key)
+    assert await sizes(key) == []
+
+
+async def wait_for_next(sample: SampleStore, row: Record) -> float:
+    """Return in how many seconds the image is due."""
+    sql = "select extract(epoch from avif_due_at - now())::float8 from media_files where id = $1"
+    return float(await sample.value(sql, row.number))
 
 
 async def test_a_storage_that_does_not_answer_says_nothing_about_the_image(sample: SampleStore, tmp_path: Path) -> None:
