@@ -6,14 +6,16 @@ The community's specification: https://github.com/jaydenseric/graphql-multipart-
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from aiohttp import web
+from graphql import NamedTypeNode, OperationType
 
 from kernel.errors import MalformedRequest
 from kernel.received_files import FormPart, ReceivedFile
 from kernel.request_bodies import MalformedBody, parse_json
 from kernel.text import repr_value
+from resolvers.engine.prepare import PreparedDocument
 from resolvers.media import UPLOAD_ACCESS
 from rest_facade.routing import SCOPE
 from server.http.forms import MAX_FILES, receive_form, respond_and_discard
@@ -21,12 +23,14 @@ from server.http.limits import has_credential
 
 PREFLIGHT_HEADERS = ("Apollo-Require-Preflight", "X-Apollo-Operation-Name")
 """Headers that a form of another site can't send: a browser asks the server first."""
+Names: TypeAlias = frozenset[str]
+NONE: Names = frozenset()
 _ORDER = "the parts of a multipart request are operations, map, then the files"
 
 
 async def execute_form(
     request: web.Request,
-    execute: Callable[[dict[str, Any]], Awaitable[web.StreamResponse]],
+    execute: Callable[..., Awaitable[web.StreamResponse]],
     refuse: Callable[[str], web.Response],
 ) -> web.StreamResponse:
     """Execute a multipart request as its operation with the files in the variables; remove the files afterwards.
@@ -36,16 +40,16 @@ async def execute_form(
 
     async def respond() -> web.StreamResponse:
         try:
-            body = await _read_operations(request)
+            body, files = await _read_operations(request)
         except MalformedRequest as error:
             return refuse(error.details.get("detail", error.message))
-        return await execute(body)
+        return await execute(body, allow_mutations=True, files=files)
 
     return await respond_and_discard(request, respond())
 
 
-async def _read_operations(request: web.Request) -> dict[str, Any]:
-    """Return the body of a multipart request, with the files in its variables.
+async def _read_operations(request: web.Request) -> tuple[dict[str, Any], Names]:
+    """Return the body of a multipart request, with the files in its variables, and the names of these.
 
     Raises `MalformedRequest`, and before the body is read the errors of a caller who may not upload files.
     """
@@ -58,27 +62,49 @@ async def _read_operations(request: web.Request) -> dict[str, Any]:
     return operations_of(form.parts)
 
 
-def operations_of(parts: Sequence[FormPart]) -> dict[str, Any]:
-    """Return the operation of a form's parts, with each file where `map` says; raise `MalformedRequest`."""
+def misplaced_file(prepared: PreparedDocument, name: str | None, files: Names) -> str | None:
+    """Return what is wrong with an operation whose variables of these names contain files, None for nothing.
+
+    Whatever else a variable is may be serialized as JSON before it is parsed, which a file can't be.
+    """
+    operation = None if prepared.errors else prepared.operation(name)
+    if operation is None:
+        return None  # it isn't executed
+    if operation.operation is not OperationType.MUTATION:
+        return "only a mutation takes files"
+    declared = {each.variable.name.value: each.type for each in operation.variable_definitions or ()}
+    for file in sorted(files):
+        type_: Any = declared.get(file)
+        while type_ is not None and not isinstance(type_, NamedTypeNode):
+            type_ = type_.type
+        if type_ is None or type_.name.value != "Upload":
+            return f"the variable {repr_value(file)} contains a file; expected it to be declared as Upload"
+    return None
+
+
+def operations_of(parts: Sequence[FormPart]) -> tuple[dict[str, Any], Names]:
+    """Return the operation of a form's parts, with each file where `map` says, and the variables with files; raise `MalformedRequest`."""
     if [name for name, _ in parts[:2]] != ["operations", "map"]:
         raise MalformedRequest(_ORDER)
-    operations, places = (_json(name, value) for name, value in parts[:2])
+    operations, places = (_parse_part(name, value) for name, value in parts[:2])
     if isinstance(operations, list):
         raise MalformedRequest("batches are not supported; send one operation")
     if not isinstance(operations, dict):
         raise MalformedRequest("operations must be a JSON object")
     files = _files(parts[2:])
-    for name, paths in _checked_map(places).items():
+    variables = set()
+    for name, paths in _parse_map(places).items():
         if name not in files:
             raise MalformedRequest(f"map names the file {repr_value(name)}, which was not sent")
         for path in paths:
             _place(operations, path, files[name])
+            variables.add(path.split(".")[1])
     if unplaced := files.keys() - places.keys():
         raise MalformedRequest(f"the file {repr_value(min(unplaced))} is not in map")
-    return operations
+    return operations, frozenset(variables)
 
 
-def _json(name: str, value: str | ReceivedFile) -> Any:
+def _parse_part(name: str, value: str | ReceivedFile) -> Any:
     if isinstance(value, ReceivedFile):
         raise MalformedRequest(f"{name} is a file; expected JSON")
     try:
@@ -100,7 +126,7 @@ def _files(parts: Sequence[FormPart]) -> dict[str, ReceivedFile]:
     return files
 
 
-def _checked_map(places: Any) -> Mapping[str, list[str]]:
+def _parse_map(places: Any) -> Mapping[str, list[str]]:
     if not isinstance(places, dict) or not all(
         isinstance(paths, list) and all(isinstance(path, str) for path in paths) for paths in places.values()
     ):

@@ -38,7 +38,7 @@ from rest_facade.responses import BytesResponse
 from rest_facade.routing import SCOPE
 from server.http.catalog_cache import CATALOGUE_CACHE, REQUEST_CACHE, is_cacheable
 from server.http.graphql_errors import ERROR_FORMAT
-from server.http.graphql_forms import execute_form
+from server.http.graphql_forms import NONE, Names, execute_form, misplaced_file
 from server.http.idempotency import HEADER, handle_once
 from server.http.playground import add_asset_routes, playground
 
@@ -86,8 +86,7 @@ async def post(planned: PlannedQueries, request: web.Request) -> web.StreamRespo
     """Execute a document sent by POST."""
     if request.headers.get(hdrs.CONTENT_TYPE) != _JSON and request.content_type not in _BODY_TYPES:
         if request.content_type == MULTIPART:
-            execute = partial(_execute, request, b"", allow_mutations=True)
-            return await execute_form(request, execute, partial(_error_response, request, 400))
+            return await execute_form(request, partial(_execute, request, b""), partial(_error_response, request, 400))
         return _error_response(
             request,
             415 if _wants_response_json(request) else 400,
@@ -216,9 +215,10 @@ async def schema_text(request: web.Request) -> web.Response:
 
 
 async def _execute(
-    request: web.Request, content: str | bytes, body: dict[str, Any], *, allow_mutations: bool
+    request: web.Request, content: str | bytes, body: dict[str, Any], *, allow_mutations: bool, files: Names = NONE
 ) -> web.StreamResponse:
-    if _accepts_only_streams(request):
+    """Execute a document; `files` are the variables that contain a file."""
+    if not files and _accepts_only_streams(request):
         return await request.app[SEND_RESULTS](request, body, allow_mutations)
     scope = request[SCOPE]
     if problem := find_body_error(body):
@@ -235,6 +235,8 @@ async def _execute(
         prepared = await prepare(request.app, scope, text, variables, name)
     except DomainError as error:
         return _refused(request, scope, error)
+    if files and (problem := misplaced_file(prepared, name, files)):
+        return _error_response(request, 400, problem)
     if _is_subscription(prepared, name) and EVENT_STREAM in request.headers.get(hdrs.ACCEPT, ""):
         return await request.app[SEND_RESULTS](request, body, allow_mutations)
 

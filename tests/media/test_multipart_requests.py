@@ -205,17 +205,25 @@ async def test_a_malformed_multipart_request_says_what_is_wrong(
     assert await count_files(sample) == 0
 
 
-async def test_files_are_for_arguments_of_type_upload(owner: Client) -> None:
-    file = Part("0", b"x", "x")
-    text = "mutation($file: String!) { media_create(source_url: $file) { id } }"
+async def test_files_are_for_variables_of_type_upload(owner: Client) -> None:
+    file, wrong = Part("0", b"x", "x"), "the variable 'file' contains a file; expected it to be declared as Upload"
     settings = "mutation($file: JSON!) { store_settings_update(settings: $file) { id } }"
-    for query, variables, place in (
-        (text, {"file": None}, "variables.file"),
-        (settings, {"file": None}, "variables.file"),
-        (settings, {"file": {"logo_url": None}}, "variables.file.logo_url"),
+    for query, variable, place, message in (
+        ("mutation($file: String!) { media_create(source_url: $file) { id } }", None, "", wrong),
+        (settings, None, "", wrong),
+        (settings, {"logo_url": None}, ".logo_url", wrong),
+        ("mutation($file: [[Int]]) { media_delete(id: 1) { id } }", [[None]], ".0.0", "is never used"),
+        ('mutation { media_delete(id: "1") { id } }', None, "", wrong),
+        ("{ products { id } }", None, "", "only a mutation takes files"),
+        ("{ __schema { queryType { name } } }", None, "", "only a mutation takes files"),
+        ("subscription { events { id } }", None, "", "only a mutation takes files"),
+        ("{ nothing }", None, "", "Cannot query field 'nothing' on type 'Query'."),
+        ("{", None, "", "Syntax Error"),
     ):
-        refused = await send(owner, [*operation(query, variables, {"0": [place]}), file])
-        assert error_of(refused)["code"] == "VALIDATION_FAILED", place
+        for accept in ("application/json", "text/event-stream", "text/event-stream, */*"):
+            parts = [*operation(query, {"file": variable}, {"0": [f"variables.file{place}"]}), file]
+            refused = await send(owner, parts, Accept=accept)
+            assert message in error_of(refused)["message"], (query, accept)
     for value in ("x", None, {"path": "/etc/passwd"}):
         refused = await owner.post("/graphql", {"query": UPLOAD, "variables": {"file": value}})
         assert error_of(refused)["code"] == "VALIDATION_FAILED", value
@@ -276,3 +284,13 @@ async def test_a_customer_shows_an_uploaded_picture(sample: SampleStore) -> None
     variables = {"id": sample.caio.id, "input": {"image": {"media_id": file["id"]}}}
     answer = await client.post("/graphql", {"query": text, "variables": variables})
     assert answer.body["data"]["user_update"]["image"]["url"] == file["url"]
+
+
+async def test_a_client_that_accepts_events_only_gets_json(owner: Client) -> None:
+    answer = await send(owner, parts_of(encoded(".png")), Accept="text/event-stream")
+    assert answer.body["data"]["media_upload"]["status"] == "ready"
+
+
+async def test_a_literal_is_no_file(owner: Client) -> None:
+    refused = await owner.post("/graphql", {"query": 'mutation { media_upload(file: "x") { id } }'})
+    assert error_of(refused)["message"] == "expected a file of a multipart request"
