@@ -23,7 +23,7 @@ from domain.catalog.product_options import (
     resolve_editable_product,
 )
 from domain.media.images import read_image, resolve_rows
-from domain.media.received import with_stored_images
+from domain.media.received import store_images
 from kernel.errors import Conflict, NotFound, ValidationFailed
 from kernel.fields import (
     MAX_QUANTITY,
@@ -133,7 +133,7 @@ async def create_combination(scope: Scope, values: InputValues) -> int:
     `position`, those of FREIGHT_FIELDS, `image {url, alt, width, height}`. Raises ValidationFailed for a combination that exists, an
     option without inventory flag or of another product, or a variant of another option (docs/reference/legacy.md#combinations).
     """
-    values = await with_stored_images(scope, values)
+    await store_images(scope, [values.get("image")])
     async with transaction(scope):
         product = await resolve_editable_product(scope, values.get("product"))
         [created] = await _create(scope, product, [values], alone=True)
@@ -149,7 +149,7 @@ async def create_combinations(scope: Scope, product: object, inputs: Sequence[In
     if not inputs:
         raise ValidationFailed("combinations is required", field="combinations", code="required")
     check_count(inputs, MAX_BATCH, "combinations", field="combinations")
-    inputs = (await with_stored_images(scope, {"combinations": inputs}))["combinations"]
+    await store_images(scope, [values.get("image") for values in inputs])
     async with transaction(scope):
         editable = await find_editable_product(scope, product)
         if editable is None:
@@ -167,7 +167,7 @@ async def update_combination(
     With `product`, a combination of another product raises NotFound.
     """
     columns = read_fields(COMBINATION_FIELDS, values)
-    values = await with_stored_images(scope, values)
+    await store_images(scope, [values.get("image")])
     image, errors = _read_image(values)
     raise_field_errors(errors)
     async with transaction(scope):

@@ -18,7 +18,7 @@ from domain.catalog.product_options import (
 )
 from domain.catalog.stock import lock_stock
 from domain.media.images import read_image, resolve_rows
-from domain.media.received import with_stored_images
+from domain.media.received import store_images
 from kernel.codes import MODIFIER_TYPES, OPTION_TYPES, SWITCH_STATUSES
 from kernel.errors import RuleViolation, ValidationFailed
 from kernel.fields import (
@@ -116,7 +116,7 @@ async def create_option(scope: Scope, values: InputValues) -> int:
     """
     columns = read_fields(OPTION_FIELDS, values, creating=True)
     _check_inventory(columns, columns.get("type", "S"))
-    values = await with_stored_images(scope, values)
+    await _store_images(scope, values)
     columns.setdefault("inventory", columns.get("type", "S") in TYPES_WITH_VARIANTS)
     async with transaction(scope):
         columns |= await _ownership(scope, values)
@@ -141,7 +141,7 @@ async def update_option(scope: Scope, option: object, values: InputValues) -> in
     ValidationFailed, and RuleViolation `option_in_use` for changes that existing combinations prevent.
     """
     columns = read_fields(OPTION_FIELDS, values)
-    values = await with_stored_images(scope, values)
+    await _store_images(scope, values)
     async with transaction(scope):
         current = await load_editable(scope, OPTION, _LOCK, option)
         type_ = columns.get("type", current["type"])
@@ -168,6 +168,12 @@ async def update_option(scope: Scope, option: object, values: InputValues) -> in
         if await update_row(scope, "options", current["id"], touch=changed, **columns, updated_at=scope.now):
             await audit.record_update(scope, "option", current["public_id"], values)
     return int(current["id"])
+
+
+async def _store_images(scope: Scope, values: InputValues) -> None:
+    """Store the files that came in place of images of variants."""
+    variants = values.get("variants") or ()
+    await store_images(scope, [*(each.get("image") for each in variants), *(values.get("variant_pictures") or ())])
 
 
 async def delete_option(scope: Scope, option: object) -> None:

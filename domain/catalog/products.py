@@ -31,7 +31,7 @@ from domain.catalog.product_matching import lock_catalog, lock_catalog_exclusive
 from domain.catalog.product_parts import delete_product_parts
 from domain.catalog.product_writing import replace_images, replace_product_categories, touch_rows, write_rows
 from domain.catalog.stock import lock_stock
-from domain.media.received import with_stored_images
+from domain.media.received import store_images
 from domain.notifications import write as notifications
 from domain.taxes.taxes import set_taxes_in_bulk
 from kernel.errors import Conflict, NotFound
@@ -86,7 +86,8 @@ async def create_product(scope: Scope, values: InputValues, *, check_sku: bool =
     `check_sku=False` lets a vendor repeat a SKU (legacy API only). Raises ValidationFailed with a code for every invalid field
     (`name_required`, `price_invalid`, `status_invalid`, `category_required`, `sku_taken`, `not_found`, …).
     """
-    draft = read_draft(scope, await with_stored_images(scope, values))
+    await _store_images(scope, values)
+    draft = read_draft(scope, values)
     async with transaction(scope, Plans.REUSED):
         await _save(scope, [draft], [None], check_sku=check_sku)
     assert draft.product_id is not None
@@ -99,11 +100,19 @@ async def update_product(scope: Scope, product: object, values: InputValues, *, 
     `stock` sets the available stock. `images` and `categories` replace all existing ones; a `category` alone replaces the main one. Raises
     NotFound (for a vendor also for another vendor's product) and ValidationFailed.
     """
-    draft = read_draft(scope, await with_stored_images(scope, values))
+    await _store_images(scope, values)
+    draft = read_draft(scope, values)
     async with transaction(scope, Plans.REUSED):
         await _save(scope, [draft], [product], check_sku=check_sku)
     assert draft.product_id is not None
     return draft.product_id
+
+
+async def _store_images(scope: Scope, values: InputValues) -> None:
+    """Store the files that came in place of images."""
+    images = [values.get("main_image"), *(values.get("more_images") or ())]
+    if any(image and image.get("upload") for image in images):
+        await store_images(scope, images)
 
 
 async def delete_product(scope: Scope, product: object) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 from uuid import UUID
@@ -17,7 +17,6 @@ from kernel.errors import ValidationFailed
 from kernel.fields import (
     MAX_NAME,
     InputField,
-    InputValues,
     check_count,
     name_text,
     raise_field_errors,
@@ -42,7 +41,7 @@ _OF_FILE = ("file_name", "mime_type")
 
 
 @dataclass(frozen=True, slots=True)
-class _Checked:
+class _Inspected:
     """A file whose content may be stored; `row` is that of a customer's upload, which was counted."""
 
     file: ReceivedFile
@@ -61,30 +60,20 @@ async def store_file(scope: Scope, file: ReceivedFile, alt: str | None = None) -
     return number
 
 
-async def with_stored_images(scope: Scope, values: InputValues) -> dict[str, Any]:
-    """Return an input whose images refer to media files, in place of the files in their member `upload`.
+async def store_images(scope: Scope, images: Iterable[dict[str, Any] | None]) -> None:
+    """Set `media_id` of the inputs of images that have a file as `upload`; all are inspected before the first is stored.
 
-    All are checked before the first is stored. Raises ValidationFailed.
+    Raises ValidationFailed.
     """
-    images = [*_images_with_files(values)]
-    check_count(images, MAX_IMAGES, "images in the body", field="image_data")
-    checked = [await _inspect(scope, image["upload"], None, "image_data") for image in images]
-    for image, each in zip(images, checked, strict=True):
+    with_files = [image for image in images if image and image.get("upload")]
+    check_count(with_files, MAX_IMAGES, "images in the body", field="image_data")
+    inspected = [await _inspect(scope, image["upload"], None, "image_data") for image in with_files]
+    for image, each in zip(with_files, inspected, strict=True):
         _, public_id = await _store(scope, each)
-        del image["upload"]
         image["media_id"] = str(public_id)
-    return dict(values)
 
 
-def _images_with_files(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, dict) and isinstance(value.get("upload"), ReceivedFile):
-        yield value
-    elif isinstance(value, list | dict):
-        for member in value.values() if isinstance(value, dict) else value:
-            yield from _images_with_files(member)
-
-
-async def _inspect(scope: Scope, file: ReceivedFile, alt: str | None, field: str) -> _Checked:
+async def _inspect(scope: Scope, file: ReceivedFile, alt: str | None, field: str) -> _Inspected:
     columns, errors = read_with_errors(
         _FIELDS,
         {"file_name": file.file_name, "mime_type": file.mime_type or _UNKNOWN_TYPE, "alt": alt},
@@ -103,7 +92,7 @@ async def _inspect(scope: Scope, file: ReceivedFile, alt: str | None, field: str
         content = await inspect_content(file.content, columns["mime_type"])
     except ImageError as error:
         await _refuse(scope, row, error, field)
-    return _Checked(file, columns, content, row)
+    return _Inspected(file, columns, content, row)
 
 
 async def _refuse(scope: Scope, row: int | None, error: ImageError, field: str) -> NoReturn:
@@ -113,13 +102,13 @@ async def _refuse(scope: Scope, row: int | None, error: ImageError, field: str) 
     raise ValidationFailed(f"{field} is refused: {error.message}", field=field, code="media_invalid") from error
 
 
-async def _store(scope: Scope, checked: _Checked) -> tuple[int, UUID]:
+async def _store(scope: Scope, inspected: _Inspected) -> tuple[int, UUID]:
     """Store a content and return the internal id of its file, and a public one that means it."""
-    content, public_id = checked.content, checked.columns["public_id"]
+    content, public_id = inspected.content, inspected.columns["public_id"]
     key = media_key(scope.store.public_id, content.sha256)
-    await storage().put(key, checked.file.content, object_headers(content.mime_type))
+    await storage().put(key, inspected.file.content, object_headers(content.mime_type))
     async with transaction(scope):
-        row = checked.row or await insert_upload(scope, checked.columns)
+        row = inspected.row or await insert_upload(scope, inspected.columns)
         same = await become(scope, row, content)
         await audit.record(scope, "media_file.uploaded", "media_file", public_id, {"bytes": content.bytes})
     return same or row, public_id

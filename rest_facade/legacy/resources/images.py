@@ -85,7 +85,7 @@ def parse_source(icon: Mapping[str, Any], label: str) -> dict[str, Any] | None:
     if icon.get("image_data") not in (None, ""):
         return {"upload": parse_image_data(icon["image_data"], icon.get("file_name"), label)}
     url = image_path(icon)
-    return {"url": checked_url(url)} if isinstance(url, str) else None
+    return {"url": parse_url(url)} if isinstance(url, str) else None
 
 
 def image_path(icon: Mapping[str, Any]) -> Any:
@@ -93,8 +93,8 @@ def image_path(icon: Mapping[str, Any]) -> Any:
     return next((icon[name] for name in PATHS if icon.get(name)), None)
 
 
-def checked_url(url: str) -> str:
-    """Return an address; raise InvalidValue for a relative path. Others are checked where it is known what the record has."""
+def parse_url(url: str) -> str:
+    """Parse an address; raise InvalidValue for a relative path. Others are checked where it is known what the record has."""
     if url and _SCHEME_OR_ROOT.match(url) is None:
         raise types.unexpected("image_path", url, "an http or https address, or the file as image_data")
     return url

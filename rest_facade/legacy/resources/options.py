@@ -25,10 +25,10 @@ from rest_facade.legacy.resource import SEARCH, Record, RecordField, Resource, i
 from rest_facade.legacy.resources.images import (
     IMAGE_DATA,
     PATHS,
-    checked_url,
     image_path,
     parse_image_data,
     parse_source,
+    parse_url,
 )
 from rest_facade.legacy.resources.variants import variant_entries
 from rest_facade.legacy.value_schemas import rows_of
@@ -152,7 +152,7 @@ def _numbered_images(value: Any, label: str) -> Iterator[tuple[str, dict[str, An
     for key, url in paths.items():
         if not isinstance(url, str):
             raise types.unexpected(f"{label}.icon.image_path", url, "addresses keyed by number", verb="holds")
-        yield str(key), {"url": checked_url(url)}
+        yield str(key), {"url": parse_url(url)}
 
 
 _IMAGE_PATHS = dict.fromkeys(PATHS, STRING)
