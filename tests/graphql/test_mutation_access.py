@@ -26,6 +26,7 @@ from graphql import (
 from auth.access import Access
 from auth.app_scopes import APP_SCOPES, STOREFRONT_SCOPES, expand_scopes
 from auth.privileges import AREAS, expand_privileges
+from kernel.received_files import file_of_bytes
 from kernel.scope import Scope
 from resolvers import root
 from schema.fields import ACCESS, access_of, strawberry_field
@@ -48,7 +49,9 @@ VALUES = {
     "DateTime": '"2026-01-01T00:00:00Z"',
     "JSON": "{}",
     "ID": f'"{UNKNOWN_ID}"',
+    "Upload": "$file",
 }
+FILE = file_of_bytes(b"x", "a.txt", "text/plain")
 
 
 def callers(store: StoreAccess) -> dict[str, Scope]:
@@ -126,7 +129,8 @@ def document(name: str) -> str:
     required = {key: argument.type for key, argument in field.args.items() if is_required_argument(argument)}
     arguments = ", ".join(f"{key}: {_value(type_)}" for key, type_ in required.items())
     selection = " { __typename }" if is_object_type(get_named_type(field.type)) else ""
-    return f"mutation {{ {name}{f'({arguments})' if arguments else ''}{selection} }}"
+    variable = "($file: Upload!)" if "$file" in arguments else ""
+    return f"mutation{variable} {{ {name}{f'({arguments})' if arguments else ''}{selection} }}"
 
 
 @pytest.mark.parametrize(
@@ -140,7 +144,7 @@ async def test_every_other_mutation_is_refused(caller: str, records: StoreRecord
     scope = callers(records)[caller]
     expected = "UNAUTHENTICATED" if caller == "anonymous" else "FORBIDDEN"
     refused = [name for name in MUTATIONS if not is_allowed(access(name), scope)]
-    answers = {name: (await execute_query(scope, document(name))).codes() for name in refused}
+    answers = {name: (await execute_query(scope, document(name), file=FILE)).codes() for name in refused}
     assert {name: codes for name, codes in answers.items() if codes != [expected]} == {}
     assert len(refused) > 50
 

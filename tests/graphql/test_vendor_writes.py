@@ -225,6 +225,7 @@ def value_for(sample: SampleStore, name: str, type_: Any) -> Any:
     accepted = {field: value for values, _ in reversed(product_records.ACCEPTED) for field, value in values.items()}
     return {
         "Int": 1, "BigInt": 1, "Boolean": True, "JSON": {"intruder": "yes"}, "DateTime": "2020-01-01T00:00:00Z", "ID": None,
+        "Upload": None,
         "OptionType": "S", "ModifierType": "A", "ExceptionType": "F", "ShipmentStatus": "A", "FeatureType": "T",
     }.get(inner.name, accepted.get(name, "intruder"))  # fmt: skip
 
