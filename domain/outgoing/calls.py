@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from models.connection.database import record_effect, check_no_transaction
+from models.connection.database import check_no_transaction, record_effect
 
 TIMEOUT_SECONDS = 10.0
 CONNECT_SECONDS = 3.0

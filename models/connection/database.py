@@ -54,8 +54,8 @@ from models.connection.transactions import CallInTransaction as CallInTransactio
 from models.connection.transactions import CommitCallback, OpenTransaction, is_write, open_transaction, record_statement
 from models.connection.transactions import NeedsPreparation as NeedsPreparation
 from models.connection.transactions import TransactionEnded as TransactionEnded
-from models.connection.transactions import record_effect as record_effect
 from models.connection.transactions import check_no_transaction as check_no_transaction
+from models.connection.transactions import record_effect as record_effect
 from models.connection.transactions import retry_conflicts as retry_conflicts
 from models.tables.base import WrongStore as WrongStore
 

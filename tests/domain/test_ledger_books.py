@@ -47,7 +47,7 @@ class Shop:
             await self.kit.shipping(base_cents=777),
             await self.kit.shipping(base_cents=1_234, vendor=self.vendors[0]),
         ]
-        self.terms: list[dict[str, Any]] = [{"shipping_method": method} for method in methods]
+        self.terms = [{"shipping_method": method} for method in methods]
 
     def lines(self) -> list[tuple[int, int]]:
         return [(product, self.chance.randrange(1, 4)) for product in self.chance.sample(self.products, 2)]
