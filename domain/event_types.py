@@ -41,6 +41,7 @@ PAYMENT_CREATED = "payment.created"
 PAYMENT_PAID = "payment.paid"
 PAYMENT_FAILED = "payment.failed"
 PAYMENT_REFUNDED = "payment.refunded"
+PAYMENT_EVENTS = (PAYMENT_CREATED, PAYMENT_PAID, PAYMENT_FAILED, PAYMENT_REFUNDED)
 STOCK_CHANGED = "stock.changed"
 PING = "ping"
 """The event that tests an endpoint; not subscribable, and allowed without scopes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import strawberry
@@ -12,6 +13,7 @@ from strawberry import Info
 
 from domain import event_feed
 from domain.event_feed import ACCESS, FeedEvent
+from domain.payments.orders import PaymentsOfOrder
 from kernel.errors import ValidationFailed
 from kernel.scope import Scope
 from models.connection import database
@@ -26,6 +28,8 @@ from schema.selection import collect_fields, selected_relations
 from schema.types.events import SUBJECTS, EventConnectionObject, EventObject
 
 DEFAULT_PAGE_SIZE = 100
+PAYMENT_CHANGED = "payment_changed"
+"""The subscription of shoppers, to what happens to the payments of an order (`resolvers.payments`)."""
 _FIND_SUBJECTS = "SELECT public_id, id FROM {table} WHERE tenant_id = $1 AND public_id = ANY($2::uuid[])"
 
 
@@ -110,10 +114,19 @@ class EventSubscriptions:
         return row  # type: ignore[return-value]
 
 
+@dataclass(frozen=True, slots=True)
+class StreamArguments:
+    """What a subscription reads: events after a cursor, of these types, or those of an order's payments."""
+
+    after: str | None = None
+    types: Sequence[str] | None = None
+    order: PaymentsOfOrder | None = None
+
+
 def subscribed_arguments(
     schema: GraphQLSchema, prepared: PreparedDocument, operation: OperationDefinitionNode, variables: Mapping[str, Any]
-) -> tuple[str | None, list[str] | None]:
-    """Return the cursor and the types of a valid subscription; raises `ValidationFailed` for its variables and without a field."""
+) -> StreamArguments:
+    """Return the arguments of a valid subscription; raises `ValidationFailed` for its variables and without a field."""
     root = schema.subscription_type
     assert root is not None
     values = get_variable_values(schema, operation.variable_definitions or (), dict(variables), MAX_ERRORS)
@@ -128,7 +141,9 @@ def subscribed_arguments(
         arguments = get_argument_values(root.fields[node.name.value], node, values)
     except GraphQLError as error:
         raise ValidationFailed(error.message) from error
-    return arguments.get("after"), arguments.get("types")
+    if node.name.value == PAYMENT_CHANGED:
+        return StreamArguments(order=PaymentsOfOrder(arguments["order_id"], arguments.get("token")))
+    return StreamArguments(arguments.get("after"), arguments.get("types"))
 
 
 QUERIES = (EventQueries,)

@@ -140,12 +140,28 @@ class GatewayMutations:
         return await load_record(info, number)
 
 
+@strawberry.type
+class PaymentSubscriptions:
+    """What happens to the payments of an order, for who pays it."""
+
+    @root_field(
+        PAY,
+        "Sends a payment of an order when it is created, paid, refunded, or has failed or expired, over Server-Sent Events or"
+        " WebSockets (docs/reference/graphql.md#subscriptions).",
+    )
+    async def payment_changed(self, info: Info, order_id: ID, token: str | None = None) -> PaymentObject | None:
+        """Return the payment that the event of one execution, its root value, is about."""
+        scope, event = info.context.scope, info.root_value
+        return await row_reads.fetch_first(scope, requested_shape(info), by_id(event.subject_id))  # type: ignore[return-value]
+
+
 QUERIES = (
     build_entity_queries(PaymentMethodObject, access=_READ_METHODS),
     PaymentQueries,
     build_entity_queries(PaymentObject, access=_READ, one=False),
     build_entity_queries(GatewayNotificationObject),
 )
+SUBSCRIPTIONS = (PaymentSubscriptions,)
 MUTATIONS = (
     PaymentMutations,
     build_entity_mutations(

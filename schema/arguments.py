@@ -109,7 +109,13 @@ _BY_FIELD: Mapping[str, str] = {
     "cart_apply_coupon.code": "The coupon code; empty to remove the coupon.",
     "notifications_mark_read.before": "Only notifications created before this time; all by default.",
     **dict.fromkeys(
-        ("payment.token", "payment_create.token", "payment_cancel.token", "payment_options.token"),
+        (
+            "payment.token",
+            "payment_create.token",
+            "payment_cancel.token",
+            "payment_options.token",
+            "payment_changed.token",
+        ),
         "The order's token, for who has no account.",
     ),
     "payment_create.kind": "The kind of payment.",

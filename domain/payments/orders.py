@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 
 from domain import events
+from domain.event_feed import FeedEvent
 from domain.order_access import is_order_token, order_filter
 from domain.orders.lifecycle import apply_transition
 from domain.orders.locked import LockedOrder, lock_order
 from domain.orders.transitions import BACKORDERED, DECLINED, FAILED, OPEN
 from kernel.errors import Conflict, NotFound, RuleViolation
-from kernel.ids import Reference, parse_reference, split_reference
+from kernel.ids import Reference, parse_reference, parse_uuid, split_reference
 from kernel.scope import ActorKind, Scope, active_scope
 from models.connection.database import execute, fetchrow, fetchval
 
@@ -56,6 +58,22 @@ async def _find_of_shopper(scope: Scope, order: object, token: str | None) -> in
     numbered = condition.sql.format(*(f"${number}" for number in range(2, 2 + len(condition.params))))
     number: int | None = await fetchval(_OF_SHOPPER.format(condition=numbered), scope.store.id, *condition.params)
     return number
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentsOfOrder:
+    """The payments of an order whose events somebody follows who may pay it."""
+
+    order: object
+    token: str | None
+
+    async def check(self, scope: Scope) -> None:
+        """Raise NotFound for an order that the caller may not pay."""
+        await find_order(scope, self.order, self.token)
+
+    def shows(self, event: FeedEvent) -> bool:
+        """Return whether an event is about one of these payments."""
+        return bool(event.data.get("order_id") == str(parse_uuid(self.order)))
 
 
 async def may_open(scope: Scope, payment: Reference, token: str | None) -> bool:

@@ -15,6 +15,8 @@ from typing import TypeAlias
 from aiohttp import hdrs, web
 
 from domain import event_feed
+from domain.event_types import PAYMENT_EVENTS
+from domain.payments.orders import PaymentsOfOrder
 from kernel.errors import DomainError, RateLimited
 from kernel.scope import Scope, active_scope
 from kernel.settings import Settings
@@ -107,18 +109,25 @@ class EventStream:
     """The events of a store after a position, as far as a caller may read them."""
 
     def __init__(
-        self, tails: EventTails, tail: StoreTail, scope: Scope, renew: RenewScope, types: Sequence[str] | None
+        self,
+        tails: EventTails,
+        tail: StoreTail,
+        scope: Scope,
+        renew: RenewScope,
+        types: Sequence[str] | None,
+        order: PaymentsOfOrder | None = None,
     ) -> None:
         self._tails = tails
         self._tail = tail
         self._renew = renew
         self._types = types
+        self._order = order
         self._position = 0
         self.scope = scope
 
     async def begin(self, after: str | None) -> None:
         """Set the position; raises the errors of `event_feed` for the cursor and the types."""
-        names = event_feed.readable_events(self.scope, self._types)
+        names = await self._first_names()
         position = await event_feed.start_position(self.scope, after or event_feed.LATEST)
         self._position = (await event_feed.read_page(self.scope, position, names, 0)).start
 
@@ -143,29 +152,47 @@ class EventStream:
                 page = await self._tails.read(self.scope, self._position, sorted(names))
             self._position = page.end
             if page.events:
-                return page.events
+                return self._shown(page.events)
             reading = self._tail.read(self._position, names, _BATCH_SIZE)
         self._position = reading.end
-        return reading.events
+        return self._shown(reading.events)
+
+    def _shown(self, events: Sequence[TailEvent]) -> Sequence[TailEvent]:
+        order = self._order
+        return events if order is None else [event for event in events if order.shows(event.event)]
+
+    async def _first_names(self) -> Sequence[str]:
+        """Return the names of the events; raises the caller's errors."""
+        if self._order is None:
+            event_feed.ACCESS.check(self.scope)
+            return event_feed.readable_events(self.scope, self._types)
+        await self._order.check(self.scope)
+        return PAYMENT_EVENTS
 
     def _readable(self) -> set[str]:
         """Return the names of the events that the caller may read now; raises the caller's error when there are none."""
+        if self._order is not None:
+            return set(PAYMENT_EVENTS)
         names = set(event_feed.readable_events(self.scope))
         return names if self._types is None else names & set(self._types)
 
 
 @asynccontextmanager
 async def open_stream(
-    app: web.Application, scope: Scope, renew: RenewScope, after: str | None, types: Sequence[str] | None
+    app: web.Application,
+    scope: Scope,
+    renew: RenewScope,
+    after: str | None,
+    types: Sequence[str] | None,
+    order: PaymentsOfOrder | None = None,
 ) -> AsyncIterator[EventStream]:
-    """Open a stream after a cursor, by default after the newest event; raises the errors of limits, cursor and types."""
+    """Open a stream after a cursor, by default after the newest event; raises the errors of limits, cursor, types and order."""
     tails = app[EVENT_TAILS]
     async with AsyncExitStack() as stack:
         stack.enter_context(app[STREAM_LIMITS].count(scope))
         with active_scope(scope):
-            event_feed.ACCESS.check(scope)
             tail = await stack.enter_async_context(tails.open(scope))
-            stream = EventStream(tails, tail, scope, renew, types)
+            stream = EventStream(tails, tail, scope, renew, types, order)
             await stream.begin(after)
         yield stream
 

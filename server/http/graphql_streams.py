@@ -22,7 +22,7 @@ from models.reading.answer_size import too_many_bytes
 from resolvers.engine.executor import format_document_error, format_error
 from resolvers.engine.limits import check_cost
 from resolvers.engine.prepare import PreparedDocument, calculate_cost
-from resolvers.events import subscribed_arguments
+from resolvers.events import PAYMENT_CHANGED, subscribed_arguments
 from rest_facade.routing import SCOPE
 from schema.types.events import SUBJECTS
 from server.http import graphql_view
@@ -31,7 +31,7 @@ from server.http.event_tails import TailEvent
 from server.http.graphql_view import DOCUMENTS, EXECUTOR, LIMITS, WITHOUT_CREDENTIAL, formatted, malformed
 
 # Every name of a field that reads records as the caller: a text without them gives all callers the same result for an event.
-_READS_RECORDS = re.compile(rf"\b({'|'.join(SUBJECTS)})\b")
+_READS_RECORDS = re.compile(rf"\b({'|'.join((*SUBJECTS, PAYMENT_CHANGED))})\b")
 
 
 class OperationRefused(Exception):
@@ -106,8 +106,8 @@ async def subscribe(
 
     Raises the errors of `open_stream` before the first value, later that of a credential that has ended.
     """
-    arguments = subscribed_arguments(app[DOCUMENTS].schema, operation.prepared, operation.node, operation.variables)
-    async with open_stream(app, scope, renew, *arguments) as stream:
+    asked = subscribed_arguments(app[DOCUMENTS].schema, operation.prepared, operation.node, operation.variables)
+    async with open_stream(app, scope, renew, asked.after, asked.types, asked.order) as stream:
         yield None
         while not stream.is_stopping:
             batch = await stream.next()
