@@ -112,7 +112,7 @@ async def _begin(scope: Scope, system: Scope, order_id: int, input: PaymentInput
         if (pending := await fetchval(_LIVE, scope.store.id, order_id)) is not None:
             raise _HasPending(pending)
         method = _choose(locked, await gateway_methods(system, locked.payment_method_id), input.kind)
-        locked = await _prepare_order(system, locked, method)
+        locked = await _prepare_order(scope, system, locked, method)
         return await _insert(scope, system, locked, method, input, key)
 
 
@@ -135,13 +135,13 @@ def _choose(locked: LockedOrder, methods: Sequence[GatewayMethod], kind: Payment
     return method
 
 
-async def _prepare_order(scope: Scope, locked: LockedOrder, method: GatewayMethod) -> LockedOrder:
+async def _prepare_order(scope: Scope, system: Scope, locked: LockedOrder, method: GatewayMethod) -> LockedOrder:
     """Open an order again that was declined, and give it the payment method, at that method's prices; return it as it is then."""
     if locked.status not in EDITABLE:
         await reopen(scope, locked, method.hold_minutes)
     if locked.payment_method_id != method.id:
-        await update_order(scope, locked.id, {"payment_method": method.id})
-    return await lock_payable(scope, locked.id)
+        await update_order(system, locked.id, {"payment_method": method.id})
+    return await lock_payable(system, locked.id)
 
 
 async def _insert(

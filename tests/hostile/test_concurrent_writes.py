@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -28,6 +28,7 @@ from resolvers.engine.executor import error_code
 from resolvers.engine.prepare import DocumentCache
 from resolvers.engine.run import OperationExecutor
 from tests.harness.domain_store import DomainStore
+from tests.harness.payments import enabled_sandbox
 from tests.system.races.arena import GATEWAY_SECRET, STAFF, Arena, Refused, create_arena
 from tests.system.races.invariants import violations
 from tests.system.races.operations import NOT_RACED, OPERATIONS, RACED_MUTATIONS, Operation
@@ -86,10 +87,11 @@ def documents() -> DocumentCache:
 
 
 @pytest.fixture
-async def arena(scope: Scope, executor: OperationExecutor, documents: DocumentCache) -> Arena:
+async def arena(scope: Scope, executor: OperationExecutor, documents: DocumentCache) -> AsyncIterator[Arena]:
     kit = DomainStore(scope)
     await set_gateway_secret(scope, GATEWAY_SECRET)
-    return await create_arena(DomainClient(kit, executor, documents), SIZE)
+    with enabled_sandbox():
+        yield await create_arena(DomainClient(kit, executor, documents), SIZE)
 
 
 def rivals(name: str) -> Mapping[str, Operation]:

@@ -159,7 +159,12 @@ async def _client(benched: BenchDatabase, base_url: str, tenant: str, key: str) 
 
 def _command(benched: BenchDatabase, *arguments: str) -> Any:
     """Run a `vitrine` command and return the JSON it prints."""
-    environment = {"DATABASE_URL": benched.owner_url, "VITRINE_SECRET_KEY": SECRET, "VITRINE_ENV": "production"}
+    environment = {
+        "DATABASE_URL": benched.owner_url,
+        "VITRINE_SECRET_KEY": SECRET,
+        "VITRINE_ENV": "production",
+        "VITRINE_SANDBOX_PAYMENTS": "1",
+    }
     command = [sys.executable, "-m", "server.cli", *arguments, "--json"]
     done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
     return orjson.loads(done.stdout)

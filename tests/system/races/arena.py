@@ -175,6 +175,8 @@ async def create_arena(client: Client, size: int) -> Arena:
     )
     await arena.mutate(STAFF, "ledger_adjust", vendor_id=arena.vendor, amount_cents=OWED_CENTS, reason="Saldo anterior")
     arena.payment = await arena.create("payment_method", name="Pix", processor="pix", hold_minutes=HOLD_MINUTES)
+    for kind in ("PIX", "CARD"):
+        await arena.create("payment_method", name=kind, processor="sandbox", kind=kind, hold_minutes=HOLD_MINUTES)
     arena.shipping = await arena.create("shipping_method", name="Correio")
     for values in (
         {"bonuses": {"order_discount": "10%"}},

@@ -40,8 +40,16 @@ _WRONG = {
             o.total_cents <> o.subtotal_cents - o.discount_cents + o.shipping_cents + o.surcharge_cents + o.tax_cents
             OR o.subtotal_cents <> (SELECT coalesce(sum(l.quantity * l.price_cents), 0) FROM order_lines l
                 WHERE l.tenant_id = o.tenant_id AND l.order_id = o.id)
-            OR o.paid_cents <> (SELECT coalesce(sum(p.amount_cents), 0) FROM payments p
-                WHERE p.tenant_id = o.tenant_id AND p.order_id = o.id))
+            OR o.paid_cents <> (SELECT coalesce(sum(coalesce(p.paid_cents, p.amount_cents)), 0) FROM payments p
+                WHERE p.tenant_id = o.tenant_id AND p.order_id = o.id
+                    AND p.status IN ('PAID', 'PARTIALLY_REFUNDED', 'REFUNDED', 'DISPUTED')))
+    """,
+    "a payment that differs from its charge at the gateway": """
+        SELECT c.charge_id FROM sandbox_charges c LEFT JOIN payments p ON p.tenant_id = c.tenant_id AND p.public_id = c.payment_id
+        WHERE c.tenant_id = $1 AND (c.paid_cents, c.refunded_cents) IS DISTINCT FROM (coalesce(p.paid_cents, 0), p.refunded_cents)
+    """,
+    "a payment that is refunded by more than was paid": """
+        SELECT p.id FROM payments p WHERE p.tenant_id = $1 AND p.gateway <> '' AND p.refunded_cents > coalesce(p.paid_cents, 0)
     """,
     "a cart that is ordered without an order, or open with one": """
         SELECT c.id FROM carts c WHERE c.tenant_id = $1 AND (c.status = 'ordered') <> (c.order_id IS NOT NULL)

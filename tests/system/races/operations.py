@@ -90,6 +90,18 @@ async def _pay_out_and_cancel(arena: Arena, number: int) -> None:
     await arena.mutate(STAFF, "payout_cancel", id=payout["id"])
 
 
+async def _pay_and_refund(arena: Arena, number: int) -> None:
+    payment = await arena.mutate(
+        STAFF, "payment_create", order_id=arena.order(number).id, kind="CARD", card_token="tok_approved"
+    )
+    await arena.mutate(STAFF, "payment_refund", payment_id=payment["id"], amount_cents=100 + number)
+
+
+async def _pay_and_cancel(arena: Arena, number: int) -> None:
+    payment = await arena.mutate(STAFF, "payment_create", order_id=arena.order(number).id, kind="PIX")
+    await arena.mutate(STAFF, "payment_cancel", payment_id=payment["id"])
+
+
 OPERATIONS: Mapping[str, Operation] = {
     # Orders
     "place": _staff("order_create", lambda a, n: {"input": a.draft(n)}),
@@ -111,6 +123,10 @@ OPERATIONS: Mapping[str, Operation] = {
     "notify of a refund": Operation(_notify("charge.partial_canceled", amount=5_000, paid_amount=5_000, canceled_amount=700)),
     "notify of a chargeback": Operation(_notify("charge.chargedback", amount=5_000)),
     "expire": Operation(lambda arena, number: arena.client.expire(HOLD_MINUTES + 1 + number)),
+    # Payments through a gateway; each cancels the one that the order waits for.
+    "pay by Pix": _staff("payment_create", lambda a, n: {"order_id": a.order(n).id, "kind": "PIX"}),
+    "pay and refund": Operation(_pay_and_refund, "payment_refund"),
+    "pay and cancel": Operation(_pay_and_cancel, "payment_cancel"),
     # Carts
     "create a cart": _shopper("cart_create", lambda a, n: {"input": {"items": [_item(a, n)]}}),
     "add to the cart": _shopper("cart_item_add", lambda a, n: {"id": a.cart(n).id, "input": _item(a, n)}),
@@ -149,7 +165,7 @@ OPERATIONS: Mapping[str, Operation] = {
 }  # fmt: skip
 
 RACED_MUTATIONS = re.compile(
-    r"(order|cart|shipment|combination|promotion|points|vendor_order)_|product_(create|update|delete|bulk)|payment_record|user_update|payout_|ledger_"
+    r"(order|cart|shipment|combination|promotion|points|vendor_order)_|product_(create|update|delete|bulk)|payment_(record|create|cancel|refund)|user_update|payout_|ledger_"
 )
 NOT_RACED: Mapping[str, str] = {
     "vendor_order_update": "order_set_status of a vendor",
