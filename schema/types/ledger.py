@@ -76,7 +76,7 @@ class PayoutObject:
 class VendorAccountObject:
     """The account of a vendor in the ledger; also of vendors that were suspended."""
 
-    vendor_id: ID = column("public_id", "The vendor.")
+    id: ID = column("public_id", "The vendor.")
     name: str = column(description="The vendor's name.")
     cnpj: str | None = column(description="The vendor's CNPJ, without punctuation.")
     recipient_id: str = column(description="The vendor's recipient at a gateway that divides payments.")

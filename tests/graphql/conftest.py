@@ -32,6 +32,7 @@ from models.tables.catalog import (
 from models.tables.content import Block, CallRequest, Language, LanguageVariable, Page, Subscriber
 from models.tables.credentials import AuditEntry, Session
 from models.tables.events import EventDelivery, EventEndpoint, OutboxEvent
+from models.tables.ledger import LedgerEntry, Payout
 from models.tables.marketplace import DiscussionPost, DiscussionThread, Vendor
 from models.tables.media import MediaFile
 from models.tables.notifications import Notification
@@ -295,6 +296,10 @@ async def create_records(scope: Scope) -> StoreRecords:
             document="{ products { id } }",
             due_at=scope.now,
         )
+        payout = await Payout.create(vendor_id=vendor.id, amount_cents=500, currency="BRL")
+        ledger_entry = await LedgerEntry.create(
+            vendor_id=vendor.id, kind="payout", amount_cents=-500, payout_id=payout.id, available_at=scope.now
+        )
         audit_entry = await AuditEntry.create(action="product.deleted", subject_type="product", subject_id="1")
     created = {
         **pricing,
@@ -314,7 +319,10 @@ async def create_records(scope: Scope) -> StoreRecords:
         "other_user": other,
         "usergroup": group,
         "vendor": vendor,
+        "vendor_account": vendor,
         "rival": rival,
+        "payout": payout,
+        "ledger_entry": ledger_entry,
         "category": child_category,
         "top_category": root_category,
         "hidden_category": hidden,

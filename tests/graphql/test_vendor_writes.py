@@ -32,6 +32,7 @@ from tests.harness.sample_store import SampleStore
 # Tables written by side effects.
 SIDE_EFFECTS = {
     "audit_entries",
+    "ledger_entries",
     "notifications",
     "outbox_events",
     "event_sequences",
