@@ -200,6 +200,7 @@ ENUMS: dict[object, ScalarDefinition] = {
         "RateSource",
         "Who names the price of a shipping method.",
         table="Its own prices and rates.",
+        app="An installed app, by a call.",
         melhor_envio="Melhor Envio.",
         frenet="Frenet.",
     ),

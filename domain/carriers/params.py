@@ -10,6 +10,7 @@ import orjson
 
 from auth.secrets import decrypt, encrypt
 from domain.carriers import frenet, melhor_envio
+from domain.carriers.app import AppRates
 from domain.carriers.source import TABLE, RateSource
 from domain.outgoing import calls
 from domain.outgoing.targets import parse_target
@@ -19,7 +20,7 @@ from kernel.fields import FieldReader, InputField, read_with_errors, text
 from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 
-MELHOR_ENVIO, FRENET = "melhor_envio", "frenet"
+APP, MELHOR_ENVIO, FRENET = "app", "melhor_envio", "frenet"
 MASK = "****"
 PURPOSE = "rate_params"
 _MAX_SERVICES = 50
@@ -43,6 +44,10 @@ def _token(value: object) -> object:
     if not (token.isascii() and token.isprintable()) or " " in token:
         raise InvalidValue("has characters that a token can't have")
     return token
+
+
+def _client_id(value: object) -> object:
+    return text(255, blank=False)(value)
 
 
 def _services(value: object) -> object:
@@ -74,13 +79,19 @@ _ADDRESS = _field("address", _address, required=False)
 
 @dataclass(frozen=True, slots=True)
 class SourceKind:
-    """A source: its parameters, and how it is built of them."""
+    """A source: its parameters, how it is built of them, and the currency of its prices (None: the store's)."""
 
     params: Mapping[str, InputField]
     build: Callable[[Scope, Mapping[str, Any]], RateSource]
+    currency: str | None = "BRL"
 
 
 SOURCES: Mapping[str, SourceKind] = {
+    APP: SourceKind(
+        dict([_field("app", _client_id), _SENDER, _SERVICES]),
+        lambda scope, params: AppRates(scope, params["app"]),
+        currency=None,
+    ),
     MELHOR_ENVIO: SourceKind(
         dict([_field("token", _token), _SENDER, _field("contact_email", _email), _SERVICES, _ADDRESS]),
         lambda _, params: melhor_envio.MelhorEnvio(

@@ -41,7 +41,6 @@ from models.connection.database import NeedsPreparation, execute, fetch, in_tran
 
 KEPT_FOR = timedelta(minutes=15)
 FAILURES_KEPT_FOR = timedelta(minutes=1)
-_CURRENCY = "BRL"
 _MAX_FAILURE = 1_000
 
 logger = logging.getLogger("vitrine.shipping")
@@ -202,7 +201,7 @@ async def _ask_all(
     chosen: list[tuple[asyncio.Task[list[ServiceQuote]] | None, Sequence[str], str]] = []
     for number, source in methods.items():
         try:
-            params = _readable_params(scope, sealed.get(number))
+            params = _readable_params(scope, SOURCES[source].currency, sealed.get(number))
         except RateSourceFailed as error:
             chosen.append((None, (), str(error)))
             continue
@@ -228,9 +227,9 @@ async def _wait(tasks: Sequence[asyncio.Task[Any]]) -> None:
             task.cancel()
 
 
-def _readable_params(scope: Scope, sealed: bytes | None) -> dict[str, Any]:
-    if scope.store.currency != _CURRENCY:
-        raise RateSourceFailed(f"prices are in {_CURRENCY}, those of the store in {scope.store.currency}")
+def _readable_params(scope: Scope, currency: str | None, sealed: bytes | None) -> dict[str, Any]:
+    if scope.store.currency != (currency or scope.store.currency):
+        raise RateSourceFailed(f"prices are in {currency}, those of the store in {scope.store.currency}")
     try:
         params = decrypt_params(sealed)
     except DecryptionError as error:

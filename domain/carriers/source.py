@@ -51,7 +51,7 @@ class RateRequest:
 class ServiceQuote:
     """What a source says of a service: price and days, or that it doesn't deliver (`price_cents` None).
 
-    `fault` is why what it says can't be used; empty if it can.
+    `service` is empty for all of them, and where it can't be read; `fault` is why what it says can't be used, empty if it can.
     """
 
     service: str
@@ -112,7 +112,7 @@ def choose_service(quotes: Sequence[ServiceQuote], services: Collection[str]) ->
 
     Raises RateSourceFailed if the source knows none of the services, or if what it says of those that may deliver can't be used.
     """
-    known = [quote for quote in quotes if not services or quote.service in services]
+    known = [quote for quote in quotes if not services or not quote.service or quote.service in services]
     if not known:
         raise RateSourceFailed(f"the answer has no service {', '.join(services)}".strip())
     offered = [quote for quote in known if quote.price_cents is not None]
@@ -171,9 +171,16 @@ def read_price(value: object) -> int:
     if amount is None or not amount.is_finite():
         raise RateSourceFailed(f"a price is {repr_value(value)}; expected an amount")
     cents = amount * 100
-    if cents != cents.to_integral_value() or not 0 < cents <= MAX_PRICE_CENTS:
-        raise RateSourceFailed(f"a price is {repr_value(value)}; expected one above zero up to {MAX_PRICE_CENTS} cents")
-    return int(cents)
+    if cents != cents.to_integral_value():
+        raise RateSourceFailed(f"a price is {repr_value(value)}; expected two decimals")
+    return checked_price(int(cents))
+
+
+def checked_price(cents: int) -> int:
+    """Return a price in cents; raises RateSourceFailed unless it is above zero and plausible."""
+    if not 0 < cents <= MAX_PRICE_CENTS:
+        raise RateSourceFailed(f"a price is {cents} cents; expected one above zero up to {MAX_PRICE_CENTS}")
+    return cents
 
 
 def read_days(value: object) -> int:

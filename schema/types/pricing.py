@@ -295,9 +295,9 @@ class ShippingMethodInput:
     service: JSON | None = optional_field("The settings of a realtime rate calculator, a JSON object.")
     rate_source: RateSource | None = optional_field("Who names the price; `table` by default.", text_internally=True)
     rate_params: JSON | None = optional_field(
-        "The parameters of the source of rates, an object: `token`, `origin_zipcode` (the sender's CEP), `services` (codes; the cheapest"
-        " counts, of all without any), `address` (of another environment), and for `melhor_envio` `contact_email`. A token `****` keeps"
-        " the stored one."
+        "The parameters of the source of rates, an object: `origin_zipcode` (the sender's CEP), `services` (codes; the cheapest counts, of"
+        " all without any), for `app` its client ID `app`, for the others `token` and `address` (of another environment), for"
+        " `melhor_envio` `contact_email`. A token `****` keeps the stored one."
     )
     vendor_id: ID | None = optional_field("The vendor that owns the record.")
 
