@@ -49,8 +49,13 @@ from models.rows import insert_rows, update_row
 
 
 def _or_products(read: FieldReader) -> FieldReader:
-    """Return a reader of a combination's own value; null and the empty text for its product's."""
-    return lambda value: None if value is None or value == "" else read(value)
+    """Return a reader of a combination's own value; null and a blank text for its product's."""
+
+    def read_own(value: object) -> object:
+        own = None if value is None else read(value)
+        return None if own == "" else own
+
+    return read_own
 
 
 FREIGHT_FIELDS: Mapping[str, InputField] = {
