@@ -19,6 +19,7 @@ async def test_a_vendor_product_has_every_field(sample: SampleStore) -> None:
         "price_cents": 4_990,
         "compare_at_cents": 5_990,
         "stock": 47,
+        "weight_grams": 350,
         "category_id": sample.kitchen.id,
         "category": {"id": sample.kitchen.id, "name": "Cozinha"},
         "images": [
