@@ -113,13 +113,12 @@ def read_params(source: str, values: object, stored: Mapping[str, Any]) -> dict[
         raise ValidationFailed(
             f"rate_params is {repr_value(given)}; expected an object", field="rate_params", code="rate_params_invalid"
         )
-    if source == TABLE:
-        return {}
-    params = SOURCES[source].params
+    params = SOURCES[source].params if source != TABLE else {}
     unknown = sorted(set(given) - params.keys())
     if unknown:
+        expected = ", ".join(params) or "none, since the method has prices of its own"
         raise ValidationFailed(
-            f"rate_params has {unknown[0]}; expected {', '.join(params)}",
+            f"rate_params has {repr_value(unknown[0])}; expected {expected}",
             field="rate_params",
             code="rate_params_invalid",
         )

@@ -377,6 +377,7 @@ async def test_other_parameters_make_kept_quotes_void(kit, shop):
         ({"rate_source": None}, "rate_source"),
         ({"rate_source": "frenet"}, "rate_params.token"),
         ({"rate_source": "frenet", "rate_params": "x"}, "rate_params"),
+        ({"rate_params": {"token": "t"}}, "rate_params"),
         ({"rate_source": "frenet", "rate_params": {"token": "t"}}, "rate_params.origin_zipcode"),
         (
             {"rate_source": "frenet", "rate_params": {"token": "****", "origin_zipcode": "01310100"}},
