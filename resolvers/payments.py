@@ -9,9 +9,10 @@ from auth.access import Access, open_to_shoppers
 from domain.gateway import notifications
 from domain.gateway.read import GATEWAY_NOTIFICATIONS
 from domain.orders.payments import record_payment
-from domain.payments import cancellation, creation, options, refunds
+from domain.payments import app_reports, cancellation, creation, options, refunds
 from domain.payments.methods import PAYMENT_METHOD_RECORDS
 from domain.payments.orders import may_open
+from domain.payments.read import PAYMENT_SCOPES
 from domain.payments.requests import parse_input
 from kernel.errors import ValidationFailed
 from models.reading import row_reads
@@ -26,14 +27,22 @@ from schema.inputs import provided_fields
 from schema.scalars import ID, BigInt, Bytes, parse_id
 from schema.selection import requested_shape
 from schema.types.gateway import GATEWAY, GatewayNotificationObject, GatewayReceiptObject
-from schema.types.payments import PAY, BillingInput, PaymentObject, PaymentOptionObject
+from schema.types.payments import (
+    HANDLE_PAYMENTS,
+    PAY,
+    BillingInput,
+    PaymentObject,
+    PaymentOptionObject,
+    PaymentReportInput,
+    ReportedPaymentObject,
+)
 from schema.types.pricing import PaymentMethodInput, PaymentMethodObject
 
 _READ_METHODS = open_to_shoppers("view_payments", "read_orders")
-_READ = Access(privileges=("view_payments",), app_scope="read_orders", vendor=True, customer=True)
+_READ = Access(privileges=("view_payments",), app_scope=PAYMENT_SCOPES, vendor=True, customer=True)
 _OPEN = Access(
     privileges=("view_payments",),
-    app_scope="read_orders",
+    app_scope=PAYMENT_SCOPES,
     vendor=True,
     customer=True,
     storefront="storefront:checkout",
@@ -104,6 +113,14 @@ class PaymentMutations:
         full is cancelled.
         """
         return await load_record(info, await refunds.refund_payment(info.context.scope, payment_id, amount_cents))
+
+    @root_field(HANDLE_PAYMENTS, calls_out=True)
+    async def payment_report(self, info: Info, payment_id: ID, input: PaymentReportInput) -> ReportedPaymentObject:
+        """Report what became of a payment that the calling app is the gateway of; repeated, it changes nothing."""
+        values = provided_fields(input)
+        return await app_reports.report_payment(  # type: ignore[return-value]
+            info.context.scope, payment_id, values.pop("status"), values
+        )
 
     @root_field(_WRITE)
     async def payment_record(

@@ -24,7 +24,14 @@ from domain.orders.locked import LockedOrder, lock_order
 from domain.orders.payments import ChargedPayment, find_charged_payments
 from domain.orders.transitions import EDITABLE
 from domain.payments import cancellation, settlement
-from domain.payments.gateway import GatewayRefused, GatewayUnanswered, PaymentGateway, PaymentKind, PaymentStatus
+from domain.payments.gateway import (
+    GatewayNotCalled,
+    GatewayRefused,
+    GatewayUnanswered,
+    PaymentGateway,
+    PaymentKind,
+    PaymentStatus,
+)
 from domain.payments.gateways import GatewayMethod, gateway_methods, gateway_of_method
 from domain.payments.options import first_of_each_kind
 from domain.payments.orders import find_order, lock_payable, reopen
@@ -67,6 +74,8 @@ class _Begun:
 
     payment: ChargedPayment
     gateway: PaymentGateway | None
+    is_repeated: bool = False
+    """Whether an earlier call may have reached the gateway."""
 
 
 class _HasPending(Exception):
@@ -97,7 +106,7 @@ async def create_payment(scope: Scope, order: object, token: str | None, input: 
     else:
         raise Conflict("the order gets other payments at the same time; try again", reason=IN_PROGRESS)
     if begun.gateway is not None:
-        await _call(scope, begun.payment, begun.gateway, input, began)
+        await _call(scope, begun, begun.gateway, input, began)
     return begun.payment.id
 
 
@@ -124,7 +133,8 @@ async def _resume(scope: Scope, created: Mapping[str, Any]) -> _Begun:
     at = now()
     reject_in_progress(created["attempted_at"], at)
     await execute(_RESUME, scope.store.id, payment.id, at, at + settlement.IN_DOUBT)
-    return _Begun(payment, await gateway_of_method(scope, created["payment_method_id"], created["gateway"]))
+    gateway = await gateway_of_method(scope, created["payment_method_id"], created["gateway"])
+    return _Begun(payment, gateway, is_repeated=True)
 
 
 def _choose(locked: LockedOrder, methods: Sequence[GatewayMethod], kind: PaymentKind) -> GatewayMethod:
@@ -209,10 +219,9 @@ def _expires_at(scope: Scope, kind: PaymentKind, locked: LockedOrder, at: dateti
     return None
 
 
-async def _call(
-    scope: Scope, payment: ChargedPayment, gateway: PaymentGateway, input: PaymentInput, began: float
-) -> None:
+async def _call(scope: Scope, begun: _Begun, gateway: PaymentGateway, input: PaymentInput, began: float) -> None:
     """Call the gateway and write its answer; without one the payment stays as it is."""
+    payment = begun.payment
     request = await build_request(scope, payment, input)
     if monotonic() - began > _BEGINS_WITHIN_SECONDS:
         return
@@ -220,6 +229,8 @@ async def _call(
         state = await settlement.call_gateway(gateway.create(request))
         await settlement.settle(scope, payment, state)
     except GatewayRefused as refused:
+        if begun.is_repeated and isinstance(refused, GatewayNotCalled):
+            return  # the earlier call may have made the charge
         failure = {"code": refused.code, "message": refused.message}
         await settlement.end(scope, payment, PaymentStatus.FAILED, failure)
     except GatewayUnanswered as unanswered:

@@ -129,6 +129,10 @@ class GatewayRefused(Exception):
         self.message = message
 
 
+class GatewayNotCalled(GatewayRefused):
+    """Nothing was sent this time, as when the gateway can't be reached at all; what an earlier call did is not known."""
+
+
 class GatewayUnanswered(Exception):
     """It is unknown whether the gateway has done it: time-out, lost connection, a status from 500, an answer that isn't one."""
 

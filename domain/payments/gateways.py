@@ -7,16 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from domain.payments.app_gateway import app_gateway
 from domain.payments.gateway import PaymentGateway, PaymentKind
 from domain.payments.methods import decrypt_params
 from domain.payments.sandbox import gateway as sandbox
 from kernel.scope import Scope, active_scope
 from models.connection.database import fetch
 
+# A method of an app that can't be called takes no new payments; $3: it is for a new one.
 _METHODS = """
 SELECT id, public_id, kind, processor, processor_params, hold_minutes
 FROM payment_methods
 WHERE tenant_id = $1 AND kind <> '' AND (id = $2 OR (status = 'A' AND deleted_at IS NULL AND vendor_id IS NULL AND $3))
+    AND (NOT $3 OR processor NOT LIKE 'app:%' OR EXISTS (
+        SELECT FROM app_installations i JOIN apps a ON a.id = i.app_id
+        WHERE i.tenant_id = $1 AND a.client_id = substr(processor, 5) AND i.removed_at IS NULL
+            AND 'handle_payments' = ANY(i.scopes) AND a.call_urls ? 'payments'))
 ORDER BY id = $2 DESC, position, id LIMIT 100
 """
 
@@ -43,7 +49,7 @@ class GatewayMethod:
 def gateway_for(scope: Scope, processor: str, params: Mapping[str, Any]) -> PaymentGateway | None:
     """Return the gateway of a payment method; None if it has none: then the store takes payments as it did without gateways."""
     make = GATEWAYS.get(processor)
-    return make(scope, params) if make is not None else None
+    return make(scope, params) if make is not None else app_gateway(scope, processor, params)
 
 
 async def gateway_methods(scope: Scope, preferred: int | None) -> Sequence[GatewayMethod]:

@@ -38,20 +38,22 @@ PAID_CENTS = f"CASE WHEN {RECEIVED} THEN coalesce(t.paid_cents, t.amount_cents) 
 RECEIVED_KIND = "CASE WHEN t.gateway <> '' AND t.kind = 'CARD' THEN 'credit_card' WHEN t.gateway <> '' THEN lower(t.kind) ELSE t.kind END"
 """The kind of a payment in the words of the gateway's notifications."""
 
+PAYMENT_SCOPES = ("read_orders", "read_payments")
+"""Any one of these lets an app read payments."""
 _STAFF = ("view_payments", "view_orders")
 # Shoppers open a payment by its id only where `domain.payments.orders` has found its order for them, as those of PLACED_ORDERS.
 PAYMENTS = Entity(
     table="payments",
     visible=VisibleRows(
         admin=_STAFF,
-        app="read_orders",
+        app=PAYMENT_SCOPES,
         vendor=ORDER_OF_VENDOR,
         customer="",
         storefront=CHECKOUT,
     ),
     listed=VisibleRows(
         admin=_STAFF,
-        app="read_orders",
+        app=PAYMENT_SCOPES,
         vendor=ORDER_OF_VENDOR,
         customer=ORDER_OF_CUSTOMER,
         storefront=CHECKOUT,
@@ -68,6 +70,6 @@ PAYMENTS = Entity(
 )
 PAYMENT_REFUNDS = Entity(
     table="payment_refunds",
-    visible=VisibleRows(admin=_STAFF, app="read_orders", vendor="", customer="", storefront=CHECKOUT),
+    visible=VisibleRows(admin=_STAFF, app=PAYMENT_SCOPES, vendor="", customer="", storefront=CHECKOUT),
 )
 """Reached through their payment only."""

@@ -34,7 +34,8 @@ from models.connection.database import execute, fetchrow, fetchval, in_transacti
 
 T = TypeVar("T")
 
-CALL_SECONDS = 15.0
+CALL_SECONDS = 16.0
+"""A second more than gateways take by their own deadlines, which say better what was missing."""
 IN_DOUBT = timedelta(seconds=30)
 """For so long after an attempt its call may still be under way: `CALL_SECONDS`, and those until it began."""
 GRACE = timedelta(minutes=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from resolvers.execute import load_operations
-from rest_facade.apps import calls, events, exports, records, webhooks
+from rest_facade.apps import calls, events, exports, payments, records, webhooks
 from rest_facade.media import MediaHandlers
 from rest_facade.records import FRAGMENTS
 from rest_facade.routing import Credential, Route
@@ -21,6 +21,7 @@ def routes() -> list[Route]:
         *exports.routes(operations),
         *webhooks.routes(operations),
         *calls.routes(operations),
+        *payments.routes(operations),
         *events.routes(operations),
         *MediaHandlers(records.ADMIN, "App", Credential.APP, operations, "limit").routes(),
     ]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rest_facade.apps import calls, exports
+from rest_facade.apps import calls, exports, payments
 from rest_facade.apps.events import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
 from rest_facade.apps.events import PATH as EVENTS
 from rest_facade.apps.records import ADMIN, ORDERS, PRODUCTS, STOREFRONT, USERS
 from rest_facade.apps.webhooks import PATH as WEBHOOKS
-from rest_facade.collection_openapi import STATUS_BODY, collection_docs, filter_query, list_query
+from rest_facade.collection_openapi import STATUS_BODY, collection_docs, filter_query, input_of, list_query
 from rest_facade.media import media_docs
 from rest_facade.openapi import (
     BOOLEAN,
@@ -75,6 +75,11 @@ def route_docs() -> dict[RouteKey, RouteDocs]:
                 client_secret=STRING,
                 **{kind: {"type": ["string", "null"]} for kind in calls.CALL_KINDS},
             ),
+        ),
+        ("POST", payments.PATH): RouteDocs(
+            "Report what became of a payment that the app is the gateway of",
+            OperationResult("AppPaymentReport"),
+            body=input_of("AppPaymentReport", "PaymentReport", payments.FIELDS, "status"),
         ),
         ("GET", EVENTS): RouteDocs(
             "List the events after a cursor, or follow them as Server-Sent Events",

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
+import strawberry
 
 from auth.access import Access
 from domain.payments.read import PAID_CENTS, PAYMENT_REFUNDS, PAYMENTS, RECEIVED_KIND
@@ -116,7 +117,9 @@ class PaymentObject:
     surcharge_cents: BigInt = column(description="The interest of the instalments in it, in cents.")
     paid_cents: BigInt = computed(PAID_CENTS, "What was received, refunds included, in cents.")
     refunded_cents: BigInt = column(description="What was refunded of it, in cents.")
-    gateway: str = column(description="The gateway: `sandbox`, `pagarme` or `app`; empty for a reported payment.")
+    gateway: str = column(
+        description="The gateway: `sandbox`, `pagarme` or `app:<client ID>`; empty for a reported payment."
+    )
     gateway_charge_id: str | None = column(description="The gateway's charge ID.")
     expires_at: DateTime | None = column(description="Until when it can be paid; null for no limit.")
     failure: PaymentFailureObject | None = calculated("t.failure::text", _objects, "Why it failed; null unless it did.")
@@ -134,6 +137,44 @@ class PaymentObject:
     paid_at: DateTime | None = column(
         "coalesce(t.paid_at, CASE WHEN t.gateway = '' THEN t.created_at END)", "When it was paid."
     )
+
+
+HANDLE_PAYMENTS = Access(app_scope="handle_payments", admin=False)
+
+
+@object_type("ReportedPayment", access=HANDLE_PAYMENTS)
+class ReportedPaymentObject:
+    """A payment after the report of the app that is its gateway."""
+
+    id: ID = output_field("The unique ID (UUID).")
+    status: PaymentState = output_field("The status.")
+    amount_cents: BigInt = output_field("The amount, in cents.")
+    currency: str = output_field("The currency, ISO 4217.")
+    paid_cents: BigInt = output_field("What was received, refunds included, in cents.")
+    refunded_cents: BigInt = output_field("What was refunded of it, in cents.")
+
+
+@input_type
+class PaymentFailureInput:
+    """Why a payment failed."""
+
+    code: str = strawberry.field(description="Small letters, digits and `_`, such as `declined` or `technical`.")
+    message: str = strawberry.field(description="What the customer may read.")
+
+
+@input_type
+class PaymentReportInput:
+    """What an app says about a payment that it is the gateway of."""
+
+    status: PaymentState = strawberry.field(description="The status.")
+    paid_cents: BigInt | None = optional_field("What was received, refunds included, in cents; 0 by default.")
+    refunded_cents: BigInt | None = optional_field("What was refunded of it, in cents; 0 by default.")
+    charge_id: str | None = optional_field("The app's charge ID; the payment's by default.")
+    amount_cents: BigInt | None = optional_field(
+        "The charge's amount, in cents, if the app has it; must be the payment's."
+    )
+    currency: str | None = optional_field("The charge's currency, if the app has it; must be the payment's.")
+    failure: PaymentFailureInput | None = optional_field("Why it failed.")
 
 
 @object_type("InstallmentOption", access=PAY)

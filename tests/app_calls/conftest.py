@@ -49,19 +49,20 @@ def fresh_breaker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calling, "breaker", CircuitBreaker())
 
 
+async def install_app(admin: Client, server: HostileApp, names: list[str], call_urls: dict[str, Any]) -> InstalledApp:
+    app = await register_app(admin, scopes=names, call_urls=call_urls)
+    tokens = await issue_tokens(admin, app, names)
+    scope = replace(scopes.system_scope(admin.store), request_id="request-1")
+    return InstalledApp(scope, app, server, admin.with_token(tokens["access_token"]), admin)
+
+
 @pytest.fixture
 def install(admin: Client, server: HostileApp) -> Callable[..., Awaitable[InstalledApp]]:
     """Return a function that registers and installs an app, by default with both scopes and both addresses."""
 
-    async def install(
-        *scopes_: str, call_urls: dict[str, Any] | None = None, installed: list[str] | None = None
-    ) -> InstalledApp:
-        names = list(scopes_) or ["handle_payments", "handle_shipping_rates"]
+    async def install(*names: str, call_urls: dict[str, Any] | None = None) -> InstalledApp:
         urls = {"payments": server.url, "shipping_rates": server.url} if call_urls is None else call_urls
-        app = await register_app(admin, scopes=names, call_urls=urls)
-        tokens = await issue_tokens(admin, app, installed or names)
-        scope = replace(scopes.system_scope(admin.store), request_id="request-1")
-        return InstalledApp(scope, app, server, admin.with_token(tokens["access_token"]), admin)
+        return await install_app(admin, server, list(names) or ["handle_payments", "handle_shipping_rates"], urls)
 
     return install
 
