@@ -251,6 +251,11 @@ class Settings:
         ORIGINS,
         "The origins whose pages may call /graphql, /api/v1/storefront, /api/v1/auth and the OAuth token routes.",
     )
+    pagarme_url: str = _setting(
+        "https://api.pagar.me/core/v5",
+        url_of("https", "http"),
+        "The API of the payment gateway Pagar.me, for tests of it.",
+    )
     sandbox_payments: bool | None = _setting(
         None,
         BOOLEAN,

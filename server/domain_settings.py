@@ -8,6 +8,7 @@ from domain import storage
 from domain.bulk import configuration
 from domain.mails import order_mails
 from domain.media import addresses, uploads
+from domain.payments.pagarme import client as pagarme
 from domain.payments.sandbox import gateway as sandbox
 from kernel.scope import Store
 from kernel.settings import Settings
@@ -15,11 +16,12 @@ from server.demo import DEMO_STORE_ID
 
 
 def configure_domain(settings: Settings) -> None:
-    """Set the storage, limits of uploads and bulk operations, addresses of media files, links of mails, and whether there is a sandbox."""
+    """Set the storage, limits of uploads and bulk operations, addresses of media files, links of mails, and the gateways of payments."""
     storage.configure(storage.open_storage(settings.storage_address))
     addresses.configure(settings.public_url, settings.media_url)
     uploads.configure(settings.media_store_upload_bytes)
     sandbox.configure(settings.has_sandbox)
+    pagarme.configure(settings.pagarme_url)
     order_mails.configure(partial(shows_example_storefront, settings), settings.public_url)
     configuration.configure(
         configuration.BulkConfiguration(

@@ -107,6 +107,22 @@ async def get(
     )
 
 
+async def send(
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    body: bytes = b"",
+    timeout: float = TIMEOUT_SECONDS,
+    connect_timeout: float = CONNECT_SECONDS,
+    max_bytes: int = MAX_BODY_BYTES,
+) -> OutgoingResponse:
+    """Send a request of any method; otherwise as `post`."""
+    return await _configured_caller()(
+        method, url, headers, body, timeout=timeout, connect_timeout=connect_timeout, max_bytes=max_bytes
+    )
+
+
 def _configured_caller() -> HttpCaller:
     if _caller is None:
         raise HttpCallerNotConfigured("call domain.outgoing.calls.use(caller) at start")

@@ -10,6 +10,8 @@ from uuid import UUID
 from domain.payments.app_gateway import app_gateway
 from domain.payments.gateway import PaymentGateway, PaymentKind
 from domain.payments.methods import decrypt_params
+from domain.payments.pagarme import client as pagarme
+from domain.payments.pagarme.gateway import pagarme_gateway
 from domain.payments.sandbox import gateway as sandbox
 from kernel.scope import Scope, active_scope
 from models.connection.database import fetch
@@ -31,7 +33,10 @@ def _sandbox(scope: Scope, _: Mapping[str, Any]) -> PaymentGateway | None:
     return sandbox.SandboxGateway(scope) if sandbox.is_enabled() else None
 
 
-GATEWAYS: dict[str, Callable[[Scope, Mapping[str, Any]], PaymentGateway | None]] = {sandbox.NAME: _sandbox}
+GATEWAYS: dict[str, Callable[[Scope, Mapping[str, Any]], PaymentGateway | None]] = {
+    sandbox.NAME: _sandbox,
+    pagarme.NAME: pagarme_gateway,
+}
 """What makes the gateway of a processor from the decrypted parameters of the method; None if they don't suffice."""
 
 

@@ -1,0 +1,1 @@
+"""The gateway Pagar.me, API v5 (docs/payments-pagarme.md)."""
