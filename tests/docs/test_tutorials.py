@@ -42,7 +42,7 @@ def demo_environment(tmp_path: Path, migrated_database_url: str) -> Iterator[dic
     }
     with running("serve", tmp_path, environment) as server, running("worker", tmp_path, environment):
         wait_until_ready(server, environment["PORT"], tmp_path / "serve.log")
-        yield {**environment, "RECEIVER_PORT": free_port()}
+        yield {**environment, "RECEIVER_PORT": free_port(), "GATEWAY_PORT": free_port()}
 
 
 @contextmanager
