@@ -123,7 +123,7 @@ def describe_request(request: ChargeRequest) -> dict[str, Any]:
     }
 
 
-def contradiction(state: ChargeState) -> str:
+def find_contradiction(state: ChargeState) -> str:
     """Return what of a charge's status and amounts doesn't fit the other, "" if they do."""
     paid, refunded = state.paid_cents, state.refunded_cents
     if not 0 <= refunded <= paid <= state.amount_cents:
@@ -144,7 +144,7 @@ def contradiction(state: ChargeState) -> str:
 def read_charge(charge: Mapping[str, Any]) -> ChargeState:
     """Return the state of a charge that fits the schema; raise `GatewayUnanswered` for one that contradicts itself."""
     state = _read_charge(charge)
-    wrong = contradiction(state)
+    wrong = find_contradiction(state)
     if wrong:
         raise GatewayUnanswered(f"the answer contradicts itself: {wrong}")
     return state

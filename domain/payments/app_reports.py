@@ -10,7 +10,7 @@ from uuid import UUID
 
 from domain.orders.payments import ChargedPayment
 from domain.payments import settlement
-from domain.payments.app_gateway import contradiction, gateway_name
+from domain.payments.app_gateway import find_contradiction, gateway_name
 from domain.payments.gateway import ChargeState, Failure, GatewayUnanswered, PaymentStatus
 from domain.payments.lookup import find_payment
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
@@ -114,7 +114,7 @@ def _build_state(
         refunded_cents=fields.get("refunded_cents", 0),
         failure=fields.get("failure"),
     )
-    wrong = contradiction(state)
+    wrong = find_contradiction(state)
     if wrong:
         raise ValidationFailed(wrong, field="paid_cents", code="amount_invalid")
     return state

@@ -89,17 +89,17 @@ class PagarmeServer:
                     {"data": [order for order in reversed(self.orders) if order["code"] == code], "paging": {}}
                 )
             case "GET", ["charges", charge_id]:
-                found = self._find(charge_id)
-                return _json({"message": "Charge not found."}, 404) if found is None else _json(found)
+                charge = self._find(charge_id)
+                return _json({"message": "Charge not charge."}, 404) if charge is None else _json(charge)
             case "DELETE", ["charges", charge_id]:
-                found = self._find(charge_id)
-                if found is None:
-                    return _json({"message": "Charge not found."}, 404)
-                if found["status"] == "canceled":
+                charge = self._find(charge_id)
+                if charge is None:
+                    return _json({"message": "Charge not charge."}, 404)
+                if charge["status"] == "canceled":
                     return _json({"message": "This charge can not be canceled."}, 412)
-                result = self._cancel(found, (body or {}).get("amount"))
+                result = self._cancel(charge, (body or {}).get("amount"))
             case _:
-                return _json({"message": "Not found."}, 404)
+                return _json({"message": "Not charge."}, 404)
         if key is not None:
             self.replies[key] = result
         return _json(result)

@@ -1,4 +1,4 @@
-"""Send requests to Pagar.me, and tell refusals from answers that are none (docs/payments-pagarme.md#errors)."""
+"""Send requests to Pagar.me, and distinguish refusals from answers that are none (docs/payments-pagarme.md#errors)."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class PagarmeGateway:
             with active_scope(self._scope):
                 order_id = await fetchval(_ORDER, self._scope.store.id, payment_id)
             return None if order_id is None else await self._find(order_id, payment_id)
-        charge = await self._get(_path(charge_id))
+        charge = await self._load(_path(charge_id))
         return None if charge is None else read_charge(charge)
 
     async def cancel(self, charge_id: str, key: str) -> ChargeState:
@@ -68,7 +68,7 @@ class PagarmeGateway:
         return read_charge(await self._send("DELETE", _path(charge_id), {"amount": amount_cents}, key))
 
     async def _find(self, order_id: UUID, payment_id: UUID) -> ChargeState | None:
-        answer = await self._get(f"/orders?code={order_id}&size={_MAX_ORDERS}")
+        answer = await self._load(f"/orders?code={order_id}&size={_MAX_ORDERS}")
         orders = [] if answer is None else answer.get("data")
         if not isinstance(orders, list):
             raise GatewayUnanswered("the answer has no list of orders")
@@ -78,7 +78,7 @@ class PagarmeGateway:
                 return _charge_of(order)
         return None
 
-    async def _get(self, path: str) -> dict[str, Any] | None:
+    async def _load(self, path: str) -> dict[str, Any] | None:
         """Read a record, None if it isn't there; that a question is refused says nothing about the charge."""
         try:
             return await self._send("GET", path)

@@ -17,7 +17,7 @@ _BRAZIL = "55"
 
 
 def order_body(request: ChargeRequest) -> dict[str, Any]:
-    """Return the body. `code` is the store's order, by which the contract's notifications name it; the payment is in the metadata."""
+    """Return the body. `code` is the store's order, by which notifications name it; the payment is in the metadata."""
     metadata = {"payment_id": str(request.payment_id), "order_id": str(request.order_id)}
     payment: dict[str, Any] = {"amount": request.amount_cents, "metadata": metadata, **_method(request)}
     if request.shares:
