@@ -62,7 +62,7 @@ async def _find_of_shopper(scope: Scope, order: object, token: str | None) -> in
 
 @dataclass(frozen=True, slots=True)
 class PaymentsOfOrder:
-    """The payments of an order whose events somebody follows who may pay it."""
+    """The payments of an order whose events are read by a caller who may pay it."""
 
     order: object
     token: str | None
