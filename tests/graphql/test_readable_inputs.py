@@ -22,6 +22,7 @@ RECORDS = {
     "ProductUpsertInput": "Product",
     "RegistrationInput": "User",
     "StorefrontKeyInput": "StorefrontKey",
+    "TrackingEventInput": "TrackingEvent",
     "VendorSignupInput": "Vendor",
 }
 # Where a field is read under another name, a path from the record.
