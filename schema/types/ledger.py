@@ -12,7 +12,7 @@ from models.reading.queries import Row, ToOne
 from schema.enums import LedgerEntryKind, PayoutStatus
 from schema.fields import INHERITED, calculated, column, entity_type, object_type, output_field, referenced, relation
 from schema.scalars import ID, BigInt, DateTime
-from schema.types.references import Order, Vendor
+from schema.types.references import Order, Payment, Vendor
 
 READ_LEDGER = Access(
     privileges=("view_marketplace", "view_payments"),
@@ -97,6 +97,9 @@ class LedgerEntryObject:
     order: Order | None = relation(ToOne("order_id"), "The order; null for adjustments and payouts.")
     payment_id: ID | None = column(
         referenced("payments", "payment_id"), "The payment that it is a part of, where a single one is known."
+    )
+    payment: Payment | None = relation(
+        ToOne("payment_id"), "The payment that it is a part of, where a single one is known and the caller may see it."
     )
     payout_id: ID | None = column(referenced("payouts", "payout_id"), "The payout.")
     payout: PayoutObject | None = relation(ToOne("payout_id"), "The payout.")

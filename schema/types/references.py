@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from schema.types.catalog import ProductConnectionObject, ProductObject
     from schema.types.marketplace import VendorObject
     from schema.types.orders import OrderConnectionObject, OrderObject
+    from schema.types.payments import PaymentObject
     from schema.types.people import UserObject
 
 CustomerCart: TypeAlias = Annotated["CustomerCartObject", strawberry.lazy("schema.types.carts")]
@@ -18,5 +19,6 @@ Product: TypeAlias = Annotated["ProductObject", strawberry.lazy("schema.types.ca
 ProductConnection: TypeAlias = Annotated["ProductConnectionObject", strawberry.lazy("schema.types.catalog")]
 Order: TypeAlias = Annotated["OrderObject", strawberry.lazy("schema.types.orders")]
 OrderConnection: TypeAlias = Annotated["OrderConnectionObject", strawberry.lazy("schema.types.orders")]
+Payment: TypeAlias = Annotated["PaymentObject", strawberry.lazy("schema.types.payments")]
 Vendor: TypeAlias = Annotated["VendorObject", strawberry.lazy("schema.types.marketplace")]
 User: TypeAlias = Annotated["UserObject", strawberry.lazy("schema.types.people")]

@@ -36,6 +36,7 @@ class Shop:
         self.payouts: list[int] = []
         self.adjusted: dict[int | None, int] = {}
         self.terms: list[dict[str, Any]] = []
+
     async def open(self) -> None:
         for rate, kind in (("12.50", "P"), ("3.33", "A"), ("0", "P")):
             self.vendors.append(await self.kit.vendor(commission=rate, commission_type=kind))

@@ -15,7 +15,7 @@ from domain.settings import find_setting
 from kernel.ids import uuid7
 from kernel.scope import ActorKind, Scope, active_scope
 from models.connection import database
-from models.tables.apps import AppInstallation, StorefrontKey
+from models.tables.apps import AppCall, AppInstallation, StorefrontKey
 from models.tables.b2b import BusinessPartner, Manager, ManagerTransaction, MixProduct, OrderLimit, PaymentCode
 from models.tables.boxes import Attachment, BoxDescription, ProductBox
 from models.tables.bulk import BulkOperation
@@ -300,6 +300,9 @@ async def create_records(scope: Scope) -> StoreRecords:
         ledger_entry = await LedgerEntry.create(
             vendor_id=vendor.id, kind="payout", amount_cents=-500, payout_id=payout.id, available_at=scope.now
         )
+        app_call = await AppCall.create(
+            installation_id=installed_app.id, name="payments.read", state="answered", status=200
+        )
         audit_entry = await AuditEntry.create(action="product.deleted", subject_type="product", subject_id="1")
     created = {
         **pricing,
@@ -341,6 +344,7 @@ async def create_records(scope: Scope) -> StoreRecords:
         "review": review,
         "point_entry": point_entry,
         "installed_app": installed_app,
+        "app_call": app_call,
         "event_endpoint": endpoint,
         "event_delivery": delivery,
         "bulk_operation": bulk_operation,

@@ -43,6 +43,7 @@ MUTATIONS: Mapping[str, GraphQLField] = SCHEMA.mutation_type.fields
 VALUES = {
     "AddressType": "S",
     "PaymentKind": "PIX",
+    "PaymentState": "PAID",
     "BigInt": "1",
     "Int": "1",
     "Boolean": "true",

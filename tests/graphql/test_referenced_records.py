@@ -19,9 +19,9 @@ from tests.harness.sample_store import SampleStore
 
 # Fields under another name; the subject of an event or a review, which may be a record of any type; a discussion is its reviews.
 RECORD_FIELDS = {("ShippingOption", "shipping_id"): "shipping_method"}
-# The event of the feed is the body of a delivery, whose store is the caller's. An upload is no record yet.
+# The event of the feed is the body of a delivery, whose store is the caller's. An upload is no record yet. A row of a report has the names.
 ANY_RECORD = {
-    ("MediaUpload", "media_id"),
+    ("MediaUpload", "media_id"), ("VendorSales", "vendor_id"),
     ("EventDelivery", "subject_id"), ("Event", "tenant_id"), ("Event", "subject_id"), ("Review", "object_id"), ("Review", "thread_id"),
 }  # fmt: skip
 
