@@ -18,6 +18,7 @@ from domain.app_calls.call_types import PAYMENT_CREATE, PAYMENT_READ, SHIPPING_R
 from domain.app_calls.calling import AppCallFailed, AppNotCalled, call_app
 from domain.app_calls.circuit_breaker import PAUSE_SECONDS, THRESHOLD, CircuitBreaker
 from domain.app_calls.log import CallState
+from domain.carriers.source import DEADLINE_SECONDS
 from kernel import metrics
 from models.connection import database
 from rest_facade.apps.calls import CALL_KINDS, CALL_STATES
@@ -177,11 +178,12 @@ async def test_the_deadline_covers_the_whole_call(answer: hostile.Answer, instal
     assert 0.4 < time.monotonic() - started < 3
 
 
-def test_payments_wait_15_seconds_and_freight_4() -> None:
+def test_payments_wait_15_seconds_and_freight_less_than_a_cart() -> None:
     assert {kind.name: kind.deadline_seconds for kind in call_types.KINDS.values()} == {
         "payments": 15.0,
-        "shipping_rates": 4.0,
+        "shipping_rates": 3.7,
     }
+    assert call_types.SHIPPING_RATES.deadline_seconds < DEADLINE_SECONDS
 
 
 async def test_an_answer_of_exactly_64_kilobytes_is_read(installed: InstalledApp) -> None:

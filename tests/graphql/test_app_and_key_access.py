@@ -148,7 +148,7 @@ async def test_apps_and_keys_cannot_administer_accounts_and_apps() -> None:
         if name in root.fields_without_credential():
             continue  # authenticated by their arguments: they don't act for the caller
         if name.startswith("app_call"):
-            continue  # an app sees and sets what concerns itself
+            continue  # an app's own log and addresses, as its webhook endpoints
         if name.startswith(
             ("two_factor_", "app_", "api_key", "session", "sign_out", "storefront_key", "installed_app")
         ):
