@@ -106,7 +106,7 @@ PRODUCTS = Collection(
         },
         sorts=_sorts(
             "created_at updated_at name sku slug status price_cents compare_at_cents stock id description short_description"
-            " currency category_id",
+            " currency category_id weight_grams length_mm width_mm height_mm gtin shipping_freight_cents",
             price_cents="PRICE",
             compare_at_cents="COMPARE_AT",
             currency="ID",  # a store sells in one currency

@@ -159,7 +159,11 @@ PRODUCTS = Entity(
         # Without an index each, because they are rarely used: the store's products are sorted for them.
         "compare_at": Sort("coalesce(t.compare_at_cents, 0)", "bigint", "compare-at price, none lowest"),
         "category": Sort("coalesce(t.category_id, 0)", "bigint", "main category, none lowest"),
-        **sorts("description", "short_description"),
+        **sorts("description", "short_description", ("gtin", "GTIN")),
+        **{
+            name: Sort(f"t.{name}", "bigint", name.rpartition("_")[0].replace("_", " "))
+            for name in ("weight_grams", "length_mm", "width_mm", "height_mm", "shipping_freight_cents")
+        },
         **sorts("status", "id"),
     },
     default_sort="-created_at",

@@ -46,7 +46,7 @@ def route_docs() -> dict[RouteKey, RouteDocs]:
     docs: dict[RouteKey, RouteDocs] = {}
     for prefix, name, token in ((storefront.PREFIX, "Storefront", _TOKEN), (admin.PREFIX, "Admin", {})):
         payments = f"{prefix}/orders/{{id}}/payments"
-        member = OperationResult(f"{name}Payments", member="payments")
+        member = OperationResult(f"{name}Payments", member="payments", name="Payment")
         docs[("GET", payments)] = RouteDocs(
             "List the payments of an order", object_schema(payments=array(member)), query=token
         )

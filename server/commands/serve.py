@@ -62,6 +62,7 @@ class _ServeSession:
     def __init__(self) -> None:
         self._is_embedded = False
         self._shows_mails = False
+        self._has_sandbox = False
         self._demo: DemoResult | None = None
         self._demo_exists = False
         self._processes = 1
@@ -71,6 +72,7 @@ class _ServeSession:
         """Create the demo stores when there are none and run the background jobs; with DATABASE_URL do neither."""
         self._is_embedded = location.is_embedded
         self._processes = settings.processes
+        self._has_sandbox = settings.has_sandbox
         self._shows_mails = settings.is_private_development and settings.smtp_url is None
         await _check_storage(settings)
         if not location.is_embedded:
@@ -104,6 +106,8 @@ class _ServeSession:
             print_line(
                 f"  Mails                http://localhost:{port}/dev/mails   (SMTP_URL is not set: emails are not sent)"
             )
+        if self._has_sandbox:
+            print_line(f"  Payments             http://localhost:{port}/dev/payments   (the sandbox: no money moves)")
         if self._demo is not None:
             self._print_demo(self._demo, port)
         elif self._demo_exists:

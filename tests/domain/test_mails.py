@@ -204,6 +204,7 @@ def test_every_mail_type_has_a_text_with_one_subject_line(kind):
             "remaining",
             "paid",
             "amount",
+            "how",
         ),
         "",
     )

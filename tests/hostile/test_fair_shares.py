@@ -147,8 +147,8 @@ async def test_one_introspection_of_an_address_waits_and_the_others_are_429(key:
     async with busy_thread():
         aliased = [full.replace("__schema", f"a{number}: __schema") for number in range(30)]
         for text in aliased:  # prepared, as if they had been sent before
-            guarded.app[DOCUMENTS].get(text)
-        guarded.app[DOCUMENTS].get(full)
+            guarded.app[DOCUMENTS].prepare_now(text)
+        guarded.app[DOCUMENTS].prepare_now(full)
         hostile = [document(key, text) for text in aliased]
         await answered(hostile, 29)
         standard = document(other, full)
@@ -163,7 +163,7 @@ async def test_one_introspection_of_an_address_waits_and_the_others_are_429(key:
 async def test_types_are_looked_up_at_once_and_wait_for_no_introspection(key: Client, guarded: HttpClient):
     texts = [f'{{ a{number}: __type(name: "Product") {{ name kind }} }}' for number in range(15)]
     for text in texts:  # prepared, as if they had been sent before
-        guarded.app[DOCUMENTS].get(text)
+        guarded.app[DOCUMENTS].prepare_now(text)
     async with busy_thread():
         answers = await asyncio.gather(*(document(key, text) for text in texts))
     assert statuses(answers) == {200: 15}

@@ -416,7 +416,7 @@ async def test_printed_app_credentials_are_valid(created):
         key = await _asked(at, {"X-API-Key": shown["storefront_key"]})
         assert key.scopes == {"storefront:read", "storefront:cart", "storefront:checkout"}, shown
         app = await _asked(at, {"Authorization": f"Bearer {shown['app']['access_token']}"})
-        assert len(app.scopes) == 14, shown
+        assert len(app.scopes) == 17, shown
         assert shown["app"]["scopes"] == sorted(app.scopes)
         with active_scope(at):
             client = await authenticate_client(shown["app"]["client_id"], shown["app"]["client_secret"])

@@ -193,8 +193,13 @@ async def test_everything_works_during_and_after_a_rotation(deployment: Deployme
     await deployment.check()
     result = await reencryption.reencrypt_values()
     written = {report.column.name: report.outdated for report in result.before}
-    # The payment method was changed, the second secret of an app and the hash keys of an earlier rotation don't exist.
-    absent = {"payment_methods.processor_params", "apps.previous_secret_sealed", "hash_keys.sealed_key"}
+    # The payment method was changed; no source of rates, second secret of an app or hash key of an earlier rotation exists.
+    absent = {
+        "shipping_methods.rate_params",
+        "payment_methods.processor_params",
+        "apps.previous_secret_sealed",
+        "hash_keys.sealed_key",
+    }
     assert {name for name, outdated in written.items() if not outdated} == absent
     assert sum(report.outdated for report in result.after) == 0
     await deployment.check()
