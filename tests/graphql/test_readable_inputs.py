@@ -56,7 +56,7 @@ OF_THE_ORDER = {
     "CartCheckoutInput.notes": "notes",
 }
 OF_THE_USER = {"VendorSignupInput.firstname": "firstname", "VendorSignupInput.lastname": "lastname"}
-# What a gateway is told about the payer isn't kept, and an app knows what it has reported.
+# What a gateway receives about the payer isn't kept, and an app knows what it has reported.
 NOT_KEPT = {
     *(f"BillingInput.{name}" for name in ("name", "email", "document", "phone", "address")),
     *(f"PaymentReportInput.{name}" for name in ("charge_id", "failure")),
