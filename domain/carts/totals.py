@@ -24,6 +24,7 @@ from kernel.scope import Scope, active_scope
 from models.connection.database import fetch
 
 COUPON_UNAVAILABLE = "coupon_unavailable"
+_UNDELIVERABLE = "shipping_unavailable"
 
 # Some coupons need certain payment methods; this many are tried before a coupon is rejected.
 _PAYMENT_METHODS = """
@@ -116,7 +117,13 @@ async def _price_with_option(
         terms, option = await load_selected(scope, purchase, cart.shipping_method_id, cart.user_id)
         if option is not None:
             purchase = replace(purchase, references=replace(references, shipping_method=option.method))
-        return (option, *await _price(scope, purchase, terms))
+        try:
+            return (option, *await _price(scope, purchase, terms))
+        except RuleViolation as error:
+            # With a gift it may be too heavy for the quoted rate: shown without an option, and refused at the checkout.
+            if option is None or error.reason != _UNDELIVERABLE:
+                raise
+        return (None, *await _price(scope, replace(purchase, references=references), terms))
 
 
 async def _price_lines(

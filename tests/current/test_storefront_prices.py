@@ -343,6 +343,8 @@ async def test_a_gift_too_heavy_for_the_rate_of_the_quoted_method_is_refused(sto
         await storefront.put(f"carts/{cart}/shipping-option", {"shipping_id": moto})
     assert (await storefront.check_out(carts[0])).status == 201
     await add_promotion(sample, bonuses={"free_products": [{"product_id": gift.number, "amount": 1}]})
+    shown = await storefront.get(f"carts/{carts[1]}")
+    assert (shown.status, shown.body["shipping_option"], shown.body["shipping_cents"]) == (200, None, 0)
     refused = await storefront.check_out(carts[1], customer_email="bia@example.com")
     assert (refused.status, refused.body["error"]["code"]) == (422, "shipping_unavailable")
     assert refused.body["error"]["details"] == {"weight_grams": 1_200}

@@ -329,6 +329,30 @@ export type ProductSearchSort =
   | 'SHORT_DESCRIPTION_ASC'
   /** By short description, descending. */
   | 'SHORT_DESCRIPTION_DESC'
+  /** By GTIN, ascending. */
+  | 'GTIN_ASC'
+  /** By GTIN, descending. */
+  | 'GTIN_DESC'
+  /** By weight, ascending. */
+  | 'WEIGHT_GRAMS_ASC'
+  /** By weight, descending. */
+  | 'WEIGHT_GRAMS_DESC'
+  /** By length, ascending. */
+  | 'LENGTH_MM_ASC'
+  /** By length, descending. */
+  | 'LENGTH_MM_DESC'
+  /** By width, ascending. */
+  | 'WIDTH_MM_ASC'
+  /** By width, descending. */
+  | 'WIDTH_MM_DESC'
+  /** By height, ascending. */
+  | 'HEIGHT_MM_ASC'
+  /** By height, descending. */
+  | 'HEIGHT_MM_DESC'
+  /** By shipping freight, ascending. */
+  | 'SHIPPING_FREIGHT_CENTS_ASC'
+  /** By shipping freight, descending. */
+  | 'SHIPPING_FREIGHT_CENTS_DESC'
   /** By status code, ascending. */
   | 'STATUS_ASC'
   /** By status code, descending. */
