@@ -78,7 +78,7 @@ async def add_interest(scope: Scope, locked: LockedOrder, cents: int) -> LockedO
     if not cents:
         return locked
     await execute(_ADD_INTEREST, scope.store.id, locked.id, cents, scope.now)
-    if locked.paid_cents:
+    if any(locked.settlement()):
         await write_order_entries(scope, locked.id)
     return replace(locked, surcharge_cents=locked.surcharge_cents + cents, total_cents=locked.total_cents + cents)
 
