@@ -1,4 +1,4 @@
-"""Delete an order, or cancel it when it has payments or shipments, which must stay visible."""
+"""Delete an order, or cancel it when it has payments, also one that may still be paid, or shipments, which must stay visible."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ from uuid import UUID
 
 from domain import events
 from domain.orders.lifecycle import apply_transition
-from domain.orders.locked import LockedOrder, lock_order, reject_shared
+from domain.orders.locked import lock_order, reject_shared
 from domain.orders.transitions import CANCELLED
 from kernel.scope import Scope
 from models import audit
 from models.connection.database import execute, fetchval, transaction
 
+# A gateway may be taking a payment that waits for it just now; its answer finds the order.
+_STAYS = """
+SELECT EXISTS (SELECT 1 FROM shipments WHERE tenant_id = $1 AND order_id = $2)
+    OR EXISTS (SELECT 1 FROM payments WHERE tenant_id = $1 AND order_id = $2 AND status IN ('PENDING', 'AUTHORIZED'))
+"""
 _SOFT_DELETE = "UPDATE orders SET deleted_at = $3, updated_at = $3 WHERE tenant_id = $1 AND id = $2"
 
 
@@ -26,14 +31,14 @@ class OrderDeletion:
 
 
 async def delete_order(scope: Scope, order: object) -> OrderDeletion:
-    """Soft-delete an order and restore its stock, emitting a cancellation; one with unrefunded payments or shipments is only cancelled.
+    """Soft-delete an order and restore its stock, emitting a cancellation; one with unrefunded or live payments, or shipments, is kept.
 
     Raises NotFound, Forbidden (a vendor, for a multi-vendor order), RuleViolation for a vendor whose order is paid.
     """
     async with transaction(scope):
         locked = await lock_order(scope, order)
         reject_shared(scope, locked)
-        is_kept = locked.has_unrefunded_payment or await _has_shipment(scope, locked)
+        is_kept = locked.has_unrefunded_payment or await fetchval(_STAYS, scope.store.id, locked.id)
         # Unshipped stock is restored; shipped stock is not, for it may not come back.
         # A customer gets a mail about a cancelled order, not about one that was removed.
         transition = await apply_transition(
@@ -47,10 +52,3 @@ async def delete_order(scope: Scope, order: object) -> OrderDeletion:
         elif not is_kept:
             await events.emit_order_cancelled(scope, locked.id)
     return OrderDeletion(locked.id, locked.public_id, hidden=not is_kept)
-
-
-async def _has_shipment(scope: Scope, locked: LockedOrder) -> bool:
-    exists: bool = await fetchval(
-        "SELECT EXISTS (SELECT 1 FROM shipments WHERE tenant_id = $1 AND order_id = $2)", scope.store.id, locked.id
-    )
-    return exists

@@ -11,6 +11,7 @@ import pytest
 
 from domain.gateway import notifications
 from domain.idempotency import active_claim
+from domain.orders.deletion import delete_order
 from domain.orders.lifecycle import change_status
 from domain.orders.payments import record_payment
 from domain.payments import cancellation, creation, pending, refunds, settlement
@@ -207,6 +208,19 @@ async def test_a_notification_before_the_answer_counts_once(kit, order, gateway,
     # What was reported before is this payment: it stays without its money.
     statuses = [each["status"] for each in await payments_of(kit, order)]
     assert statuses == (["PAID"] if names_payment else ["PAID", "CANCELLED"])
+
+
+async def test_an_order_that_is_deleted_meanwhile_is_cancelled_and_stays(kit, order, gateway):
+    async def delete_first(_: Any) -> None:
+        assert not (await delete_order(kit.scope, order.public_id)).hidden
+
+    gateway.before = delete_first
+    payment = await create(kit, order, "CARD")
+    assert payment["status"] == "PAID"
+    await check_books(kit, order)
+    await refunds.refund_payment(kit.scope, payment["public_id"], payment["amount_cents"])
+    await check_books(kit, order)
+    assert (await delete_order(kit.scope, order.public_id)).hidden
 
 
 async def test_a_pending_answer_after_the_notification_changes_nothing(kit, order, gateway):
