@@ -115,7 +115,7 @@ class OrderMutations:
 
     order_delete = delete_field(
         _WRITE_OR_VENDOR,
-        "Cancel an order with payments or shipments; delete one without. Its reserved stock is released.",
+        "Cancel an order with payments, also one that may still be paid, or shipments; delete one without. Its reserved stock is released.",
         deletion.delete_order,
     )
 

@@ -89,7 +89,8 @@ _WRONG = {
             FROM point_entries e WHERE e.tenant_id = o.tenant_id AND e.order_id = o.id) AS e
         WHERE o.tenant_id = $1 AND (o.points_cents <> o.points_spent OR o.points_cents > o.discount_cents
             OR e.spent > o.points_spent OR e.earned > o.points_earned
-            OR (o.stock_state = 'N' AND e.spent <> 0) OR (o.stock_state = 'D' AND e.earned <> o.points_earned AND o.refunded_cents = 0))
+            OR (o.stock_state = 'N' AND e.spent <> 0)
+            OR (o.stock_state = 'D' AND e.earned <> o.points_earned AND o.refunded_cents = 0 AND o.payment_status <> 'chargeback'))
     """,
     "an order whose entries in the ledger differ from its payments": """
         SELECT o.id FROM orders o WHERE o.tenant_id = $1
