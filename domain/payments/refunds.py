@@ -141,9 +141,11 @@ async def _claim(scope: Scope, row: Mapping[str, Any], stored: StoredPayment) ->
     """Claim a pending refund for another attempt; raises Conflict `in_progress` while one may be under way."""
     at = now()
     reject_in_progress(row["attempted_at"], at)
-    await execute(_CLAIM, scope.store.id, row["id"], at, at + settlement.IN_DOUBT, at - settlement.IN_DOUBT)
+    limits = (at + settlement.IN_DOUBT, at - settlement.IN_DOUBT)
+    if await fetchval(_CLAIM, scope.store.id, row["id"], at, *limits) is None:
+        raise Conflict("another attempt to refund the payment has begun", reason=IN_PROGRESS)
     return _Refund(
-        row["id"], row["public_id"], row["amount_cents"], row["refunded_before_cents"], row["attempts"], stored
+        row["id"], row["public_id"], row["amount_cents"], row["refunded_before_cents"], row["attempts"] + 1, stored
     )
 
 

@@ -378,6 +378,33 @@ async def test_a_refund_without_an_answer_is_made_once(kit, order, gateway):
     assert (await kit.rows("SELECT status FROM payment_refunds WHERE tenant_id = $1"))[0]["status"] == "DONE"
 
 
+async def test_a_refund_that_was_made_is_not_asked_for_again(kit, order, gateway):
+    payment = await create(kit, order, "CARD")
+    gateway.answer = no_answer
+    await refunds.refund_payment(kit.scope, payment["public_id"], 400)
+    gateway.answer = GatewayDouble().answer
+    await run_job(kit)
+    assert len(gateway.refunded) == 1
+    assert (await kit.rows("SELECT status FROM payment_refunds WHERE tenant_id = $1"))[0]["status"] == "DONE"
+
+
+async def test_two_jobs_ask_once_about_a_refund(kit, order, gateway):
+    payment = await create(kit, order, "CARD")
+    gateway.answer = no_answer
+    await refunds.refund_payment(kit.scope, payment["public_id"], 400)
+    reads = []
+
+    async def count(state: Any) -> Any:
+        reads.append(state)
+        await asyncio.sleep(0.05)
+        return state
+
+    gateway.read_answer = count
+    await let_time_pass(kit)
+    await asyncio.gather(*(refunds.settle_due(kit.scope, limit=100) for _ in range(4)))
+    assert len(reads) == 1
+
+
 # --- A process that ends ----------------------------------------------------------------------------------------------------
 
 

@@ -32,6 +32,7 @@ class GatewayDouble:
     answer: Answer = _as_it_is
     read_answer: Answer = _as_it_is
     created: list[ChargeRequest] = field(default_factory=list)
+    refunded: list[str] = field(default_factory=list)
     name: str = NAME
     public_key: str = ""
     sandbox: SandboxGateway | None = None
@@ -58,6 +59,7 @@ class GatewayDouble:
         return await self._sandbox.cancel(charge_id, key)
 
     async def refund(self, charge_id: str, amount_cents: int, key: str) -> ChargeState:
+        self.refunded.append(key)
         return await self.answer(await self._sandbox.refund(charge_id, amount_cents, key))
 
 
