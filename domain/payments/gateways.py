@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from auth.secrets import DecryptionError
 from domain.payments.app_gateway import app_gateway
 from domain.payments.gateway import PaymentGateway, PaymentKind
 from domain.payments.methods import decrypt_params
 from domain.payments.pagarme import client as pagarme
 from domain.payments.pagarme.gateway import pagarme_gateway
 from domain.payments.sandbox import gateway as sandbox
+from kernel import logging
 from kernel.scope import Scope, active_scope
 from models.connection.database import fetch
 
@@ -73,7 +75,13 @@ async def gateway_of_method(scope: Scope, method_id: int, name: str) -> PaymentG
 def _usable(scope: Scope, rows: Sequence[Mapping[str, Any]]) -> list[GatewayMethod]:
     methods = []
     for row in rows:
-        gateway = gateway_for(scope, row["processor"], decrypt_params(row["processor_params"]))
+        try:
+            gateway = gateway_for(scope, row["processor"], decrypt_params(row["processor_params"]))
+        except DecryptionError as error:  # of this method alone: the others take payments
+            logging.failure(
+                "the parameters of a payment method can't be decrypted", error, method=str(row["public_id"])
+            )
+            continue
         if gateway is not None:
             kind = PaymentKind(row["kind"])
             methods.append(GatewayMethod(row["id"], row["public_id"], kind, row["hold_minutes"], gateway))

@@ -17,6 +17,7 @@ from domain.orders.payments import record_payment
 from domain.payments import cancellation, creation, pending, refunds, settlement
 from domain.payments.gateway import GatewayRefused, GatewayUnanswered
 from domain.payments.lookup import find_payment
+from domain.payments.options import order_options
 from domain.payments.requests import parse_input
 from domain.payments.sandbox import actions
 from domain.purchase.edit import update_order
@@ -403,6 +404,14 @@ async def test_two_jobs_ask_once_about_a_refund(kit, order, gateway):
     await let_time_pass(kit)
     await asyncio.gather(*(refunds.settle_due(kit.scope, limit=100) for _ in range(4)))
     assert len(reads) == 1
+
+
+async def test_a_method_whose_parameters_are_unreadable_leaves_the_others(kit, order, gateway):
+    await kit.rows("UPDATE payment_methods SET processor_params = '\\x0100' WHERE tenant_id = $1 AND kind = 'BOLETO'")
+    options = await order_options(kit.scope, order.public_id, None)
+    assert [option["kind"] for option in options] == ["PIX", "CARD"]
+    with pytest.raises(RuleViolation):
+        await create(kit, order, "BOLETO")
 
 
 # --- A process that ends ----------------------------------------------------------------------------------------------------
