@@ -14,6 +14,7 @@ from domain.carriers.app import AppRates
 from domain.carriers.source import TABLE, RateSource
 from domain.outgoing import calls
 from domain.outgoing.targets import parse_target
+from domain.store_settings import MASK
 from kernel.documents import is_email, normalize_cep
 from kernel.errors import ValidationFailed
 from kernel.fields import FieldReader, InputField, read_with_errors, text
@@ -21,7 +22,6 @@ from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 
 APP, MELHOR_ENVIO, FRENET = "app", "melhor_envio", "frenet"
-MASK = "****"
 PURPOSE = "rate_params"
 _MAX_SERVICES = 50
 
@@ -107,7 +107,10 @@ SOURCES: Mapping[str, SourceKind] = {
 
 
 def read_params(source: str, values: object, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters to store for a source; a masked token is the stored one. Raises ValidationFailed for missing and wrong ones."""
+    """Return the parameters to store for a source; a masked token is the stored one of the same address.
+
+    Raises ValidationFailed for missing and wrong ones.
+    """
     given = {} if values is None else values
     if not isinstance(given, Mapping):
         raise ValidationFailed(
@@ -122,7 +125,9 @@ def read_params(source: str, values: object, stored: Mapping[str, Any]) -> dict[
             field="rate_params",
             code="rate_params_invalid",
         )
-    merged = {name: stored.get(name) if value == MASK else value for name, value in given.items()}
+    # Sent to another address, the token would be shown to a caller who may change the method.
+    kept = stored if (given.get("address") or "") == stored.get("address", "") else {}
+    merged = {name: kept.get(name) if value == MASK else value for name, value in given.items()}
     columns, errors = read_with_errors(params, merged, creating=True)
     if errors:
         sentence = "; ".join(f"rate_params: {message}" for _, message in errors.values())

@@ -10,6 +10,7 @@ import orjson
 
 from auth.secrets import decrypt, encrypt
 from domain.records import Change, RecordType
+from domain.store_settings import MASK as MASK
 from domain.taxes.taxes import taxes_writer
 from kernel.codes import PAYMENT_STATUSES
 from kernel.errors import ValidationFailed
@@ -20,7 +21,6 @@ from models.connection.database import fetchval
 from models.references import VENDOR
 from models.tables.payments import PaymentMethod
 
-MASK = "****"
 PURPOSE = "processor_params"
 MAX_PARAMS_BYTES = 100_000
 _MAX_HOLD_MINUTES = 525_600  # a year

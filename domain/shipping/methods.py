@@ -69,7 +69,7 @@ async def _set_source(change: Change) -> None:
     present = row["rate_source"] if row is not None else TABLE
     source = change.columns.get("rate_source", present)
     masked = change.values.get("rate_params", mask_params(stored) if source == present else None)
-    params = read_params(source, masked, stored)
+    params = read_params(source, masked, stored if source == present else {})
     if params != stored:
         change.columns["rate_params"] = encrypt_params(params) if params else None
     if row is not None and (params != stored or source != present):

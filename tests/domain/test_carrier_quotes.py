@@ -350,6 +350,22 @@ async def test_parameters_are_encrypted_and_a_mask_keeps_the_token(kit, shop):
     assert await stored_params(kit, shop.method) == {}
 
 
+@pytest.mark.parametrize(
+    "change", [{"rate_params": {"address": "https://elsewhere.example"}}, {"rate_source": "frenet", "rate_params": {}}]
+)
+async def test_a_masked_token_is_sent_to_no_other_address(kit, shop, change):
+    params = (
+        shop.carriers.melhor_envio_params(token="****")
+        if "rate_source" not in change
+        else {"token": "****", "origin_zipcode": "01310100"}
+    )
+    values = {**change, "rate_params": {**params, **change["rate_params"]}}
+    with pytest.raises(ValidationFailed) as refused:
+        await SHIPPING_METHOD_RECORDS.update(kit.scope, shop.method, values)
+    assert refused.value.fields == {"rate_params.token": "required"}
+    assert (await stored_params(kit, shop.method))["token"] == "me-secret"
+
+
 async def test_parameters_of_a_lost_key_are_entered_again(kit, shop):
     await execute(kit, "UPDATE shipping_methods SET rate_params = '\\x0100'")
     assert await shop.options() == {}
