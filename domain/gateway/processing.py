@@ -78,8 +78,7 @@ async def apply_notification(scope: Scope, payload: NotificationPayload, *, forc
         status_changed, problem = await _change_status(
             scope, locked, status, force=force, reason=reason, notify=not is_refund
         )
-    is_settled_otherwise = status_changed and locked.settlement(status or "") != locked.settlement()
-    if changed or is_settled_otherwise:
+    if changed or (status_changed and status is not None and locked.changes_ledger(status)):
         await write_order_entries(scope, locked.id, payments=applied)
     if changed or status_changed:
         previous = locked.status if status_changed else None

@@ -174,7 +174,7 @@ async def apply_transition(
     await _change(
         scope, locked, to_status, stock_state, tracking, forced=transition.forced, reason=reason, notify=notify
     )
-    if writes_ledger and locked.settlement(to_status) != locked.settlement():
+    if writes_ledger and locked.changes_ledger(to_status):
         await write_order_entries(scope, locked.id)
     # Lock order (`domain.orders.locked`): points, limits, promotions, stock.
     if locked.has_points:

@@ -21,6 +21,7 @@ from datetime import datetime
 from uuid import UUID
 
 from domain.ledger.entries import Settlement, settle
+from domain.orders.transitions import CHARGEBACK
 from kernel.errors import Forbidden, NotFound
 from kernel.ids import parse_reference
 from kernel.scope import ActorKind, Scope
@@ -88,6 +89,15 @@ class LockedOrder:
         """Return what the ledger has of the order, or would have of it in another status."""
         return settle(
             status or self.status, self.payment_status, self.total_cents, self.paid_cents, self.refunded_cents
+        )
+
+    def changes_ledger(self, status: str) -> bool:
+        """Return whether the ledger is to be written for another status: for one that settles the order otherwise.
+
+        Of a chargeback everything is reversed in each status, which the queue doesn't know (migration 0046).
+        """
+        return status != self.status and (
+            self.payment_status == CHARGEBACK or self.settlement(status) != self.settlement()
         )
 
     @property

@@ -151,8 +151,8 @@ async def update_order(
             scope, replace(updated, shipping_method_id=shipping_method_id), tracking, emit_events=emit_events
         )
         changed |= transition is not None
-        before = locked.settlement()
-        if (any(before) and columns.keys() & _LEDGER_COLUMNS) or locked.settlement(updated.status) != before:
+        is_settled_otherwise = any(locked.settlement()) and columns.keys() & _LEDGER_COLUMNS
+        if is_settled_otherwise or locked.changes_ledger(updated.status):
             await write_order_entries(scope, locked.id)
         edited = sorted(str(name) for name in changes if name != "status")
         if changed and edited:

@@ -109,6 +109,18 @@ async def test_a_chargeback_takes_everything_back(kit):
     assert sum((await sums(kit, order.id)).values()) == 0
 
 
+async def test_a_chargeback_leaves_nothing_to_the_job_in_any_status(kit):
+    _, _, order = await two_vendors(kit)
+    await record_payment(kit.scope, order.id, 9_000)
+    await change_status(kit.scope, order.id, "P")
+    await refund(kit, order.id, 0, charged_back=True)
+    for status in ("C", "I"):
+        await change_status(kit.scope, order.id, status)
+        queued = await kit.rows("SELECT order_id FROM ledger_queue WHERE tenant_id = $1")
+        assert (status, list(queued)) == (status, [])
+        assert sum((await sums(kit, order.id)).values()) == 0, status
+
+
 async def test_what_is_taken_back_is_taken_from_what_is_not_available_yet(kit):
     first, _, order = await two_vendors(kit)
     await record_payment(kit.scope, order.id, 9_000)
