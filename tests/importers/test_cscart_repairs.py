@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from domain.ledger.reconciliation import write_queued
 from kernel.scope import Store
 from server.importers.cscart import run
 from server.importers.cscart.report import Report
 from server.importers.cscart.source import SourceError
 from tests.harness.database import NewStore
-from tests.harness.scopes import execute, rows, value
+from tests.harness.scopes import execute, rows, system_scope, value
 from tests.importers.cscart_answers import PickyShop, shop
 from tests.importers.test_cscart import UUIDS, contents
 
@@ -19,6 +20,10 @@ REFUSED = (
     "vendors/1", "users/1", "categories/166", "categories/224", "features/18", "taxes/6", "shippings/1", "payments/2",
     "products/12", "orders/98",
 )  # fmt: skip
+
+SUMS = """
+SELECT vendor_id, kind, sum(amount_cents) FROM ledger_entries WHERE tenant_id = $1 GROUP BY 1, 2 HAVING sum(amount_cents) <> 0
+"""
 
 
 class FailingShop(PickyShop):
@@ -147,3 +152,17 @@ async def test_a_dry_run_into_a_store_with_records_says_what_would_be_refused(ne
     assert {name: count.added for name, count in promised.counts.items()} == {
         name: count.added for name, count in done.counts.items()
     }
+
+
+async def test_the_ledger_has_the_share_of_a_vendor_that_arrived_later(new_store: NewStore) -> None:
+    ledgers = []
+    for refused in ("vendors/1", ""):
+        store = await new_store()
+        for source in (failing(refused), failing()):
+            for number in (97, 98):  # of several vendors, which only the lines name
+                source.answers[f"orders/{number}"]["company_id"] = "0"
+            await run.run(source, store.public_id)
+            await write_queued(system_scope(store), limit=100)
+        ledgers.append(sorted(map(str, map(tuple, await rows(store, SUMS, store.id)))))
+    assert ledgers[0] == ledgers[1]
+    assert any(entry.startswith("(1, 'sale'") for entry in ledgers[0])

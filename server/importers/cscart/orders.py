@@ -11,6 +11,7 @@ from uuid import UUID
 
 from domain.catalog.product_options import TYPES_WITH_VARIANTS
 from domain.imports.numbered import ImportKind, ImportTable, PartNumbers, Row, Rows, load_references
+from domain.ledger.reconciliation import queue_orders
 from domain.orders.statuses import ORDERS, SHIPMENTS
 from domain.orders.transitions import payment_status
 from domain.purchase.commissions import keep_commissions
@@ -20,6 +21,7 @@ from kernel.documents import normalize_email
 from kernel.fields import MAX_INTEGER, MAX_NAME, InputField, read_fields, short_text
 from kernel.fields import text as long_text
 from kernel.money import MAX_CENTS
+from kernel.scope import Scope
 from models.connection.database import fetch
 from models.tables.orders import Order, OrderAddress, OrderLine, OrderStatusChange
 from models.tables.payments import Payment
@@ -43,6 +45,14 @@ from server.importers.cscart.values import (
 )
 
 LINE_REFERENCE = "order_line"
+
+
+async def _complete_lines(scope: Scope, lines: list[Row]) -> None:
+    """Set the commissions of the lines, and let the ledger of their orders be written."""
+    await keep_commissions(scope, lines)
+    await queue_orders(scope, (line["order_id"] for line in lines))
+
+
 ORDER = ImportKind(
     "order",
     ImportTable(
@@ -56,7 +66,7 @@ ORDER = ImportKind(
         owner="order_id",
         numbers=PartNumbers.PREFERRED,
         reference_kind=LINE_REFERENCE,
-        complete=keep_commissions,
+        complete=_complete_lines,
         # Out of the way: a line may get the position of another.
         before_update=(
             "UPDATE order_lines SET position = position + 1000000 WHERE tenant_id = $1 AND order_id = ANY($2::bigint[])"
