@@ -270,9 +270,9 @@ def test_documents_name_files_and_names_that_exist(document: str):
 
 
 def is_path(path: str) -> bool:
-    """Return whether a path exists below the root, or the end of one, as in a list of modules of one folder."""
+    """Return whether a path is one of the tree or of set-up (.gitignore), or the end of one: a module of a list."""
     if "/" in path:
-        return (ROOT / path).exists()
+        return (ROOT / path).exists() or path in (ROOT / ".gitignore").read_text(encoding="utf-8").split()
     return any(each.name == path for each in files())
 
 
