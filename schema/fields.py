@@ -200,8 +200,8 @@ def calculated(
 ) -> Any:
     """Declare a field that Python calculates for all rows of a list at once.
 
-    `calculate` returns `Row`s of plain values and further `Row`s, without resolvers of their own. The field must be nullable: in place of
-    a result there may be a `DomainError`.
+    `calculate` returns `Row`s of plain values and further `Row`s, without resolvers of their own. In place of a result there may be a
+    `DomainError` where the field is nullable.
     """
     declared = _field(CalculatedSource(sql, calculate, guard), description, guard, False)
     declared.arguments = list(arguments)

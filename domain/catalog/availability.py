@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from domain.catalog.listing import OPEN, of_row
 from domain.combined_stock import combinations_of, stock_sql
+from kernel.ids import parse_uuid
+from models.reading.queries import ColumnSql, Condition
 
 _COMBINATIONS = combinations_of()
 _ON_SALE = f"({OPEN} AND t.deleted_at IS NULL)"
@@ -30,18 +32,64 @@ COMBINATION_IS_AVAILABLE = (
 )
 """Of a combination `t`: whether its product is on sale, and the minimum quantity of the combination is in stock."""
 
-# As `domain.purchase.option_selection.select_options`: numeric `round` rounds half away from zero.
-_MODIFIERS = (
-    "(SELECT coalesce(sum(CASE v.modifier_type WHEN 'A' THEN v.modifier"
-    " ELSE round(t.price_cents::numeric * v.modifier / 10000) END), 0)"
-    " FROM combination_choices k JOIN option_variants v ON v.tenant_id = k.tenant_id AND v.id = k.variant_id"
-    " WHERE k.tenant_id = c.tenant_id AND k.combination_id = c.id)"
+
+def available_combinations(product_id: str | None = None) -> ColumnSql:
+    """Return the SQL of the ids of the combinations with the variant `t` that can be bought, of one product or of all."""
+    combinations = (
+        "ARRAY(SELECT c.public_id::text FROM combination_choices k"
+        " JOIN combinations c ON c.tenant_id = k.tenant_id AND c.id = k.combination_id"
+        " WHERE k.tenant_id = t.tenant_id AND k.variant_id = t.id AND c.deleted_at IS NULL"
+        f" AND {of_row(COMBINATION_IS_AVAILABLE, 'c')}{{}} ORDER BY c.position, c.id)"
+    )
+    if product_id is None:
+        return combinations.format("")
+    of_product = (
+        " AND c.product_id = (SELECT q.id FROM products q WHERE q.tenant_id = t.tenant_id AND q.public_id = {}::uuid)"
+    )
+    return lambda _: Condition(combinations.format(of_product), (parse_uuid(product_id),))
+
+
+# As `domain.catalog.product_options.modifier_cents` of a variant `v`: numeric `round` rounds half away from zero.
+_MODIFIER = (
+    "CASE v.modifier_type WHEN 'A' THEN v.modifier ELSE round({p}.price_cents::numeric * v.modifier / 10000) END"
 )
-_COMBINATION_PRICE = f"greatest(0, t.price_cents + c.price_cents + {_MODIFIERS})::bigint"
-LOWEST_PRICE = f"coalesce((SELECT min({_COMBINATION_PRICE}) FROM {_COMBINATIONS}), t.price_cents)"
-"""The lowest price of its combinations in cents; its own without combinations."""
-HIGHEST_PRICE = f"coalesce((SELECT max({_COMBINATION_PRICE}) FROM {_COMBINATIONS}), t.price_cents)"
-"""The highest price of its combinations in cents; its own without combinations."""
+
+
+def _combination_price(product: str, combination: str) -> str:
+    """Return the price of a combination before promotions, in cents; may be negative."""
+    return (
+        f"({product}.price_cents + {combination}.price_cents + (SELECT coalesce(sum({_MODIFIER.format(p=product)}), 0)::bigint"
+        " FROM combination_choices k JOIN option_variants v ON v.tenant_id = k.tenant_id AND v.id = k.variant_id"
+        f" WHERE k.tenant_id = {combination}.tenant_id AND k.combination_id = {combination}.id))"
+    )
+
+
+COMBINATION_PRICE = (
+    f"(SELECT greatest(0, {_combination_price('p', 't')}) FROM products p"
+    " WHERE p.tenant_id = t.tenant_id AND p.id = t.product_id)"
+)
+"""Of a combination `t`: the price of one unit before promotions, in cents."""
+
+
+def _further_options(bound: str, chosen: str) -> str:
+    """Return what options that no combination has add to the price: `bound` is min or max, `chosen` least or greatest."""
+    return (
+        f"(SELECT coalesce(sum(CASE WHEN o.required THEN m.cents ELSE {chosen}(m.cents, 0) END), 0)::bigint"
+        " FROM product_options l JOIN options o ON o.tenant_id = l.tenant_id AND o.id = l.option_id"
+        f" CROSS JOIN LATERAL (SELECT {bound}({_MODIFIER.format(p='t')}) AS cents FROM option_variants v"
+        " WHERE v.tenant_id = o.tenant_id AND v.option_id = o.id) m"
+        " WHERE l.tenant_id = t.tenant_id AND l.product_id = t.id AND o.status = 'A' AND o.deleted_at IS NULL"
+        f" AND NOT EXISTS (SELECT FROM {_COMBINATIONS} AND EXISTS (SELECT FROM combination_choices k"
+        " WHERE k.tenant_id = c.tenant_id AND k.combination_id = c.id AND k.option_id = o.id)))"
+    )
+
+
+PRICES = (
+    f"coalesce((SELECT string_agg(DISTINCT {_combination_price('t', 'c')}::text, ' ') FROM {_COMBINATIONS}), t.price_cents::text)",
+    _further_options("min", "least"),
+    _further_options("max", "greatest"),
+)
+"""The prices of its combinations in cents, its own without any, as a text; and what further options add at least, and at most."""
 
 _PUBLISHED_REVIEWS = (
     "discussion_threads th JOIN discussion_posts d ON d.tenant_id = th.tenant_id AND d.thread_id = th.id"

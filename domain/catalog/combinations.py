@@ -67,7 +67,10 @@ COMBINATION_FIELDS: Mapping[str, InputField] = {
     "sku": InputField("sku", trimmed, code="sku_invalid"),
     # Available stock; stored as this plus the units reserved by open orders, as for products.
     "stock": InputField("stock", integer(0, MAX_QUANTITY), code="stock_invalid"),
-    "price_cents": InputField("price_cents", integer(-MAX_CENTS, MAX_CENTS), code="price_invalid"),
+    **{
+        name: InputField("price_cents", integer(-MAX_CENTS, MAX_CENTS), code="price_invalid")
+        for name in ("price_cents", "modifier_cents")
+    },
     "position": InputField("position", integer(), code="position_invalid"),
     **FREIGHT_FIELDS,
 }
@@ -134,9 +137,10 @@ class CreatedCombination:
 async def create_combination(scope: Scope, values: InputValues) -> int:
     """Create a combination and return its internal id.
 
-    Keys: `product`*, `choices`* (`{option: variant}`), `sku`, `stock`, `price_cents` (added to the product's price; may be negative),
-    `position`, those of FREIGHT_FIELDS, `image {url, alt, width, height}`. Raises ValidationFailed for a combination that exists, an
-    option without inventory flag or of another product, or a variant of another option (docs/reference/legacy.md#combinations).
+    Keys: `product`*, `choices`* (`{option: variant}`), `sku`, `stock`, `modifier_cents` or
+    `price_cents` (added to the product's price; may be negative), `position`, those of FREIGHT_FIELDS, `image {url, alt, width, height}`.
+    Raises ValidationFailed for a combination that exists, an option without inventory flag or of another product, or a variant of another
+    option (docs/reference/legacy.md#combinations).
     """
     await store_images(scope, [values.get("image")])
     async with transaction(scope):

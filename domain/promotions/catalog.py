@@ -20,7 +20,10 @@ _PROMOTIONS = PromotionCache("p.zone = 'catalog'")
 
 
 class CatalogueProduct(NamedTuple):
-    """A product of a list: its id, its price in cents, the paths of its categories, and the version of the promotions, None for none."""
+    """A product of a list, or one of its combinations: the product's id, the price in cents, and what promotions need.
+
+    That is the paths of its categories, and the version of the promotions, None for none.
+    """
 
     id: int
     price_cents: int
@@ -28,15 +31,17 @@ class CatalogueProduct(NamedTuple):
     version: int | None
 
 
-def product_sql() -> str:
-    """Return the SQL of a `CatalogueProduct` for the product `t`; `{tenant}` is the store."""
-    return f"(t.id, t.price_cents, {_PROMOTIONS.category_paths_sql('t.id')}, {_PROMOTIONS.version_sql})"
+def product_sql(id_: str = "t.id", price: str = "t.price_cents", *more: str) -> str:
+    """Return the SQL of a `CatalogueProduct`, by default for the product `t`, and of more values; `{tenant}` is the store."""
+    return f"({', '.join([id_, price, _PROMOTIONS.category_paths_sql(id_), _PROMOTIONS.version_sql, *more])})"
 
 
 async def lower_catalogue_prices(
-    scope: Scope, products: Sequence[CatalogueProduct], user_id: int | None
+    scope: Scope, products: Sequence[CatalogueProduct], user_id: int | None, quantity: int = 1
 ) -> list[tuple[int, Sequence[ActivePromotion]]]:
     """Return the price of one unit of each product in cents, lowered by promotions of the catalogue, and those that lowered it.
+
+    `quantity` is the number of units in the cart's line.
 
     Takes no statement where this process knows the promotions and they ask nothing of the customer, three at most.
     """
@@ -44,12 +49,16 @@ async def lower_catalogue_prices(
     promotions = await _PROMOTIONS.active(scope, version) if version is not None else []
     if not promotions:
         return [(product.price_cents, ()) for product in products]
-    context = await _rule_context(scope, promotions, products, user_id)
+    context = await _rule_context(scope, promotions, products, user_id, quantity)
     return [(line.price_cents, reductions) for line, reductions in lowered_lines(promotions, context)]
 
 
 async def _rule_context(
-    scope: Scope, promotions: Sequence[ActivePromotion], products: Sequence[CatalogueProduct], user_id: int | None
+    scope: Scope,
+    promotions: Sequence[ActivePromotion],
+    products: Sequence[CatalogueProduct],
+    user_id: int | None,
+    quantity: int,
 ) -> RuleContext:
     facts = await load_facts(scope, promotions, [product.id for product in products], user_id, None)
     usergroups: frozenset[int] = frozenset()
@@ -60,7 +69,7 @@ async def _rule_context(
         used_by_customer = uses_of(customer)
     return RuleContext(
         lines=[
-            RuleLine(id_, 1, cents, 0, category_ids(paths or ""), facts.features.get(id_, NO_FEATURES))
+            RuleLine(id_, quantity, cents, 0, category_ids(paths or ""), facts.features.get(id_, NO_FEATURES))
             for id_, cents, paths, _ in products
         ],
         user_id=user_id,

@@ -8,9 +8,7 @@ from auth.access import Access
 from domain.catalog.availability import (
     AVAILABLE_QUANTITY,
     AVERAGE_RATING,
-    HIGHEST_PRICE,
     IS_AVAILABLE,
-    LOWEST_PRICE,
     ON_HAND,
     RESERVED,
     REVIEW_COUNT,
@@ -51,7 +49,7 @@ from schema.types.marketplace import ReviewObject, VendorObject
 from schema.types.media import ImageInput, image_relation, with_files, with_image_fields
 from schema.types.options import AttachmentObject, CombinationObject, OptionObject, ProductImageInput
 from schema.types.pricing import TaxObject
-from schema.types.product_prices import ProductPricingObject, pricing
+from schema.types.product_prices import PriceRangeObject, ProductPricingObject, price_range, product_pricing
 
 _INVENTORY_READERS = Access(privileges=("view_products",), app_scope="read_products", vendor=True)
 
@@ -194,14 +192,6 @@ class FeatureValueObject:
     )
 
 
-@object_type("PriceRange")
-class PriceRangeObject:
-    """The lowest and highest price of a product, in cents, before promotions."""
-
-    min_cents: BigInt = computed(LOWEST_PRICE, "The lowest price, in cents.")
-    max_cents: BigInt = computed(HIGHEST_PRICE, "The highest price, in cents.")
-
-
 @object_type("Seo")
 class SeoObject:
     """The texts of a product's page for search engines."""
@@ -221,7 +211,7 @@ class ProductObject:
     short_description: str = column(description="The short description.")
     status: ProductStatus = column(description="The status code.")
     price_cents: BigInt = column(description="The price, in cents.")
-    pricing: ProductPricingObject | None = pricing()
+    pricing: ProductPricingObject | None = product_pricing()
     compare_at_cents: BigInt | None = column(description="The compare-at price, in cents.")
     currency: str = computed("(SELECT s.currency FROM tenants s WHERE s.id = t.tenant_id)", "The currency, ISO 4217.")
     stock: BigInt = computed(
@@ -234,7 +224,7 @@ class ProductObject:
     available_quantity: BigInt | None = column(
         AVAILABLE_QUANTITY, "The units for sale, those of its combinations if it has some; null if stock isn't tracked."
     )
-    price_range: PriceRangeObject = embedded("The catalogue's prices of its combinations; its own price without any.")
+    price_range: PriceRangeObject = price_range()
     average_rating: float | None = column(AVERAGE_RATING, "The mean of the ratings, 1 to 5; null without ratings.")
     review_count: BigInt = computed(REVIEW_COUNT, "The number of published reviews.")
     seo: SeoObject = embedded("The texts for search engines.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import strawberry
 
 from auth.access import Access
-from domain.catalog.availability import COMBINATION_IS_AVAILABLE
+from domain.catalog.availability import COMBINATION_IS_AVAILABLE, available_combinations
 from domain.catalog.boxes import BOX_FIELDS
 from domain.catalog.combinations import FREIGHT_FIELDS
 from domain.catalog.product_options import ANY_VARIANT, NO_VARIANT
@@ -28,11 +28,22 @@ from schema.enums import (
     OptionType,
     SwitchStatus,
 )
-from schema.fields import column, computed, connection, entity_type, legacy_number, referenced, relation
+from schema.fields import (
+    column,
+    computed,
+    connection,
+    entity_type,
+    legacy_number,
+    optional_argument,
+    parameterized,
+    referenced,
+    relation,
+)
 from schema.inputs import input_type, optional_copies, optional_field
 from schema.scalars import ID, JSON, BigInt, Upload
 from schema.types.marketplace import VendorObject
 from schema.types.media import ImageInput, ImageObject, MediaFileObject, image_relation
+from schema.types.product_prices import ProductPricingObject, combination_pricing
 from schema.types.references import Product, ProductConnection
 
 _INVENTORY_READERS = Access(privileges=("view_catalog", "view_products"), app_scope="read_products", vendor=True)
@@ -65,6 +76,11 @@ class OptionVariantObject:
     image_url: str = computed(RowImageUrl("image_url"), "The image URL; empty if not set.", shows="image_url")
     image_alt: str = column(description="The alternative text of the image.")
     image: ImageObject | None = image_relation("option_variants")
+    available_combination_ids: list[ID] = parameterized(
+        available_combinations,
+        "The combinations with this value that can be bought; of an option that products share, those of all of them.",
+        [optional_argument("product_id", ID, "The product whose combinations are listed.")],
+    )
 
 
 @entity_type(OPTIONS, "Option", key="option_id", times="created_at updated_at")
@@ -120,7 +136,15 @@ class CombinationObject:
     product_number: BigInt = column("product_id", "The legacy numeric ID of the product.", internal=True)
     hash: str = column(description="The legacy numeric IDs of options and variants, joined by `_`.", internal=True)
     sku: str = column(description="The combination's SKU; empty if not set.")
-    price_cents: BigInt = column(description="The amount added to the product's price, in cents; may be negative.")
+    pricing: ProductPricingObject | None = combination_pricing()
+    modifier_cents: BigInt = column(
+        "price_cents",
+        "The amount added to the product's price besides those of its variants, in cents; may be negative.",
+    )
+    price_cents: BigInt = column(
+        description="The amount added to the product's price, in cents; may be negative.",
+        deprecated="Use `modifier_cents`, which is the same amount, or `pricing` for the price.",
+    )
     stock: BigInt = column(description="The available stock: on hand less reserved.")
     is_available: bool = computed(
         COMBINATION_IS_AVAILABLE, "Whether it can be bought: its product on sale, and the minimum quantity in stock."
@@ -303,7 +327,10 @@ class CombinationInput:
     stock: BigInt | None = optional_field(
         "The available stock; units reserved by open orders are added to get the stock on hand."
     )
-    price_cents: BigInt | None = optional_field("The amount added to the product's price, in cents; may be negative.")
+    modifier_cents: BigInt | None = optional_field(
+        "The amount added to the product's price besides those of its variants, in cents; may be negative."
+    )
+    price_cents: BigInt | None = optional_field("The former name of `modifier_cents`, which wins.")
     position: int | None = optional_field("The sort position.")
     image: ProductImageInput | None = optional_field("The image; null removes it.")
     refused: bool | None = optional_field(

@@ -1,12 +1,13 @@
-"""Define the price of a product for the caller."""
+"""Define the prices of products and combinations for the caller."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from domain.catalog.availability import COMBINATION_PRICE, PRICES
 from domain.promotions.catalog import product_sql
-from domain.purchase.catalog_prices import CataloguePrice, catalogue_prices
+from domain.purchase.catalog_prices import CataloguePrice, catalogue_prices, price_ranges
 from kernel.errors import DomainError
 from kernel.scope import Scope
 from models.reading.queries import Condition, Row
@@ -31,10 +32,25 @@ class ProductPricingObject:
     promotions: list[AppliedPromotionObject] = output_field("The promotions that lower the price, in their order.")
 
 
+@object_type("PriceRange")
+class PriceRangeObject:
+    """The lowest and highest price of one unit of a product for the caller, after promotions, in cents of the store's currency."""
+
+    min_cents: BigInt = output_field("The lowest price, in cents.")
+    max_cents: BigInt = output_field("The highest price, in cents.")
+
+
 async def _calculate(
-    scope: Scope, products: Sequence[tuple[int, int, str | None, int | None]], options: Mapping[str, Any] | None = None
+    scope: Scope,
+    products: Sequence[tuple[int, int, str | None, int | None]],
+    options: Mapping[str, Any] | None = None,
+    quantity: int | None = None,
 ) -> list[Any]:
-    return [_row(price) for price in await catalogue_prices(scope, products, options)]
+    return [_row(price) for price in await catalogue_prices(scope, products, options, quantity)]
+
+
+async def _ranges(scope: Scope, products: Sequence[Any]) -> list[Any]:
+    return [Row(min_cents=least, max_cents=most) for least, most in await price_ranges(scope, products)]
 
 
 def _row(price: CataloguePrice | DomainError) -> Row | DomainError:
@@ -48,12 +64,40 @@ def _row(price: CataloguePrice | DomainError) -> Row | DomainError:
     )
 
 
-def pricing() -> Any:
+_QUANTITY = "The units in the cart's line, 1 by default: some promotions need several of a product."
+_FOR_CALLER = (
+    "The price of one unit{} for the caller, after the catalogue promotions that apply to the caller (usergroups, account, dates)."
+    " Promotions that need a coupon show in the cart only."
+)
+
+
+def product_pricing() -> Any:
     """Declare the price of the product of the row, calculated for all products of a list at once."""
     return calculated(
         lambda _: Condition(product_sql()),
         _calculate,
-        "The price of one unit for the caller, after the catalogue promotions that apply to the caller (usergroups, account, dates)."
-        " Promotions that need a coupon or a larger quantity show in the cart only.",
-        [optional_argument("options", JSON, "The chosen options: an object of option ID to variant ID or text.")],
+        _FOR_CALLER.format(""),
+        [
+            optional_argument("options", JSON, "The chosen options: an object of option ID to variant ID or text."),
+            optional_argument("quantity", BigInt, _QUANTITY),
+        ],
+    )
+
+
+def combination_pricing() -> Any:
+    """Declare the price of the combination of the row, calculated for all combinations of a list at once."""
+    return calculated(
+        lambda _: Condition(product_sql("t.product_id", COMBINATION_PRICE)),
+        _calculate,
+        _FOR_CALLER.format(" of the product in this combination"),
+        [optional_argument("quantity", BigInt, _QUANTITY)],
+    )
+
+
+def price_range() -> Any:
+    """Declare the range of prices of the product of the row, calculated for all products of a list at once."""
+    return calculated(
+        lambda _: Condition(product_sql("t.id", "t.price_cents", *PRICES)),
+        _ranges,
+        "What one unit costs the caller at least and at most, after promotions: in any of its combinations, with any of its options.",
     )
