@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import strawberry
@@ -9,7 +10,7 @@ from strawberry import Info
 
 from auth.access import Access
 from domain import order_access
-from domain.carts import change, checkout
+from domain.carts import change, checkout, lines
 from domain.carts.items import FIRST_PARAMETER, ITEM
 from domain.carts.locked import find_cart
 from domain.carts.merge import merge_cart
@@ -37,6 +38,7 @@ from schema.types.carts import (
     CartCheckoutObject,
     CartInput,
     CartItemInput,
+    CartItemUpdateInput,
     CartObject,
     CustomerCartObject,
     PlacedOrderObject,
@@ -56,6 +58,10 @@ def _rename_items(fields: dict[str, Any]) -> dict[str, Any]:
     if fields.get("items") is not None:
         fields["items"] = [rename_line_fields(item) for item in fields["items"]]
     return fields
+
+
+def _lines(items: Sequence[CartItemInput | CartItemUpdateInput]) -> list[dict[str, Any]]:
+    return [rename_line_fields(provided_fields(item)) for item in items]
 
 
 @strawberry.type
@@ -123,19 +129,36 @@ class CartMutations:
     async def cart_item_add(self, info: Info, id: ID, input: CartItemInput) -> CartObject:
         """Add a product to a cart; quantities of the same product and options are added."""
         return await cart_result(
-            info, await change.add_item(info.context.scope, id, rename_line_fields(provided_fields(input)))
+            info, await lines.add_item(info.context.scope, id, rename_line_fields(provided_fields(input)))
         )  # type: ignore[no-any-return]
 
     @root_field(EDIT_CARTS)
     async def cart_item_update(self, info: Info, id: ID, item_id: ID, quantity: BigInt | None = None) -> CartObject:
         """Set the quantity of a cart line, 1 or more."""
         fields = {"quantity": quantity}
-        return await cart_result(info, await change.update_item(info.context.scope, id, item_id, fields))  # type: ignore[no-any-return]
+        return await cart_result(info, await lines.update_item(info.context.scope, id, item_id, fields))  # type: ignore[no-any-return]
 
     @root_field(EDIT_CARTS)
     async def cart_item_remove(self, info: Info, id: ID, item_id: ID) -> CartObject:
         """Remove a cart line."""
-        return await cart_result(info, await change.remove_item(info.context.scope, id, item_id))  # type: ignore[no-any-return]
+        return await cart_result(info, await lines.remove_items(info.context.scope, id, [item_id]))  # type: ignore[no-any-return]
+
+    @root_field(EDIT_CARTS)
+    async def cart_items_add(self, info: Info, id: ID, items: list[CartItemInput]) -> CartObject:
+        """Add lines to a cart, all or none; quantities of the same product and options are added."""
+        return await cart_result(info, await lines.add_items(info.context.scope, id, _lines(items)))  # type: ignore[no-any-return]
+
+    @root_field(EDIT_CARTS)
+    async def cart_items_update(self, info: Info, id: ID, items: list[CartItemUpdateInput]) -> CartObject:
+        """Change quantities and choices of cart lines, all or none; a quantity of 0 removes its line. Lines that become equal are one
+        afterwards.
+        """
+        return await cart_result(info, await lines.update_items(info.context.scope, id, _lines(items)))  # type: ignore[no-any-return]
+
+    @root_field(EDIT_CARTS)
+    async def cart_items_remove(self, info: Info, id: ID, item_ids: list[ID]) -> CartObject:
+        """Remove cart lines, all or none."""
+        return await cart_result(info, await lines.remove_items(info.context.scope, id, item_ids))  # type: ignore[no-any-return]
 
     @root_field(EDIT_CARTS)
     async def cart_set_address(self, info: Info, id: ID, input: CartAddressInput) -> CartObject:

@@ -38,6 +38,8 @@ _BY_NAME: Mapping[str, str] = {
     "inputs": "The records.",
     "installments": "The number of installments.",
     "item_id": "The ID of the cart line.",
+    "item_ids": "The IDs of the cart lines, at most 200.",
+    "items": "The cart lines, at most 200.",
     "key": "The sign-in key.",
     "kind": "The kind of payment, as text.",
     "last": "The number of records from the end, 0 to 1,000, in place of `first`.",

@@ -1,4 +1,4 @@
-"""Change a cart: its items, address, shipping option, coupon, customer e-mail.
+"""Create a cart, and change its address, shipping option, coupon, points or customer e-mail; its lines: `domain.carts.lines`.
 
 Every change locks the cart, recalculates and stores its totals, extends its expiry, and emits `cart.updated` (`domain.carts.events`). Each
 function returns the cart's record after the change.
@@ -22,7 +22,6 @@ from domain.carts.items import (
     checked_quantity,
     item_price_columns,
     parse_items,
-    read_quantity,
     too_many_items_error,
 )
 from domain.carts.locked import LockedCart, lock_cart, lock_open_cart
@@ -39,7 +38,7 @@ from domain.points.ledger import POINTS_UNAVAILABLE
 from domain.promotions.rewards import coupon_key
 from domain.store_settings import setting
 from kernel.documents import email_text
-from kernel.errors import Forbidden, NotFound, RuleViolation
+from kernel.errors import Forbidden, RuleViolation
 from kernel.fields import InputField, InputValues, integer, read_fields, short_text
 from kernel.geography import BRAZIL
 from kernel.ids import parse_uuid, uuid7
@@ -70,12 +69,6 @@ ON CONFLICT (tenant_id, cart_id, product_id, options_key)
     DO UPDATE SET quantity = cart_items.quantity + excluded.quantity, added_price_cents = NULL
 """
 _QUANTITIES = "SELECT product_id, options_key, quantity FROM cart_items WHERE tenant_id = $1 AND cart_id = $2"
-# Both return whether the item had another quantity, which a subquery reads as it was; the customer has seen its price in any case.
-_SET_QUANTITY = """
-UPDATE cart_items SET quantity = $4, added_price_cents = NULL WHERE tenant_id = $1 AND cart_id = $2 AND public_id = $3
-RETURNING (SELECT i.quantity FROM cart_items i WHERE i.tenant_id = $1 AND i.cart_id = $2 AND i.public_id = $3) <> $4
-"""
-_DELETE_ITEM = "DELETE FROM cart_items WHERE tenant_id = $1 AND cart_id = $2 AND public_id = $3 RETURNING true"
 _BALANCE = "SELECT points FROM users WHERE tenant_id = $1 AND id = $2 AND deleted_at IS NULL"
 # A customer who signs in becomes the cart's owner; the currency is the store's current one. Requests are serialized by the row lock, so a
 # later one may carry an earlier time.
@@ -99,35 +92,6 @@ async def create_cart(scope: Scope, values: InputValues) -> dict[str, Any]:
         public_id, cart_id = await insert_cart(scope, email)
         await insert_items(scope, cart_id, items)
         return await complete_change(scope, public_id, emit_event=bool(items))
-
-
-async def add_item(scope: Scope, cart: object, values: InputValues) -> dict[str, Any]:
-    """Add units of a product to a cart; the quantity of an identical item increases."""
-    check_caller(scope)
-    items = await parse_items(scope, [values])
-    async with transaction(scope, Plans.REUSED):
-        locked = await lock_open_cart(scope, cart)
-        await insert_items(scope, locked.id, items)
-        return await complete_change(scope, locked.public_id)
-
-
-async def update_item(scope: Scope, cart: object, item: object, values: InputValues) -> dict[str, Any]:
-    """Set the quantity of an item, 1 or more."""
-    check_caller(scope)
-    quantity = read_quantity(values)
-    async with transaction(scope, Plans.REUSED):
-        locked = await lock_open_cart(scope, cart)
-        changed = await _update_item_row(scope, locked, item, _SET_QUANTITY, quantity)
-        return await _complete(scope, locked, changed=changed)
-
-
-async def remove_item(scope: Scope, cart: object, item: object) -> dict[str, Any]:
-    """Remove an item from a cart."""
-    check_caller(scope)
-    async with transaction(scope, Plans.REUSED):
-        locked = await lock_open_cart(scope, cart)
-        await _update_item_row(scope, locked, item, _DELETE_ITEM)
-        return await complete_change(scope, locked.public_id)
 
 
 async def set_address(scope: Scope, cart: object, values: InputValues) -> dict[str, Any]:
@@ -261,21 +225,13 @@ async def insert_items(scope: Scope, cart_id: int, items: Sequence[RequestedItem
     )
 
 
-async def _update_item_row(scope: Scope, cart: LockedCart, item: object, sql: str, *values: object) -> bool:
-    public_id = parse_uuid(item)
-    changed = await fetchval(sql, scope.store.id, cart.id, public_id, *values) if public_id is not None else None
-    if changed is None:
-        raise NotFound("item")
-    return bool(changed)
-
-
 async def _set(scope: Scope, cart: LockedCart, *, needs_coupon: bool = False, **columns: Any) -> dict[str, Any]:
     """Set columns of a locked cart, and return its record."""
     changed = await update_row(scope, "carts", cart.id, **columns)
-    return await _complete(scope, cart, changed=changed, needs_coupon=needs_coupon)
+    return await complete(scope, cart, changed=changed, needs_coupon=needs_coupon)
 
 
-async def _complete(scope: Scope, cart: LockedCart, *, changed: bool, needs_coupon: bool = False) -> dict[str, Any]:
+async def complete(scope: Scope, cart: LockedCart, *, changed: bool, needs_coupon: bool = False) -> dict[str, Any]:
     """Complete a request that may have changed a cart; also one that changes nothing extends its expiry, but emits no event."""
     is_taken_over = cart.user_id is None and _customer_id(scope) is not None
     return await complete_change(scope, cart.public_id, emit_event=changed or is_taken_over, needs_coupon=needs_coupon)

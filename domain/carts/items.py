@@ -15,7 +15,7 @@ from domain.carts.locked import statement_with_items
 from domain.carts.messages import portuguese_errors
 from domain.purchase.draft import MAX_UNITS, DraftLine, options_object
 from domain.purchase.lines import OFFER_COLUMNS, OFFER_VENDOR, Offer, PricedLine, load_offers, offers_of, price_lines
-from domain.purchase.option_selection import select_options, selection_input, selection_key
+from domain.purchase.option_selection import select_combination, select_options, selection_input, selection_key
 from domain.purchase.totals import TotalsLine
 from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.fields import InputField, InputValues, integer, read_fields
@@ -42,6 +42,11 @@ UPDATE cart_items i SET product_name = p.name, price_cents = p.price, added_pric
 FROM unnest($3::bigint[], $4::text[], $5::bigint[]) AS p (id, name, price)
 WHERE i.tenant_id = $1 AND i.cart_id = $2 AND i.id = p.id
     AND (i.product_name, i.price_cents, i.added_price_cents IS NULL) IS DISTINCT FROM (p.name, p.price, false)
+"""
+
+_COMBINATION_PRODUCTS = """
+SELECT c.public_id, p.public_id AS product_id FROM combinations c JOIN products p ON p.tenant_id = c.tenant_id AND p.id = c.product_id
+WHERE c.tenant_id = $1 AND c.public_id = ANY($2::uuid[]) AND c.deleted_at IS NULL
 """
 
 QUANTITY: Mapping[str, InputField] = {
@@ -112,26 +117,42 @@ async def items_of(scope: Scope, rows: Sequence[tuple[Any, ...]], *, closed: boo
 
 
 async def parse_items(scope: Scope, values: Sequence[InputValues], *, field: str = "") -> list[RequestedItem]:
-    """Parse `[{product, quantity, options?}]`; quantities of the same product and options are summed.
+    """Parse items as `read_items` does, all with the same `field`; quantities of the same product and options are summed."""
+    return sum_items(await read_items(scope, values, [field] * len(values)), field)
 
-    `field` names the list in error messages. Raises NotFound for products missing or not on sale, ValidationFailed for invalid quantities
-    and options, RuleViolation for options that can't be combined.
+
+def sum_items(items: Sequence[RequestedItem], field: str = "") -> list[RequestedItem]:
+    """Sum the quantities of the same product and options."""
+    summed: dict[tuple[int, str], RequestedItem] = {}
+    for item in items:
+        key = (item.offer.id, item.options_key)
+        quantity = item.quantity + (summed[key].quantity if key in summed else 0)
+        summed[key] = replace(item, quantity=checked_quantity(quantity, field))
+    return list(summed.values())
+
+
+async def read_items(scope: Scope, values: Sequence[InputValues], fields: Sequence[str]) -> list[RequestedItem]:
+    """Parse `[{product or combination_id, quantity, options?}]` in a constant number of statements.
+
+    `fields` name the items in error messages. Raises NotFound for products and combinations missing or not on sale, ValidationFailed for
+    invalid quantities and options, RuleViolation for options that can't be combined.
     """
     if len(values) > MAX_ITEMS:
         raise too_many_items_error()
-    drafts = [_parse_item(item, field) for item in values]
-    offers = await _load_offers(scope, [draft.product for draft in drafts])
-    summed: dict[tuple[int, str], RequestedItem] = {}
-    for draft in drafts:
-        offer = offers[draft.product]
-        with _prefixed_errors(field), portuguese_errors(scope):
-            selection = select_options(offer, draft.options)
-        key = selection_key(selection)
-        previous = summed.get((offer.id, key))
-        quantity = draft.quantity + (previous.quantity if previous else 0)
+    drafts = [_parse_item(item, field) for item, field in zip(values, fields, strict=True)]
+    products = await _products_of(scope, drafts)
+    offers = await _load_offers(scope, products)
+    items = []
+    for draft, product, field in zip(drafts, products, fields, strict=True):
+        offer = offers[product]
+        with prefixed_errors(field), portuguese_errors(scope):
+            if draft.combination is None:
+                selection = select_options(offer, draft.options)
+            else:
+                selection = select_combination(offer, draft.combination, draft.options)
         options = tuple(selection.options) if selection is not None else ()
-        summed[offer.id, key] = RequestedItem(offer, checked_quantity(quantity, field), options, key)
-    return list(summed.values())
+        items.append(RequestedItem(offer, draft.quantity, options, selection_key(selection)))
+    return items
 
 
 def read_quantity(values: InputValues) -> int:
@@ -201,23 +222,47 @@ def _item(row: tuple[Any, ...], offers: Mapping[object, Offer]) -> PricedCartIte
     )
 
 
-def _parse_item(values: InputValues, field: str) -> DraftLine:
-    product = values.get("product")
-    if product is None:
+@dataclass(frozen=True, slots=True)
+class _ItemDraft:
+    """Requested units of a product, named by its public id, or of a combination."""
+
+    product: object
+    combination: UUID | None
+    quantity: int
+    options: Mapping[str, Any]
+
+
+def _parse_item(values: InputValues, field: str) -> _ItemDraft:
+    product, combination = values.get("product"), values.get("combination_id")
+    if product is None and combination is None:
         raise ValidationFailed("product_id is required", field=_field_path(field, "product_id"), code="required")
-    with _prefixed_errors(field):
+    public_id = parse_uuid(combination)
+    if combination is not None and public_id is None:
+        raise NotFound("combination")
+    with prefixed_errors(field):
         options = read_fields(OPTIONS, values).get("options", {})
-        return DraftLine(product, read_quantity(values), options=options)
+        return _ItemDraft(product, public_id, read_quantity(values), options)
 
 
 @contextmanager
-def _prefixed_errors(field: str) -> Iterator[None]:
+def prefixed_errors(field: str) -> Iterator[None]:
     """Prefix field names in errors with the list of the item."""
     try:
         yield
     except ValidationFailed as error:
         fields = {_field_path(field, name): code for name, code in error.fields.items()}
         raise ValidationFailed(error.message, fields=fields) from error
+
+
+async def _products_of(scope: Scope, drafts: Sequence[_ItemDraft]) -> list[object]:
+    """Return the product of each draft: that of its combination where it names none."""
+    unnamed = [draft.combination for draft in drafts if draft.product is None]
+    with active_scope(scope):
+        rows = await fetch(_COMBINATION_PRODUCTS, scope.store.id, unnamed) if unnamed else []
+    products = {row["public_id"]: str(row["product_id"]) for row in rows}
+    if not products.keys() >= set(unnamed):
+        raise NotFound("combination")
+    return [products[draft.combination] if draft.product is None else draft.product for draft in drafts]
 
 
 async def _load_offers(scope: Scope, products: Sequence[object]) -> dict[object, Offer]:

@@ -64,11 +64,14 @@ def cart_record(
     `warnings` are those of the change that is answered. `coupon_refusal`: no payment method makes the coupon usable.
     """
     status = cart.status_at(scope.now)
+    shown = [warning.record() for warning in (*warnings, *_warnings(scope, cart, totals, status, coupon_refusal))]
     return {
         "id": cart.public_id,
         "status": status,
         "currency": scope.store.currency if status == OPEN else cart.currency,
-        "items": [_item(item) for item in totals.items],
+        "items": [
+            _item(item, [warning for warning in shown if warning["item_id"] == item.public_id]) for item in totals.items
+        ],
         "quantity_total": sum(item.quantity for item in totals.items),
         "gifts": [
             {
@@ -86,9 +89,7 @@ def cart_record(
         if totals.shipping_option is not None
         else None,
         "coupon_code": cart.coupon_code or None,
-        "warnings": [
-            warning.record() for warning in (*warnings, *_warnings(scope, cart, totals, status, coupon_refusal))
-        ],
+        "warnings": shown,
         "points_to_use": cart.points_to_use,
         "points_spent": totals.points.points,
         "points_cents": totals.points.cents,
@@ -129,12 +130,15 @@ def shipping_option_record(option: Quote) -> dict[str, Any]:
     }
 
 
-def _item(item: PricedCartItem) -> dict[str, Any]:
+def _item(item: PricedCartItem, warnings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    selection = item.line.selection if item.line is not None else None
+    combination = selection.combination if selection is not None else None
     return {
         "id": item.public_id,
         "product_id": item.product_public_id,
         "product": item.product_id,
-        "combination": item.line.combination_id if item.line is not None else None,
+        "combination_id": combination.public_id if combination is not None else None,
+        "combination": combination.id if combination is not None else None,
         "name": item.name,
         "quantity": item.quantity,
         "price_cents": item.price_cents,
@@ -143,6 +147,7 @@ def _item(item: PricedCartItem) -> dict[str, Any]:
         "option_values": selection_input(item.options),
         "chosen": item.options,
         "is_available": item.line is not None and item.line.offer.is_on_sale,
+        "warnings": warnings,
     }
 
 

@@ -25,7 +25,7 @@ from domain.catalog.product_options import (
     reference_text,
 )
 from domain.catalog.stock import OUT_OF_STOCK
-from kernel.errors import RuleViolation, ValidationFailed
+from kernel.errors import NotFound, RuleViolation, ValidationFailed
 from kernel.ids import ShownId, parse_reference
 from kernel.money import format_cents
 from kernel.scope import Scope
@@ -35,10 +35,10 @@ from models.connection.database import fetch
 MAX_TEXT = 2_000
 
 _COMBINATIONS = """
-SELECT product_id, NULL AS type, id, hash, sku, price_cents, stock, shipping_freight_cents, position FROM combinations
+SELECT product_id, NULL AS type, id, public_id, hash, sku, price_cents, stock, shipping_freight_cents, position FROM combinations
 WHERE tenant_id = $1 AND product_id = ANY($2::bigint[]) AND deleted_at IS NULL
 UNION ALL
-SELECT product_id, type, id, hash, '', 0, 0, NULL, 0 FROM option_exceptions WHERE tenant_id = $1 AND product_id = ANY($2::bigint[])
+SELECT product_id, type, id, NULL, hash, '', 0, 0, NULL, 0 FROM option_exceptions WHERE tenant_id = $1 AND product_id = ANY($2::bigint[])
 ORDER BY position, id
 """
 
@@ -56,6 +56,7 @@ class OptionCombination:
     price_cents: int
     stock: int
     freight_cents: int | None = None
+    public_id: UUID | None = None
 
 
 @dataclass(slots=True)
@@ -131,6 +132,7 @@ async def load_selectable_options(scope: Scope, products: Iterable[int]) -> dict
                     record["price_cents"],
                     record["stock"],
                     record["shipping_freight_cents"],
+                    record["public_id"],
                 )
             )
         else:
@@ -171,6 +173,24 @@ def select_options(
             "product_options_value": [_legacy_option(option, value) for option, value in ordered],
         },
     )
+
+
+def select_combination(product: OptionedProduct, public_id: UUID, values: Mapping[str, Any]) -> OptionSelection:
+    """Parse the selection of one of a product's combinations; `values` are its further options.
+
+    Raises NotFound for no combination of the product, `combination_unavailable` when `values` make another one of it, and what
+    `select_options` does.
+    """
+    selectable = product.selectable_options or SelectableOptions()
+    combination = next((each for each in selectable.combinations if each.public_id == public_id), None)
+    if combination is None:
+        raise NotFound("combination")
+    selection = select_options(
+        product, {**values, **{str(option): variant for option, variant in combination.variants}}
+    )
+    if selection is None or selection.combination != combination:
+        raise _violation("there is no such combination of options", "combination_unavailable", product)
+    return selection
 
 
 def _read(

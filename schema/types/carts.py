@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import strawberry
+
 from auth.access import Access
 from domain.carts.read import CUSTOMER_CART_ITEMS, CUSTOMER_CARTS
 from domain.order_access import CHECKOUT, PLACED_ORDER_LINES, PLACED_ORDERS, own_data
@@ -56,6 +58,20 @@ class CartItemOptionObject:
     modifier_type: ModifierType = output_field("`A` absolute, `P` percentage.")
 
 
+@object_type("CartItemWarning", access=VIEW_CARTS)
+class CartItemWarningObject:
+    """What a customer should know of a cart line before the checkout."""
+
+    code: CartWarningCode = output_field("What the warning is about.")
+    message: str = output_field("The text for the customer, in Portuguese.")
+    quantity: BigInt | None = output_field("The units wanted.")
+    available_quantity: BigInt | None = output_field(
+        "The units in stock; for `QUANTITY_TOO_SMALL` and `QUANTITY_TOO_LARGE` the least and the most that are sold."
+    )
+    previous_price_cents: BigInt | None = output_field("The unit price when the line was added, in cents.")
+    price_cents: BigInt | None = output_field("The unit price now, in cents.")
+
+
 @object_type("CartItem", access=VIEW_CARTS)
 class CartItemObject:
     """A line of a cart, at the current price."""
@@ -65,6 +81,7 @@ class CartItemObject:
     product: ProductObject | None = relation(
         ToOne("product_id"), "The product in its current state; null for callers without access to it."
     )
+    combination_id: ID | None = output_field("The combination of the chosen options.")
     combination: CombinationObject | None = relation(
         ToOne("combination_id"), "The combination of the chosen options, whose stock the line uses."
     )
@@ -81,6 +98,7 @@ class CartItemObject:
         deprecated="Use `options`, which is typed.",
     )
     is_available: bool = output_field("Whether the product is active; stock is checked at checkout.")
+    warnings: list[CartItemWarningObject] = output_field("The warnings of the cart that are about this line.")
 
 
 @object_type("CartGift", access=VIEW_CARTS)
@@ -123,22 +141,14 @@ class ShippingOptionObject:
 
 
 @object_type("CartWarning", access=VIEW_CARTS)
-class CartWarningObject:
+class CartWarningObject(CartItemWarningObject):
     """What a customer should know of a cart before the checkout."""
 
-    code: CartWarningCode = output_field("What the warning is about.")
-    message: str = output_field("The text for the customer, in Portuguese.")
     item: CartItemObject | None = output_field("The cart line; null when none has the product, or for another subject.")
     product_id: ID | None = output_field("The product.")
     product: ProductObject | None = relation(
         ToOne("product_id"), "The product in its current state; null for callers without access to it."
     )
-    quantity: BigInt | None = output_field("The units wanted.")
-    available_quantity: BigInt | None = output_field(
-        "The units in stock; for `QUANTITY_TOO_SMALL` and `QUANTITY_TOO_LARGE` the least and the most that are sold."
-    )
-    previous_price_cents: BigInt | None = output_field("The unit price when the line was added, in cents.")
-    price_cents: BigInt | None = output_field("The unit price now, in cents.")
 
 
 @object_type("Cart", access=VIEW_CARTS)
@@ -290,8 +300,19 @@ class CartCheckoutObject:
 class CartItemInput:
     """A cart line."""
 
-    product_id: ID | None = optional_field("The product ID (UUID).")
+    product_id: ID | None = optional_field("The product ID (UUID); not needed with `combination_id`.")
+    combination_id: ID | None = optional_field("The combination of options; `options` then has the further ones only.")
     quantity: BigInt | None = optional_field("The number of units, 1 or more.")
+    options: JSON | None = optional_field("The chosen options: an object of option ID to variant ID or text.")
+
+
+@input_type
+class CartItemUpdateInput:
+    """A change of a cart line. `combination_id` or `options` replace its whole choice."""
+
+    id: ID = strawberry.field(description="The cart line.")
+    quantity: BigInt | None = optional_field("The number of units; 0 removes the line.")
+    combination_id: ID | None = optional_field("The combination of options; `options` then has the further ones only.")
     options: JSON | None = optional_field("The chosen options: an object of option ID to variant ID or text.")
 
 

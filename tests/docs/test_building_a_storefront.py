@@ -180,6 +180,11 @@ def test_the_cart_shows_what_the_page_says(reader: Reader) -> None:
         reader.answers.find("CartPage", "cart.items.2.id"),
     )
     assert reader.answers.find("TakeWhatIsThere", "cart_item_update.warnings") == []
+    lines, combination = (
+        reader.answers.find("ChangeLines", "cart_items_update.items"),
+        reader.answers.find("ProductPage", "product.combinations.1.id"),
+    )
+    assert [line["combination_id"] for line in lines] == [None, combination]
     assert reader.answers.find("ApplyCoupon", "cart_apply_coupon.discount_cents") > 0
     assert reader.answers.find("Reorder", "order_reorder.items.0.quantity") == 2
     assert reader.answers.find("MergeCart", "cart_merge.items.0.quantity") == 2

@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from domain import jobs, retention
-from domain.carts import change, checkout, cleanup, events
+from domain.carts import change, checkout, cleanup, events, lines
 from domain.carts.locked import find_cart
 from domain.carts.record import load_cart_record
 from domain.people.removal import anonymize_user, delete_user
@@ -35,7 +35,7 @@ async def create_cart(kit, *items, scope=None, **values):
 
 async def add_item(kit, scope, cart, product, quantity=1):
     item = {"product": await kit.public_id("products", product), "quantity": quantity}
-    return await change.add_item(scope, cart, item)
+    return await lines.add_item(scope, cart, item)
 
 
 async def cart_events(kit, cart):
@@ -64,8 +64,8 @@ async def test_changes_of_a_cart_are_planned_once_per_connection(kit):
     for _ in range(7):
         [item] = (await add_item(kit, kit.as_storefront(), cart, product))["items"]
     for quantity in range(1, 7):
-        await change.update_item(kit.as_storefront(), cart, item["id"], {"quantity": quantity})
-    await change.remove_item(kit.as_storefront(), cart, item["id"])
+        await lines.update_item(kit.as_storefront(), cart, item["id"], {"quantity": quantity})
+    await lines.remove_items(kit.as_storefront(), cart, [item["id"]])
     reused = 0
     for connection, statements in (await planned_statements()).items():
         for sql, (for_values, generic) in statements.items():
@@ -121,11 +121,11 @@ async def test_cart_events_are_throttled_to_one_in_five_seconds_and_the_last_is_
 async def test_a_value_that_the_cart_has_emits_no_event(kit):
     scope, product = kit.as_storefront(), await kit.product()
     cart = await create_cart(kit, (product, 1))
-    [item] = (await change.add_item(scope, cart, {"product": await kit.public_id("products", product), "quantity": 1}))[
+    [item] = (await lines.add_item(scope, cart, {"product": await kit.public_id("products", product), "quantity": 1}))[
         "items"
     ]
     writes = {
-        "quantity": lambda value: change.update_item(scope, cart, item["id"], {"quantity": value}),
+        "quantity": lambda value: lines.update_item(scope, cart, item["id"], {"quantity": value}),
         "address": lambda value: change.set_address(scope, cart, {"zipcode": "50010000", "number": str(value)}),
         "e-mail": lambda value: change.set_customer_email(scope, cart, f"ana{value}@example.com"),
     }

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from domain.carts import change, checkout
+from domain.carts import change, checkout, lines
 from domain.carts.record import load_cart_record
 from domain.gateway import notifications
 from domain.orders.expiry import expire_orders
@@ -181,14 +181,14 @@ class Play:
         cart = self._cart(place)
         if cart is not None:
             item = {"product": self.ids[product], "quantity": quantity}
-            if await self._changed(cart, change.add_item(self.front, cart.id, item)):
+            if await self._changed(cart, lines.add_item(self.front, cart.id, item)):
                 cart.units[product] += quantity
 
     async def set(self, place, product, quantity):
         cart = self._cart(place)
         item = await self._item(cart, product) if cart is not None else None
         if item is not None:
-            work = change.update_item(self.front, cart.id, item, {"quantity": quantity})
+            work = lines.update_item(self.front, cart.id, item, {"quantity": quantity})
             if await self._changed(cart, work):
                 cart.units[product] = quantity
 
@@ -200,8 +200,8 @@ class Play:
         if item is None:
             if not cart.ordered:
                 with pytest.raises(NotFound):
-                    await change.remove_item(self.front, cart.id, self.ids[product])
-        elif await self._changed(cart, change.remove_item(self.front, cart.id, item)):
+                    await lines.remove_items(self.front, cart.id, [self.ids[product]])
+        elif await self._changed(cart, lines.remove_items(self.front, cart.id, [item])):
             del cart.units[product]
 
     async def coupon_(self, cart, on):
@@ -284,8 +284,8 @@ class Play:
             assert (record["paid_cents"], record["refunded_cents"]) == (order.paid, order.refunded), (step, order)
             parts = record["subtotal_cents"] - record["discount_cents"] + record["shipping_cents"]
             assert parts == record["total_cents"], (step, order)
-            lines = await kit.lines(order.id)
-            assert sum(line["quantity"] * line["price_cents"] for line in lines) == record["subtotal_cents"], (
+            stored = await kit.lines(order.id)
+            assert sum(line["quantity"] * line["price_cents"] for line in stored) == record["subtotal_cents"], (
                 step,
                 order,
             )

@@ -22,6 +22,7 @@ ONLY_IN_THE_GUIDE = {
     "ProductList",
     "Search",
     "TakeWhatIsThere",
+    "ChangeLines",
     "PrepareCheckout",
     "CustomerCheckout",
     "SignInAgain",

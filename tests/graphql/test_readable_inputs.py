@@ -17,6 +17,7 @@ RECORDS = {
     "CartAddressInput": "CartAddress",
     "CartCheckoutInput": "PlacedOrder",
     "CartItemInput": "CartItem",
+    "CartItemUpdateInput": "CartItem",
     "FiscalDataInput": "FiscalData",
     "MediaUploadInput": "MediaFile",
     "ProductUpsertInput": "Product",
