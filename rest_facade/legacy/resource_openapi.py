@@ -35,12 +35,15 @@ _ECHO: Schema = named(
 )
 PARAMS: Schema = named(
     "ListParams",
+    # One object with both would not compile in TypeScript: an index signature covers the optional members too.
     {
-        **object_schema(
-            "page", "items_per_page", "total_items",
-            page=INTEGER, items_per_page=INTEGER, total_items=INTEGER, sort_by=STRING, sort_order=enum(("asc", "desc")),
-        ),
-        "additionalProperties": _ECHO,
+        "allOf": [
+            object_schema(
+                "page", "items_per_page", "total_items",
+                page=INTEGER, items_per_page=INTEGER, total_items=INTEGER, sort_by=STRING, sort_order=enum(("asc", "desc")),
+            ),
+            map_of({"anyOf": [INTEGER, _ECHO]}),
+        ]
     },
     "The page, the order and the applied filters.",
 )  # fmt: skip

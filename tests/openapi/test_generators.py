@@ -59,6 +59,10 @@ def test_typescript_clients_have_every_operation_and_compile(folder: Path) -> No
         functions = (folder / f"{name}-client" / "sdk.gen.ts").read_text(encoding="utf-8")
         exported = re.findall(r"^export const (\w+) = ", functions, re.MULTILINE)
         assert without_case(exported) == without_case(operation_ids(name))
+        # orval, which exports functions for the addresses too
+        functions = (folder / f"{name}-orval" / "client.ts").read_text(encoding="utf-8")
+        exported = re.findall(r"^export const (\w+) = async ", functions, re.MULTILINE)
+        assert without_case(exported) == without_case(operation_ids(name))
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 import * as apps from "./apps-client/index.js";
 import * as current from "./current-client/index.js";
 import * as legacy from "./legacy-client/index.js";
+import { getOrders } from "./legacy-orval/client.js";
 import type { components, operations } from "./legacy.types.js";
 
 type Schemas = components["schemas"];
@@ -20,6 +21,11 @@ export async function placeOrder(): Promise<string | number | undefined> {
     body: { user_id: 3, products: { "1": { product_id: 12, amount: 2, price: "9.90" } } },
   });
   return created.data?.order_id;
+}
+
+export async function countOrders(): Promise<number> {
+  const page = await getOrders({ page: 1 });
+  return page.status === 200 ? page.data.params.total_items : 0;
 }
 
 export const prices: (product: Schemas["Product"]) => string = (product) => product.price;
