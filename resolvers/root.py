@@ -95,19 +95,19 @@ def _build(schema_class: type[strawberry.Schema]) -> strawberry.Schema:
     config = StrawberryConfig(auto_camel_case=False, default_resolver=_resolve_result_field, scalar_map=SCALARS)
     schema = schema_class(query=query, mutation=mutation, subscription=subscription, config=config)
     bind_resolvers(graphql_core(schema))
-    _make_reads_nullable(graphql_core(schema))
+    _make_root_fields_nullable(graphql_core(schema))
     describe_arguments(graphql_core(schema))
     if schema_class is InternalSchema:
         _take_texts(graphql_core(schema))
     return schema
 
 
-def _make_reads_nullable(schema: GraphQLSchema) -> None:
-    """Make the fields of the query root nullable: a refused one leaves its neighbours."""
-    assert schema.query_type is not None
-    for field in schema.query_type.fields.values():
-        if is_non_null_type(field.type):
-            field.type = field.type.of_type
+def _make_root_fields_nullable(schema: GraphQLSchema) -> None:
+    """Make the fields of queries and mutations nullable: a refused one leaves its neighbours, of which a mutation's are committed."""
+    for root in filter(None, (schema.query_type, schema.mutation_type)):
+        for field in root.fields.values():
+            if is_non_null_type(field.type):
+                field.type = field.type.of_type
 
 
 def _take_texts(schema: GraphQLSchema) -> None:

@@ -26,7 +26,6 @@ from graphql import (
     OperationDefinitionNode,
     OperationType,
     get_named_type,
-    is_non_null_type,
     located_error,
 )
 from graphql.execution.values import VariableValues, get_argument_values
@@ -134,8 +133,7 @@ class MutationPlan:
         except AnswerTooLarge as error:
             return refused(error)
         except Exception as error:
-            data = None if is_non_null_type(self._field.type) else {self._key: None}
-            return ExecutionResult(data, [located_error(error, [node], [self._key])])
+            return ExecutionResult({self._key: None}, [located_error(error, [node], [self._key])])
         try:
             return ExecutionResult({self._key: await self._builder.build(context.scope, result)}, None)
         except AnswerTooLarge as error:

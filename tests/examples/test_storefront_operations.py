@@ -23,6 +23,7 @@ ONLY_IN_THE_GUIDE = {
     "Search",
     "TakeWhatIsThere",
     "ChangeLines",
+    "EditCart",
     "PrepareCheckout",
     "CustomerCheckout",
     "SignInAgain",

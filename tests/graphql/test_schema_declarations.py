@@ -76,14 +76,20 @@ def test_restricted_fields_declare_their_own_access() -> None:
 
 
 def test_restricted_fields_are_nullable() -> None:
-    from graphql import is_non_null_type
-
     for _, schema in _schemas():
         for type_ in _objects(schema):
             for key, field in type_.fields.items():
                 source = field_source(field)
                 if getattr(source, "guard", None) is not None:
                     assert not is_non_null_type(field.type), f"{type_.name}.{key} is guarded and not nullable"
+
+
+@pytest.mark.parametrize("name,schema", _schemas())
+def test_a_refused_root_field_hides_no_other(name: str, schema: GraphQLSchema) -> None:
+    assert schema.query_type is not None
+    assert schema.mutation_type is not None
+    fields = schema.query_type.fields | schema.mutation_type.fields
+    assert [key for key, field in fields.items() if is_non_null_type(field.type)] == []
 
 
 @pytest.mark.parametrize("name,schema", _schemas())

@@ -93,8 +93,10 @@ export type CartInput = {
 
 /** A cart line. */
 export type CartItemInput = {
-  /** The product ID (UUID). */
+  /** The product ID (UUID); not needed with `combination_id`. */
   product_id?: string | number | null | undefined;
+  /** The combination of options; `options` then has the further ones only. */
+  combination_id?: string | number | null | undefined;
   /** The number of units, 1 or more. */
   quantity?: number | null | undefined;
   /** The chosen options: an object of option ID to variant ID or text. */
@@ -479,7 +481,7 @@ export type AddAddressMutationVariables = Exact<{
 }>;
 
 
-export type AddAddressMutation = { address_create: { id: string, is_default_shipping: boolean, is_default_billing: boolean } | null };
+export type AddAddressMutation = { address_create: { id: string, is_default_shipping: boolean, is_default_billing: boolean } };
 
 export type UpdateAddressMutationVariables = Exact<{
   id: string | number;
@@ -487,7 +489,7 @@ export type UpdateAddressMutationVariables = Exact<{
 }>;
 
 
-export type UpdateAddressMutation = { address_update: { id: string, number: string, complement: string } | null };
+export type UpdateAddressMutation = { address_update: { id: string, number: string, complement: string } };
 
 export type SetDefaultAddressMutationVariables = Exact<{
   id: string | number;
@@ -495,7 +497,7 @@ export type SetDefaultAddressMutationVariables = Exact<{
 }>;
 
 
-export type SetDefaultAddressMutation = { address_set_default: { id: string, is_default_shipping: boolean, is_default_billing: boolean } | null };
+export type SetDefaultAddressMutation = { address_set_default: { id: string, is_default_shipping: boolean, is_default_billing: boolean } };
 
 export type DeleteAddressMutationVariables = Exact<{
   id: string | number;
@@ -622,7 +624,7 @@ export type WriteReviewMutationVariables = Exact<{
 }>;
 
 
-export type WriteReviewMutation = { review_create: { id: string, status: ReviewStatus, rating: number | null, message: string } | null };
+export type WriteReviewMutation = { review_create: { id: string, status: ReviewStatus, rating: number | null, message: string } };
 
 export type SearchPageQueryVariables = Exact<{
   query: string;
@@ -720,7 +722,7 @@ export type PayOrderMutationVariables = Exact<{
 }>;
 
 
-export type PayOrderMutation = { payment_create: { id: string, kind: string, status: PaymentState, amount_cents: number, installments: number, gateway_charge_id: string | null, expires_at: string | null, failure: { code: string, message: string } | null, pix: { code: string, qr_svg: string } | null, boleto: { line: string, due_at: string } | null, card: { brand: string, last_four: string } | null } | null };
+export type PayOrderMutation = { payment_create: { id: string, kind: string, status: PaymentState, amount_cents: number, installments: number, gateway_charge_id: string | null, expires_at: string | null, failure: { code: string, message: string } | null, pix: { code: string, qr_svg: string } | null, boleto: { line: string, due_at: string } | null, card: { brand: string, last_four: string } | null } };
 
 export type SignUpMutationVariables = Exact<{
   input: RegistrationInput;

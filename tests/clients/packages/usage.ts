@@ -12,7 +12,7 @@ export const total: Is<Order["total_cents"], number> = true;
 export const status: Is<Order["status"], string> = true;
 export const shipment: Is<Item<Order["shipments"]>["status"], string> = true;
 export const params: Is<NonNullable<Item<PaymentMethodsQuery["payment_methods"]>["processor_params"]>, Record<string, unknown>> = true;
-export const optionValues: Is<Item<AddToCartMutation["cart_item_add"]["items"]>["option_values"], unknown> = true;
+export const optionValues: Is<Item<NonNullable<AddToCartMutation["cart_item_add"]>["items"]>["option_values"], unknown> = true;
 
 export const item: AddToCartMutationVariables = { id: "x", item: { product_id: "y", quantity: 1 } };
 // @ts-expect-error The quantity is a number.

@@ -33,7 +33,7 @@ export const client = new Client({
           const token = refreshToken();
           if (token === null) return forgetTokens();
           const { data, error } = await mutate(String(RefreshSessionDocument), { refresh_token: token });
-          if (data) keepTokens(data.session_refresh);
+          if (data?.session_refresh) keepTokens(data.session_refresh);
           else if (error && isUnauthenticated(error)) forgetTokens();
           else throw error;
         }),
