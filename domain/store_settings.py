@@ -19,6 +19,9 @@ from kernel.scope import Scope
 from kernel.text import InvalidValue, repr_value
 
 MASK = "****"
+SPLIT_STORE = "store"
+"""The store alone bears it, in place of every recipient of a divided payment for its share."""
+_BEARERS = (SPLIT_STORE, "recipients")
 SANDBOX_BUREAU = "/dev/credit-bureau"
 """Path of a development server's credit bureau sandbox; as a setting value, the sandbox of this server itself."""
 PURPOSE = "store_setting"
@@ -157,6 +160,24 @@ STORE_SETTINGS: Mapping[str, StoreSetting] = {
     ),
     "statement_descriptor": StoreSetting(
         "payments", "", text(13), "What the statement of a customer's card says of a payment; blank: the store's name."
+    ),
+    "split_recipient_id": StoreSetting(
+        "payments",
+        "",
+        text(100),
+        "The store's own recipient at a gateway that divides payments (rp_…); blank: payments aren't divided.",
+    ),
+    "split_liable": StoreSetting(
+        "payments",
+        SPLIT_STORE,
+        one_of(*_BEARERS),
+        "Who bears the chargebacks of divided payments: the store, or all recipients, each for its share.",
+    ),
+    "split_fees": StoreSetting(
+        "payments",
+        SPLIT_STORE,
+        one_of(*_BEARERS),
+        "Who pays the gateway's fees of divided payments: the store, or all recipients.",
     ),
     "catalogue_max_age": StoreSetting(
         "catalog",

@@ -87,6 +87,17 @@ def allocate(amount: int, weights: Sequence[int]) -> list[int]:
     return parts
 
 
+def allocate_growing(amount: int, weights: Sequence[int]) -> list[int]:
+    """Divide an amount of at most the sum of the weights among them, to the cent, so that no part of a larger amount is smaller."""
+    total = sum(weights)
+    parts = []
+    for weight in weights:
+        part = amount * weight // total if total else 0
+        parts.append(part)
+        amount, total = amount - part, total - weight
+    return parts
+
+
 def _exact_amount(value: object, field: str) -> Decimal:
     """Parse the value without rounding; a float means the shortest decimal that it prints as."""
     if isinstance(value, int) and not isinstance(value, bool):

@@ -59,11 +59,12 @@ def _status(scope: Scope, effect: NotificationEffect, charge: ChargeOfPayment) -
     payment = charge.payment
     current = PaymentStatus(payment.status)
     paid_cents = (payment.paid_cents or 0) + charge.new_paid
-    if effect is NotificationEffect.CHARGED_BACK:
+    # A chargeback stays, as that of the order does.
+    if effect is NotificationEffect.CHARGED_BACK or current is PaymentStatus.DISPUTED:
         return PaymentStatus.DISPUTED
     if charge.refunded and paid_cents:
         return PaymentStatus.REFUNDED if charge.is_fully_refunded else PaymentStatus.PARTIALLY_REFUNDED
-    if paid_cents and current is not PaymentStatus.DISPUTED:
+    if paid_cents:
         return PaymentStatus.PAID
     if current not in LIVE:
         return current

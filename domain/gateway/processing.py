@@ -20,6 +20,7 @@ from domain.orders.transitions import CANCELLED, CHARGEBACK, DECLINED, FAILED, P
 from domain.store_settings import sends_order_mail
 from kernel.errors import NotFound, RuleViolation
 from kernel.money import MAX_CENTS
+from kernel.payment_words import PaymentStatus
 from kernel.scope import Scope
 from kernel.text import repr_value
 from models.connection.database import transaction
@@ -65,7 +66,7 @@ async def apply_notification(scope: Scope, payload: NotificationPayload, *, forc
     if payments and charges.problem and not charges.is_counted:
         return charges.problem
     charged_back = effect is NotificationEffect.CHARGED_BACK and not charges.problem
-    changed = sums.changed or (charged_back and locked.payment_status != CHARGEBACK)
+    changed = sums.changed or (charged_back and _is_first(locked, charges))
     applied = await _update_payments(scope, locked, sums, charges, charged_back=charged_back) if changed else []
     changed |= known is not None and known.changes_total
     status, problem = _decide_status(locked, payload, effect, charges, sums)
@@ -102,6 +103,13 @@ async def _lock_order(
         return await lock_order(scope, order)
     except NotFound:
         return None
+
+
+def _is_first(locked: LockedOrder, charges: ChargeTotals) -> bool:
+    """Return whether a chargeback is news: the order's first, or the first of one of its payments."""
+    return locked.payment_status != CHARGEBACK or any(
+        each.payment.status != PaymentStatus.DISPUTED for each in charges.of_payments
+    )
 
 
 def _sums(

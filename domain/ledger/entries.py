@@ -10,11 +10,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import orjson
 
+from domain.ledger.kinds import (
+    COMMISSION,
+    COMMISSION_REFUND,
+    DISCOUNT,
+    REFUND,
+    SALE,
+    SHIPPING,
+    SURCHARGE,
+    TAX,
+    UNAPPLIED,
+    Account,
+    Targets,
+)
 from domain.ledger.old_lines import COMMISSION_SQL, RATE_OF_OLD_LINES, RATE_TYPE_OF_OLD_LINES
+from domain.ledger.split import DividedPayment, marked_parts, moved_cents, read_shares, written_cents
 from domain.store_settings import setting
 from kernel.ids import uuid7
 from kernel.money import allocate, divide_half_up
@@ -22,19 +36,11 @@ from kernel.scope import Scope
 from models.connection.database import execute_later, fetch
 from models.rows import from_row, json_text
 
-SALE, COMMISSION, SHIPPING = "sale", "commission", "shipping"
-DISCOUNT, SURCHARGE, TAX, UNAPPLIED = "discount", "surcharge", "tax", "unapplied"
-REFUND, COMMISSION_REFUND = "refund", "commission_refund"
-ADJUSTMENT, PAYOUT = "adjustment", "payout"
-
 SOLD = ("P", "C")
 """The statuses that say that an order is paid, whether payments of it were recorded or not."""
 # As `domain.orders.transitions` has them, which imports this package.
 _CLOSED = ("D", "F", "I")
 _CHARGEBACK = "chargeback"
-
-Account: TypeAlias = int | None
-Targets: TypeAlias = dict[tuple[Account, str], int]
 
 
 class OrderPart(NamedTuple):
@@ -190,9 +196,13 @@ SELECT o.id, o.status, o.payment_status, o.deleted_at IS NOT NULL AS is_deleted,
                     AS old_cents
             FROM order_lines WHERE tenant_id = $1 AND order_id = o.id GROUP BY vendor_id
         ) l LEFT JOIN vendors v ON v.tenant_id = $1 AND v.id = l.vendor_id)::text AS parts,
-    (SELECT json_agg(json_build_array(w.vendor_id, w.kind, w.cents, w.reversed_at))
+    (SELECT json_agg(json_build_array(x.id, x.status, coalesce(x.paid_cents, 0), x.refunded_cents, x.shares))
+        FROM payments x WHERE x.tenant_id = $1 AND x.order_id = o.id AND x.shares IS NOT NULL AND x.status IN ({_RECEIVED}))::text
+        AS divided,
+    (SELECT json_agg(json_build_array(w.vendor_id, w.kind, w.cents, w.marked_cents, w.reversed_at))
         FROM (
             SELECT vendor_id, kind, sum(amount_cents)::bigint AS cents,
+                coalesce(sum(amount_cents) FILTER (WHERE is_split), 0)::bigint AS marked_cents,
                 greatest(min(min(available_at)) OVER (PARTITION BY vendor_id), $3::timestamptz) AS reversed_at
             FROM ledger_entries WHERE tenant_id = $1 AND order_id = o.id GROUP BY vendor_id, kind
         ) w)::text AS written
@@ -228,70 +238,107 @@ class _Change(NamedTuple):
     kind: str
     cents: int
     payment_id: int | None
+    is_split: bool = False
+
+
+class _Written(NamedTuple):
+    """What the entries of an order say: sums by account and kind, of all and of those that are marked as split."""
+
+    cents: Targets
+    marked: Targets
 
 
 async def write_order_entries(
-    scope: Scope,
-    *order_ids: int,
-    payments: Sequence[AppliedPayment] = (),
-    is_split: bool = False,
-    is_late: bool = False,
+    scope: Scope, *order_ids: int, payments: Sequence[AppliedPayment] = (), is_late: bool = False
 ) -> None:
     """Write what the ledger lacks of locked orders; nothing where it agrees with them.
 
-    The entries refer to the `payments` that the change applies, the shares of each add up to its amount. `is_split`: the gateway pays the
-    vendors' shares of this change to them, or takes them back from them, itself. `is_late`: the change was made before, so that its entries
-    have the time of the orders' payments, or of their last change where they take back.
+    The entries refer to the `payments` that the change applies, the shares of each add up to its amount. `is_late`: the change was made
+    before, so that its entries have the time of the orders' payments, or of their last change where they take back.
     """
     states = await fetch(_STATE, scope.store.id, list(order_ids), scope.now)
-    rows = [row for state in states for row in _entry_rows(scope, state, payments, is_split=is_split, is_late=is_late)]
+    rows = [row for state in states for row in _entry_rows(scope, state, payments, is_late=is_late)]
     await execute_later(_WRITE, scope.store.id, json_text(rows), list(order_ids))
 
 
+async def read_order_money(scope: Scope, order_id: int) -> OrderMoney:
+    """Return what the entries of a locked order depend on."""
+    [state] = await fetch(_STATE, scope.store.id, [order_id], scope.now)
+    return _order_money(state)
+
+
+def _order_money(state: Mapping[str, Any]) -> OrderMoney:
+    return from_row(OrderMoney, state, parts=[OrderPart(*part) for part in orjson.loads(state["parts"] or "[]")])
+
+
 def _entry_rows(
-    scope: Scope, state: Mapping[str, Any], payments: Sequence[AppliedPayment], *, is_split: bool, is_late: bool
+    scope: Scope, state: Mapping[str, Any], payments: Sequence[AppliedPayment], *, is_late: bool
 ) -> list[dict[str, Any]]:
-    order = from_row(OrderMoney, state, parts=[OrderPart(*part) for part in orjson.loads(state["parts"] or "[]")])
-    written: Targets = {}
+    order = _order_money(state)
+    written = _Written({}, {})
     reversed_at: dict[Account, str] = {}
-    for account, kind, cents, time in orjson.loads(state["written"] or "[]"):
-        written[account, kind] = cents
+    for account, kind, cents, marked, time in orjson.loads(state["written"] or "[]"):
+        written.cents[account, kind] = cents
+        if marked:
+            written.marked[account, kind] = marked
         reversed_at[account] = time
     sole = state["sole_payment_id"]
-    if not payments and sole is not None and not written:
+    if not payments and sole is not None and not written.cents:
         payments = (AppliedPayment(sole, order.paid_cents),)
-    changes = _changes(order, written, payments)
-    gains: dict[Account, int] = {}
+    divided = [
+        DividedPayment(number, status, paid, refunded, read_shares(shares))
+        for number, status, paid, refunded, shares in orjson.loads(state["divided"] or "[]")
+    ]
+    changes = _changes(order, written, payments, divided)
+    gains: dict[tuple[Account, bool], int] = {}
     for change in changes:
-        gains[change.account] = gains.get(change.account, 0) + change.cents
+        key = (change.account, change.is_split)
+        gains[key] = gains.get(key, 0) + change.cents
     available_at = state["paid_at"] + timedelta(days=setting(scope, "payout_days"))
     rows = []
-    for account, kind, cents, payment_id in changes:
+    for account, kind, cents, payment_id, is_split in changes:
         # What an account gains counts after the store's days, what it loses together with what it gained of the order.
-        is_gain = gains[account] >= 0
+        is_gain = gains[account, is_split] >= 0
         counts_at = available_at if is_gain else reversed_at.get(account, scope.now)
-        row = entry_row(scope, account, kind, cents, counts_at) | {"order_id": state["id"], "payment_id": payment_id}
-        row["is_split"] = is_split and account is not None
+        row = entry_row(scope, account, kind, cents, counts_at)
+        row |= {"order_id": state["id"], "payment_id": payment_id, "is_split": is_split}
         if is_late:
             row["created_at"] = state["paid_at" if is_gain else "updated_at"]
         rows.append(row)
     return rows
 
 
-def _changes(order: OrderMoney, written: Targets, payments: Sequence[AppliedPayment]) -> list[_Change]:
+def _changes(
+    order: OrderMoney,
+    written: _Written,
+    payments: Sequence[AppliedPayment],
+    divided: Sequence[DividedPayment] = (),
+) -> list[_Change]:
     """Return what is to be written, for each payment apart: as if the later ones hadn't been received yet."""
     changes: list[_Change] = []
     later = sum(payment.cents for payment in payments)
+    waiting = {payment.id for payment in payments}
     for payment in payments or (None,):
-        later -= payment.cents if payment is not None else 0
+        if payment is not None:
+            later -= payment.cents
+            waiting.discard(payment.id)
         targets = order_targets(replace(order, paid_cents=order.paid_cents - later))
+        keys = sorted(targets.keys() | written.cents.keys(), key=_in_order)
+        lacking = {key: targets.get(key, 0) - written.cents.get(key, 0) for key in keys}
+        marked: Targets = {}
+        if divided or written.marked:
+            marked = marked_parts(lacking, moved_cents(divided, waiting), written_cents(written.marked))
         payment_id = payment.id if payment is not None else None
-        for account, kind in sorted(targets.keys() | written.keys(), key=_in_order):
-            cents = targets.get((account, kind), 0) - written.get((account, kind), 0)
-            if cents:
-                changes.append(_Change(account, kind, cents, payment_id))
-        written = targets
+        for key in sorted(lacking.keys() | marked.keys(), key=_in_order):
+            moved = marked.get(key, 0)
+            parts = ((moved, True), (lacking.get(key, 0) - moved, False))
+            changes += [_Change(*key, cents, payment_id, is_split) for cents, is_split in parts if cents]
+        written = _Written(targets, _added(written.marked, marked))
     return changes
+
+
+def _added(written: Targets, marked: Targets) -> Targets:
+    return {key: written.get(key, 0) + marked.get(key, 0) for key in written.keys() | marked.keys()}
 
 
 def _in_order(key: tuple[Account, str]) -> tuple[int, str]:

@@ -12,7 +12,8 @@ from uuid import UUID
 
 from domain import event_types, events
 from domain.ledger.balances import Balance, load_balances
-from domain.ledger.entries import ADJUSTMENT, INSERT_ENTRIES, PAYOUT, entry_row
+from domain.ledger.entries import INSERT_ENTRIES, entry_row
+from domain.ledger.kinds import ADJUSTMENT, PAYOUT
 from domain.store_settings import setting
 from kernel.clock import format_rfc3339
 from kernel.errors import NotFound, RuleViolation, ValidationFailed

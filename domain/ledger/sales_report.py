@@ -17,20 +17,25 @@ from models.references import VENDOR, find
 MAX_MONTHS = 36
 _MONTH = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])")
 
-# Entries that an order was given back are sales with a negative amount, those of refunds apart.
+# Entries that an order was given back are sales with a negative amount, those of refunds apart. Those by which a share moves from the
+# balance to the gateway's split add up to nothing.
 _REPORT = """
 SELECT to_char(s.month, 'YYYY-MM') AS month, v.public_id AS vendor_id, v.id AS vendor_number, v.name AS vendor_name, v.cnpj,
     s.gross_cents, s.commission_cents, s.refunds_cents, s.gross_cents - s.commission_cents - s.refunds_cents AS net_cents, s.orders
 FROM (
-    SELECT date_trunc('month', e.created_at, 'UTC') AS month, e.vendor_id,
-        coalesce(sum(e.amount_cents) FILTER (WHERE e.kind IN ('sale', 'shipping')), 0)::bigint AS gross_cents,
-        coalesce(-sum(e.amount_cents) FILTER (WHERE e.kind IN ('commission', 'commission_refund')), 0)::bigint AS commission_cents,
-        coalesce(-sum(e.amount_cents) FILTER (WHERE e.kind = 'refund'), 0)::bigint AS refunds_cents,
-        count(DISTINCT e.order_id) FILTER (WHERE e.kind = 'sale' AND e.amount_cents > 0) AS orders
-    FROM ledger_entries e
-    WHERE e.tenant_id = $1 AND e.vendor_id IS NOT NULL AND e.order_id IS NOT NULL AND ($2::bigint IS NULL OR e.vendor_id = $2)
-        AND e.created_at >= $3 AND e.created_at < $4
-    GROUP BY 1, 2
+    SELECT o.month, o.vendor_id, sum(o.gross_cents)::bigint AS gross_cents, sum(o.commission_cents)::bigint AS commission_cents,
+        sum(o.refunds_cents)::bigint AS refunds_cents, count(*) FILTER (WHERE o.sale_cents > 0) AS orders
+    FROM (
+        SELECT date_trunc('month', e.created_at, 'UTC') AS month, e.vendor_id, e.order_id,
+            coalesce(sum(e.amount_cents) FILTER (WHERE e.kind = 'sale'), 0) AS sale_cents,
+            coalesce(sum(e.amount_cents) FILTER (WHERE e.kind IN ('sale', 'shipping')), 0) AS gross_cents,
+            coalesce(-sum(e.amount_cents) FILTER (WHERE e.kind IN ('commission', 'commission_refund')), 0) AS commission_cents,
+            coalesce(-sum(e.amount_cents) FILTER (WHERE e.kind = 'refund'), 0) AS refunds_cents
+        FROM ledger_entries e
+        WHERE e.tenant_id = $1 AND e.vendor_id IS NOT NULL AND e.order_id IS NOT NULL AND ($2::bigint IS NULL OR e.vendor_id = $2)
+            AND e.created_at >= $3 AND e.created_at < $4
+        GROUP BY 1, 2, 3
+    ) o GROUP BY 1, 2
 ) s JOIN vendors v ON v.tenant_id = $1 AND v.id = s.vendor_id
 ORDER BY s.month DESC, v.name, v.id LIMIT $5 OFFSET $6
 """

@@ -24,6 +24,7 @@ from domain.payments.gateway import (
     GatewayUnanswered,
     PaymentStatus,
     PixCode,
+    Share,
 )
 from kernel.clock import format_rfc3339
 from kernel.scope import Scope
@@ -35,6 +36,8 @@ NOT_CALLED = "gateway_unavailable"
 
 class AppGateway:
     """The gateway of one app in one store; `name` is the processor."""
+
+    splits = False
 
     def __init__(self, scope: Scope, client_id: str, public_key: str = "") -> None:
         self._scope = scope
@@ -55,7 +58,7 @@ class AppGateway:
         """Cancel a charge that isn't paid."""
         return read_charge((await self._call(PAYMENT_CANCEL, {"charge_id": charge_id, "key": key}))["charge"])
 
-    async def refund(self, charge_id: str, amount_cents: int, key: str) -> ChargeState:
+    async def refund(self, charge_id: str, amount_cents: int, key: str, _: tuple[Share, ...] = ()) -> ChargeState:
         """Refund a part of a paid charge, in cents."""
         data = {"charge_id": charge_id, "amount_cents": amount_cents, "key": key}
         return read_charge((await self._call(PAYMENT_REFUND, data))["charge"])

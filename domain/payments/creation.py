@@ -37,6 +37,7 @@ from domain.payments.options import first_of_each_kind
 from domain.payments.orders import find_order, lock_payable, reopen
 from domain.payments.progress import creation_hash, reject_in_progress
 from domain.payments.requests import PaymentInput, build_request
+from domain.payments.split import divide_payment
 from domain.purchase.edit import update_order
 from domain.store_settings import setting
 from kernel import logging
@@ -47,6 +48,7 @@ from kernel.installments import find_option, parse_rules
 from kernel.scope import SYSTEM, Scope
 from models import audit
 from models.connection.database import execute, fetchrow, fetchval, retry_conflicts, transaction
+from models.rows import json_text
 
 _MAX_CLEARED = 3
 # The call begins at most so long after the payment was committed, or not at all: `settlement.IN_DOUBT` counts on it.
@@ -58,8 +60,8 @@ SELECT public_id FROM payments WHERE tenant_id = $1 AND order_id = $2 AND status
 _CREATED = "SELECT public_id, payment_method_id, gateway, attempted_at FROM payments WHERE tenant_id = $1 AND creation_hash = $2"
 _INSERT = """
 INSERT INTO payments (tenant_id, public_id, order_id, sequence, kind, installments, amount_cents, created_at, status, currency, gateway,
-    payment_method_id, surcharge_cents, expires_at, creation_hash, attempted_at, due_at)
-SELECT $1, $2, $3, coalesce(max(sequence), 0) + 1, $4, $5, $6, $7, 'PENDING', $8, $9, $10, $11, $12, $13, $7, $14
+    payment_method_id, surcharge_cents, expires_at, creation_hash, attempted_at, due_at, shares)
+SELECT $1, $2, $3, coalesce(max(sequence), 0) + 1, $4, $5, $6, $7, 'PENDING', $8, $9, $10, $11, $12, $13, $7, $14, $15::text::jsonb
 FROM payments WHERE tenant_id = $1 AND order_id = $3
 RETURNING id
 """
@@ -160,6 +162,7 @@ async def _insert(
     due_cents = locked.total_cents - (locked.paid_cents - locked.refunded_cents)
     surcharge = _interest(scope, due_cents, input)
     locked = await add_interest(system, locked, surcharge)
+    shares = await divide_payment(system, locked.id, due_cents + surcharge) if method.gateway.splits else []
     at, public_id = now(), uuid7()
     payment_id = await fetchval(
         _INSERT,
@@ -177,6 +180,7 @@ async def _insert(
         _expires_at(scope, input.kind, locked, at),
         key,
         at + settlement.IN_DOUBT,
+        json_text([list(share) for share in shares]) if shares else None,
     )
     await record_events.emit_records(system, event_types.PAYMENT_CREATED, [payment_id])
     await audit.record(

@@ -40,11 +40,13 @@ class ChargeItem:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What a recipient of the gateway gets of the amount, in cents. `is_store`: it bears the gateway's fees and chargebacks."""
+    """What a recipient of the gateway gets of an amount, or gives back of it, in cents; `is_liable` for a chargeback."""
 
     recipient_id: str
     amount_cents: int
     is_store: bool
+    is_liable: bool
+    pays_fees: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,8 @@ class PaymentGateway(Protocol):
     """A gateway with the parameters of one payment method. Each method raises `GatewayRefused` or `GatewayUnanswered`."""
 
     name: str
+    splits: bool
+    """Whether it pays the shares of a charge to their recipients itself; one that doesn't is asked for no shares."""
     public_key: str
     """The key that a page needs to make a token of a card; "" where there is none."""
 
@@ -157,5 +161,8 @@ class PaymentGateway(Protocol):
     async def cancel(self, charge_id: str, key: str) -> ChargeState:
         """Cancel a charge that isn't paid; `key` is the idempotency key."""
 
-    async def refund(self, charge_id: str, amount_cents: int, key: str) -> ChargeState:
-        """Refund a part of a paid charge, in cents; `key` is the idempotency key: repeated, nothing more is refunded."""
+    async def refund(self, charge_id: str, amount_cents: int, key: str, shares: tuple[Share, ...] = ()) -> ChargeState:
+        """Refund a part of a paid charge, in cents; `key` is the idempotency key: repeated, nothing more is refunded.
+
+        `shares` are taken back from the recipients of a charge that was divided; they add up to the amount.
+        """

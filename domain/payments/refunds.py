@@ -13,19 +13,23 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+import orjson
+
 from domain.idempotency import IN_PROGRESS
+from domain.ledger.split import read_shares
 from domain.orders.locked import lock_order
 from domain.orders.payments import find_charged_payments
 from domain.payments import settlement
-from domain.payments.gateway import ChargeState, GatewayRefused, GatewayUnanswered, PaymentGateway
+from domain.payments.gateway import ChargeState, GatewayRefused, GatewayUnanswered, PaymentGateway, Share
 from domain.payments.gateways import gateway_of_method
 from domain.payments.lookup import StoredPayment, find_payment
 from domain.payments.progress import creation_hash, reject_in_progress
+from domain.payments.split import refund_shares
 from kernel import logging
 from kernel.clock import now
 from kernel.errors import Conflict, DomainError, RuleViolation, ValidationFailed
 from kernel.ids import uuid7
-from kernel.payment_words import RECEIVED
+from kernel.payment_words import RECEIVED, PaymentStatus
 from kernel.retries import RETRY_DELAYS
 from kernel.scope import SYSTEM, Scope, active_scope
 from models import audit
@@ -53,6 +57,7 @@ UPDATE payment_refunds SET status = $3, failure = $4::text::jsonb, due_at = NULL
 WHERE tenant_id = $1 AND id = $2 AND status = 'PENDING'
 """
 _POSTPONE = "UPDATE payment_refunds SET due_at = $3 WHERE tenant_id = $1 AND id = $2 AND status = 'PENDING'"
+_SHARES = "SELECT shares::text, paid_cents FROM payments WHERE tenant_id = $1 AND id = $2 AND shares IS NOT NULL"
 _UNANSWERED = {"code": "unanswered", "message": "O meio de pagamento não respondeu."}
 
 
@@ -103,7 +108,9 @@ async def _begin(scope: Scope, system: Scope, stored: StoredPayment, amount_cent
             reject_in_progress(pending["attempted_at"], at)
             raise Conflict("another refund of the payment is in doubt; try again later", reason=IN_PROGRESS)
         [payment] = await find_charged_payments(system, (), stored.payment.public_id)
-        if payment.status not in RECEIVED or payment.gateway_charge_id is None:
+        # The bank has returned what was charged back: a refund would return it twice.
+        is_received = payment.status in RECEIVED and payment.status != PaymentStatus.DISPUTED
+        if not is_received or payment.gateway_charge_id is None:
             raise RuleViolation(
                 f"a payment in status {payment.status} can't be refunded", reason="payment_not_refundable"
             )
@@ -168,7 +175,7 @@ async def _call_once(scope: Scope, refund: _Refund) -> None:
     try:
         if gateway is None:
             raise GatewayUnanswered("the payment method has no such gateway any more")
-        state = await _refunded_state(gateway, refund)
+        state = await _refunded_state(scope, gateway, refund)
         await settlement.settle(scope, payment, state)
         await _end(scope, refund, DONE, None)
     except GatewayRefused as refused:
@@ -177,7 +184,7 @@ async def _call_once(scope: Scope, refund: _Refund) -> None:
         await _postpone(scope, refund, unanswered.reason)
 
 
-async def _refunded_state(gateway: PaymentGateway, refund: _Refund) -> ChargeState:
+async def _refunded_state(scope: Scope, gateway: PaymentGateway, refund: _Refund) -> ChargeState:
     payment = refund.stored.payment
     charge_id = payment.gateway_charge_id
     assert charge_id is not None  # checked when the refund began
@@ -185,7 +192,18 @@ async def _refunded_state(gateway: PaymentGateway, refund: _Refund) -> ChargeSta
         state = await settlement.call_gateway(gateway.read(payment.public_id, charge_id))
         if state is not None and state.refunded_cents >= refund.refunded_before_cents + refund.amount_cents:
             return state
-    return await settlement.call_gateway(gateway.refund(charge_id, refund.amount_cents, str(refund.public_id)))
+    shares = await _shares(scope, refund) if gateway.splits else ()
+    return await settlement.call_gateway(gateway.refund(charge_id, refund.amount_cents, str(refund.public_id), shares))
+
+
+async def _shares(scope: Scope, refund: _Refund) -> tuple[Share, ...]:
+    """Return what the refund takes back from whom: the same for each attempt."""
+    with active_scope(scope):
+        row = await fetchrow(_SHARES, scope.store.id, refund.stored.payment.id)
+    if row is None:
+        return ()
+    shares = read_shares(orjson.loads(row["shares"]))
+    return refund_shares(shares, row["paid_cents"], refund.refunded_before_cents, refund.amount_cents)
 
 
 async def _end(scope: Scope, refund: _Refund, status: str, failure: Mapping[str, str] | None) -> None:

@@ -12,8 +12,10 @@ from typing import Any
 import orjson
 
 from domain.addresses import ADDRESS
+from domain.ledger.split import read_shares
 from domain.orders.payments import ChargedPayment
 from domain.payments.gateway import ChargeItem, ChargeRequest, Payer, PaymentKind
+from domain.payments.split import gateway_shares
 from domain.payments.statement import statement_descriptor
 from kernel.check_digits import reject_card_numbers
 from kernel.documents import email_text, is_cnpj, is_cpf, normalize_document
@@ -57,7 +59,8 @@ SELECT o.id, o.public_id, o.email, btrim(o.firstname || ' ' || o.lastname) AS na
         ORDER BY a.kind LIMIT 1)::text AS address,
     (SELECT json_agg(json_build_object('code', l.product_code, 'name', l.product_name, 'quantity', l.quantity,
         'cents', l.quantity * l.price_cents) ORDER BY l.position, l.id)
-        FROM order_lines l WHERE l.tenant_id = o.tenant_id AND l.order_id = o.id)::text AS lines
+        FROM order_lines l WHERE l.tenant_id = o.tenant_id AND l.order_id = o.id)::text AS lines,
+    (SELECT p.shares FROM payments p WHERE p.tenant_id = o.tenant_id AND p.id = $3)::text AS shares
 FROM orders o LEFT JOIN users u ON u.tenant_id = o.tenant_id AND u.id = o.user_id
 WHERE o.tenant_id = $1 AND o.id = $2
 """
@@ -99,7 +102,7 @@ def _read_billing(values: Mapping[str, Any]) -> dict[str, Any]:
 async def build_request(scope: Scope, payment: ChargedPayment, input: PaymentInput) -> ChargeRequest:
     """Return what the gateway is asked for."""
     with active_scope(scope):
-        order = await fetchrow(_ORDER, scope.store.id, payment.order_id)
+        order = await fetchrow(_ORDER, scope.store.id, payment.order_id, payment.id)
     assert order is not None  # it was locked a moment ago, and has a payment
     return ChargeRequest(
         payment_id=payment.public_id,
@@ -113,7 +116,7 @@ async def build_request(scope: Scope, payment: ChargedPayment, input: PaymentInp
         expires_at=payment.expires_at,
         payer=_payer(order, input.billing),
         items=charge_items(order, payment.amount_cents),
-        shares=(),
+        shares=gateway_shares(read_shares(orjson.loads(order["shares"] or "[]"))),
         statement_descriptor=statement_descriptor(scope),
     )
 

@@ -178,7 +178,7 @@ PLACES: tuple[Place, ...] = (
         "payments",
         _OF_ORDER,
         {"card": "null::jsonb"},
-        internal=("creation_hash", "attempted_at", "due_at", "attempts", "cancel_requested_at"),
+        internal=("creation_hash", "attempted_at", "due_at", "attempts", "cancel_requested_at", "shares"),
     ),
     Place(
         "payment_refunds",

@@ -35,6 +35,7 @@ class Payment(StoreModel, table="payments"):
     """A payment of an order: reported by a client or a gateway (`gateway` is empty), or created here and asked of a gateway.
 
     `amount_cents` may differ from the order total, and what arrived (`paid_cents`, null in reported ones) from the amount.
+    `shares` are what its gateway pays to each recipient itself (`domain.ledger.split.ChargeShare`).
     """
 
     order = fields.ForeignKeyField("models.Order", related_name="payments")
@@ -62,6 +63,7 @@ class Payment(StoreModel, table="payments"):
     due_at = fields.DatetimeField(null=True)
     attempts = fields.IntField(default=0)
     cancel_requested_at = fields.DatetimeField(null=True)
+    shares = fields.JSONField[list[list[object]]](null=True)
 
 
 class PaymentRefund(StoreModel, table="payment_refunds"):

@@ -9,17 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.ledger.entries import (
-    COMMISSION,
-    COMMISSION_REFUND,
-    SALE,
-    AppliedPayment,
-    OrderMoney,
-    OrderPart,
-    Targets,
-    _changes,
-    order_targets,
-)
+from domain.ledger.entries import AppliedPayment, OrderMoney, OrderPart, _changes, _Written, order_targets
+from domain.ledger.kinds import COMMISSION, COMMISSION_REFUND, SALE, Targets
 
 CENTS = st.integers(0, 10**9)
 STATUSES = ("O", "B", "P", "C", "D", "F", "I", "X")
@@ -109,7 +100,7 @@ def test_the_shares_of_each_payment_add_up_to_its_amount(order, cents):
     before = replace(order, payment_status="unpaid")
     after = replace(before, paid_cents=before.paid_cents + sum(cents))
     written: dict[int, int] = {}
-    for change in _changes(after, order_targets(before), payments):
+    for change in _changes(after, _Written(order_targets(before), {}), payments):
         assert change.payment_id is not None, change
         written[change.payment_id] = written.get(change.payment_id, 0) + change.cents
     assert dict(payments) == {number: written.get(number) for number, _ in payments}
@@ -119,14 +110,14 @@ def test_the_shares_of_each_payment_add_up_to_its_amount(order, cents):
 def test_the_entries_of_any_sequence_of_states_add_up_to_the_last_one(states):
     written: Targets = {}
     for order in states:
-        for change in _changes(order, written, ()):
+        for change in _changes(order, _Written(written, {}), ()):
             key = (change.account, change.kind)
             written = {**written, key: written.get(key, 0) + change.cents}
         wanted = order_targets(order)
         assert {key: cents for key, cents in written.items() if cents} == {
             key: cents for key, cents in wanted.items() if cents
         }, order
-        assert not _changes(order, written, ()), ("written again, it writes nothing", order)
+        assert not _changes(order, _Written(written, {}), ()), ("written again, it writes nothing", order)
 
 
 def test_who_gets_what_of_a_paid_order():

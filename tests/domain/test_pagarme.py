@@ -155,7 +155,10 @@ async def test_a_card_is_charged_by_its_token_in_instalments(gateway, server):
 
 
 async def test_shares_become_the_split(gateway, server):
-    shares = (Share("rp_store", 990, is_store=True), Share("rp_vendor", 2000, is_store=False))
+    shares = (
+        Share("rp_store", 990, is_store=True, is_liable=True, pays_fees=True),
+        Share("rp_vendor", 2000, is_store=False, is_liable=False, pays_fees=False),
+    )
     await gateway.create(charge_request(shares=shares))
     store, vendor = server.received[0].body["payments"][0]["split"]
     assert (store["recipient_id"], store["amount"], store["type"]) == ("rp_store", 990, "flat")

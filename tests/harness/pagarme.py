@@ -31,11 +31,16 @@ class Received:
 
 @dataclass
 class PagarmeServer:
-    """Keeps orders, charges and idempotency keys; `answer` replaces every answer; without `works` nothing is done before it."""
+    """Keeps orders, charges, idempotency keys and what each recipient has (`shares`, by charge and recipient) of divided charges.
+
+    `answer` replaces every answer; without `works` nothing is done before it.
+    """
 
     received: list[Received] = field(default_factory=list)
     orders: list[dict[str, Any]] = field(default_factory=list)
     replies: dict[str, Any] = field(default_factory=dict)
+    shares: dict[tuple[str, str], int] = field(default_factory=dict)
+    rules: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     answer: web.Response | None = None
     works: bool = True
     refused: dict[str, int] = field(default_factory=dict)
@@ -61,6 +66,31 @@ class PagarmeServer:
 
     def requests(self, method: str) -> list[Received]:
         return [request for request in self.received if request.method == method]
+
+    def of_recipient(self, recipient: str) -> int:
+        return sum(cents for (_, owner), cents in self.shares.items() if owner == recipient)
+
+    def pay(self, charge_id: str) -> None:
+        """Receive the amount of a charge, and divide it."""
+        charge = self._find(charge_id)
+        assert charge is not None
+        charge |= {"status": "paid", "paid_amount": charge["amount"]}
+        for rule in self.rules[charge_id]:
+            self._move(charge_id, rule["recipient_id"], rule["amount"])
+
+    def charge_back(self, charge_id: str) -> None:
+        """Take the amount of a charge from those who are liable: all that they have of it."""
+        charge = self._find(charge_id)
+        assert charge is not None
+        charge["status"] = "chargedback"
+        for rule in self.rules[charge_id]:
+            if rule["options"]["liable"]:
+                self.shares.pop((charge_id, rule["recipient_id"]), None)
+
+    def _move(self, charge_id: str, recipient: str, cents: int) -> None:
+        left = self.shares.get((charge_id, recipient), 0) + cents
+        assert left >= 0, f"{recipient} gives back more of {charge_id} than it has"
+        self.shares[charge_id, recipient] = left
 
     async def _receive(self, request: web.Request) -> web.Response:
         await asyncio.sleep(self.delay_seconds)
@@ -97,7 +127,7 @@ class PagarmeServer:
                     return _json({"message": "Charge not charge."}, 404)
                 if charge["status"] == "canceled":
                     return _json({"message": "This charge can not be canceled."}, 412)
-                result = self._cancel(charge, (body or {}).get("amount"))
+                result = self._cancel(charge, body or {})
             case _:
                 return _json({"message": "Not charge."}, 404)
         if key is not None:
@@ -119,15 +149,24 @@ class PagarmeServer:
             "status": charge["status"], "charges": [charge], "metadata": body["metadata"],
         }  # fmt: skip
         self.orders.append(order)
+        self.rules[charge["id"]] = rules = payment.get("split", [])
+        assert not rules or sum(rule["amount"] for rule in rules) == payment["amount"], "the split is not the amount"
+        if is_card:
+            self.pay(charge["id"])
+            charge |= self.charge
         return order
 
     def _find(self, charge_id: str) -> dict[str, Any] | None:
         charges = [charge for order in self.orders for charge in order["charges"]]
         return next((charge for charge in charges if charge["id"] == charge_id), None)
 
-    @staticmethod
-    def _cancel(charge: dict[str, Any], amount: int | None) -> dict[str, Any]:
-        refunded = charge.get("canceled_amount", 0) + (charge["amount"] if amount is None else amount)
+    def _cancel(self, charge: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+        amount = body.get("amount", charge["amount"])
+        if charge.get("paid_amount") and self.rules[charge["id"]]:
+            assert sum(rule["amount"] for rule in body["split"]) == amount, "the split is not the amount"
+            for rule in body["split"]:
+                self._move(charge["id"], rule["recipient_id"], -rule["amount"])
+        refunded = charge.get("canceled_amount", 0) + amount
         charge["canceled_amount"] = refunded
         if refunded >= charge["amount"]:
             charge["status"] = "canceled"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from domain.payments.gateway import ChargeRequest, ChargeState
+from domain.payments.gateway import ChargeRequest, ChargeState, Share
 from domain.payments.gateways import GATEWAYS
 from domain.payments.sandbox.gateway import SandboxGateway
 from kernel.scope import Scope
@@ -34,6 +34,7 @@ class GatewayDouble:
     created: list[ChargeRequest] = field(default_factory=list)
     refunded: list[str] = field(default_factory=list)
     name: str = NAME
+    splits: bool = False
     public_key: str = ""
     sandbox: SandboxGateway | None = None
 
@@ -58,7 +59,7 @@ class GatewayDouble:
     async def cancel(self, charge_id: str, key: str) -> ChargeState:
         return await self._sandbox.cancel(charge_id, key)
 
-    async def refund(self, charge_id: str, amount_cents: int, key: str) -> ChargeState:
+    async def refund(self, charge_id: str, amount_cents: int, key: str, _: tuple[Share, ...] = ()) -> ChargeState:
         self.refunded.append(key)
         return await self.answer(await self._sandbox.refund(charge_id, amount_cents, key))
 

@@ -10,10 +10,17 @@ from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
-from domain.payments.gateway import ChargeRequest, ChargeState, GatewayNotCalled, GatewayRefused, GatewayUnanswered
+from domain.payments.gateway import (
+    ChargeRequest,
+    ChargeState,
+    GatewayNotCalled,
+    GatewayRefused,
+    GatewayUnanswered,
+    Share,
+)
 from domain.payments.pagarme.charges import read_charge
 from domain.payments.pagarme.client import NAME, Client, NotThere
-from domain.payments.pagarme.orders import order_body
+from domain.payments.pagarme.orders import order_body, split_rules
 from kernel.scope import Scope, active_scope
 from models.connection.database import fetchval
 
@@ -29,6 +36,7 @@ class PagarmeGateway:
     """The gateway with the keys of one payment method."""
 
     name = NAME
+    splits = True
 
     def __init__(self, scope: Scope, secret_key: str, public_key: str) -> None:
         self._scope = scope
@@ -63,9 +71,13 @@ class PagarmeGateway:
         """Cancel a charge that isn't paid."""
         return read_charge(await self._send("DELETE", _path(charge_id), key=key))
 
-    async def refund(self, charge_id: str, amount_cents: int, key: str) -> ChargeState:
-        """Refund a part of a paid charge, in cents: Pagar.me cancels that part of it."""
-        return read_charge(await self._send("DELETE", _path(charge_id), {"amount": amount_cents}, key))
+    async def refund(self, charge_id: str, amount_cents: int, key: str, shares: tuple[Share, ...] = ()) -> ChargeState:
+        """Refund a part of a paid charge, in cents: Pagar.me cancels that part of it.
+
+        Without shares it would take a part of a divided charge from the recipients by the rules of the whole charge.
+        """
+        body = {"amount": amount_cents} | ({"split": split_rules(shares)} if shares else {})
+        return read_charge(await self._send("DELETE", _path(charge_id), body, key))
 
     async def _find(self, order_id: UUID, payment_id: UUID) -> ChargeState | None:
         answer = await self._load(f"/orders?code={order_id}&size={_MAX_ORDERS}")

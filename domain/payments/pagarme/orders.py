@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from domain.payments.gateway import ChargeItem, ChargeRequest, Payer, PaymentKind, Share
@@ -21,7 +21,7 @@ def order_body(request: ChargeRequest) -> dict[str, Any]:
     metadata = {"payment_id": str(request.payment_id), "order_id": str(request.order_id)}
     payment: dict[str, Any] = {"amount": request.amount_cents, "metadata": metadata, **_method(request)}
     if request.shares:
-        payment["split"] = [_split(share) for share in request.shares]
+        payment["split"] = split_rules(request.shares)
     return {
         "code": str(request.order_id),
         "closed": True,
@@ -114,15 +114,19 @@ def _method(request: ChargeRequest) -> dict[str, Any]:
             raise ValueError("a gateway takes no offline payments")
 
 
-def _split(share: Share) -> dict[str, Any]:
-    """Return a rule of the split: the store is liable for chargebacks, and bears fees and what remains of roundings."""
-    return {
-        "type": "flat",
-        "amount": share.amount_cents,
-        "recipient_id": share.recipient_id,
-        "options": {
-            "liable": share.is_store,
-            "charge_processing_fee": share.is_store,
-            "charge_remainder_fee": share.is_store,
-        },
-    }
+def split_rules(shares: Sequence[Share]) -> list[dict[str, Any]]:
+    """Return the rules that divide an amount; what remains of its receivables is the store's, or else the last recipient's."""
+    remainder = next((share for share in shares if share.is_store), shares[-1])
+    return [
+        {
+            "type": "flat",
+            "amount": share.amount_cents,
+            "recipient_id": share.recipient_id,
+            "options": {
+                "liable": share.is_liable,
+                "charge_processing_fee": share.pays_fees,
+                "charge_remainder_fee": share is remainder,
+            },
+        }
+        for share in shares
+    ]

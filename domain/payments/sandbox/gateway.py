@@ -21,6 +21,7 @@ from domain.payments.gateway import (
     GatewayUnanswered,
     PaymentKind,
     PaymentStatus,
+    Share,
 )
 from domain.payments.sandbox import charges
 from domain.payments.sandbox.boleto_code import barcode, typed_line
@@ -61,6 +62,7 @@ class SandboxGateway:
     """The sandbox of one store. Its own work is committed by itself, as that of another server is."""
 
     name = NAME
+    splits = False
     public_key = _PUBLIC_KEY
 
     def __init__(self, scope: Scope) -> None:
@@ -90,7 +92,7 @@ class SandboxGateway:
             # What can't be cancelled any more shows that by its status.
             return (cancelled or await self._find(charge_id)).state(now())
 
-    async def refund(self, charge_id: str, amount_cents: int, key: str) -> ChargeState:
+    async def refund(self, charge_id: str, amount_cents: int, key: str, _: tuple[Share, ...] = ()) -> ChargeState:
         """Refund a part of a paid charge; once with each key."""
         with active_scope(self._scope):
             refunded = await charges.change_charge(
