@@ -1,7 +1,8 @@
 """Build JSON responses and the headers of error responses, and compress them (docs/reference/shared.md#compressed-responses).
 
-Measured on lists of products, zstd takes a third of the time of the others for the same size, therefore it is the first of those that a
-client likes equally. There are no cookies, so that a page of another origin can't make a browser ask for a compressed secret (BREACH).
+Among codings that a client likes equally zstd is the last, although it takes a third of the time of the others for the same size: programs
+between server and client, and those that record and repeat answers, often don't know it. There are no cookies, so that a page of another
+origin can't make a browser ask for a compressed secret (BREACH).
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ def _gzip(body: bytes) -> bytes:
     return zlib.compress(body, level=4, wbits=_GZIP_WINDOW)
 
 
-CODINGS: dict[str, Callable[[bytes], bytes]] = {"zstd": _zstd, "br": _brotli, "gzip": _gzip}
+CODINGS: dict[str, Callable[[bytes], bytes]] = {"br": _brotli, "gzip": _gzip, "zstd": _zstd}
 """The content codings, the preferred one first."""
 
 

@@ -119,7 +119,7 @@ def _index_page(request: web.Request, settings: Settings) -> str:
     """List what this address serves; stores have addresses of their own."""
     links = {
         "/graphql/playground": "GraphQL playground",
-        "/graphql/schema": "GraphQL schema",
+        "/graphql/schema.graphql": "GraphQL schema",
         API_DOCS: "REST APIs",
         "/health/ready": "health",
     }

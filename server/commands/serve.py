@@ -101,7 +101,7 @@ class _ServeSession:
         process_count = f" in {self._processes} processes" if self._processes > 1 else ""
         print_line(f"Vitrine is running at {', '.join(addresses)}{process_count}")
         print_line(f"  GraphQL playground   http://localhost:{port}/graphql/playground")
-        print_line(f"  GraphQL schema       http://localhost:{port}/graphql/schema")
+        print_line(f"  GraphQL schema       http://localhost:{port}/graphql/schema.graphql")
         if self._shows_mails:
             print_line(
                 f"  Mails                http://localhost:{port}/dev/mails   (SMTP_URL is not set: emails are not sent)"

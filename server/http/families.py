@@ -50,7 +50,10 @@ PLAIN = RouteFamily("", "plain", current.ERROR_FORMAT, Credential.NONE)
 
 FAMILIES: tuple[RouteFamily, ...] = (
     RouteFamily("/graphql/playground", "graphql", GRAPHQL, Credential.NONE),
-    RouteFamily("/graphql/schema", "graphql", GRAPHQL, Credential.NONE, is_cross_origin=True),
+    *(
+        RouteFamily(path, "graphql", GRAPHQL, Credential.NONE, is_cross_origin=True)
+        for path in ("/graphql/schema", "/graphql/schema.graphql")
+    ),
     RouteFamily("/graphql", "graphql", GRAPHQL, Credential.GRAPHQL, is_cross_origin=True, has_rate_limit_headers=True),
     RouteFamily(
         "/api/v1/storefront", "current", current.ERROR_FORMAT, is_cross_origin=True, has_rate_limit_headers=True

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from time import perf_counter
 from typing import Any
 from urllib.parse import parse_qsl
@@ -39,6 +38,7 @@ from rest_facade.routing import SCOPE
 from server.http.catalog_cache import CATALOGUE_CACHE, REQUEST_CACHE, is_cacheable
 from server.http.graphql_errors import ERROR_FORMAT
 from server.http.graphql_forms import NONE, Names, execute_form, misplaced_file
+from server.http.graphql_schema import add_schema_routes
 from server.http.idempotency import HEADER, handle_once
 from server.http.playground import add_asset_routes, playground
 
@@ -77,7 +77,7 @@ def add_routes(app: web.Application, limits: AnswerLimits, *, anonymous_introspe
     app[EXECUTOR] = OperationExecutor(schema, public=True, limits=limits)
     app.router.add_post("/graphql", partial(post, PlannedQueries(app[DOCUMENTS], app[EXECUTOR], limits)))
     app.router.add_get("/graphql", get)
-    app.router.add_get("/graphql/schema", schema_text)
+    add_schema_routes(app)
     app.router.add_get("/graphql/playground", playground)
     add_asset_routes(app)
 
@@ -196,22 +196,6 @@ class PlannedQueries:
         if EVENT_STREAM in accept or (is_cached and False not in prepared.catalogue_reads.values()):
             return None
         return prepared, name or None, variables or {}
-
-
-@lru_cache(maxsize=1)
-def _schema_text() -> tuple[bytes, str]:
-    text = root.public_text().encode()
-    return text, hashlib.sha256(text).hexdigest()
-
-
-async def schema_text(request: web.Request) -> web.Response:
-    """Return the public schema in SDL; 304 to a client that has it (RFC 9110, section 13.1.2)."""
-    text, tag = await asyncio.to_thread(_schema_text)  # printed for the first request: not for the start
-    headers = {hdrs.ETAG: f'"{tag}"', hdrs.CACHE_CONTROL: "no-cache"}
-    # A weak tag matches too: If-None-Match compares weakly.
-    if any(known.value in (tag, "*") for known in request.if_none_match or ()):
-        return web.Response(status=304, headers=headers)
-    return web.Response(body=text, content_type="text/plain", charset="utf-8", headers=headers)
 
 
 async def _execute(

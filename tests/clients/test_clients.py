@@ -19,6 +19,7 @@ import pytest
 
 from domain.storage import Storage
 from server.assets.build import ROOT
+from tests.docs.storefront_guide import configuration, read_guide
 from tests.harness.http import bearer
 from tests.harness.oauth import INSTALL, REDIRECT, SCOPES, register_app
 from tests.harness.packages import ARIADNE, CLIENTS, run, run_node
@@ -33,6 +34,7 @@ pytestmark = pytest.mark.slow
 SCHEMA = ROOT / "schema" / "public.graphql"
 REFERENCE = ROOT / "docs" / "reference" / "graphql.md"
 TSC = "node_modules/typescript/bin/tsc"
+GUIDE_SERVER = "http://localhost:8000"
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,25 @@ def test_the_documented_scalars_are_complete_for_the_code_generator(folder: Path
     config = {"strictScalars": True, "scalars": documented_scalars()}
     run_node("codegen.mjs", json.dumps(config), cwd=folder)
     run_node(TSC, "--project", folder, cwd=folder)
+
+
+async def test_the_code_generator_types_the_guides_operations_with_the_guides_configuration(
+    folder: Path, shop: Shop
+) -> None:
+    config = configuration("schema:")
+    assert GUIDE_SERVER in config
+    (folder / "codegen.yml").write_text(config.replace(GUIDE_SERVER, shop.base), encoding="utf-8")
+    operations = [block for block in read_guide() if block.language == "graphql"]
+    sources = "\n".join(f"export const {block.name} = graphql(/* GraphQL */ `{block.text}`);" for block in operations)
+    guide = folder / "src"
+    guide.mkdir()
+    (guide / "operations.ts").write_text(f'import {{ graphql }} from "./gql";\n{sources}\n', encoding="utf-8")
+    shutil.copyfile(folder / "guide_usage.ts", guide / "usage.ts")
+    cli = "node_modules/@graphql-codegen/cli/cjs/bin.js"
+    await asyncio.to_thread(run_node, cli, "--config", "codegen.yml", cwd=folder)
+    project = json.loads((folder / "tsconfig.json").read_text("utf-8")) | {"files": ["src/usage.ts"]}
+    (folder / "tsconfig.guide.json").write_text(json.dumps(project), encoding="utf-8")
+    await asyncio.to_thread(run_node, TSC, "--project", "tsconfig.guide.json", cwd=folder)
 
 
 def test_relay_compiler_adds_the_fields_of_a_connection_by_their_configured_names(folder: Path) -> None:

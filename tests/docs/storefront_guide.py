@@ -72,6 +72,13 @@ def read_guide(page: Path = PAGE) -> list[Block]:
     return blocks
 
 
+def configuration(first_line: str, page: Path = PAGE) -> str:
+    """Return the only `yaml` block that begins with this text."""
+    blocks = [match for match in _BLOCK.finditer(page.read_text(encoding="utf-8")) if match["language"] == "yaml"]
+    (block,) = [block for block in blocks if block["text"].startswith(first_line)]
+    return block["text"]
+
+
 def operations_named(content: str) -> Iterator[str]:
     """Yield the names of all operations in the text, found without the structure of the page."""
     for match in re.finditer(r"^(?:query|mutation|subscription) (\w+)", content, re.MULTILINE):

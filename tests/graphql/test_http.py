@@ -289,24 +289,26 @@ async def test_an_incorrect_document_id_registers_nothing(document_id: str, samp
 
 
 async def test_the_schema_and_the_playground_are_public(sample: SampleStore) -> None:
-    schema = await sample.get("/graphql/schema", auth=None, headers={"X-Tenant-ID": ""})
-    assert schema.status == 200
-    assert b"type Product" in schema.raw
-    assert b"legacy_token" not in schema.raw
+    for path in ("/graphql/schema", "/graphql/schema.graphql"):
+        schema = await sample.get(path, auth=None, headers={"X-Tenant-ID": ""})
+        assert schema.status == 200, path
+        assert b"type Product" in schema.raw, path
+        assert b"legacy_token" not in schema.raw, path
 
 
-async def test_the_schema_has_an_entity_tag(sample: SampleStore) -> None:
-    first = await sample.get("/graphql/schema", auth=None, headers={"Accept-Encoding": "identity"})
+@pytest.mark.parametrize("path", ["/graphql/schema", "/graphql/schema.graphql"])
+async def test_the_schema_has_an_entity_tag(sample: SampleStore, path: str) -> None:
+    first = await sample.get(path, auth=None, headers={"Accept-Encoding": "identity"})
     tag = first.headers["ETag"]
     assert tag.startswith('"')
     assert first.headers["Content-Type"] == "text/plain; charset=utf-8"
     for known in (tag, f'"other", {tag}', f"W/{tag}", "*"):
-        cached = await sample.get("/graphql/schema", auth=None, headers={"If-None-Match": known})
+        cached = await sample.get(path, auth=None, headers={"If-None-Match": known})
         assert (cached.status, cached.raw, cached.headers["ETag"]) == (304, b"", tag), known
     for known in ('"other"', "", "nonsense"):
-        changed = await sample.get("/graphql/schema", auth=None, headers={"If-None-Match": known})
+        changed = await sample.get(path, auth=None, headers={"If-None-Match": known})
         assert (changed.status, changed.raw) == (200, first.raw), known
-    head = await sample.request("HEAD", "/graphql/schema", auth=None, headers={"Accept-Encoding": "identity"})
+    head = await sample.request("HEAD", path, auth=None, headers={"Accept-Encoding": "identity"})
     assert (head.status, head.raw, head.headers["ETag"]) == (200, b"", tag)
 
 

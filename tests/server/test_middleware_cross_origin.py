@@ -83,6 +83,7 @@ async def test_responses_and_errors_have_cors_headers(key, status):
     [
         ("/graphql", "GET, HEAD, OPTIONS, POST"),
         ("/graphql/schema", "GET, HEAD, OPTIONS"),
+        ("/graphql/schema.graphql", "GET, HEAD, OPTIONS"),
         ("/api/v1/storefront/products", "GET, HEAD, OPTIONS"),
         ("/api/v1/storefront/carts/1/items", "OPTIONS, POST"),
         ("/api/v1/admin/things", "GET, HEAD, OPTIONS"),

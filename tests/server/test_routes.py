@@ -22,6 +22,7 @@ async def echo(request: web.Request) -> web.Response:
     [
         ("/graphql", "graphql", "/graphql"),
         ("/graphql/schema", "graphql", "/graphql/schema"),
+        ("/graphql/schema.graphql", "graphql", "/graphql/schema.graphql"),
         ("/graphqlx", "plain", ""),
         ("/api/v1/auth/login", "current", "/api/v1/auth"),
         ("/api/v1/storefront/carts", "current", "/api/v1/storefront"),
